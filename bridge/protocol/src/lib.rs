@@ -1,0 +1,39 @@
+//! The words on the wire between a page and the bridge.
+//!
+//! A page opens a WebSocket, sends `authenticate`, registers tools, and answers the calls that the
+//! bridge forwards to it. Every frame is one JSON object with a `type`; this crate says which
+//! types there are, what they carry, and which codes and limits both sides keep to.
+//!
+//! There are two layers, held to the same golden files (`golden/`):
+//!
+//! 1. without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`]. The wasm SDK uses
+//!    only these and leaves JSON to the browser, which keeps it small.
+//! 2. with the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
+//!    native code.
+//!
+//! No I/O, no runtime, no clock; the crate builds for `wasm32-unknown-unknown`.
+#![warn(missing_docs)]
+
+mod close_code;
+mod error_code;
+mod ids;
+pub mod limits;
+pub mod names;
+
+#[cfg(feature = "serde")]
+mod messages;
+
+pub use close_code::{CloseCode, Retry};
+pub use error_code::ErrorCode;
+pub use ids::{BridgeId, CallId, RegistrationId, SessionId};
+
+#[cfg(feature = "serde")]
+pub use messages::{
+    App, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, ClientInfo, Clients,
+    ConnectedClient, DecodeError, Heartbeat, PageLimits, PageState, PageToBridge, RegisterTools,
+    Registered, RegisteredTool, RegistrationFailure, SessionClosed, ToolCall, ToolCancel,
+    ToolError, ToolReceived, ToolResponse, UnregisterTools, Unregistered, Visibility,
+};
+
+/// The dialect of the page socket that this crate describes.
+pub const PROTOCOL_VERSION: u32 = 2;

@@ -1,0 +1,41 @@
+//! Numbers that both sides of the page socket keep to.
+//!
+//! Those an operator can change are told to the page in `authenticated`; these are their defaults.
+
+use std::time::Duration;
+
+/// A frame larger than this closes the socket with 1009, whatever the other limits say.
+pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
+
+/// Default for the largest tool result, in bytes of JSON. The SDK measures before it sends.
+pub const MAX_RESULT_BYTES: usize = 10 * 1024 * 1024;
+
+/// A page that has not sent `authenticate` by then is closed with 1008.
+pub const AUTHENTICATE_WITHIN: Duration = Duration::from_secs(10);
+
+/// A call that the page has not acknowledged by then has failed: the tab is suspended.
+pub const RECEIPT_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a session outlives a connection that broke without a close frame.
+pub const PAGE_GRACE: Duration = Duration::from_secs(5);
+
+/// How often the bridge sends `heartbeat` to a page.
+pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(20);
+
+/// How long a page waits after a close that means "later".
+pub const RETRY_LATER: Duration = Duration::from_secs(30);
+
+/// The shortest opaque token that may name a realm, in characters.
+pub const MIN_TOKEN_CHARS: usize = 16;
+
+/// The longest opaque token, in bytes.
+pub const MAX_TOKEN_BYTES: usize = 4096;
+
+/// The longest session id, in bytes.
+pub const MAX_SESSION_ID_BYTES: usize = 128;
+
+/// The longest published tool name: the rule of several clients is `^[a-zA-Z0-9_-]{1,64}$`.
+pub const MAX_TOOL_NAME_CHARS: usize = 64;
+
+/// Above this the SDK warns in development: some clients add a prefix and cap at 60.
+pub const ADVISED_TOOL_NAME_CHARS: usize = 40;

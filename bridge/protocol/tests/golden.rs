@@ -1,0 +1,96 @@
+//! Every message has golden files, and reads and writes them to the letter.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, names};
+
+/// The golden files of one direction: name and text.
+fn golden(direction: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("golden")
+        .join(direction);
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (
+                name,
+                std::fs::read_to_string(path).unwrap().trim_end().to_owned(),
+            )
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn types_in(files: &[(String, String)]) -> BTreeSet<String> {
+    files
+        .iter()
+        .map(|(_, text)| {
+            let value: serde_json::Value = serde_json::from_str(text).unwrap();
+            value["type"].as_str().unwrap().to_owned()
+        })
+        .collect()
+}
+
+fn listed(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn page_to_bridge_reads_and_writes_its_golden_files() {
+    let files = golden("page-to-bridge");
+    assert_eq!(types_in(&files), listed(names::page_to_bridge::ALL));
+    for (name, text) in files {
+        let message = PageToBridge::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(message.encode(), text, "{name}");
+    }
+}
+
+#[test]
+fn bridge_to_page_reads_and_writes_its_golden_files() {
+    let files = golden("bridge-to-page");
+    assert_eq!(types_in(&files), listed(names::bridge_to_page::ALL));
+    for (name, text) in files {
+        let message = BridgeToPage::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(message.encode(), text, "{name}");
+    }
+}
+
+#[test]
+fn unknown_fields_are_ignored_and_unknown_types_are_named() {
+    let message = PageToBridge::decode(r#"{"sequence":1,"later":{},"type":"heartbeat-ack"}"#);
+    assert!(matches!(message, Ok(PageToBridge::HeartbeatAck(_))));
+    let message = PageToBridge::decode(r#"{"type":"from-the-future"}"#);
+    assert!(matches!(message, Err(DecodeError::UnknownType(kind)) if kind == "from-the-future"));
+}
+
+#[test]
+fn a_frame_that_is_no_message_says_what_is_wrong() {
+    for text in [
+        "",
+        "[]",
+        "{}",
+        "null",
+        r#"{"type":7}"#,
+        r#"{"type":"leaving""#,
+    ] {
+        let error = PageToBridge::decode(text).unwrap_err();
+        assert!(
+            matches!(error, DecodeError::NotAMessage(_)),
+            "{text}: {error}"
+        );
+    }
+    let error = PageToBridge::decode(r#"{"type":"tool-response"}"#).unwrap_err();
+    assert!(error.to_string().contains("`tool-response`"), "{error}");
+    assert!(error.to_string().contains("requestId"), "{error}");
+}
+
+#[test]
+fn a_token_is_not_in_the_debug_text() {
+    let text = r#"{"type":"authenticate","authToken":"very-secret-token"}"#;
+    let message = PageToBridge::decode(text).unwrap();
+    assert!(!format!("{message:?}").contains("very-secret-token"));
+}

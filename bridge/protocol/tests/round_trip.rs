@@ -1,0 +1,83 @@
+//! Property: what is written is read back, whatever the strings and JSON values are.
+
+use bridge_protocol::{BridgeToPage, CallId, PageToBridge, ToolCall, ToolError, ToolResponse};
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>()
+            .prop_filter("JSON has no such number", |n| n.is_finite())
+            .prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    })
+}
+
+fn raw(value: &Value) -> Box<RawValue> {
+    RawValue::from_string(value.to_string()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_result_comes_back_to_the_letter(id in any::<String>(), result in any_json()) {
+        let message = PageToBridge::ToolResponse(ToolResponse {
+            request_id: CallId(id.clone()),
+            result: Some(raw(&result)),
+        });
+        let PageToBridge::ToolResponse(back) = PageToBridge::decode(&message.encode()).unwrap() else {
+            panic!("another type")
+        };
+        prop_assert_eq!(back.request_id.0, id);
+        prop_assert_eq!(back.result.as_deref().unwrap().get(), result.to_string());
+    }
+
+    #[test]
+    fn a_failure_comes_back(message in any::<String>(), data in any_json()) {
+        let sent = PageToBridge::ToolError(ToolError {
+            request_id: CallId::from("c"),
+            code: bridge_protocol::ErrorCode::ToolFailed,
+            message: message.clone(),
+            data: Some(raw(&data)),
+        });
+        let PageToBridge::ToolError(back) = PageToBridge::decode(&sent.encode()).unwrap() else {
+            panic!("another type")
+        };
+        prop_assert_eq!(back.message, message);
+        prop_assert_eq!(back.data.as_deref().unwrap().get(), data.to_string());
+    }
+
+    #[test]
+    fn a_call_comes_back(name in any::<String>(), input in any_json()) {
+        let input = json!({ "input": input });
+        let sent = BridgeToPage::ToolCall(ToolCall {
+            request_id: CallId::from("c"),
+            tool_name: name.clone(),
+            tool_input: raw(&input),
+            client: None,
+            timeout_ms: Some(1),
+        });
+        let BridgeToPage::ToolCall(back) = BridgeToPage::decode(&sent.encode()).unwrap() else {
+            panic!("another type")
+        };
+        prop_assert_eq!(back.tool_name, name);
+        prop_assert_eq!(back.tool_input.get(), input.to_string());
+    }
+
+    #[test]
+    fn no_text_makes_decoding_panic(text in any::<String>()) {
+        let _ = PageToBridge::decode(&text);
+        let _ = BridgeToPage::decode(&text);
+    }
+}
