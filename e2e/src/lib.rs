@@ -1,1 +1,31 @@
-//! e2e
+//! Test kit for whole-system journeys: everything runs for real, nothing is mocked.
+//!
+//! A journey starts a [`World`] (the bridge or the demo as a child process on a free port), opens
+//! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol from Rust) and
+//! lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
+//! [`Inspector`]; [`PlainHttp`]). Whatever was started ends when its value is dropped.
+//!
+//! Nothing sleeps: every wait is a wait for something, under [`within`]'s deadline, and says what
+//! it waited for when it fails. The journeys are in `tests/journeys`; `cargo xtask test` builds
+//! what they need.
+#![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
+#![warn(missing_docs)]
+
+mod browser;
+mod clients;
+mod deadline;
+mod native_page;
+mod node;
+mod process;
+mod site;
+pub mod tools;
+mod world;
+
+pub use browser::{Browser, ColorScheme};
+pub use clients::{Era, InFlight, Inspector, Leg, McpClient, PlainHttp};
+pub use deadline::{DEADLINE, within};
+pub use native_page::{NativePage, NativeTool};
+pub use node::NodeProject;
+pub use process::ProcessGroup;
+pub use site::Site;
+pub use world::World;

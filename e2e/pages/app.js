@@ -1,0 +1,64 @@
+// A small app with the tools that the journeys need. `window.journey` shows what happened in it.
+const parameters = new URLSearchParams(location.search);
+const bridgeUrl = parameters.get("bridge");
+
+const journey = {
+  /** Calls of `hang` whose handler runs or ran. */
+  started: 0,
+  /** Calls of `hang` whose signal fired. */
+  aborted: 0,
+  /** Differs in each document: a page that was reloaded is not the same page. */
+  document: crypto.randomUUID(),
+};
+window.journey = journey;
+
+window.addEventListener("pagehide", () => {
+  navigator.sendBeacon("/beacon", String(performance.timeOrigin + performance.now()));
+});
+
+const { McpWeb } = await import(`${bridgeUrl}/sdk/mcp-web.js`);
+
+const mcpWeb = new McpWeb({
+  name: "Journey app",
+  description: "Tools for whole-system tests",
+  authToken: parameters.get("token"),
+});
+journey.mcpWeb = mcpWeb;
+
+const idSchema = {
+  type: "object",
+  properties: { id: { type: "integer" } },
+  required: ["id"],
+};
+
+journey.echo = mcpWeb.addTool({
+  name: "echo",
+  description: "Answers with the id it was given",
+  inputSchema: idSchema,
+  handler: async ({ id }) => ({ id }),
+});
+
+journey.hang = mcpWeb.addTool({
+  name: "hang",
+  description: "Never answers; ends when the call is cancelled",
+  inputSchema: { type: "object" },
+  handler: (_input, { signal }) =>
+    new Promise((_resolve, reject) => {
+      journey.started += 1;
+      signal.addEventListener("abort", () => {
+        journey.aborted += 1;
+        reject(signal.reason);
+      });
+    }),
+});
+
+journey.removable = mcpWeb.addTool({
+  name: "removable",
+  description: "Is taken away in the middle of a journey",
+  inputSchema: { type: "object" },
+  handler: () => "still here",
+});
+
+journey.ready = Promise.all(
+  [journey.echo, journey.hang, journey.removable].map((tool) => tool.registered),
+).then(() => true);

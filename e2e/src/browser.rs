@@ -1,0 +1,246 @@
+//! Headless Chromium, driven through chromedriver.
+
+use std::path::PathBuf;
+
+use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
+use fantoccini::{Client, ClientBuilder};
+use http::Method;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use url::{ParseError, Url};
+
+use crate::{DEADLINE, ProcessGroup, tools, within};
+
+/// More than two browsers at a time make every one of them slow.
+static BROWSERS: Semaphore = Semaphore::const_new(2);
+
+/// What makes Chromium quiet, offline and runnable as root.
+const FLAGS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+/// A browser with a fresh profile and a chromedriver of its own. Both end on drop.
+#[derive(Debug)]
+pub struct Browser {
+    client: Client,
+    _driver: ProcessGroup,
+    _profile: TempDir,
+    _permit: SemaphorePermit<'static>,
+}
+
+/// `prefers-color-scheme`.
+#[derive(Clone, Copy, Debug)]
+pub enum ColorScheme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl Browser {
+    /// Starts Chromium with one empty window.
+    pub async fn open() -> Self {
+        // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
+        let permit = BROWSERS.acquire().await.expect("never closed");
+        let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
+        let mut command = Command::new(tools::chromedriver());
+        command.arg("--port=0");
+        let mut driver = ProcessGroup::start("chromedriver", command);
+        let line = driver.line_with("started successfully on port").await;
+        let port: u16 = line
+            .rsplit(' ')
+            .next()
+            .and_then(|word| word.trim_end_matches('.').parse().ok())
+            .unwrap_or_else(|| panic!("no port in {line:?}"));
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        builder.capabilities(capabilities(&profile));
+        let url = format!("http://127.0.0.1:{port}");
+        let client = within("Chromium to start", builder.connect(&url))
+            .await
+            .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
+        Self {
+            client,
+            _driver: driver,
+            _profile: profile,
+            _permit: permit,
+        }
+    }
+
+    /// Opens `url` and waits for its `load` event.
+    pub async fn goto(&self, url: &str) {
+        within("a page to load", self.client.goto(url))
+            .await
+            .unwrap_or_else(|error| panic!("cannot open the page: {error}"));
+    }
+
+    /// Loads the page again.
+    pub async fn reload(&self) {
+        within("the page to reload", self.client.refresh())
+            .await
+            .unwrap();
+    }
+
+    /// Opens a second tab and turns to it.
+    pub async fn open_tab(&self) {
+        let tab = within("a new tab", self.client.new_window(true))
+            .await
+            .unwrap();
+        self.client.switch_to_window(tab.handle).await.unwrap();
+    }
+
+    /// Closes the tab in front. The browser ends with its last one.
+    pub async fn close_tab(&self) {
+        within("the tab to close", self.client.close_window())
+            .await
+            .unwrap();
+    }
+
+    /// Runs `body`, the body of an async function with the parameter `args`, in the page and
+    /// returns what it returns. A throw fails the journey.
+    pub async fn eval(&self, body: &str, args: Value) -> Value {
+        let script = format!(
+            "const [args, done] = arguments;
+             (async () => {{ {body} }})().then(
+               (value) => done({{ value: value ?? null }}),
+               (error) => done({{ error: String(error?.stack ?? error) }}));"
+        );
+        self.run(&script, args).await
+    }
+
+    /// Waits in the page until the expression `condition` is truthy, and returns its value.
+    ///
+    /// The expression may await. While it throws it counts as not yet true.
+    pub async fn wait_for(&self, condition: &str) -> Value {
+        let script = format!(
+            "const [limit, done] = arguments;
+             const end = performance.now() + limit;
+             let last = 'it was never true';
+             const look = async () => {{
+               try {{
+                 const value = await ({condition});
+                 if (value) return done({{ value }});
+                 last = `it is ${{JSON.stringify(value)}}`;
+               }} catch (error) {{ last = String(error); }}
+               if (performance.now() > end) done({{ error: `waited for it in vain: ${{last}}` }});
+               else setTimeout(look, 15);
+             }};
+             look();"
+        );
+        self.run_named(condition, &script, json!(DEADLINE.as_millis()))
+            .await
+    }
+
+    /// The text that the page shows.
+    pub async fn text(&self) -> String {
+        let text = self.eval("return document.body.innerText", json!(null));
+        text.await.as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Saves what the page looks like as `target/e2e-screenshots/<name>.png`.
+    pub async fn screenshot(&self, name: &str) -> PathBuf {
+        let image = within("a screenshot", self.client.screenshot())
+            .await
+            .unwrap();
+        let path = tools::screenshots().join(format!("{name}.png"));
+        std::fs::write(&path, image).unwrap();
+        path
+    }
+
+    /// Makes the tab look like one of a device with this colour scheme and size in CSS pixels.
+    pub async fn emulate(&self, scheme: ColorScheme, width: u32, height: u32) {
+        let scheme = match scheme {
+            ColorScheme::Light => "light",
+            ColorScheme::Dark => "dark",
+        };
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            json!({ "features": [feature] }),
+        )
+        .await;
+        let mobile = width < 600;
+        self.devtools(
+            "Emulation.setDeviceMetricsOverride",
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile }),
+        )
+        .await;
+    }
+
+    /// What the page wrote to its console (and the browser about it) since the last look.
+    pub async fn console(&self) -> Vec<String> {
+        let entries = self.issue("se/log", json!({ "type": "browser" })).await;
+        let messages = entries.as_array().into_iter().flatten();
+        messages
+            .map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+
+    /// A command of the Chrome DevTools Protocol.
+    pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
+        let body = json!({ "cmd": command, "params": parameters });
+        self.issue("goog/cdp/execute", body).await
+    }
+
+    async fn issue(&self, path: &'static str, body: Value) -> Value {
+        let command = Extension { path, body };
+        within(path, self.client.issue_cmd(command)).await.unwrap()
+    }
+
+    async fn run(&self, script: &str, argument: Value) -> Value {
+        self.run_named("a script in the page", script, argument)
+            .await
+    }
+
+    async fn run_named(&self, what: &str, script: &str, argument: Value) -> Value {
+        let answer = self.client.execute_async(script, vec![argument]).await;
+        let mut answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
+        if let Some(error) = answer["error"].as_str() {
+            panic!("{what}: {error}");
+        }
+        answer["value"].take()
+    }
+}
+
+fn capabilities(profile: &TempDir) -> Capabilities {
+    let mut args: Vec<String> = FLAGS.map(str::to_owned).to_vec();
+    args.push(format!("--user-data-dir={}", profile.path().display()));
+    let capabilities = json!({
+        "goog:chromeOptions": { "binary": tools::chromium(), "args": args },
+        "goog:loggingPrefs": { "browser": "ALL" },
+        // A wait inside the page ends by its own deadline, which says more.
+        "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },
+    });
+    match capabilities {
+        Value::Object(capabilities) => capabilities,
+        _ => unreachable!("an object was written above"),
+    }
+}
+
+/// A command that chromedriver has beyond WebDriver.
+#[derive(Debug)]
+struct Extension {
+    path: &'static str,
+    body: Value,
+}
+
+impl WebDriverCompatibleCommand for Extension {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        let session = session.unwrap_or_default();
+        base.join(&format!("session/{session}/{}", self.path))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.body.to_string()))
+    }
+}

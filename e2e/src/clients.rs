@@ -1,0 +1,27 @@
+//! What uses the tools: AI clients and scripts.
+
+mod inspector;
+mod mcp;
+mod plain_http;
+
+pub use inspector::Inspector;
+pub use mcp::{InFlight, McpClient};
+pub use plain_http::PlainHttp;
+
+/// How a client opens its conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Era {
+    /// With `initialize`, up to protocol 2025-11-25.
+    Initialize,
+    /// With `server/discover`: protocol 2026-07-28.
+    Discover,
+}
+
+/// How a client's messages reach the bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// Streamable HTTP.
+    Http,
+    /// Standard input and output of `mcp-web-stdio`.
+    Stdio,
+}

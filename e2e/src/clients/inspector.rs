@@ -1,0 +1,99 @@
+//! The MCP Inspector's command line: a client that is not ours and not rmcp's.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::{Era, Leg, World, tools, within};
+
+/// Runs the Inspector against a world. Each request is a conversation of its own.
+#[derive(Debug)]
+pub struct Inspector {
+    target: Vec<String>,
+    era: &'static str,
+    home: TempDir,
+}
+
+impl Inspector {
+    /// Chooses leg and era.
+    pub fn new(world: &World, leg: Leg, era: Era) -> Self {
+        let target = match leg {
+            Leg::Http => over_http(world),
+            Leg::Stdio => over_stdio(world, &tools::built("mcp-web-stdio")),
+        };
+        let era = match era {
+            Era::Initialize => "legacy",
+            Era::Discover => "modern",
+        };
+        let home = TempDir::with_prefix("mcp-web-inspector-").unwrap();
+        Self { target, era, home }
+    }
+
+    /// The names in `tools/list`.
+    pub async fn tools(&self) -> Vec<String> {
+        let answer = self.run(&["--method", "tools/list"]).await;
+        let tools = answer["tools"].as_array();
+        let tools = tools.unwrap_or_else(|| panic!("no list of tools in {answer}"));
+        let name = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
+        tools.iter().map(name).collect()
+    }
+
+    /// Calls a tool and returns its result.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Value {
+        let arguments = arguments.to_string();
+        let call = ["--method", "tools/call", "--tool-name", tool];
+        let arguments = ["--tool-args-json", &arguments];
+        self.run(&[call.as_slice(), &arguments].concat()).await
+    }
+
+    async fn run(&self, request: &[&str]) -> Value {
+        let entry = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+        let mut command = Command::new(tools::node());
+        command
+            .arg(tools::node_modules().join(entry))
+            .arg("--cli")
+            .args(&self.target)
+            .args(request)
+            .args(["--protocol-era", self.era, "--format", "json", "--quiet"])
+            .env("HOME", self.home.path())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let output = within("the Inspector to answer", command.output())
+            .await
+            .expect("Node starts");
+        let answer = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success(),
+            "the Inspector failed: {answer}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("not JSON: {answer}"))
+    }
+}
+
+fn over_http(world: &World) -> Vec<String> {
+    let header = format!("Authorization: Bearer {}", world.token());
+    let url = world.mcp_url();
+    [
+        "--transport",
+        "http",
+        "--server-url",
+        &url,
+        "--header",
+        &header,
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn over_stdio(world: &World, program: &Path) -> Vec<String> {
+    let url = format!("MCP_SERVER_URL={}", world.mcp_url());
+    let token = format!("AUTH_TOKEN={}", world.token());
+    let program = program.display().to_string();
+    [&program, "-e", &url, "-e", &token]
+        .map(str::to_owned)
+        .to_vec()
+}

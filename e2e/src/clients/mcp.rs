@@ -1,0 +1,227 @@
+//! rmcp's client over either leg, in either era.
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+    ClientRequest, Implementation, ProtocolVersion, ServerNotification, ServerResult,
+    SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, PeerRequestOptions,
+    RequestHandle, RunningService, ServiceError,
+};
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
+use rmcp::{ClientHandler, RoleClient};
+use serde_json::Value;
+use tokio::process::Command;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::{Era, Leg, World, tools, within};
+
+/// An AI client with an open conversation, which hears when the list of tools changes.
+pub struct McpClient {
+    service: RunningService<RoleClient, Listener>,
+    changes: watch::Receiver<u64>,
+    subscription: Option<JoinHandle<()>>,
+}
+
+impl McpClient {
+    /// Connects to `world` and, in the era where one must ask for it, subscribes to changes.
+    pub async fn connect(world: &World, leg: Leg, era: Era) -> Self {
+        let (changed, changes) = watch::channel(0);
+        let listener = Listener {
+            changed: changed.clone(),
+        };
+        let what = format!("a client to connect ({leg:?}, {era:?})");
+        let service = match leg {
+            Leg::Http => {
+                let connected = listener.serve_with_lifecycle(http(world), lifecycle(era));
+                within(what, connected).await
+            }
+            Leg::Stdio => {
+                let connected = listener.serve_with_lifecycle(stdio(world), lifecycle(era));
+                within(what, connected).await
+            }
+        };
+        let service = service.unwrap_or_else(|error| panic!("{leg:?}, {era:?}: {error}"));
+        let subscription = match era {
+            Era::Initialize => None,
+            Era::Discover => Some(subscribe(service.peer().clone(), changed).await),
+        };
+        Self {
+            service,
+            changes,
+            subscription,
+        }
+    }
+
+    /// The names in `tools/list`.
+    pub async fn tools(&self) -> Vec<String> {
+        let tools = within("tools/list", self.service.list_all_tools()).await;
+        let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
+        tools.into_iter().map(|tool| tool.name.into()).collect()
+    }
+
+    /// Waits until `tools/list` fulfils `condition`, looking again only when the client was told
+    /// that the list changed.
+    pub async fn tools_when(
+        &mut self,
+        what: &str,
+        condition: impl Fn(&[String]) -> bool,
+    ) -> Vec<String> {
+        loop {
+            self.changes.mark_unchanged();
+            let tools = self.tools().await;
+            if condition(&tools) {
+                return tools;
+            }
+            let what = format!("list_changed, so that {what}; the list was {tools:?}");
+            within(what, self.changes.changed())
+                .await
+                .expect("the listener lives");
+        }
+    }
+
+    /// How often the client was told that the list changed.
+    pub fn changes(&self) -> u64 {
+        *self.changes.borrow()
+    }
+
+    /// Waits until the client was told of more than `seen` changes.
+    pub async fn changed_since(&mut self, seen: u64) {
+        within("list_changed", self.changes.wait_for(|&count| count > seen))
+            .await
+            .expect("the listener lives");
+    }
+
+    /// Ends the conversation: over stdio the end of the child's input.
+    pub async fn close(mut self) {
+        let closed = within("the client to close", self.service.close()).await;
+        closed.expect("the client does not panic");
+    }
+
+    /// Calls a tool and waits for its result.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {
+        self.start_call(tool, arguments).await.result().await
+    }
+
+    /// Sends a call.
+    pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
+        let mut parameters = CallToolRequestParams::new(tool.to_owned());
+        parameters.arguments = arguments.as_object().cloned();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
+        let handle = self
+            .service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await;
+        InFlight {
+            handle: handle.unwrap_or_else(|error| panic!("the call of {tool}: {error}")),
+        }
+    }
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        if let Some(subscription) = &self.subscription {
+            subscription.abort();
+        }
+    }
+}
+
+/// A call that was sent.
+pub struct InFlight {
+    handle: RequestHandle<RoleClient>,
+}
+
+impl InFlight {
+    /// Waits for the result.
+    pub async fn result(self) -> Result<CallToolResult, ServiceError> {
+        match within("the result of a call", self.handle.await_response()).await? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            other => panic!("not the result of a call: {other:?}"),
+        }
+    }
+
+    /// Cancels as the era and leg have it: by `notifications/cancelled`, or over HTTP in 2026 by
+    /// ending the request's stream.
+    pub async fn cancel(self) {
+        let cancelled = self.handle.cancel(Some("the user stopped it".to_owned()));
+        within("the cancel to be sent", cancelled).await.unwrap();
+    }
+}
+
+#[derive(Clone)]
+struct Listener {
+    changed: watch::Sender<u64>,
+}
+
+impl ClientHandler for Listener {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let client = Implementation::new("journeys", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(ClientCapabilities::default(), client)
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+}
+
+async fn subscribe(peer: Peer<RoleClient>, changed: watch::Sender<u64>) -> JoinHandle<()> {
+    let subscription = listen(&peer).await;
+    let mut subscription = subscription.unwrap_or_else(|error| panic!("listen: {error}"));
+    tokio::spawn(async move {
+        loop {
+            match subscription.next().await {
+                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => {
+                    changed.send_modify(|count| *count += 1);
+                }
+                Ok(Some(_)) => {}
+                // The connection broke: a client subscribes again, and looks again.
+                Ok(None) | Err(_) => {
+                    let Ok(next) = listen(&peer).await else {
+                        return;
+                    };
+                    subscription = next;
+                    changed.send_modify(|count| *count += 1);
+                }
+            }
+        }
+    })
+}
+
+async fn listen(peer: &Peer<RoleClient>) -> Result<rmcp::service::Subscription, ServiceError> {
+    let filter = SubscriptionFilter::builder().tools_list_changed().build();
+    within("subscriptions/listen", peer.listen(filter)).await
+}
+
+fn lifecycle(era: Era) -> ClientLifecycleMode {
+    match era {
+        Era::Initialize => ClientLifecycleMode::Initialize,
+        Era::Discover => ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        },
+    }
+}
+
+fn http(world: &World) -> StreamableHttpClientTransport<reqwest::Client> {
+    let config = StreamableHttpClientTransportConfig::with_uri(world.mcp_url())
+        .auth_header(world.token())
+        .max_concurrent_requests(64);
+    let client = reqwest::Client::builder()
+        .tcp_nodelay(true)
+        .no_proxy()
+        .build()
+        .unwrap();
+    StreamableHttpClientTransport::with_client(client, config)
+}
+
+/// rmcp ends the child when the transport is dropped; the child ends by itself with its input.
+fn stdio(world: &World) -> TokioChildProcess {
+    let mut command = Command::new(tools::built("mcp-web-stdio"));
+    command
+        .env("MCP_SERVER_URL", world.mcp_url())
+        .env("AUTH_TOKEN", world.token());
+    TokioChildProcess::new(command).expect("mcp-web-stdio starts")
+}

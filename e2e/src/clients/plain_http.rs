@@ -1,0 +1,49 @@
+//! A script that calls tools without speaking MCP.
+
+use reqwest::{Method, Response};
+use serde_json::{Value, json};
+
+use crate::{World, within};
+
+/// Plain HTTP with the world's token.
+#[derive(Clone)]
+pub struct PlainHttp {
+    url: String,
+    token: String,
+    client: reqwest::Client,
+}
+
+impl PlainHttp {
+    /// A client of `world`.
+    pub fn new(world: &World) -> Self {
+        Self {
+            url: world.url(),
+            token: world.token().to_owned(),
+            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+        }
+    }
+
+    /// `POST /tool-call`. Dropping the future disconnects, which cancels the call.
+    pub async fn call(&self, tool: &str, input: Value) -> reqwest::Result<Value> {
+        let body = json!({ "toolName": tool, "toolInput": input });
+        let response = self
+            .request(Method::POST, "/tool-call")
+            .json(&body)
+            .send()
+            .await?;
+        response.json().await
+    }
+
+    /// `GET path`.
+    pub async fn get(&self, path: &str) -> Response {
+        within(path, self.request(Method::GET, path).send())
+            .await
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client
+            .request(method, format!("{}{path}", self.url))
+            .bearer_auth(&self.token)
+    }
+}

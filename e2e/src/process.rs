@@ -1,0 +1,124 @@
+//! Child processes that never outlive their journey.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::watch;
+
+use crate::within;
+
+/// A child process in a process group of its own, with everything it printed.
+///
+/// The group is killed on drop, so that what the child started ends with it.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    name: String,
+    leader: Pid,
+    child: Child,
+    output: Arc<Mutex<Vec<String>>>,
+    printed: watch::Receiver<usize>,
+}
+
+impl ProcessGroup {
+    /// Starts `command` without standard input. `name` is for messages.
+    pub fn start(name: &str, mut command: Command) -> Self {
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let output = Arc::new(Mutex::new(Vec::new()));
+        let (count, printed) = watch::channel(0);
+        let count = Arc::new(count);
+        keep_lines(child.stdout.take(), output.clone(), count.clone());
+        keep_lines(child.stderr.take(), output.clone(), count);
+        Self {
+            name: name.to_owned(),
+            leader: leader.expect("a child that was just started has an id"),
+            child,
+            output,
+            printed,
+        }
+    }
+
+    /// Waits until the child prints a line that contains `text`, and returns that line.
+    ///
+    /// Fails with all output when the child ends without printing it.
+    pub async fn line_with(&mut self, text: &str) -> String {
+        let what = format!("{} to print {text:?}", self.name);
+        within(what, async {
+            loop {
+                let line = self.lines().into_iter().find(|line| line.contains(text));
+                if let Some(line) = line {
+                    return line;
+                }
+                if self.printed.changed().await.is_err() {
+                    panic!("{} ended; it printed:\n{}", self.name, self.log());
+                }
+            }
+        })
+        .await
+    }
+
+    /// Everything printed so far, standard output and error together.
+    pub fn log(&self) -> String {
+        self.lines().join("\n")
+    }
+
+    /// Kills the group (as a crash would) and waits until the child is gone.
+    pub async fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.gone().await;
+    }
+
+    /// Asks the group to end (SIGTERM) and waits until the child is gone.
+    pub async fn terminate(&mut self) {
+        self.signal(Signal::TERM);
+        self.gone().await;
+    }
+
+    async fn gone(&mut self) {
+        let what = format!("{} to end", self.name);
+        within(what, self.child.wait())
+            .await
+            .expect("a child can be waited for");
+    }
+
+    fn signal(&self, signal: Signal) {
+        // A group that has already ended is no error.
+        let _ = kill_process_group(self.leader, signal);
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.output.lock().expect("no holder panics").clone()
+    }
+}
+
+impl Drop for ProcessGroup {
+    fn drop(&mut self) {
+        if self.child.id().is_some() {
+            self.signal(Signal::KILL);
+        }
+    }
+}
+
+fn keep_lines(
+    pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
+    output: Arc<Mutex<Vec<String>>>,
+    count: Arc<watch::Sender<usize>>,
+) {
+    let mut lines = BufReader::new(pipe.expect("the pipe was asked for")).lines();
+    // The task ends with the pipe, and the pipe with the group.
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            output.lock().expect("no holder panics").push(line);
+            count.send_modify(|count| *count += 1);
+        }
+    });
+}

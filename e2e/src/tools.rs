@@ -1,0 +1,76 @@
+//! Where the programs are that the journeys run. `cargo xtask test` installs and builds them all.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The workspace's folder.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate is a folder of the workspace")
+}
+
+/// A program of this workspace, built beside the test that runs it.
+pub fn built(name: &str) -> PathBuf {
+    let test = env::current_exe().expect("a test knows its own path");
+    // target/<profile>/deps/<test>
+    let profile = test.ancestors().nth(2).expect("a test lies in `deps`");
+    existing(profile.join(name), name)
+}
+
+/// The built npm package, for projects that install it.
+pub fn sdk_package() -> PathBuf {
+    let default = workspace().join("target/sdk");
+    existing(configured("MCP_WEB_SDK_DIR", default), "the built SDK")
+}
+
+/// Node 22: the Inspector needs it.
+pub fn node() -> PathBuf {
+    let default = workspace().join("target/tools/node22/bin/node");
+    existing(configured("MCP_WEB_NODE", default), "Node 22")
+}
+
+/// The installed packages of `e2e/node/package.json`.
+pub fn node_modules() -> PathBuf {
+    let default = workspace().join("target/tools/e2e-node/node_modules");
+    existing(
+        configured("MCP_WEB_E2E_NODE_MODULES", default),
+        "the npm packages of e2e/node",
+    )
+}
+
+/// Chromium.
+pub fn chromium() -> PathBuf {
+    existing(
+        configured("MCP_WEB_CHROMIUM", "/usr/bin/chromium".into()),
+        "Chromium",
+    )
+}
+
+/// The WebDriver server of that Chromium.
+pub fn chromedriver() -> PathBuf {
+    existing(
+        configured("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver".into()),
+        "chromedriver",
+    )
+}
+
+/// Where screenshots go.
+pub fn screenshots() -> PathBuf {
+    let folder = workspace().join("target/e2e-screenshots");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+fn configured(key: &str, default: PathBuf) -> PathBuf {
+    env::var_os(key).map_or(default, PathBuf::from)
+}
+
+fn existing(path: PathBuf, what: &str) -> PathBuf {
+    assert!(
+        path.exists(),
+        "{what} is not at {}: run `cargo xtask test`",
+        path.display()
+    );
+    path
+}

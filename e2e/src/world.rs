@@ -1,0 +1,135 @@
+//! A running bridge of one's own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use tokio::process::Command;
+
+use crate::{ProcessGroup, tools};
+
+/// A bridge (or the demo, which is one with a page) as a child process on a free port.
+///
+/// Each journey has its own, so that journeys run side by side. Everything stops on drop.
+#[derive(Debug)]
+pub struct World {
+    program: Program,
+    process: ProcessGroup,
+    address: SocketAddr,
+    token: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    Bridge,
+    Demo,
+}
+
+impl Program {
+    fn name(self) -> &'static str {
+        match self {
+            Program::Bridge => "mcp-web-bridge",
+            Program::Demo => "demo-app",
+        }
+    }
+
+    /// What it prints before its URL once it listens.
+    fn announcement(self) -> &'static str {
+        match self {
+            Program::Bridge => "listening on http://",
+            Program::Demo => "open http://",
+        }
+    }
+}
+
+impl World {
+    /// Starts `mcp-web-bridge`.
+    pub async fn bridge() -> Self {
+        Self::start(Program::Bridge).await
+    }
+
+    /// Starts `demo-app`.
+    pub async fn demo() -> Self {
+        Self::start(Program::Demo).await
+    }
+
+    async fn start(program: Program) -> Self {
+        let (process, address) = listen(program, (Ipv4Addr::LOCALHOST, 0).into()).await;
+        Self {
+            program,
+            process,
+            address,
+            token: "a-token-for-one-journey-0123456789".to_owned(),
+        }
+    }
+
+    /// The token of the pages and clients in this world.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Takes the token that a page made for itself, as a person does who copies the page's
+    /// configuration into an AI client.
+    pub fn take_token(&mut self, token: String) {
+        self.token = token;
+    }
+
+    /// Base URL without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// URL of the MCP endpoint.
+    pub fn mcp_url(&self) -> String {
+        format!("{}/mcp", self.url())
+    }
+
+    /// URL of the page socket for `session`.
+    pub fn page_url(&self, session: &str) -> String {
+        format!("ws://{}/ws?session={session}", self.address)
+    }
+
+    /// Where the bridge listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Everything the bridge printed.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// Kills the bridge as a crash would. [`World::restart`] brings it back.
+    pub async fn crash(&mut self) {
+        self.process.kill().await;
+    }
+
+    /// Stops the bridge as an operator would. [`World::restart`] brings it back.
+    pub async fn stop(&mut self) {
+        self.process.terminate().await;
+    }
+
+    /// Starts the bridge again on the port it had.
+    pub async fn restart(&mut self) {
+        let (process, address) = listen(self.program, self.address).await;
+        assert_eq!(address, self.address, "the port is the same as before");
+        self.process = process;
+    }
+}
+
+async fn listen(program: Program, bind: SocketAddr) -> (ProcessGroup, SocketAddr) {
+    let mut command = Command::new(tools::built(program.name()));
+    command.args(["--bind", &bind.to_string()]);
+    let mut process = ProcessGroup::start(program.name(), command);
+    let line = process.line_with(program.announcement()).await;
+    let address = (Ipv4Addr::LOCALHOST, port_in(&line)).into();
+    (process, address)
+}
+
+/// The port in `… http://host:PORT/…`.
+fn port_in(line: &str) -> u16 {
+    let (_, url) = line.split_once("://").expect("the line has a URL");
+    let (_, port) = url.split_once(':').expect("the URL has a port");
+    let digits = port.split(|c: char| !c.is_ascii_digit()).next();
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_else(|| panic!("no port in {line:?}"))
+}

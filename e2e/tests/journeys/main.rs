@@ -1,0 +1,44 @@
+//! Whole-system journeys: real bridge, real browser, real AI clients. One module per journey.
+#![allow(clippy::unwrap_used)]
+
+mod bridge_restart;
+mod cancel;
+mod client_first;
+mod demo_page;
+mod no_wasm;
+mod page_unloaded;
+mod screenshots;
+mod thousand_calls;
+mod tool_removed;
+mod typescript_client;
+mod vite_project;
+
+use e2e::{Browser, Era, Leg, Site, World};
+
+/// Every way in which an MCP client reaches a tool.
+const EVERY_WAY: [(Leg, Era); 4] = [
+    (Leg::Http, Era::Initialize),
+    (Leg::Http, Era::Discover),
+    (Leg::Stdio, Era::Initialize),
+    (Leg::Stdio, Era::Discover),
+];
+
+/// The tools that are listed whatever page is connected.
+const META_TOOLS: [&str; 4] = [
+    "get_connection_status",
+    "list_active_sessions",
+    "list_session_tools",
+    "call_session_tool",
+];
+
+/// Opens the journeys' app in a new browser and waits until its tools are registered.
+async fn open_app(site: &Site, world: &World) -> Browser {
+    let browser = Browser::open().await;
+    browser.goto(&site.app(world)).await;
+    browser.wait_for("journey.ready").await;
+    browser
+}
+
+fn has(tools: &[String], name: &str) -> bool {
+    tools.iter().any(|tool| tool == name)
+}

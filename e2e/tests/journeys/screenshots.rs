@@ -1,0 +1,38 @@
+//! Pictures of the demo for people to look at: `target/e2e-screenshots/demo-*.png`.
+
+use e2e::{ColorScheme, PlainHttp, World};
+use serde_json::json;
+
+use crate::demo_page::open_demo;
+
+#[tokio::test]
+async fn the_demo_in_light_dark_and_on_a_phone() {
+    let mut world = World::demo().await;
+    let browser = open_demo(&mut world).await;
+    let script = PlainHttp::new(&world);
+    script.call("list_cards", json!({})).await.unwrap();
+    script
+        .call(
+            "add_card",
+            json!({ "title": "Take a picture of this board" }),
+        )
+        .await
+        .unwrap();
+    browser
+        .wait_for("document.body.innerText.includes('Take a picture of this board')")
+        .await;
+
+    for (name, scheme, width, height) in [
+        ("demo-light", ColorScheme::Light, 1280, 900),
+        ("demo-dark", ColorScheme::Dark, 1280, 900),
+        ("demo-phone", ColorScheme::Light, 390, 844),
+        ("demo-phone-dark", ColorScheme::Dark, 390, 844),
+    ] {
+        browser.emulate(scheme, width, height).await;
+        let fits = "document.documentElement.scrollWidth <= innerWidth";
+        browser.wait_for(fits).await;
+        browser.screenshot(name).await;
+    }
+    let complaints = browser.console().await;
+    assert_eq!(complaints, [""; 0], "the console is quiet");
+}

@@ -1,0 +1,65 @@
+//! 1,000 calls, 16 at a time, over one page: all answered, none crossed.
+
+use std::time::Instant;
+
+use e2e::{Era, Leg, McpClient, NativePage, NativeTool, Site, World};
+use futures_util::StreamExt;
+use futures_util::stream;
+use serde_json::json;
+
+use crate::open_app;
+
+const CALLS: u64 = 1000;
+const AT_A_TIME: usize = 16;
+
+#[tokio::test]
+async fn over_http_2025_to_a_native_page() {
+    to_a_native_page(Leg::Http, Era::Initialize).await;
+}
+
+#[tokio::test]
+async fn over_http_2026_to_a_native_page() {
+    to_a_native_page(Leg::Http, Era::Discover).await;
+}
+
+#[tokio::test]
+async fn over_stdio_2025_to_a_native_page() {
+    to_a_native_page(Leg::Stdio, Era::Initialize).await;
+}
+
+#[tokio::test]
+async fn over_stdio_2026_to_a_native_page() {
+    to_a_native_page(Leg::Stdio, Era::Discover).await;
+}
+
+#[tokio::test]
+async fn over_http_2026_to_a_page_in_chromium() {
+    let (world, site) = (World::bridge().await, Site::start().await);
+    let _browser = open_app(&site, &world).await;
+    all_echoes_carry_their_own_id(&McpClient::connect(&world, Leg::Http, Era::Discover).await)
+        .await;
+}
+
+async fn to_a_native_page(leg: Leg, era: Era) {
+    let world = World::bridge().await;
+    let _page = NativePage::open(&world, "one-page", vec![NativeTool::echo()]).await;
+    all_echoes_carry_their_own_id(&McpClient::connect(&world, leg, era).await).await;
+}
+
+async fn all_echoes_carry_their_own_id(client: &McpClient) {
+    let start = Instant::now();
+    let answers: Vec<(u64, _)> = stream::iter(0..CALLS)
+        .map(async |id| (id, client.call("echo", json!({ "id": id })).await))
+        .buffer_unordered(AT_A_TIME)
+        .collect()
+        .await;
+    let took = start.elapsed();
+
+    assert_eq!(answers.len() as u64, CALLS);
+    for (id, answer) in answers {
+        let answer = answer.unwrap_or_else(|error| panic!("call {id}: {error}"));
+        let echo = answer.structured_content.as_ref();
+        assert_eq!(echo, Some(&json!({ "id": id })), "call {id}: {answer:?}");
+    }
+    println!("{CALLS} calls, {AT_A_TIME} at a time: {took:?}");
+}

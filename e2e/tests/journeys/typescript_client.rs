@@ -1,0 +1,25 @@
+//! The TypeScript SDK's client over Streamable HTTP: neither ours nor rmcp's.
+
+use e2e::{NativePage, NativeTool, NodeProject, World};
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn lists_and_calls() {
+    let world = World::bridge().await;
+    let _page = NativePage::open(&world, "one-page", vec![NativeTool::echo()]).await;
+    let project = NodeProject::copy_of("node");
+    project.link_packages();
+
+    let arguments = ["typescript-client.mjs", &world.mcp_url(), world.token()];
+    let mut client = project.node("the TypeScript client", &arguments);
+
+    let answer = client.line_with("{").await;
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let tools = answer["tools"].as_array().unwrap();
+    assert!(tools.contains(&json!("echo")), "{answer}");
+    assert_eq!(
+        answer["result"]["structuredContent"],
+        json!({ "id": 7 }),
+        "{answer}"
+    );
+}
