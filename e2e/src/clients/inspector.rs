@@ -70,7 +70,9 @@ impl Inspector {
             "the Inspector failed: {answer}{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("not JSON: {answer}"))
+        let mut answer: Value =
+            serde_json::from_str(&answer).unwrap_or_else(|_| panic!("not JSON: {answer}"));
+        answer["result"].take()
     }
 }
 
