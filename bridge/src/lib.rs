@@ -1,1 +1,31 @@
-//! bridge
+//! The bridge: an MCP server whose tools live in web pages.
+//!
+//! How a call flows:
+//!
+//! 1. [`http`] takes the request, checks `Host`, `Origin` and token, and hands MCP to [`mcp`].
+//! 2. [`calls`] asks the realm which page has the tool, and validates the arguments.
+//! 3. [`hub`] runs the event in the [`realm`], which says what to send; the page's socket task
+//!    sends it.
+//! 4. The page answers on its socket; the realm ends the call, once; [`calls`] validates the
+//!    result, [`result`] shapes it.
+//! 5. A caller that goes away drops its future, which cancels the call in the page.
+//!
+//! To run a bridge inside another process, see [`serve`].
+
+mod auth;
+mod calls;
+mod config;
+mod http;
+mod hub;
+mod mcp;
+mod meta_tools;
+mod origin;
+mod realm;
+mod result;
+mod schema;
+mod server;
+mod tool;
+
+pub use config::Config;
+pub use http::App;
+pub use server::{Running, StartError, serve};

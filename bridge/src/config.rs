@@ -1,0 +1,255 @@
+//! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bridge_protocol::limits;
+use clap::Parser;
+
+use crate::realm::RealmLimits;
+
+/// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
+pub(crate) const LOOPBACK: &str = "loopback";
+
+/// Settings of a bridge.
+///
+/// Each has a flag, an environment variable and a default; the flag wins. Durations are written
+/// `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
+#[derive(Clone, Debug, Parser)]
+#[command(next_help_heading = "Bridge")]
+pub struct Config {
+    /// Address to listen on. Another address than a loopback one needs configured tokens.
+    #[arg(long, env = "MCP_WEB_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
+    pub bind: SocketAddr,
+
+    /// Tokens that are valid, separated by commas. Without any, a page may open a realm with a
+    /// token of its own making.
+    #[arg(
+        long = "tokens",
+        env = "MCP_WEB_TOKENS",
+        value_name = "TOKEN,…",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    pub tokens: Vec<String>,
+
+    /// File with valid tokens, one a line; lines that begin with # are comments.
+    #[arg(long, env = "MCP_WEB_TOKEN_FILE", value_name = "PATH")]
+    pub token_file: Option<PathBuf>,
+
+    /// Accept the token as `?token=` as well. URLs end up in logs and histories.
+    #[arg(long, env = "MCP_WEB_ALLOW_TOKEN_IN_URL")]
+    pub allow_token_in_url: bool,
+
+    /// Origins of pages that may connect: `https://app.example.com`, `http://10.0.0.5:*`, or
+    /// `loopback` for localhost, 127.0.0.1 and [::1] on any port.
+    #[arg(
+        long,
+        env = "MCP_WEB_ALLOWED_ORIGINS",
+        value_name = "ORIGIN,…",
+        value_delimiter = ',',
+        default_value = LOOPBACK
+    )]
+    pub allowed_origins: Vec<String>,
+
+    /// Values of the `Host` header that are accepted: `bridge.example.com`, `10.0.0.5:3001`, or
+    /// `loopback`.
+    #[arg(
+        long,
+        env = "MCP_WEB_ALLOWED_HOSTS",
+        value_name = "HOST,…",
+        value_delimiter = ',',
+        default_value = LOOPBACK
+    )]
+    pub allowed_hosts: Vec<String>,
+
+    /// Name that MCP clients see.
+    #[arg(
+        long,
+        env = "MCP_WEB_NAME",
+        value_name = "NAME",
+        default_value = "mcp-web"
+    )]
+    pub name: String,
+
+    /// Largest HTTP request body, in bytes.
+    #[arg(long, env = "MCP_WEB_MAX_REQUEST_BYTES", value_name = "BYTES",
+        default_value_t = 4 * 1024 * 1024, value_parser = count)]
+    pub max_request_bytes: usize,
+
+    /// Largest tool result, in bytes of JSON; at most the frame limit of 16 MiB.
+    #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
+        default_value_t = limits::MAX_RESULT_BYTES, value_parser = result_bytes)]
+    pub max_result_bytes: usize,
+
+    /// Tokens that pages can use at the same time, and tokens that clients can wait with.
+    #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    pub max_realms: usize,
+
+    /// Pages per token.
+    #[arg(long, env = "MCP_WEB_MAX_SESSIONS", value_name = "N", default_value_t = 64, value_parser = count)]
+    pub max_sessions: usize,
+
+    /// Tools per page.
+    #[arg(long, env = "MCP_WEB_MAX_TOOLS", value_name = "N", default_value_t = 512, value_parser = count)]
+    pub max_tools: usize,
+
+    /// Bytes of tool definitions per page.
+    #[arg(long, env = "MCP_WEB_MAX_TOOL_BYTES", value_name = "BYTES",
+        default_value_t = 1024 * 1024, value_parser = count)]
+    pub max_tool_bytes: usize,
+
+    /// Calls in flight per token.
+    #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = count)]
+    pub max_calls: usize,
+
+    /// MCP sessions per token.
+    #[arg(long, env = "MCP_WEB_MAX_CLIENTS", value_name = "N", default_value_t = 64, value_parser = count)]
+    pub max_clients: usize,
+
+    /// MCP sessions in all. Each costs about 50 KiB.
+    #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    pub max_mcp_sessions: usize,
+
+    /// An MCP session without any request ends after this.
+    #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = duration)]
+    pub mcp_session_idle: Duration,
+
+    /// A call that the page has not answered fails after this.
+    #[arg(long, env = "MCP_WEB_CALL_TIMEOUT", value_name = "TIME", default_value = "2m", value_parser = duration)]
+    pub call_timeout: Duration,
+
+    /// A call that the page has not acknowledged fails after this: its tab is suspended.
+    #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub call_receipt: Duration,
+
+    /// A page must authenticate within this.
+    #[arg(long, env = "MCP_WEB_AUTHENTICATE_WITHIN", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub authenticate_within: Duration,
+
+    /// How long a page whose connection broke keeps its tools and calls. 0s: not at all.
+    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    pub page_grace: Duration,
+
+    /// How often page code must show that it is alive.
+    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "20s", value_parser = duration)]
+    pub heartbeat: Duration,
+}
+
+const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3001);
+
+impl Default for Config {
+    /// The defaults, whatever the environment says.
+    fn default() -> Self {
+        Self {
+            bind: DEFAULT_BIND,
+            tokens: Vec::new(),
+            token_file: None,
+            allow_token_in_url: false,
+            allowed_origins: vec![LOOPBACK.to_owned()],
+            allowed_hosts: vec![LOOPBACK.to_owned()],
+            name: "mcp-web".to_owned(),
+            max_request_bytes: 4 * 1024 * 1024,
+            max_result_bytes: limits::MAX_RESULT_BYTES,
+            max_realms: 1_000,
+            max_sessions: 64,
+            max_tools: 512,
+            max_tool_bytes: 1024 * 1024,
+            max_calls: 256,
+            max_clients: 64,
+            max_mcp_sessions: 1_000,
+            mcp_session_idle: Duration::from_secs(3600),
+            call_timeout: Duration::from_secs(120),
+            call_receipt: limits::RECEIPT_WITHIN,
+            authenticate_within: limits::AUTHENTICATE_WITHIN,
+            page_grace: limits::PAGE_GRACE,
+            heartbeat: limits::HEARTBEAT_EVERY,
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn realm_limits(&self) -> RealmLimits {
+        RealmLimits {
+            sessions: self.max_sessions,
+            tools_per_session: self.max_tools,
+            tool_bytes_per_session: self.max_tool_bytes,
+            calls: self.max_calls,
+            receipt_within: self.call_receipt,
+            page_grace: self.page_grace,
+            heartbeat_every: self.heartbeat,
+        }
+    }
+
+    /// The configured tokens, from the list and from the file.
+    pub(crate) fn all_tokens(&self) -> std::io::Result<Vec<String>> {
+        let mut tokens = self.tokens.clone();
+        if let Some(path) = &self.token_file {
+            let text = std::fs::read_to_string(path)?;
+            let lines = text.lines().map(str::trim);
+            tokens.extend(
+                lines
+                    .filter(|line| !line.is_empty() && !line.starts_with('#'))
+                    .map(str::to_owned),
+            );
+        }
+        Ok(tokens)
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("allowed are whole numbers from 1 up".to_owned()),
+    }
+}
+
+fn result_bytes(text: &str) -> Result<usize, String> {
+    // Room for the rest of the frame around the result.
+    let most = limits::MAX_FRAME_BYTES - 64 * 1024;
+    match count(text)? {
+        bytes if bytes <= most => Ok(bytes),
+        _ => Err(format!(
+            "allowed are 1 to {most}: a result travels in one frame"
+        )),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err("allowed are times above zero such as 250ms, 5s, 2m".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_flags_are_those_of_the_library() {
+        // Environment variables of the machine would speak through clap: none is set in tests.
+        let parsed = Config::try_parse_from(["mcp-web-bridge"]).unwrap();
+        assert_eq!(format!("{parsed:?}"), format!("{:?}", Config::default()));
+    }
+
+    #[test]
+    fn a_wrong_value_names_the_key_and_what_is_allowed() {
+        let cases = [
+            (["--max-sessions", "0"], "whole numbers from 1 up"),
+            (["--call-timeout", "soon"], "250ms, 5s, 2m"),
+            (["--max-result-bytes", "99999999"], "allowed are 1 to"),
+            (["--bind", "localhost"], "socket address"),
+        ];
+        for (arguments, allowed) in cases {
+            let error = Config::try_parse_from(std::iter::once("mcp-web-bridge").chain(arguments))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(arguments[0]) && error.contains(allowed),
+                "{error}"
+            );
+        }
+    }
+}

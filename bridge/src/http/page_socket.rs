@@ -1,0 +1,444 @@
+//! `GET /ws`: the socket of a page.
+//!
+//! `run` has one exit: whatever ends the socket, the realm hears of it once.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use bridge_protocol::{
+    Authenticate, AuthenticationFailed, BridgeToPage, CloseCode, DecodeError, ErrorCode,
+    PROTOCOL_VERSION, PageToBridge, SessionId, ToolError, ToolResponse, limits,
+};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+use super::{Edge, Problem, guard};
+use crate::auth::RealmId;
+use crate::hub::{Hub, Outbox, Outgoing};
+use crate::origin::Origin;
+use crate::realm::{ConnectionId, Failure, PageHello, Parting};
+
+/// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
+const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
+
+/// After a close frame the peer has this long to answer it.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A peer that sends nothing for this many heartbeats, not even a pong, is not there any more.
+const SILENT_HEARTBEATS: u32 = 3;
+
+#[derive(Deserialize)]
+pub(super) struct SocketQuery {
+    session: Option<String>,
+}
+
+pub(super) async fn upgrade(
+    State(edge): State<Edge>,
+    Extension(origin): Extension<Origin>,
+    Query(query): Query<SocketQuery>,
+    socket: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+) -> Response {
+    let socket = match socket {
+        Ok(socket) => socket,
+        Err(rejection) => {
+            let message = format!("this is the socket of pages: {rejection}");
+            return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
+        }
+    };
+    let session = match query.session {
+        Some(id) if !id.is_empty() && id.len() <= limits::MAX_SESSION_ID_BYTES => SessionId(id),
+        _ => {
+            let message = format!(
+                "the page must name its session: connect to /ws?session=… with 1 to {} bytes",
+                limits::MAX_SESSION_ID_BYTES
+            );
+            return Problem::new(ErrorCode::InvalidSession, message).into_response();
+        }
+    };
+    let sockets = edge.sockets.clone();
+    socket
+        .read_buffer_size(SOCKET_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_frame_size(limits::MAX_FRAME_BYTES)
+        .max_message_size(limits::MAX_FRAME_BYTES)
+        .on_upgrade(move |socket| sockets.track_future(run(edge, origin, session, socket)))
+}
+
+/// Why the bridge closes the socket.
+struct Closing {
+    code: CloseCode,
+    reason: Cow<'static, str>,
+}
+
+impl Closing {
+    fn new(code: CloseCode, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// How a connected socket ended.
+enum End {
+    /// The peer closed or left.
+    Parted(Parting),
+    /// The bridge closes.
+    Closing(Closing),
+    /// The peer does not read: the hub cut the connection.
+    Cut,
+}
+
+type Sink = SplitSink<WebSocket, Message>;
+type Stream = SplitStream<WebSocket>;
+
+async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) {
+    let (mut sink, mut stream) = socket.split();
+    let closing = match admit(&edge, origin, session, &mut stream).await {
+        Err(Refused::Silently) => None,
+        Err(Refused::With(closing, failure)) => {
+            if let Some(failure) = failure {
+                let message = BridgeToPage::AuthenticationFailed(failure);
+                let _ = sink.send(Message::Text(message.encode().into())).await;
+            }
+            Some(closing)
+        }
+        Ok((page, outbox)) => {
+            let end = page.serve(&mut sink, &mut stream, outbox).await;
+            let (parting, closing) = match end {
+                End::Parted(parting) => (parting, None),
+                End::Closing(closing) => (Parting::Broken, Some(closing)),
+                End::Cut => (Parting::Broken, None),
+            };
+            page.hub
+                .connection_ended(page.realm, &page.session, page.connection, parting);
+            closing
+        }
+    };
+    if let Some(closing) = closing {
+        close(&mut sink, &mut stream, closing).await;
+    }
+}
+
+async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
+    let frame = CloseFrame {
+        code: closing.code.code(),
+        reason: closing.reason.as_ref().into(),
+    };
+    let said = sink.send(Message::Close(Some(frame))).await;
+    if said.is_ok() {
+        // Until the peer has answered, so that the close frame is not lost with the connection.
+        let answered = async { while let Some(Ok(_)) = stream.next().await {} };
+        let _ = timeout(CLOSE_WITHIN, answered).await;
+    }
+}
+
+enum Refused {
+    /// The peer went away first.
+    Silently,
+    With(Closing, Option<AuthenticationFailed>),
+}
+
+impl Refused {
+    fn because(code: ErrorCode, error: String) -> Self {
+        let reason = Closing::new(CloseCode::PolicyViolation, code.as_str());
+        Refused::With(reason, Some(AuthenticationFailed { error, code }))
+    }
+}
+
+/// Lets a page in by its first frame.
+async fn admit(
+    edge: &Edge,
+    origin: Origin,
+    session: SessionId,
+    stream: &mut Stream,
+) -> Result<(Page, Outbox), Refused> {
+    let origin = match origin {
+        Origin::Absent => None,
+        Origin::Allowed(origin) => Some(origin),
+        Origin::Foreign(origin) => {
+            return Err(Refused::because(
+                ErrorCode::OriginNotAllowed,
+                guard::foreign(&origin).message,
+            ));
+        }
+    };
+    let hello = first_frame(edge, stream).await?;
+    if hello.protocol != Some(PROTOCOL_VERSION) {
+        let message = format!(
+            "this bridge speaks version {PROTOCOL_VERSION} of the page protocol: load the SDK from \
+             it, or from npm in the same version"
+        );
+        return Err(Refused::because(ErrorCode::ProtocolViolation, message));
+    }
+    if hello.session_id.as_ref().is_some_and(|id| *id != session) {
+        let message = "`sessionId` differs from the session in the URL".to_owned();
+        return Err(Refused::because(ErrorCode::InvalidSession, message));
+    }
+    let realm = edge
+        .tokens
+        .realm(hello.auth_token.as_deref())
+        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
+    let hello = PageHello {
+        session: session.clone(),
+        name: hello.session_name,
+        origin,
+        page_title: hello.page_title,
+        app: hello.app,
+    };
+    let hub = Arc::clone(&edge.hub);
+    let (connection, outbox) = hub
+        .page_connected(realm, hello)
+        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
+    tracing::debug!(?realm, %session, "page connected");
+    Ok((
+        Page {
+            hub,
+            realm,
+            session,
+            connection,
+        },
+        outbox,
+    ))
+}
+
+async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, Refused> {
+    let within = edge.hub.config.authenticate_within;
+    let protocol = |reason| Refused::With(Closing::new(CloseCode::PolicyViolation, reason), None);
+    let first = async {
+        loop {
+            match stream.next().await {
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                other => return other,
+            }
+        }
+    };
+    let text = tokio::select! {
+        first = timeout(within, first) => match first {
+            Err(_) => return Err(protocol("no `authenticate` in time")),
+            Ok(Some(Ok(Message::Text(text)))) => text,
+            Ok(Some(Ok(Message::Binary(_)))) => return Err(Refused::With(binary(), None)),
+            Ok(Some(Err(error))) if is_too_big(&error) => return Err(Refused::With(too_big(), None)),
+            Ok(_) => return Err(Refused::Silently),
+        },
+        () = edge.stopping.cancelled() => {
+            let closing = Closing::new(CloseCode::ServiceRestart, "the bridge is shutting down");
+            return Err(Refused::With(closing, None));
+        }
+    };
+    match PageToBridge::decode(&text) {
+        Ok(PageToBridge::Authenticate(hello)) => Ok(hello),
+        Err(error @ DecodeError::NotAMessage(_)) => Err(Refused::With(bad_json(&error), None)),
+        _ => Err(protocol("the first message must be `authenticate`")),
+    }
+}
+
+fn binary() -> Closing {
+    Closing::new(
+        CloseCode::UnsupportedData,
+        "binary frames are not understood",
+    )
+}
+
+fn bad_json(error: &DecodeError) -> Closing {
+    // RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code.
+    let reason: String = error
+        .to_string()
+        .chars()
+        .filter(char::is_ascii)
+        .take(120)
+        .collect();
+    Closing::new(CloseCode::UnsupportedData, reason)
+}
+
+fn too_big() -> Closing {
+    Closing::new(
+        CloseCode::MessageTooBig,
+        format!("a frame may have {} bytes", limits::MAX_FRAME_BYTES),
+    )
+}
+
+fn is_too_big(error: &axum::Error) -> bool {
+    use tokio_tungstenite::tungstenite::Error;
+    std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<Error>())
+        .is_some_and(|error| matches!(error, Error::Capacity(_)))
+}
+
+/// A connected page.
+struct Page {
+    hub: Arc<Hub>,
+    realm: RealmId,
+    session: SessionId,
+    connection: ConnectionId,
+}
+
+impl Page {
+    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: Outbox) -> End {
+        tokio::select! {
+            end = self.read(stream) => end,
+            end = self.write(sink, outbox) => end,
+        }
+    }
+
+    /// Sends what the hub puts into the outbox, and pings a silent line.
+    async fn write(&self, sink: &mut Sink, mut outbox: Outbox) -> End {
+        let every = self.hub.config.heartbeat;
+        let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+        loop {
+            let message = tokio::select! {
+                outgoing = outbox.recv() => match outgoing {
+                    Some(Outgoing::Message(message)) => Message::Text(message.encode().into()),
+                    Some(Outgoing::Close { code, reason }) => {
+                        return End::Closing(Closing::new(code, reason));
+                    }
+                    None => return End::Cut,
+                },
+                _ = ping.tick() => Message::Ping(bytes::Bytes::new()),
+            };
+            if sink.send(message).await.is_err() {
+                return End::Parted(Parting::Broken);
+            }
+        }
+    }
+
+    async fn read(&self, stream: &mut Stream) -> End {
+        let silence = self.hub.config.heartbeat * SILENT_HEARTBEATS;
+        let mut told_of_unknown_type = false;
+        loop {
+            let text = match timeout(silence, stream.next()).await {
+                Err(_) | Ok(None) => return End::Parted(Parting::Broken),
+                Ok(Some(Err(error))) if is_too_big(&error) => return End::Closing(too_big()),
+                Ok(Some(Err(_))) => return End::Parted(Parting::Broken),
+                Ok(Some(Ok(Message::Close(frame)))) => return End::Parted(parting(frame)),
+                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
+                Ok(Some(Ok(Message::Binary(_)))) => return End::Closing(binary()),
+                Ok(Some(Ok(Message::Text(text)))) => text,
+            };
+            match PageToBridge::decode(&text) {
+                Ok(PageToBridge::Leaving {}) => return End::Parted(Parting::Gone),
+                Ok(message) => {
+                    if let Err(closing) = self.heard(message) {
+                        return End::Closing(closing);
+                    }
+                }
+                Err(error @ DecodeError::NotAMessage(_)) => return End::Closing(bad_json(&error)),
+                Err(DecodeError::UnknownType(kind)) => {
+                    if !std::mem::replace(&mut told_of_unknown_type, true) {
+                        tracing::info!(session = %self.session, kind, "unknown message type ignored");
+                    }
+                }
+                Err(error @ DecodeError::BadFields { .. }) => {
+                    let reason: String = error
+                        .to_string()
+                        .chars()
+                        .filter(char::is_ascii)
+                        .take(120)
+                        .collect();
+                    return End::Closing(Closing::new(CloseCode::PolicyViolation, reason));
+                }
+            }
+        }
+    }
+
+    /// One message of the page.
+    fn heard(&self, message: PageToBridge) -> Result<(), Closing> {
+        let (id, connection) = (&self.session, self.connection);
+        match message {
+            PageToBridge::Authenticate(_) => {
+                let reason = "`authenticate` comes once";
+                return Err(Closing::new(CloseCode::PolicyViolation, reason));
+            }
+            PageToBridge::RegisterTools(registration) => {
+                let tools = self.hub.tools.parse(&registration.tools);
+                self.change(|realm, _| {
+                    realm.tools_registered(id, connection, registration.registration_id, tools)
+                });
+            }
+            PageToBridge::UnregisterTools(gone) => self.change(|realm, _| {
+                realm.tools_unregistered(id, connection, gone.registration_id, gone.names)
+            }),
+            PageToBridge::ToolReceived(receipt) => self.change(|realm, _| {
+                realm.call_received(id, connection, &receipt.request_id);
+                Vec::new()
+            }),
+            PageToBridge::ToolResponse(response) => self.answered(response),
+            PageToBridge::ToolError(error) => self.failed(error),
+            PageToBridge::HeartbeatAck(heartbeat) => self.change(|realm, _| {
+                realm.heartbeat_answered(id, connection, heartbeat);
+                Vec::new()
+            }),
+            PageToBridge::PageState(state) => self.change(|realm, now| {
+                realm.page_state_changed(id, connection, state, now);
+                Vec::new()
+            }),
+            PageToBridge::Activity {} => self.change(|realm, now| {
+                realm.page_active(id, connection, now);
+                Vec::new()
+            }),
+            PageToBridge::Leaving {} => {}
+        }
+        Ok(())
+    }
+
+    fn answered(&self, response: ToolResponse) {
+        let most = self.hub.config.max_result_bytes;
+        let bytes = response
+            .result
+            .as_ref()
+            .map_or(0, |result| result.get().len());
+        let answer = if bytes <= most {
+            Ok(response.result)
+        } else {
+            Err(Failure::new(
+                ErrorCode::ResultTooLarge,
+                format!(
+                    "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
+                     `max_result_bytes`"
+                ),
+            ))
+        };
+        self.change(|realm, _| {
+            realm.call_answered(&self.session, self.connection, &response.request_id, answer)
+        });
+    }
+
+    fn failed(&self, error: ToolError) {
+        let failure = Failure {
+            code: error.code,
+            message: error.message,
+            data: error.data,
+        };
+        self.change(|realm, _| {
+            realm.call_answered(
+                &self.session,
+                self.connection,
+                &error.request_id,
+                Err(failure),
+            )
+        });
+    }
+
+    fn change(
+        &self,
+        event: impl FnOnce(&mut crate::realm::Realm, crate::realm::Now) -> crate::realm::Effects,
+    ) {
+        self.hub
+            .change(self.realm, |realm, now| ((), event(realm, now)));
+    }
+}
+
+/// 1000 and 1001 mean that the page's JavaScript is gone.
+fn parting(frame: Option<CloseFrame>) -> Parting {
+    match frame {
+        Some(frame) if matches!(frame.code, 1000 | 1001) => Parting::Gone,
+        _ => Parting::Broken,
+    }
+}

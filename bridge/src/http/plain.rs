@@ -1,0 +1,163 @@
+//! Plain HTTP: call a tool without speaking MCP, and see what the token sees.
+
+use axum::Json;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use bridge_protocol::{ClientInfo, ErrorCode, SessionId};
+use bytes::Bytes;
+use http::header::{ACCEPT, USER_AGENT};
+use http::{HeaderMap, Method, StatusCode, Uri};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tower::ServiceExt;
+
+use super::{Edge, Problem};
+use crate::auth::{RealmId, token_of};
+use crate::calls::{self, CallError, CallRequest};
+use crate::meta_tools;
+use crate::result::ToolResult;
+
+impl Edge {
+    /// The realm of a request, by its token.
+    pub(crate) fn realm(
+        &self,
+        headers: &HeaderMap,
+        query: Option<&str>,
+    ) -> Result<RealmId, Problem> {
+        let token = token_of(headers, query, self.hub.config.allow_token_in_url);
+        Ok(self.tokens.realm(token.as_deref())?)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCallBody {
+    tool_name: String,
+    #[serde(default)]
+    tool_input: Option<Map<String, Value>>,
+    #[serde(default)]
+    session_id: Option<SessionId>,
+}
+
+/// `POST /tool-call`: answers the MCP result object.
+pub(super) async fn tool_call(
+    State(edge): State<Edge>,
+    parts: Parts,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Json<ToolResult>, Problem> {
+    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let body = body.map_err(|rejection| rejected(&edge, &rejection))?;
+    let body: ToolCallBody = serde_json::from_slice(&body).map_err(|error| {
+        let message = format!(
+            "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": \
+             string?}}: {error}"
+        );
+        Problem::new(ErrorCode::ProtocolViolation, message)
+    })?;
+    let agent = parts
+        .headers
+        .get(USER_AGENT)
+        .and_then(|agent| agent.to_str().ok());
+    let client = agent.map(|agent| ClientInfo {
+        name: agent.to_owned(),
+        version: None,
+        title: None,
+    });
+    let request = CallRequest {
+        realm,
+        tool: body.tool_name,
+        arguments: body.tool_input.unwrap_or_default(),
+        session: body.session_id,
+        client,
+    };
+    match calls::call(&edge.hub, request).await {
+        Ok(result) => Ok(Json(result)),
+        Err(error @ CallError::UnknownTool { .. }) => {
+            Err(Problem::new(ErrorCode::ToolNotFound, error.to_string()))
+        }
+    }
+}
+
+fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return too_large(edge);
+    }
+    Problem::new(
+        ErrorCode::ProtocolViolation,
+        format!("the body cannot be read: {rejection}"),
+    )
+}
+
+/// The refusal of a body over the limit.
+pub(crate) fn too_large(edge: &Edge) -> Problem {
+    let message = format!(
+        "the request has more than {} bytes: send less, or raise `max_request_bytes`",
+        edge.hub.config.max_request_bytes
+    );
+    Problem::new(ErrorCode::RequestTooLarge, message)
+}
+
+/// `GET /sessions`: the pages of the token.
+pub(super) async fn sessions(
+    State(edge): State<Edge>,
+    parts: Parts,
+) -> Result<Json<Value>, Problem> {
+    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let sessions = edge
+        .hub
+        .read(realm, |realm| realm.sessions())
+        .unwrap_or_default();
+    Ok(Json(json!({ "sessions": sessions })))
+}
+
+/// `GET /tools`: what `tools/list` answers.
+pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json<Value>, Problem> {
+    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let pages = edge
+        .hub
+        .read(realm, |realm| realm.tools())
+        .unwrap_or_default();
+    let tools: Vec<_> = meta_tools::DEFINITIONS
+        .iter()
+        .chain(pages.iter().map(|tool| &tool.published))
+        .collect();
+    Ok(Json(json!({ "tools": tools })))
+}
+
+/// `GET /healthz`: the process runs and answers.
+pub(super) async fn health() -> &'static str {
+    "ok"
+}
+
+/// What is not there.
+pub(super) async fn not_found(uri: Uri) -> Problem {
+    Problem::new(
+        ErrorCode::UnknownMethod,
+        format!("there is no {}", uri.path()),
+    )
+}
+
+/// `/` is the app's page for browsers, tells a plain GET what this is, and is MCP for the rest.
+pub(super) async fn root(State(edge): State<Edge>, request: Request) -> Response {
+    let accept = request
+        .headers()
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok());
+    let accepts = |media_type| accept.is_some_and(|accept| accept.contains(media_type));
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    match edge.home.clone() {
+        Some(home) if reads && accepts("text/html") => home.oneshot(request).await.into_response(),
+        _ if reads && !accepts("text/event-stream") => about(&edge).into_response(),
+        _ => crate::mcp::endpoint(State(edge), request).await,
+    }
+}
+
+fn about(edge: &Edge) -> Json<Value> {
+    Json(json!({
+        "name": edge.hub.config.name,
+        "description": "Lets AI clients use web apps through the apps' own tools.",
+        "version": env!("CARGO_PKG_VERSION"),
+    }))
+}

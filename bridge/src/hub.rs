@@ -1,0 +1,365 @@
+//! The hub: owns the realms, carries out their effects, and wakes them when something is due.
+//!
+//! Every change goes through [`Hub::change`]: lock one realm, run one event, put what it asks for
+//! into bounded outboxes, unlock. Nothing is awaited on the way.
+
+mod timer;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use bridge_protocol::{
+    Authenticated, BridgeId, BridgeToPage, CallId, CloseCode, ConnectedClient, ErrorCode,
+    PROTOCOL_VERSION, PageLimits, SessionId, limits,
+};
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry as MapEntry;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+
+use crate::auth::RealmId;
+use crate::config::Config;
+use crate::mcp;
+use crate::realm::{
+    ClientId, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, PageHello, Parting,
+    Realm, Refusal,
+};
+use crate::tool::Tools;
+use timer::Timer;
+
+/// Messages that wait for a page to read them. A page that lets them pile up does not read: its
+/// connection is cut, and it may come back within the grace.
+const OUTBOX_MESSAGES: usize = 256;
+
+/// What a connection's task has to do, in order.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    Message(BridgeToPage),
+    Close {
+        code: CloseCode,
+        reason: &'static str,
+    },
+}
+
+/// The receiving end of a connection's outbox. It ends when the hub cuts the connection.
+pub(crate) type Outbox = mpsc::Receiver<Outgoing>;
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    pub(crate) config: Config,
+    pub(crate) tools: Tools,
+    realms: DashMap<RealmId, Entry>,
+    /// One permit per realm that a page opened, and one per realm that only clients wait in.
+    page_realms: Arc<Semaphore>,
+    waiting_realms: Arc<Semaphore>,
+    timer: Timer,
+    bridge_id: BridgeId,
+    next_id: AtomicU64,
+}
+
+/// A realm and the ends of the channels that its effects go to.
+#[derive(Debug)]
+struct Entry {
+    realm: Realm,
+    pages: HashMap<ConnectionId, mpsc::Sender<Outgoing>>,
+    callers: HashMap<CallId, oneshot::Sender<Ending>>,
+    tools_changed: watch::Sender<u64>,
+    /// When the timer will look at this realm.
+    wakes_at: Option<Instant>,
+    opened_by_page: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Hub {
+    pub(crate) fn new(config: Config) -> Arc<Self> {
+        let hub = Arc::new(Self {
+            page_realms: Arc::new(Semaphore::new(config.max_realms)),
+            waiting_realms: Arc::new(Semaphore::new(config.max_realms)),
+            tools: Tools::new(mcp::check_definition),
+            realms: DashMap::new(),
+            timer: Timer::default(),
+            bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
+            next_id: AtomicU64::new(1),
+            config,
+        });
+        hub.timer.start(&hub);
+        hub
+    }
+
+    // ---- pages ----
+
+    /// A page has authenticated. Its first message waits in the outbox.
+    pub(crate) fn page_connected(
+        &self,
+        realm: RealmId,
+        hello: PageHello,
+    ) -> Result<(ConnectionId, Outbox), Refusal> {
+        let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        let (page, outbox) = mpsc::channel(OUTBOX_MESSAGES);
+        let welcome = Outgoing::Message(self.welcome(hello.session.clone()));
+        self.open(realm, true, |entry, now| {
+            let effects = entry.realm.page_connected(connection, hello, now)?;
+            // The outbox is new: there is room for the first message.
+            let _ = page.try_send(welcome);
+            entry.pages.insert(connection, page);
+            Ok(((), effects))
+        })
+        .unwrap_or_else(|| {
+            Err(Refusal {
+                code: ErrorCode::RealmLimitExceeded,
+                message: format!(
+                    "this bridge serves {} tokens, which is the limit: close other apps, or raise \
+                     `max_realms`",
+                    self.config.max_realms
+                ),
+            })
+        })?;
+        Ok((connection, outbox))
+    }
+
+    /// The socket of a page is gone.
+    pub(crate) fn connection_ended(
+        &self,
+        realm: RealmId,
+        session: &SessionId,
+        connection: ConnectionId,
+        parting: Parting,
+    ) {
+        self.change(realm, |realm, now| {
+            (
+                (),
+                realm.connection_ended(session, connection, parting, now),
+            )
+        });
+        if let Some(mut entry) = self.realms.get_mut(&realm) {
+            entry.pages.remove(&connection);
+        }
+        self.forget_if_empty(realm);
+    }
+
+    fn welcome(&self, session_id: SessionId) -> BridgeToPage {
+        BridgeToPage::Authenticated(Authenticated {
+            session_id,
+            success: true,
+            protocol: PROTOCOL_VERSION,
+            bridge_id: self.bridge_id.clone(),
+            limits: PageLimits {
+                max_result_bytes: self.config.max_result_bytes,
+                max_frame_bytes: limits::MAX_FRAME_BYTES,
+                heartbeat_seconds: self.config.heartbeat.as_secs(),
+            },
+        })
+    }
+
+    // ---- calls ----
+
+    /// An id that no other call of this life of the bridge has.
+    pub(crate) fn new_call_id(&self) -> CallId {
+        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
+        CallId(format!("{}-{number}", &self.bridge_id.0[..8]))
+    }
+
+    /// Starts a call; its ending arrives on the receiver.
+    pub(crate) fn start_call(
+        &self,
+        realm: RealmId,
+        session: &SessionId,
+        call: NewCall,
+    ) -> Result<oneshot::Receiver<Ending>, Failure> {
+        let (caller, ending) = oneshot::channel();
+        let gone = || {
+            Failure::new(
+                ErrorCode::PageGone,
+                "the page is gone: open it again".to_owned(),
+            )
+        };
+        let mut entry = self.realms.get_mut(&realm).ok_or_else(gone)?;
+        let id = call.id.clone();
+        let effects = entry.realm.call_requested(session, call, self.now())?;
+        entry.callers.insert(id, caller);
+        self.settle(realm, &mut entry, effects);
+        Ok(ending)
+    }
+
+    /// Nobody waits for the call any more.
+    pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
+        self.change(realm, |realm, _| ((), realm.call_cancelled(call, reason)));
+    }
+
+    // ---- clients ----
+
+    /// An MCP client connected. It hears of changed tool lists through the receiver, and of the
+    /// page it waits for; `None` when as many tokens wait as may.
+    pub(crate) fn client_connected(
+        &self,
+        realm: RealmId,
+        mut client: ConnectedClient,
+    ) -> Option<(ClientId, watch::Receiver<u64>)> {
+        let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        client.id = id.0;
+        self.open(realm, false, |entry, _| {
+            let effects = entry.realm.client_connected(id, client);
+            Ok::<_, std::convert::Infallible>(((id, entry.tools_changed.subscribe()), effects))
+        })?
+        .ok()
+    }
+
+    /// An MCP client left.
+    pub(crate) fn client_left(&self, realm: RealmId, client: ClientId) {
+        self.change(realm, |realm, _| ((), realm.client_left(client)));
+        self.forget_if_empty(realm);
+    }
+
+    // ---- reading and changing ----
+
+    /// Reads a realm; `None` when it does not exist.
+    pub(crate) fn read<T>(&self, realm: RealmId, read: impl FnOnce(&Realm) -> T) -> Option<T> {
+        self.realms.get(&realm).map(|entry| read(&entry.realm))
+    }
+
+    /// Runs one event in a realm; `None` when it does not exist.
+    pub(crate) fn change<T>(
+        &self,
+        id: RealmId,
+        event: impl FnOnce(&mut Realm, Now) -> (T, Effects),
+    ) -> Option<T> {
+        let mut entry = self.realms.get_mut(&id)?;
+        let (outcome, effects) = event(&mut entry.realm, self.now());
+        self.settle(id, &mut entry, effects);
+        Some(outcome)
+    }
+
+    /// Runs one event in a realm that is made if need be; `None` when there is no room for it.
+    fn open<T, E>(
+        &self,
+        id: RealmId,
+        by_page: bool,
+        event: impl FnOnce(&mut Entry, Now) -> Result<(T, Effects), E>,
+    ) -> Option<Result<T, E>> {
+        let mut entry = match self.realms.entry(id) {
+            MapEntry::Occupied(mut occupied) => {
+                if by_page && !occupied.get().opened_by_page {
+                    let place = Arc::clone(&self.page_realms).try_acquire_owned().ok()?;
+                    let entry = occupied.get_mut();
+                    entry._place = place;
+                    entry.opened_by_page = true;
+                }
+                occupied.into_ref()
+            }
+            MapEntry::Vacant(vacant) => {
+                let places = if by_page {
+                    &self.page_realms
+                } else {
+                    &self.waiting_realms
+                };
+                let place = Arc::clone(places).try_acquire_owned().ok()?;
+                vacant.insert(Entry {
+                    realm: Realm::new(self.config.realm_limits()),
+                    pages: HashMap::new(),
+                    callers: HashMap::new(),
+                    tools_changed: watch::Sender::new(0),
+                    wakes_at: None,
+                    opened_by_page: by_page,
+                    _place: place,
+                })
+            }
+        };
+        let outcome = event(&mut entry, self.now()).map(|(outcome, effects)| {
+            self.settle(id, &mut entry, effects);
+            outcome
+        });
+        drop(entry);
+        if outcome.is_err() {
+            self.forget_if_empty(id);
+        }
+        Some(outcome)
+    }
+
+    /// Carries out effects, and those that follow from a page that does not read.
+    fn settle(&self, id: RealmId, entry: &mut Entry, effects: Effects) {
+        for effect in effects {
+            entry.carry_out(effect);
+        }
+        let next = entry.realm.next_deadline();
+        if let Some(at) = next
+            && entry.wakes_at.is_none_or(|wakes_at| at < wakes_at)
+        {
+            entry.wakes_at = Some(at);
+            self.timer.wake_at(at, id);
+        }
+    }
+
+    /// The timer's turn.
+    fn wake(&self, id: RealmId) {
+        if let Some(mut entry) = self.realms.get_mut(&id) {
+            entry.wakes_at = None;
+            let effects = entry.realm.deadline_passed(self.now());
+            self.settle(id, &mut entry, effects);
+        }
+        self.forget_if_empty(id);
+    }
+
+    fn forget_if_empty(&self, id: RealmId) {
+        self.realms
+            .remove_if(&id, |_, entry| entry.realm.is_empty());
+    }
+
+    /// Ends every call and closes every page.
+    pub(crate) fn stop(&self) {
+        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
+        for realm in realms {
+            self.change(realm, |realm, _| ((), realm.bridge_stopping()));
+        }
+    }
+
+    fn now(&self) -> Now {
+        let unix = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Now {
+            instant: tokio::time::Instant::now().into_std(),
+            unix_ms: u64::try_from(unix.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl Entry {
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Send {
+                connection,
+                message,
+            } => {
+                self.put(connection, Outgoing::Message(message));
+            }
+            Effect::Close {
+                connection,
+                code,
+                reason,
+            } => {
+                self.put(connection, Outgoing::Close { code, reason });
+                self.pages.remove(&connection);
+            }
+            Effect::End { call, ending } => {
+                if let Some(caller) = self.callers.remove(&call) {
+                    // A caller that is gone has cancelled already.
+                    let _ = caller.send(ending);
+                }
+            }
+            Effect::ToolsChanged => self.tools_changed.send_modify(|revision| *revision += 1),
+        }
+    }
+
+    /// A full outbox cuts the connection: its task sees the channel end and reports it broken.
+    fn put(&mut self, connection: ConnectionId, outgoing: Outgoing) {
+        let full = match self.pages.get(&connection) {
+            Some(page) => page.try_send(outgoing).is_err(),
+            None => false,
+        };
+        if full {
+            self.pages.remove(&connection);
+        }
+    }
+}

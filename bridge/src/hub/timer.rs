@@ -1,0 +1,92 @@
+//! One task that wakes realms when something in them is due.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+use super::Hub;
+use crate::auth::RealmId;
+
+/// How often definitions that no page holds any more are forgotten.
+const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+pub(super) struct Timer {
+    queue: Arc<Queue>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    due: Mutex<BTreeSet<(Instant, RealmId)>>,
+    earlier: Notify,
+}
+
+impl Timer {
+    pub(super) fn start(&self, hub: &Arc<Hub>) {
+        let task = tokio::spawn(run(Arc::clone(&self.queue), Arc::downgrade(hub)));
+        *lock(&self.task) = Some(task);
+    }
+
+    /// Wakes the realm at that time. An entry that is no longer needed does no harm.
+    pub(super) fn wake_at(&self, at: Instant, realm: RealmId) {
+        let mut due = lock(&self.queue.due);
+        let is_first = due.first().is_none_or(|(first, _)| at < *first);
+        due.insert((at, realm));
+        if is_first {
+            self.queue.earlier.notify_one();
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(task) = lock(&self.task).take() {
+            task.abort();
+        }
+    }
+}
+
+async fn run(queue: Arc<Queue>, hub: Weak<Hub>) {
+    let mut housekeeping = tokio::time::interval(HOUSEKEEPING_EVERY);
+    loop {
+        let first = lock(&queue.due).first().map(|(at, _)| *at);
+        tokio::select! {
+            () = until(first) => {}
+            () = queue.earlier.notified() => {}
+            _ = housekeeping.tick() => {
+                let Some(hub) = hub.upgrade() else { return };
+                hub.tools.forget_unused();
+            }
+        }
+        let now = tokio::time::Instant::now().into_std();
+        while let Some(realm) = queue.take_due(now) {
+            let Some(hub) = hub.upgrade() else { return };
+            hub.wake(realm);
+        }
+    }
+}
+
+impl Queue {
+    fn take_due(&self, now: Instant) -> Option<RealmId> {
+        let mut due = lock(&self.due);
+        if due.first().is_none_or(|(at, _)| *at > now) {
+            return None;
+        }
+        due.pop_first().map(|(_, realm)| realm)
+    }
+}
+
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

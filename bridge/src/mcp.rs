@@ -1,0 +1,55 @@
+//! The MCP leg: rmcp's Streamable HTTP service in front of the realms.
+//!
+//! This is the only module that knows rmcp. `endpoint` checks the token, smooths what rmcp is
+//! strict about, and hands the request on; `handler` answers the methods; `sessions` binds each
+//! MCP session to the realm that opened it; `clients` tells clients that the list changed.
+
+mod clients;
+mod convert;
+mod endpoint;
+mod handler;
+mod sessions;
+
+use std::sync::Arc;
+
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use crate::auth::RealmId;
+use crate::hub::Hub;
+use handler::Handler;
+use sessions::BoundSessions;
+
+pub(crate) use convert::check_definition;
+pub(crate) use endpoint::endpoint;
+
+tokio::task_local! {
+    /// The realm of the HTTP request being served: rmcp's session manager and tool lookup have no
+    /// other way to know it.
+    static REALM: RealmId;
+}
+
+/// The service and the sessions behind it.
+#[derive(Clone)]
+pub(crate) struct McpLeg {
+    service: StreamableHttpService<Handler, BoundSessions>,
+    sessions: Arc<BoundSessions>,
+}
+
+impl McpLeg {
+    pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
+        let sessions = Arc::new(BoundSessions::new(hub.config.mcp_session_idle));
+        // Host and Origin are checked on every route before this one.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_cancellation_token(stopping)
+            .with_max_request_body_bytes(hub.config.max_request_bytes);
+        let hub = Arc::clone(hub);
+        let service = StreamableHttpService::new(
+            move || Ok(Handler::new(Arc::clone(&hub))),
+            Arc::clone(&sessions),
+            config,
+        );
+        Self { service, sessions }
+    }
+}

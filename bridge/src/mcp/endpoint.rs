@@ -1,0 +1,121 @@
+//! `/mcp` (and `/`): the token, and what rmcp is strict about.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bridge_protocol::ErrorCode;
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use http::{HeaderValue, Method, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::REALM;
+use crate::auth::RealmId;
+use crate::http::{Edge, Problem, too_large};
+
+const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+
+pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Response {
+    let realm = match edge.realm(request.headers(), request.uri().query()) {
+        Ok(realm) => realm,
+        Err(problem) => return problem.into_response(),
+    };
+    let (mut parts, body) = request.into_parts();
+    normalise_accept(&parts.method, &mut parts.headers);
+    let body = match Limited::new(body, edge.hub.config.max_request_bytes)
+        .collect()
+        .await
+    {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => return too_large(&edge).into_response(),
+        Err(error) => {
+            let message = format!("the body cannot be read: {error}");
+            return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
+        }
+    };
+    if parts.method == Method::POST {
+        let opens_session = match peek(&body) {
+            Ok(method) => method == "initialize" && !parts.headers.contains_key(SESSION_HEADER),
+            Err(refusal) => return refusal,
+        };
+        if opens_session && let Err(problem) = room_for_session(&edge, realm) {
+            return problem.into_response();
+        }
+        parts
+            .headers
+            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    parts.extensions.insert(realm);
+    let request = Request::from_parts(parts, Full::new(body));
+    let response = REALM.scope(realm, edge.mcp.service.handle(request)).await;
+    response.map(axum::body::Body::new)
+}
+
+/// rmcp answers 406 to anything but the exact pair that the specification names; `*/*`, or
+/// nothing, means the same to everyone else.
+fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
+    let accept = headers
+        .get(ACCEPT)
+        .and_then(|accept| accept.to_str().ok())
+        .unwrap_or("*/*");
+    let (wanted, value) = match *method {
+        Method::GET => (accept.contains("*/*"), "text/event-stream"),
+        _ => (
+            accept.contains("*/*")
+                || accept.contains("application/json") != accept.contains("text/event-stream"),
+            "application/json, text/event-stream",
+        ),
+    };
+    if wanted {
+        headers.insert(ACCEPT, HeaderValue::from_static(value));
+    }
+}
+
+/// The method of a JSON-RPC message, or the refusal of what is none. Responses have no method.
+fn peek(body: &Bytes) -> Result<String, Response> {
+    #[derive(Deserialize)]
+    struct Message {
+        #[serde(default)]
+        method: Option<String>,
+    }
+    let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+    match (serde_json::from_slice::<Message>(body), first) {
+        (Ok(message), Some(b'{')) => Ok(message.method.unwrap_or_default()),
+        (_, Some(b'[')) if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() => {
+            Err(refusal(
+                -32600,
+                "batches are not part of MCP since 2025-06-18: send the messages singly",
+            ))
+        }
+        (Err(error), _) if error.is_syntax() || error.is_eof() => {
+            Err(refusal(-32700, &format!("the body is not JSON: {error}")))
+        }
+        _ => Err(refusal(-32600, "the body is not a JSON-RPC message")),
+    }
+}
+
+fn refusal(code: i32, message: &str) -> Response {
+    let error =
+        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
+    (StatusCode::BAD_REQUEST, axum::Json(error)).into_response()
+}
+
+fn room_for_session(edge: &Edge, realm: RealmId) -> Result<(), Problem> {
+    let config = &edge.hub.config;
+    let of_token = edge
+        .hub
+        .read(realm, |realm| realm.client_count())
+        .unwrap_or(0);
+    let (count, setting) = if edge.mcp.sessions.len() >= config.max_mcp_sessions {
+        (config.max_mcp_sessions, "max_mcp_sessions")
+    } else if of_token >= config.max_clients {
+        (config.max_clients, "max_clients")
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "{count} MCP sessions are open, which is the limit: close some clients, or raise `{setting}`"
+    );
+    Err(Problem::new(ErrorCode::SessionLimitExceeded, message))
+}

@@ -1,0 +1,115 @@
+//! MCP sessions (revisions before 2026-07-28), each bound to the realm that opened it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dashmap::DashMap;
+use futures_util::Stream;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError,
+};
+use rmcp::transport::streamable_http_server::session::{
+    EventStore, ServerSseMessage, SessionId, SessionManager,
+};
+
+use super::REALM;
+use crate::auth::RealmId;
+
+/// rmcp's sessions in memory, visible only to the token that opened them.
+#[derive(Debug)]
+pub(super) struct BoundSessions {
+    inner: LocalSessionManager,
+    owners: DashMap<SessionId, RealmId>,
+}
+
+impl BoundSessions {
+    pub(super) fn new(idle: Duration) -> Self {
+        let mut inner = LocalSessionManager::default();
+        inner.session_config.keep_alive = Some(idle);
+        Self {
+            inner,
+            owners: DashMap::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.owners.len()
+    }
+}
+
+impl SessionManager for BoundSessions {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        let (id, transport) = self.inner.create_session().await?;
+        if let Ok(realm) = REALM.try_get() {
+            self.owners.insert(Arc::clone(&id), realm);
+        }
+        Ok((id, transport))
+    }
+
+    /// A session of another token is as good as none.
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        let realm = REALM.try_get().ok();
+        let owner = self.owners.get(id).map(|owner| *owner);
+        Ok(owner.is_some() && owner == realm && self.inner.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        let foreign = match (REALM.try_get(), self.owners.get(id)) {
+            (Ok(realm), Some(owner)) => *owner != realm,
+            // Without a request around it, it is rmcp that tidies up.
+            _ => false,
+        };
+        if foreign {
+            return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
+        }
+        self.owners.remove(id);
+        self.inner.close_session(id).await
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.inner.initialize_session(id, message).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.create_stream(id, message).await
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        self.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.create_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.inner.resume(id, last_event_id).await
+    }
+
+    fn event_store(&self) -> Option<Arc<dyn EventStore>> {
+        self.inner.event_store()
+    }
+}

@@ -1,0 +1,205 @@
+//! What a page's answer looks like to an MCP client, in no library's vocabulary.
+
+use bridge_protocol::ErrorCode;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::realm::Failure;
+
+/// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
+const ERROR_META: &str = "mcp-web/error";
+
+/// One content block.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Content {
+    Text(String),
+    /// Base64 data and its media type.
+    Image {
+        data: String,
+        mime_type: String,
+    },
+}
+
+/// The result object of MCP's `tools/call`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ToolResult {
+    pub(crate) content: Vec<Content>,
+    pub(crate) structured: Option<Value>,
+    pub(crate) is_error: bool,
+    pub(crate) meta: Option<Map<String, Value>>,
+}
+
+impl ToolResult {
+    /// From the value that a handler returned. A string is text, a data URL an image, an object
+    /// compact JSON text and `structuredContent`; nothing is the empty text.
+    pub(crate) fn from_value(value: Option<Value>) -> Self {
+        match value {
+            None | Some(Value::Null) => Self::text(String::new()),
+            Some(Value::String(text)) => match image(&text) {
+                Some(image) => Self {
+                    content: vec![image],
+                    ..Self::default()
+                },
+                None => Self::text(text),
+            },
+            Some(Value::Object(fields)) => Self::from_object(fields),
+            Some(other) => Self::text(other.to_string()),
+        }
+    }
+
+    fn from_object(mut fields: Map<String, Value>) -> Self {
+        let meta = match fields.shift_remove("_meta") {
+            Some(Value::Object(meta)) => Some(meta),
+            Some(other) => {
+                fields.insert("_meta".to_owned(), other);
+                None
+            }
+            None => None,
+        };
+        if let Some(image) = fields
+            .get("dataUrl")
+            .and_then(Value::as_str)
+            .and_then(image)
+        {
+            return Self {
+                content: vec![image],
+                meta,
+                ..Self::default()
+            };
+        }
+        let structured = Value::Object(fields);
+        Self {
+            content: vec![Content::Text(structured.to_string())],
+            structured: Some(structured),
+            is_error: false,
+            meta,
+        }
+    }
+
+    pub(crate) fn text(text: String) -> Self {
+        Self {
+            content: vec![Content::Text(text)],
+            ..Self::default()
+        }
+    }
+
+    /// A failure that the model should read. The code travels beside the words.
+    pub(crate) fn failure(failure: &Failure) -> Self {
+        let mut error = json!({ "code": failure.code.as_str() });
+        if let Some(data) = failure.data.as_deref().and_then(parse) {
+            error["data"] = data;
+        }
+        let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
+        let text = Self::text(failure.message.clone());
+        Self {
+            is_error: true,
+            meta: Some(meta),
+            ..text
+        }
+    }
+
+    /// A failure with a body that models and programs read, as mcp-web 0.1 shaped it.
+    pub(crate) fn error_object(
+        code: ErrorCode,
+        message: &str,
+        mut details: Map<String, Value>,
+    ) -> Self {
+        details.shift_insert(0, "error".to_owned(), json!(code.as_str()));
+        details.shift_insert(1, "error_message".to_owned(), json!(message));
+        let meta = Map::from_iter([(ERROR_META.to_owned(), json!({ "code": code.as_str() }))]);
+        let text = Self::text(Value::Object(details).to_string());
+        Self {
+            is_error: true,
+            meta: Some(meta),
+            ..text
+        }
+    }
+}
+
+fn parse(raw: &RawValue) -> Option<Value> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// `data:image/png;base64,…`
+fn image(url: &str) -> Option<Content> {
+    let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    mime_type.starts_with("image/").then(|| Content::Image {
+        data: data.to_owned(),
+        mime_type: mime_type.to_owned(),
+    })
+}
+
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("content", &self.content)?;
+        if let Some(structured) = &self.structured {
+            map.serialize_entry("structuredContent", structured)?;
+        }
+        if self.is_error {
+            map.serialize_entry("isError", &true)?;
+        }
+        if let Some(meta) = &self.meta {
+            map.serialize_entry("_meta", meta)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Content::Text(text) => {
+                map.serialize_entry("type", "text")?;
+                map.serialize_entry("text", text)?;
+            }
+            Content::Image { data, mime_type } => {
+                map.serialize_entry("type", "image")?;
+                map.serialize_entry("data", data)?;
+                map.serialize_entry("mimeType", mime_type)?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(value: Option<Value>) -> Value {
+        serde_json::to_value(ToolResult::from_value(value)).unwrap()
+    }
+
+    #[test]
+    fn each_kind_of_value_has_its_shape() {
+        let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+        assert_eq!(shown(None), text(""));
+        assert_eq!(shown(Some(json!(null))), text(""));
+        assert_eq!(shown(Some(json!("hi"))), text("hi"));
+        assert_eq!(shown(Some(json!(1.5))), text("1.5"));
+        assert_eq!(shown(Some(json!(true))), text("true"));
+        assert_eq!(shown(Some(json!([1, "a"]))), text("[1,\"a\"]"));
+        assert_eq!(
+            shown(Some(json!({"z": 1, "a": {"error": null}}))),
+            json!({"content": [{"type": "text", "text": "{\"z\":1,\"a\":{\"error\":null}}"}],
+                "structuredContent": {"z": 1, "a": {"error": null}}})
+        );
+    }
+
+    #[test]
+    fn images_and_meta_are_lifted() {
+        let image = json!([{"type": "image", "data": "AAAA", "mimeType": "image/png"}]);
+        assert_eq!(
+            shown(Some(json!("data:image/png;base64,AAAA")))["content"],
+            image
+        );
+        let shown = shown(Some(
+            json!({"dataUrl": "data:image/png;base64,AAAA", "_meta": {"k": 1}}),
+        ));
+        assert_eq!(shown, json!({"content": image, "_meta": {"k": 1}}));
+    }
+}

@@ -1,0 +1,390 @@
+//! A tool definition: as the page wrote it, and as clients see it.
+
+use std::sync::{Arc, Weak};
+
+use bridge_protocol::{ErrorCode, RegistrationFailure, limits};
+use dashmap::DashMap;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::schema::Validator;
+
+/// Names of the bridge's own tools, always listed, never a page's.
+pub(crate) const META_TOOLS: [&str; 4] = [
+    "list_active_sessions",
+    "list_session_tools",
+    "call_session_tool",
+    "get_connection_status",
+];
+
+/// The optional argument that picks a session, added to every input schema.
+pub(crate) const SESSION_ARGUMENT: &str = "session_id";
+
+/// The key in a tool's `_meta` that keeps a name which had to be repaired.
+const ORIGINAL_NAME: &str = "mcp-web/originalName";
+
+/// One definition. Equal definitions are one allocation, see [`Tools`].
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// As registered.
+    pub(crate) name: String,
+    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub(crate) published_name: String,
+    /// The whole MCP tool object as listed.
+    pub(crate) published: Map<String, Value>,
+    /// The size of the definition as registered, in bytes.
+    pub(crate) bytes: usize,
+    /// Of the definition as registered.
+    pub(crate) hash: [u8; 32],
+    /// The tool's own schema has a `session_id`: it is an argument like any other.
+    has_own_session_argument: bool,
+    input: Validator,
+    output: Option<Validator>,
+}
+
+impl Tool {
+    fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
+        let invalid = |message: &str| (ErrorCode::ToolDefinitionInvalid, message.to_owned());
+        let mut published: Map<String, Value> =
+            serde_json::from_str(raw.get()).map_err(|_| invalid("a tool must be an object"))?;
+        let name = published
+            .get("name")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty())
+            .ok_or_else(|| {
+                (
+                    ErrorCode::ToolNameRequired,
+                    "a tool needs a `name`: a non-empty string".to_owned(),
+                )
+            })?
+            .to_owned();
+        if META_TOOLS.contains(&name.as_str()) {
+            let message = format!("`{name}` is a tool of the bridge itself: choose another name");
+            return Err((ErrorCode::ToolNameReserved, message));
+        }
+        if published
+            .get("description")
+            .is_some_and(|text| !text.is_string())
+        {
+            return Err(invalid("`description` must be a string"));
+        }
+        let input = published
+            .get("inputSchema")
+            .cloned()
+            .unwrap_or_else(|| json!({}));
+        let input = Validator::new(object_schema(input, "inputSchema")?)
+            .map_err(|error| invalid(&format!("`inputSchema`: {error}")))?;
+        let output = match published.get("outputSchema") {
+            None | Some(Value::Null) => None,
+            Some(schema) => Some(
+                Validator::new(object_schema(schema.clone(), "outputSchema")?)
+                    .map_err(|error| invalid(&format!("`outputSchema`: {error}")))?,
+            ),
+        };
+        let has_own_session_argument = input
+            .schema()
+            .pointer("/properties")
+            .is_some_and(|properties| properties.get(SESSION_ARGUMENT).is_some());
+        let published_name = publishable(&name);
+        if published_name != name {
+            keep_original_name(&mut published, &name, &published_name);
+        }
+        let mut schema = input.schema().clone();
+        if !has_own_session_argument {
+            add_session_argument(&mut schema);
+        }
+        published.insert("inputSchema".to_owned(), schema);
+        Ok(Self {
+            published_name,
+            published,
+            bytes: raw.get().len(),
+            hash: Sha256::digest(raw.get()).into(),
+            has_own_session_argument,
+            input,
+            output,
+            name,
+        })
+    }
+
+    /// Takes the argument that picks a session out of the arguments, unless it is the tool's own.
+    pub(crate) fn take_session_argument(
+        &self,
+        arguments: &mut Map<String, Value>,
+    ) -> Option<String> {
+        if self.has_own_session_argument {
+            return None;
+        }
+        match arguments.shift_remove(SESSION_ARGUMENT)? {
+            Value::String(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_own_session_argument(&self) -> bool {
+        self.has_own_session_argument
+    }
+
+    pub(crate) fn input(&self) -> &Validator {
+        &self.input
+    }
+
+    pub(crate) fn output(&self) -> Option<&Validator> {
+        self.output.as_ref()
+    }
+}
+
+/// Clients accept only schemas whose root is an object.
+fn object_schema(mut schema: Value, key: &str) -> Result<Value, (ErrorCode, String)> {
+    let invalid = || {
+        let message =
+            format!("the root of `{key}` must be an object schema (`\"type\": \"object\"`)");
+        (ErrorCode::ToolDefinitionInvalid, message)
+    };
+    let root = schema.as_object_mut().ok_or_else(invalid)?;
+    match root.get("type") {
+        None => {
+            root.shift_insert(0, "type".to_owned(), json!("object"));
+        }
+        Some(Value::String(kind)) if kind == "object" => {}
+        Some(_) => return Err(invalid()),
+    }
+    if root
+        .get("properties")
+        .is_some_and(|properties| !properties.is_object())
+    {
+        let message = format!("`properties` of `{key}` must be an object");
+        return Err((ErrorCode::ToolDefinitionInvalid, message));
+    }
+    Ok(schema)
+}
+
+fn add_session_argument(schema: &mut Value) {
+    let Some(root) = schema.as_object_mut() else {
+        return;
+    };
+    let properties = root.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert(
+            SESSION_ARGUMENT.to_owned(),
+            json!({
+                "type": "string",
+                "description": "Which page to use, if several are open; see list_active_sessions"
+            }),
+        );
+    }
+}
+
+/// A name that every client accepts: the name itself, or a repaired one with a hash suffix.
+fn publishable(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.len() <= limits::MAX_TOOL_NAME_CHARS && name.chars().all(fits) {
+        return name.to_owned();
+    }
+    let hash: [u8; 32] = Sha256::digest(name).into();
+    let suffix = format!(
+        "_{:02x}{:02x}{:02x}{:02x}",
+        hash[0], hash[1], hash[2], hash[3]
+    );
+    let room = limits::MAX_TOOL_NAME_CHARS - suffix.len();
+    let stem: String = name
+        .chars()
+        .take(room)
+        .map(|c| if fits(c) { c } else { '_' })
+        .collect();
+    stem + &suffix
+}
+
+fn keep_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
+    published.insert("name".to_owned(), json!(published_name));
+    published.entry("title").or_insert_with(|| json!(name));
+    let meta = published.entry("_meta").or_insert_with(|| json!({}));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.insert(ORIGINAL_NAME.to_owned(), json!(name));
+    }
+}
+
+/// Says what a leg cannot publish of a definition.
+pub(crate) type CheckDefinition = fn(&Map<String, Value>) -> Result<(), String>;
+
+/// All live definitions by content, so that a thousand tabs of one app cost one copy.
+#[derive(Debug)]
+pub(crate) struct Tools {
+    live: DashMap<[u8; 32], Weak<Tool>>,
+    check: CheckDefinition,
+}
+
+impl Tools {
+    pub(crate) fn new(check: CheckDefinition) -> Self {
+        Self {
+            live: DashMap::new(),
+            check,
+        }
+    }
+
+    /// Reads the definitions of one registration, each on its own.
+    pub(crate) fn parse(
+        &self,
+        definitions: &[Box<RawValue>],
+    ) -> Vec<Result<Arc<Tool>, RegistrationFailure>> {
+        definitions
+            .iter()
+            .enumerate()
+            .map(|(index, raw)| {
+                self.intern(raw)
+                    .map_err(|(code, message)| RegistrationFailure {
+                        index,
+                        name: name_of(raw),
+                        code,
+                        message,
+                    })
+            })
+            .collect()
+    }
+
+    fn intern(&self, raw: &RawValue) -> Result<Arc<Tool>, (ErrorCode, String)> {
+        let hash: [u8; 32] = Sha256::digest(raw.get()).into();
+        if let Some(tool) = self.live.get(&hash).and_then(|tool| tool.upgrade()) {
+            return Ok(tool);
+        }
+        let tool = Tool::parse(raw)?;
+        (self.check)(&tool.published).map_err(|error| {
+            (
+                ErrorCode::ToolDefinitionInvalid,
+                format!("not an MCP tool: {error}"),
+            )
+        })?;
+        let tool = Arc::new(tool);
+        self.live.insert(hash, Arc::downgrade(&tool));
+        Ok(tool)
+    }
+
+    /// Forgets the definitions that nobody holds any more.
+    pub(crate) fn forget_unused(&self) {
+        self.live.retain(|_, tool| tool.strong_count() > 0);
+    }
+}
+
+fn name_of(raw: &RawValue) -> Option<String> {
+    let value: Value = serde_json::from_str(raw.get()).ok()?;
+    Some(value.get("name")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(definition: Value) -> Result<Arc<Tool>, RegistrationFailure> {
+        let raw = RawValue::from_string(definition.to_string()).unwrap();
+        Tools::new(|_| Ok(())).parse(&[raw]).remove(0)
+    }
+
+    #[test]
+    fn a_definition_is_published_verbatim_but_for_the_session_argument() {
+        let definition = json!({
+            "name": "add", "title": "Add", "description": "Adds", "annotations": {"readOnlyHint": true},
+            "inputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+                "additionalProperties": false, "properties": {"z": {"type": "number"}}, "required": ["z"]},
+            "outputSchema": {"type": "object"}, "_meta": {"b": 1, "a": 2}
+        });
+        let tool = parse(definition.clone()).unwrap();
+        let mut published = Value::Object(tool.published.clone());
+        let properties = published.pointer_mut("/inputSchema/properties").unwrap();
+        assert!(
+            properties
+                .as_object_mut()
+                .unwrap()
+                .shift_remove("session_id")
+                .is_some()
+        );
+        assert_eq!(published.to_string(), definition.to_string());
+    }
+
+    #[test]
+    fn a_tool_keeps_its_own_session_argument() {
+        let schema = json!({"type": "object", "properties": {"session_id": {"type": "integer"}}});
+        let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
+        assert_eq!(tool.published["inputSchema"], schema);
+        let mut arguments = json!({"session_id": 7}).as_object().unwrap().clone();
+        assert_eq!(tool.take_session_argument(&mut arguments), None);
+        assert_eq!(arguments["session_id"], 7);
+    }
+
+    #[test]
+    fn names_that_clients_refuse_are_repaired_and_told() {
+        for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
+            let tool = parse(json!({"name": name})).unwrap();
+            assert!(tool.published_name.len() <= 64);
+            assert!(
+                tool.published_name
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+            );
+            assert_eq!(tool.published["title"], name);
+            assert_eq!(tool.published["_meta"][ORIGINAL_NAME], name);
+        }
+        let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
+        assert_eq!(tool.published_name, tool.name);
+    }
+
+    #[test]
+    fn what_cannot_be_published_says_why() {
+        let cases = [
+            (json!([]), ErrorCode::ToolDefinitionInvalid, "object"),
+            (
+                json!({"description": "d"}),
+                ErrorCode::ToolNameRequired,
+                "name",
+            ),
+            (json!({"name": ""}), ErrorCode::ToolNameRequired, "name"),
+            (
+                json!({"name": "call_session_tool"}),
+                ErrorCode::ToolNameReserved,
+                "another name",
+            ),
+            (
+                json!({"name": "t", "description": 7}),
+                ErrorCode::ToolDefinitionInvalid,
+                "description",
+            ),
+            (
+                json!({"name": "t", "inputSchema": true}),
+                ErrorCode::ToolDefinitionInvalid,
+                "inputSchema",
+            ),
+            (
+                json!({"name": "t", "inputSchema": {"type": "string"}}),
+                ErrorCode::ToolDefinitionInvalid,
+                "object",
+            ),
+            (
+                json!({"name": "t", "outputSchema": {"type": "array"}}),
+                ErrorCode::ToolDefinitionInvalid,
+                "outputSchema",
+            ),
+        ];
+        for (definition, code, word) in cases {
+            let failure = parse(definition.clone()).unwrap_err();
+            assert_eq!(failure.code, code, "{definition}");
+            assert!(
+                failure.message.contains(word),
+                "{definition}: {}",
+                failure.message
+            );
+        }
+    }
+
+    #[test]
+    fn equal_definitions_are_one() {
+        let tools = Tools::new(|_| Ok(()));
+        let raw = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
+        let parsed = tools.parse(&[raw.clone(), raw]);
+        let [Ok(a), Ok(b)] = &parsed[..] else {
+            panic!("refused")
+        };
+        assert!(Arc::ptr_eq(a, b));
+        drop(parsed);
+        tools.forget_unused();
+        assert!(tools.live.is_empty());
+    }
+}
