@@ -1,1 +1,53 @@
-fn main() {}
+//! `cargo xtask`: the project's commands. Run it without arguments for the list.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{Workspace, demo, lint, sdk, test};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's commands")]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Build what the demo needs and start it; further arguments go to the demo
+    Demo {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Install what the tests need and run every test
+    Test(test::Options),
+    /// Build the web SDK into target/sdk
+    Sdk,
+    /// Check formatting and run clippy
+    Lint,
+}
+
+fn main() -> ExitCode {
+    let workspace = Workspace::here();
+    let outcome = match Cli::parse().command {
+        Task::Demo { arguments } => demo::start(&workspace, &arguments),
+        Task::Test(options) => return exit_code(test::run(&workspace, &options)),
+        Task::Sdk => sdk::ensure(&workspace),
+        Task::Lint => lint::check(&workspace),
+    };
+    match outcome {
+        Ok(()) => exit_code(true),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            exit_code(false)
+        }
+    }
+}
+
+fn exit_code(all_is_well: bool) -> ExitCode {
+    if all_is_well {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}

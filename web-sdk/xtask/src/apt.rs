@@ -1,0 +1,151 @@
+//! Debian's package tools, as far as the project needs them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::process::{ask, read};
+
+/// Whether this is a system with apt.
+pub(crate) fn is_here() -> bool {
+    ask(Command::new("apt-get").arg("--version")).is_some()
+}
+
+/// Makes sure that apt has heard of the packages, asking the mirrors at most once.
+pub(crate) fn know(packages: &[&str]) -> Result<()> {
+    if knows(packages) {
+        return Ok(());
+    }
+    if !is_root() {
+        bail!(
+            "apt does not know {}: run `sudo apt-get update` and try again",
+            packages.join(", ")
+        );
+    }
+    read(
+        &mut apt_get(&["update"]),
+        "check that Debian's mirrors can be reached and try again",
+    )?;
+    if knows(packages) {
+        return Ok(());
+    }
+    bail!(
+        "this Debian has no package {}: upgrade to Debian 12 or later",
+        packages.join(", ")
+    )
+}
+
+/// Installs packages for the whole system.
+pub(crate) fn install(packages: &[&str]) -> Result<()> {
+    if !is_root() {
+        bail!(
+            "run `sudo apt-get install {}` and try again",
+            packages.join(" ")
+        );
+    }
+    know(packages)?;
+    let mut command = apt_get(&["install", "--yes"]);
+    read(
+        command.args(packages),
+        "see its output above for what is in the way",
+    )?;
+    Ok(())
+}
+
+/// Downloads packages into a folder without installing them.
+pub(crate) fn download(packages: &BTreeSet<String>, folder: &Path) -> Result<()> {
+    let mut command = apt_get(&["download"]);
+    command.args(packages).current_dir(folder);
+    read(
+        &mut command,
+        "check that Debian's mirrors can be reached and try again",
+    )?;
+    Ok(())
+}
+
+/// The package and everything it depends on, directly or not.
+pub(crate) fn closure(package: &str) -> Result<BTreeSet<String>> {
+    let mut command = Command::new("apt-cache");
+    command.args(["depends", "--recurse"]);
+    for relation in [
+        "recommends",
+        "suggests",
+        "conflicts",
+        "breaks",
+        "replaces",
+        "enhances",
+    ] {
+        command.arg(format!("--no-{relation}"));
+    }
+    let text = read(command.arg(package), "run `apt-get update` and try again")?;
+    Ok(package_names(&text))
+}
+
+/// The packages installed on this system.
+pub(crate) fn installed() -> Result<BTreeSet<String>> {
+    let mut command = Command::new("dpkg-query");
+    command.args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"]);
+    let text = read(&mut command, "check that dpkg works on this system")?;
+    Ok(installed_names(&text))
+}
+
+/// Whether this process may change the system.
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+fn knows(packages: &[&str]) -> bool {
+    ask(Command::new("apt-cache").arg("show").args(packages)).is_some()
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command
+        .args(arguments)
+        .arg("--quiet")
+        .env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+/// `apt-cache depends --recurse` lists each package at the start of a line and its relations below it;
+/// a name in angle brackets is virtual.
+fn package_names(depends: &str) -> BTreeSet<String> {
+    depends
+        .lines()
+        .filter(|line| !line.starts_with([' ', '<', '|']) && !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn installed_names(list: &str) -> BTreeSet<String> {
+    list.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(_, status)| status.starts_with("ii"))
+        .map(|(name, _)| name.to_owned())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_packages_of_a_dependency_list() {
+        let depends = "rustc-web\n  Depends: libc6\n  Depends: <libc-dev>\n    libc6-dev\n |Depends: gcc\nlibllvm22\n  Depends: libz3-4\n<libc-dev>\nlibz3-4\n";
+        let names: Vec<_> = package_names(depends).into_iter().collect();
+        assert_eq!(names, ["libllvm22", "libz3-4", "rustc-web"]);
+    }
+
+    #[test]
+    fn a_removed_package_is_not_installed() {
+        let names = installed_names("libz3-4 ii \nlibedit2 rc \nlibxml2 ii \n");
+        assert_eq!(
+            names.into_iter().collect::<Vec<_>>(),
+            ["libxml2", "libz3-4"]
+        );
+    }
+}

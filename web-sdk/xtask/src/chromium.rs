@@ -1,0 +1,48 @@
+//! Chromium and its driver, for tests only.
+
+use std::env;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::apt;
+use crate::step::{Outcome, step};
+
+/// A browser and the program that drives it.
+pub(crate) struct Chromium {
+    pub(crate) browser: PathBuf,
+    pub(crate) driver: PathBuf,
+}
+
+impl Chromium {
+    /// Debian's, unless `MCP_WEB_CHROMIUM` and `MCP_WEB_CHROMEDRIVER` name others. Installed where missing.
+    pub(crate) fn ensure() -> Result<Self> {
+        let chromium = Self {
+            browser: from_environment("MCP_WEB_CHROMIUM", "/usr/bin/chromium"),
+            driver: from_environment("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver"),
+        };
+        step("Chromium and its driver", || {
+            if chromium.is_there() {
+                return Ok(Outcome::UpToDate);
+            }
+            if apt::is_here() {
+                apt::install(&["chromium", "chromium-driver"])?;
+            }
+            if chromium.is_there() {
+                return Ok(Outcome::Done);
+            }
+            bail!(
+                "install Chromium and chromedriver, and set MCP_WEB_CHROMIUM and MCP_WEB_CHROMEDRIVER to their paths"
+            )
+        })?;
+        Ok(chromium)
+    }
+
+    fn is_there(&self) -> bool {
+        self.browser.exists() && self.driver.exists()
+    }
+}
+
+fn from_environment(name: &str, default: &str) -> PathBuf {
+    env::var_os(name).unwrap_or_else(|| default.into()).into()
+}

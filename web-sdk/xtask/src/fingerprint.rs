@@ -1,0 +1,119 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+/// A hash over everything that decides what a step makes. Equal fingerprints: nothing to do.
+#[derive(Default)]
+pub(crate) struct Fingerprint {
+    hasher: Sha256,
+}
+
+impl Fingerprint {
+    /// Adds the content of a file, or of every file below a folder, with their names.
+    /// A path that does not exist counts as such.
+    pub(crate) fn path(&mut self, path: &Path) -> Result<&mut Self> {
+        let mut files = Vec::new();
+        list(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
+        files.sort();
+        for file in files {
+            let name = file.strip_prefix(path).unwrap_or(&file);
+            self.part(name.as_os_str().as_encoded_bytes());
+            let content =
+                fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            self.part(&content);
+        }
+        self.part(b"end of path");
+        Ok(self)
+    }
+
+    /// The fingerprint as text.
+    pub(crate) fn finish(self) -> String {
+        self.hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// Lengths keep two neighbours from running into each other.
+    fn part(&mut self, bytes: &[u8]) {
+        self.hasher.update((bytes.len() as u64).to_le_bytes());
+        self.hasher.update(bytes);
+    }
+}
+
+fn list(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+        Ok(metadata) if metadata.is_dir() => {
+            for entry in fs::read_dir(path)? {
+                list(&entry?.path(), files)?;
+            }
+        }
+        Ok(_) => files.push(path.into()),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &Path) -> String {
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.path(path).unwrap();
+        fingerprint.finish()
+    }
+
+    #[test]
+    fn changes_with_content_name_and_absence_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = of(folder.path());
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/a.rs"), "one").unwrap();
+        let one = of(folder.path());
+        fs::write(folder.path().join("src/a.rs"), "two").unwrap();
+        let two = of(folder.path());
+        fs::rename(
+            folder.path().join("src/a.rs"),
+            folder.path().join("src/b.rs"),
+        )
+        .unwrap();
+        let renamed = of(folder.path());
+        let all = [&empty, &one, &two, &renamed];
+        for (index, left) in all.iter().enumerate() {
+            assert!(all[index + 1..].iter().all(|right| left != right));
+        }
+        fs::rename(
+            folder.path().join("src/b.rs"),
+            folder.path().join("src/a.rs"),
+        )
+        .unwrap();
+        fs::write(folder.path().join("src/a.rs"), "one").unwrap();
+        assert_eq!(one, of(folder.path()));
+    }
+
+    #[test]
+    fn a_missing_path_is_a_fact_and_not_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("package.json");
+        let before = of(&missing);
+        fs::write(&missing, "{}").unwrap();
+        assert_ne!(before, of(&missing));
+    }
+
+    #[test]
+    fn neighbours_do_not_run_into_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let [left, right] = ["left", "right"].map(|name| folder.path().join(name));
+        fs::create_dir(&left).unwrap();
+        fs::create_dir(&right).unwrap();
+        fs::write(left.join("ab"), "c").unwrap();
+        fs::write(right.join("a"), "bc").unwrap();
+        assert_ne!(of(&left), of(&right));
+    }
+}

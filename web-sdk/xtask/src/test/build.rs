@@ -1,0 +1,123 @@
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::Workspace;
+use crate::process::cargo;
+use crate::step::{Outcome, step};
+
+/// A program full of tests.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct TestProgram {
+    /// The crate that it belongs to, relative to the workspace.
+    pub(super) crate_folder: PathBuf,
+    /// The target's name in that crate.
+    pub(super) target: String,
+    pub(super) executable: PathBuf,
+}
+
+/// Builds all libraries, programs and tests of the workspace, and returns the tests.
+///
+/// One call, because cargo unites the features of what it builds together: a second call with other
+/// packages would compile many dependencies again.
+pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
+    let mut programs = Vec::new();
+    step("building everything", || {
+        let mut build = cargo(workspace);
+        build
+            .args([
+                "build",
+                "--workspace",
+                "--lib",
+                "--bins",
+                "--tests",
+                "--examples",
+            ])
+            .arg("--message-format=json-render-diagnostics")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        let mut cargo = build
+            .spawn()
+            .context("cargo does not start: install Rust with rustup")?;
+        if let Some(messages) = cargo.stdout.take() {
+            programs = test_programs(messages, workspace.root())?;
+        }
+        if !cargo.wait()?.success() {
+            bail!("the project does not compile: fix the errors above");
+        }
+        Ok(Outcome::Done)
+    })?;
+    programs.sort();
+    Ok(programs)
+}
+
+fn test_programs(messages: ChildStdout, root: &Path) -> Result<Vec<TestProgram>> {
+    let mut programs = Vec::new();
+    for line in BufReader::new(messages).lines() {
+        let message: Value = serde_json::from_str(&line?).unwrap_or_default();
+        programs.extend(test_program(&message, root));
+    }
+    Ok(programs)
+}
+
+fn test_program(message: &Value, root: &Path) -> Option<TestProgram> {
+    let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
+    if !is_test {
+        return None;
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    Some(TestProgram {
+        crate_folder: folder.strip_prefix(root).unwrap_or(folder).into(),
+        target: message["target"]["name"].as_str()?.into(),
+        executable: message["executable"].as_str()?.into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn artifact(test: bool, executable: Value) -> Value {
+        json!({
+            "reason": "compiler-artifact",
+            "manifest_path": "/work/bridge/protocol/Cargo.toml",
+            "target": { "name": "golden", "kind": ["test"] },
+            "profile": { "test": test },
+            "executable": executable,
+        })
+    }
+
+    #[test]
+    fn finds_test_programs_among_cargos_messages() {
+        let root = Path::new("/work");
+        let found = test_program(
+            &artifact(true, json!("/work/target/debug/deps/golden-1")),
+            root,
+        );
+        let golden = TestProgram {
+            crate_folder: "bridge/protocol".into(),
+            target: "golden".into(),
+            executable: "/work/target/debug/deps/golden-1".into(),
+        };
+        assert_eq!(found, Some(golden));
+    }
+
+    #[test]
+    fn programs_and_libraries_are_not_tests() {
+        let root = Path::new("/work");
+        assert_eq!(
+            test_program(&artifact(false, json!("/work/target/debug/golden")), root),
+            None
+        );
+        assert_eq!(test_program(&artifact(true, Value::Null), root), None);
+        assert_eq!(
+            test_program(&json!({ "reason": "build-finished" }), root),
+            None
+        );
+    }
+}

@@ -1,0 +1,111 @@
+use std::fmt;
+
+use anyhow::{Error, Result};
+
+use super::counts::Counts;
+use super::runs::SuiteRun;
+
+/// What all suites came to. Prints a line per suite and the sums last.
+#[derive(Default)]
+pub(super) struct Report {
+    suites: Vec<SuiteRun>,
+    broken: Vec<String>,
+}
+
+impl Report {
+    pub(super) fn suite(&mut self, suite: SuiteRun) {
+        self.suites.push(suite);
+    }
+
+    /// A lint is not a test: it adds a failure, but never to what passed.
+    pub(super) fn check(&mut self, outcome: Result<()>) {
+        if let Err(error) = outcome {
+            self.broken(&error);
+        }
+    }
+
+    /// Something beside the tests went wrong.
+    pub(super) fn broken(&mut self, error: &Error) {
+        let sentence = format!("{error:#}");
+        println!("error: {sentence}");
+        self.broken.push(sentence);
+    }
+
+    pub(super) fn all_is_well(&self) -> bool {
+        self.sum().failed == 0
+    }
+
+    fn sum(&self) -> Counts {
+        let mut sum = Counts {
+            failed: self.broken.len() as u64,
+            ..Counts::default()
+        };
+        for suite in &self.suites {
+            sum += suite.counts;
+        }
+        sum
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(out, "==> results")?;
+        for SuiteRun { name, counts, took } in &self.suites {
+            writeln!(out, "    {name}: {counts} in {:.1} s", took.as_secs_f64())?;
+        }
+        for sentence in &self.broken {
+            writeln!(out, "    error: {sentence}")?;
+        }
+        writeln!(out, "{}", self.sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use anyhow::anyhow;
+
+    use super::*;
+
+    fn suite(passed: u64, failed: u64) -> SuiteRun {
+        let counts = Counts {
+            passed,
+            failed,
+            skipped: 1,
+        };
+        SuiteRun {
+            name: "bridge: lib".into(),
+            counts,
+            took: Duration::from_millis(1_200),
+        }
+    }
+
+    fn last_line(report: &Report) -> String {
+        report.to_string().lines().last().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_last_line_is_the_sum() {
+        let mut report = Report::default();
+        report.suite(suite(3, 0));
+        report.suite(suite(4, 0));
+        report.check(Ok(()));
+        assert!(report.all_is_well());
+        assert_eq!(last_line(&report), "7 passed, 0 failed, 2 skipped");
+        assert!(
+            report
+                .to_string()
+                .contains("bridge: lib: 3 passed, 0 failed, 1 skipped in 1.2 s")
+        );
+    }
+
+    #[test]
+    fn a_failed_test_and_a_failed_lint_both_count() {
+        let mut report = Report::default();
+        report.suite(suite(3, 1));
+        report.check(Err(anyhow!("run `cargo fmt`")));
+        assert!(!report.all_is_well());
+        assert_eq!(last_line(&report), "3 passed, 2 failed, 1 skipped");
+    }
+}

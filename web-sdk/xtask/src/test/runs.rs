@@ -1,0 +1,156 @@
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::build::TestProgram;
+use super::counts::Counts;
+use super::tools::Tools;
+use crate::Workspace;
+use crate::process::cargo;
+use crate::wasm_rustc::TARGET;
+
+/// What one run of tests came to.
+pub(super) struct SuiteRun {
+    pub(super) name: String,
+    pub(super) counts: Counts,
+    pub(super) took: Duration,
+}
+
+/// Runs a test program the way cargo would: in its crate's folder.
+pub(super) fn program(
+    workspace: &Workspace,
+    program: &TestProgram,
+    tools: &Tools,
+    filter: Option<&str>,
+) -> Result<SuiteRun> {
+    let folder = workspace.root().join(&program.crate_folder);
+    let mut command = Command::new(&program.executable);
+    command
+        .args(filter)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .current_dir(&folder);
+    tools.apply(&mut command);
+    watch(
+        format!("{}: {}", program.crate_folder.display(), program.target),
+        command,
+    )
+}
+
+/// Runs the examples in the documentation.
+pub(super) fn documentation(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
+    let mut command = cargo(workspace);
+    command
+        .args([
+            "test",
+            "--workspace",
+            "--doc",
+            "--no-fail-fast",
+            "--quiet",
+            "--",
+        ])
+        .args(filter);
+    watch("documentation examples".into(), command)
+}
+
+/// Runs the SDK's own tests, compiled to wasm, in headless Chromium.
+pub(super) fn sdk_in_browser(
+    workspace: &Workspace,
+    tools: &Tools,
+    filter: Option<&str>,
+) -> Result<SuiteRun> {
+    let mut command = cargo(workspace);
+    command
+        .args([
+            "test",
+            "--package",
+            "web-sdk",
+            "--lib",
+            "--tests",
+            "--no-fail-fast",
+        ])
+        .args(["--target", TARGET, "--target-dir"])
+        .arg(workspace.wasm_target())
+        .arg("--")
+        .args(filter)
+        .env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+            workspace.path("target/debug/wasm-test-runner"),
+        );
+    tools.wasm_rustc.apply(&mut command);
+    tools.apply(&mut command);
+    watch("web-sdk: in the browser".into(), command)
+}
+
+/// Shows what a command prints and counts the tests in it.
+fn watch(name: String, mut command: Command) -> Result<SuiteRun> {
+    println!("==> {name}");
+    let started = Instant::now();
+    let (output, input) = io::pipe().context("close some programs: there are no pipes left")?;
+    command
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("{name} does not start"))?;
+    // The command holds the pipe's other end: the output would never end.
+    drop(command);
+    let mut counts = Counts::default();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        counts += Counts::in_line(&line).unwrap_or_default();
+    }
+    let succeeded = child.wait()?.success();
+    if !succeeded && counts.failed == 0 {
+        println!("{name} ended without saying which test failed");
+        counts.failed = 1;
+    }
+    Ok(SuiteRun {
+        name,
+        counts,
+        took: started.elapsed(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(script: &str) -> Counts {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        watch("a suite".into(), command).unwrap().counts
+    }
+
+    const RESULT: &str = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'";
+
+    #[test]
+    fn sums_over_all_results_on_both_streams() {
+        let counts = of(&format!("{RESULT}; {RESULT} >&2"));
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 4,
+                failed: 0,
+                skipped: 2
+            }
+        );
+    }
+
+    #[test]
+    fn a_crash_counts_as_a_failure() {
+        let counts = of(&format!("{RESULT}; kill -SEGV $$"));
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 2,
+                failed: 1,
+                skipped: 1
+            }
+        );
+    }
+}

@@ -1,0 +1,96 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use super::{Options, Suite};
+use crate::chromium::Chromium;
+use crate::wasm_rustc::WasmRustc;
+use crate::{Workspace, node};
+
+/// What tests need beside Rust. Tests are told by environment where it is.
+pub(super) struct Tools {
+    pub(super) wasm_rustc: WasmRustc,
+    /// The file that makes the SDK's tests find the browser.
+    pub(super) webdriver: PathBuf,
+    chromium: Option<Chromium>,
+    node: Option<Node>,
+}
+
+struct Node {
+    program: PathBuf,
+    packages: PathBuf,
+}
+
+impl Tools {
+    /// Installs what the chosen suites need and is not there yet.
+    pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
+        let wasm_rustc = WasmRustc::ensure()?;
+        let journeys = options.wants(Suite::Journeys);
+        let chromium = (journeys || options.wants(Suite::Wasm))
+            .then(Chromium::ensure)
+            .transpose()?;
+        let webdriver = workspace.tools().join("webdriver.json");
+        if let Some(chromium) = &chromium {
+            write_webdriver(&webdriver, &chromium.browser)?;
+        }
+        let node = journeys.then(|| Node::ensure(workspace)).transpose()?;
+        Ok(Self {
+            wasm_rustc,
+            webdriver,
+            chromium,
+            node,
+        })
+    }
+
+    /// Tells a test program where the tools are.
+    pub(super) fn apply(&self, command: &mut Command) {
+        if let Some(chromium) = &self.chromium {
+            command
+                .env("MCP_WEB_CHROMIUM", &chromium.browser)
+                .env("MCP_WEB_CHROMEDRIVER", &chromium.driver)
+                .env("CHROMEDRIVER", &chromium.driver)
+                .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", &self.webdriver);
+        }
+        if let Some(node) = &self.node {
+            command
+                .env("MCP_WEB_NODE", &node.program)
+                .env("MCP_WEB_E2E_NODE_MODULES", &node.packages);
+        }
+    }
+}
+
+impl Node {
+    fn ensure(workspace: &Workspace) -> Result<Self> {
+        Ok(Self {
+            program: node::node22(workspace)?,
+            packages: node::packages(workspace, "e2e/node", "e2e-node")?,
+        })
+    }
+}
+
+/// As root, as in most containers, Chromium starts only without its sandbox. The pages are our own.
+fn write_webdriver(path: &Path, browser: &Path) -> Result<()> {
+    let capabilities = json!({
+        "goog:chromeOptions": {
+            "binary": browser,
+            "args": [
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+            ],
+        },
+    });
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(path, capabilities.to_string()))
+        .with_context(|| format!("make {} writable", path.display()))
+}

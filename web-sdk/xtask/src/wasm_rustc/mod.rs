@@ -1,0 +1,136 @@
+//! A Rust compiler that can compile for `wasm32-unknown-unknown`.
+//!
+//! Three ways lead to one, tried in this order: the active toolchain has the target already; rustup
+//! fetches it; on Debian, where rustup may not be allowed to fetch anything, a private toolchain is put
+//! together from Debian's packages (the module `debian`).
+
+mod debian;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::apt;
+use crate::process::ask;
+use crate::step::{Outcome, step};
+
+/// The target of the SDK.
+pub const TARGET: &str = "wasm32-unknown-unknown";
+
+/// A compiler with a standard library for [`TARGET`].
+#[derive(Debug, Clone)]
+pub struct WasmRustc {
+    program: PathBuf,
+    /// Where a private toolchain keeps the shared libraries that its compiler loads.
+    libraries: Option<PathBuf>,
+}
+
+impl WasmRustc {
+    /// The compiler that earlier work left here, if any. Changes nothing.
+    pub fn find() -> Option<Self> {
+        let active = Self {
+            program: active_rustc().into(),
+            libraries: None,
+        };
+        if active.has_target() {
+            return Some(active);
+        }
+        debian::find()
+    }
+
+    /// Finds a compiler, or gets one.
+    ///
+    /// # Errors
+    ///
+    /// When neither rustup nor Debian's packages lead to one; the message says what to run.
+    pub fn ensure() -> Result<Self> {
+        let mut found = Self::find();
+        step("a Rust compiler for wasm32", || {
+            if found.is_some() {
+                return Ok(Outcome::UpToDate);
+            }
+            found = Some(get()?);
+            Ok(Outcome::Done)
+        })?;
+        match found {
+            Some(rustc) => Ok(rustc),
+            None => bail!("run `rustup target add {TARGET}`"),
+        }
+    }
+
+    /// Makes a cargo command use this compiler.
+    pub fn apply(&self, cargo: &mut Command) {
+        cargo.env("RUSTC", &self.program);
+        self.find_libraries(cargo);
+    }
+
+    /// What `rustc -vV` says.
+    pub(crate) fn version(&self) -> Option<String> {
+        ask(self.command().arg("-vV"))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        self.find_libraries(&mut command);
+        command
+    }
+
+    fn find_libraries(&self, command: &mut Command) {
+        let Some(libraries) = &self.libraries else {
+            return;
+        };
+        let mut path = OsString::from(libraries);
+        if let Some(inherited) = env::var_os("LD_LIBRARY_PATH") {
+            path.push(":");
+            path.push(inherited);
+        }
+        command.env("LD_LIBRARY_PATH", path);
+    }
+
+    fn has_target(&self) -> bool {
+        ask(self
+            .command()
+            .args(["--print", "target-libdir", "--target", TARGET]))
+        .is_some_and(|folder| has_core(Path::new(folder.trim())))
+    }
+}
+
+fn active_rustc() -> OsString {
+    env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
+}
+
+fn has_core(folder: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("libcore-") && name.ends_with(".rlib")
+    })
+}
+
+fn get() -> Result<WasmRustc> {
+    if rustup_may_fetch() {
+        println!("    rustup target add {TARGET}");
+        ask(Command::new("rustup").args(["target", "add", TARGET]));
+        if let Some(rustc) = WasmRustc::find() {
+            return Ok(rustc);
+        }
+    }
+    if !apt::is_here() {
+        bail!(
+            "this Rust cannot compile for the browser: run `rustup target add {TARGET}` and try again"
+        );
+    }
+    debian::make()
+}
+
+/// `RUSTUP_AUTO_INSTALL=0` says that the user wants no toolchain downloads.
+fn rustup_may_fetch() -> bool {
+    env::var_os("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
+}

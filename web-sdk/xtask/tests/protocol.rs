@@ -1,0 +1,78 @@
+//! What `bridge-protocol` promises to the SDK: it compiles for the browser and brings no runtime along.
+
+#![allow(clippy::unwrap_used)]
+
+use std::process::{Command, Output};
+
+use xtask::Workspace;
+use xtask::wasm_rustc::{TARGET, WasmRustc};
+
+fn cargo(arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(arguments)
+        .args(["--package", "bridge-protocol"])
+        .current_dir(Workspace::here().root());
+    cargo
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+#[test]
+fn the_protocol_builds_for_wasm32_with_and_without_serde() {
+    let rustc = WasmRustc::find().expect("no Rust for wasm32 here: run `cargo xtask test`");
+    for features in [&[][..], &["--features", "serde"]] {
+        let mut build = cargo(&["build", "--target", TARGET]);
+        build
+            .args(features)
+            .arg("--target-dir")
+            .arg(Workspace::here().wasm_target());
+        rustc.apply(&mut build);
+        succeed(&mut build);
+    }
+}
+
+#[test]
+fn the_protocol_brings_no_runtime_along() {
+    let mut tree = cargo(&[
+        "tree",
+        "--edges=normal,build",
+        "--target=all",
+        "--all-features",
+    ]);
+    let output = succeed(tree.args(["--prefix=none", "--format={p}"]));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    let crates: Vec<_> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(
+        crates.contains(&"serde_json"),
+        "not the tree of all features: {tree}"
+    );
+    for runtime in [
+        "tokio",
+        "hyper",
+        "axum",
+        "futures-util",
+        "async-std",
+        "smol",
+    ] {
+        assert!(!crates.contains(&runtime), "{runtime} is in {tree}");
+    }
+}
+
+#[test]
+fn without_serde_the_protocol_has_no_dependency_at_all() {
+    let output = succeed(&mut cargo(&["tree", "--edges=normal", "--prefix=none"]));
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(tree.lines().count(), 1, "{tree}");
+}
