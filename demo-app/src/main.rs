@@ -1,1 +1,62 @@
-fn main() {}
+//! `demo-app`: the bridge and the demo page in one process.
+
+use std::process::ExitCode;
+
+use bridge::Config;
+use clap::Parser;
+use tokio::signal;
+use tracing_subscriber::EnvFilter;
+
+/// A kanban board whose tools AI clients can call, with its bridge.
+#[derive(Parser)]
+#[command(name = "demo-app", version)]
+struct Arguments {
+    #[command(flatten)]
+    config: Config,
+
+    /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
+    #[arg(
+        long,
+        env = "MCP_WEB_LOG",
+        value_name = "FILTER",
+        default_value = "info"
+    )]
+    log: EnvFilter,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(arguments.log)
+        .with_writer(std::io::stderr)
+        .init();
+    match bridge::serve(arguments.config, demo_app::app()).await {
+        Ok(running) => {
+            println!("open http://localhost:{}/", running.local_addr().port());
+            stop_asked().await;
+            running.shutdown().await;
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tracing::error!("{error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Ctrl-C, or what a service manager sends.
+async fn stop_asked() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        return;
+    }
+    // Without a way to hear Ctrl-C the process can still be killed.
+    if signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

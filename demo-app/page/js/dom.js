@@ -1,0 +1,61 @@
+/** The few helpers that the views share. */
+
+/**
+ * Makes an element. Properties whose name has a dash, and `role`, are attributes; `on…` functions
+ * are listeners; `dataset` is copied; everything else is a property. Empty children are left out.
+ */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) set(element, name, value);
+  element.append(...children.flat().filter((child) => child != null && child !== ""));
+  return element;
+}
+
+function set(element, name, value) {
+  if (value === undefined) return;
+  if (name === "dataset") Object.assign(element.dataset, value);
+  else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+  else if (name.includes("-") || name === "role") element.setAttribute(name, value);
+  else element[name] = value;
+}
+
+/** An icon of the sprite in the page, or nothing for screen readers. */
+export function icon(name) {
+  const SVG = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#icon-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** The element with this id. The page and its scripts come from one build: it is there. */
+export const byId = (id) => document.getElementById(id);
+
+/** Writes text only when it differs, so that live regions speak only when there is news. */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** Does something that moves elements, after which the focus is where it was. */
+export function keepingFocus(move) {
+  const focused = document.activeElement;
+  move();
+  if (focused !== document.activeElement && focused.isConnected) {
+    focused.focus({ preventScroll: true });
+  }
+}
+
+/** Makes `elements` the children of `parent`; those that are in their place stay untouched. */
+export function placeChildren(parent, elements) {
+  const wanted = new Set(elements);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  elements.forEach((element, index) => {
+    if (parent.children[index] !== element) parent.insertBefore(element, parent.children[index]);
+  });
+}
+
+export const prefersReducedMotion = () =>
+  matchMedia("(prefers-reduced-motion: reduce)").matches;

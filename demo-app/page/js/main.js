@@ -1,0 +1,113 @@
+/**
+ * Puts the page together: board, tools, panel.
+ *
+ * The board works without a bridge. What the person does and what an AI client does goes through one
+ * `BoardStore`; its changes come back to the view, which marks those of AI clients.
+ *
+ * URL parameters: `storage=none` keeps board and token in this tab's memory only; `board=empty`
+ * starts without cards. The fragment `#calls`, `#tools` or `#connect` opens that part of the panel.
+ */
+
+import { emptyBoard } from "./board.js";
+import { BoardView } from "./board-view.js";
+import { CardEditor } from "./card-editor.js";
+import { byId } from "./dom.js";
+import { Notices, announce, changeText } from "./notices.js";
+import { CallsPanel } from "./panel-calls.js";
+import { ConnectPanel } from "./panel-connect.js";
+import { ConnectionPanel } from "./panel-connection.js";
+import { ToolsPanel } from "./panel-tools.js";
+import { seededBoard } from "./seed.js";
+import { BoardStore, PERSON } from "./store.js";
+import { enableTabs } from "./tabs.js";
+import { enableThemeSwitch } from "./theme-switch.js";
+import { boardTools } from "./tools.js";
+
+const SDK = "/sdk/mcp-web.js";
+
+const parameters = new URLSearchParams(location.search);
+const keeps = parameters.get("storage") !== "none";
+
+const store = new BoardStore(
+  parameters.get("board") === "empty" ? emptyBoard() : seededBoard(new Date()),
+  keeps ? storageOfThisSite() : undefined,
+);
+
+showBoard();
+enableThemeSwitch();
+enablePanelTabs();
+await connect();
+
+function showBoard() {
+  const notices = new Notices();
+  const editor = new CardEditor(store, {
+    remove: (id) => store.remove(id, PERSON),
+    closed: ({ id, column }) => view.focusCard(id, column),
+  });
+  const view = new BoardView(store, {
+    edit: (id) => editor.open(id),
+    remove: (id) => store.remove(id, PERSON),
+  });
+  store.subscribe((change) => {
+    if (!change) return;
+    announce(changeText(change));
+    if (change.kind !== "removed") return;
+    if (change.actor === PERSON) view.focusCard(change.card.id, change.card.column, change.position);
+    notices.show(changeText(change), () => {
+      store.restore(change.card, change.position, PERSON);
+      view.focusCard(change.card.id, change.card.column);
+    });
+  });
+  byId("reset").addEventListener("click", () => {
+    const { board } = store;
+    store.replace(seededBoard(new Date()));
+    notices.show("The board is as it was at the start", () => store.replace(board));
+  });
+}
+
+function enablePanelTabs() {
+  const tablist = byId("panel-tabs");
+  const choose = enableTabs(tablist);
+  const follow = () => {
+    const tab = document.getElementById(`tab-${location.hash.slice(1)}`);
+    if (tab) choose(tab);
+  };
+  addEventListener("hashchange", follow);
+  byId("calls-none").addEventListener("click", (event) => {
+    if (event.target.closest("a")) choose(byId("tab-connect"));
+  });
+  choose(byId("tab-calls"));
+  follow();
+}
+
+/** Reading `localStorage` throws where the person has forbidden it. */
+function storageOfThisSite() {
+  try {
+    return localStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+async function connect() {
+  let sdk;
+  try {
+    sdk = await import(SDK);
+  } catch {
+    const missing = `The bridge has no SDK at ${SDK}. Build it with cargo xtask sdk and start the demo again. The board works by hand meanwhile.`;
+    new ConnectionPanel().showMissingSdk(missing);
+    return;
+  }
+  const mcpWeb = new sdk.McpWeb({
+    name: "autumn-issue",
+    description: "Kanban board of a small magazine: list, add, move, change and remove cards.",
+    version: "0.1.0",
+    storage: keeps ? "local" : "none",
+  });
+  // For the curious and for tests: `mcpWeb.addTool(…)` in the console works.
+  window.mcpWeb = mcpWeb;
+  new ConnectionPanel(mcpWeb);
+  new CallsPanel(mcpWeb);
+  new ToolsPanel(mcpWeb, boardTools(store));
+  await ConnectPanel.of(mcpWeb);
+}

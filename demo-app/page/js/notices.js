@@ -1,0 +1,62 @@
+/** Words to the person: a notice with a way back on screen, and what an AI client did for screen readers. */
+
+import { columnTitle } from "./board.js";
+import { byId, h, setText } from "./dom.js";
+
+/** Long enough to read and to reach the button. */
+const NOTICE_MS = 10_000;
+
+const SENTENCE = {
+  added: (card) => `added “${card.title}” to ${columnTitle(card.column)}`,
+  moved: (card) => `moved “${card.title}” to ${columnTitle(card.column)}`,
+  updated: (card) => `changed “${card.title}”`,
+  removed: (card) => `removed “${card.title}”`,
+  restored: (card) => `put “${card.title}” back`,
+};
+
+/** "Claude Code moved “Redraw the map” to Done" @param {import("./store.js").Change} change */
+export function changeText({ kind, card, actor }) {
+  const who = actor.kind === "client" ? actor.name : "You";
+  return `${who} ${SENTENCE[kind](card)}`;
+}
+
+export function announce(text) {
+  setText(byId("announcer"), text);
+}
+
+/** Shows one notice at a time; it waits while the pointer or the focus is on it. */
+export class Notices {
+  #region = byId("notices");
+  #timer;
+
+  constructor() {
+    for (const type of ["pointerenter", "focusin"]) {
+      this.#region.addEventListener(type, () => clearTimeout(this.#timer));
+    }
+    for (const type of ["pointerleave", "focusout"]) {
+      this.#region.addEventListener(type, () => this.#hideLater());
+    }
+  }
+
+  /** @param {string} text @param {() => void} undo */
+  show(text, undo) {
+    const back = () => {
+      this.#region.replaceChildren();
+      undo();
+    };
+    this.#region.replaceChildren(
+      h(
+        "div",
+        { className: "notice" },
+        h("p", {}, text),
+        h("button", { type: "button", className: "notice-undo", onclick: back }, "Undo"),
+      ),
+    );
+    this.#hideLater();
+  }
+
+  #hideLater() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#region.replaceChildren(), NOTICE_MS);
+  }
+}

@@ -1,0 +1,105 @@
+/** Panel: whether the page is connected, why not, what to do, and who is there. */
+
+import { byId, h, setText } from "./dom.js";
+
+const WORDS = {
+  idle: { title: "Not connected", detail: "Connect to let AI clients use this board.", action: "Connect" },
+  loading: { title: "Loading", detail: "Loading the SDK." },
+  connecting: { title: "Connecting", detail: "Waiting for the bridge to answer." },
+  connected: { title: "Connected", action: "Disconnect" },
+  reconnecting: { title: "Reconnecting", action: "Stop" },
+  disconnected: { title: "Disconnected", detail: "AI clients cannot use this board until you connect again.", action: "Connect" },
+  failed: { title: "Failed", action: "Try again" },
+};
+
+const NO_BRIDGE = "The bridge does not answer. If it was stopped, start it again.";
+
+export class ConnectionPanel {
+  #mcpWeb;
+  #countdown;
+
+  /** Without an SDK the panel says why. @param {import("/sdk/mcp-web.js").McpWeb} [mcpWeb] */
+  constructor(mcpWeb) {
+    this.#mcpWeb = mcpWeb;
+    byId("connection-action").addEventListener("click", () => this.#act());
+    if (!mcpWeb) return;
+    mcpWeb.onStatusChange(() => this.#showStatus(mcpWeb.status));
+    mcpWeb.onClientsChange(() => this.#showClients(mcpWeb.clients));
+    this.#showStatus(mcpWeb.status);
+    this.#showClients(mcpWeb.clients);
+  }
+
+  /** The SDK itself is missing: nothing but a reload can help. @param {string} message */
+  showMissingSdk(message) {
+    this.#show("failed", { title: "No SDK", detail: message, action: "Reload" });
+  }
+
+  #showStatus({ state, error, retryInMs }) {
+    clearInterval(this.#countdown);
+    const words = WORDS[state] ?? { title: state };
+    if (state === "reconnecting") return this.#countDown(words, error, retryInMs);
+    const detail = error ? problemText(error) : (words.detail ?? this.#where());
+    this.#show(state, { ...words, detail });
+  }
+
+  #countDown(words, error, retryInMs = 0) {
+    const at = Date.now() + retryInMs;
+    const tick = () => {
+      const seconds = Math.ceil((at - Date.now()) / 1000);
+      const next = seconds > 0 ? `Next try in ${seconds} s.` : "Trying now.";
+      this.#show("reconnecting", { ...words, detail: error ? problemText(error) : NO_BRIDGE, next });
+      if (seconds <= 0) clearInterval(this.#countdown);
+    };
+    tick();
+    this.#countdown = setInterval(tick, 1000);
+  }
+
+  #show(state, { title, detail, action, next = "" }) {
+    const chip = byId("connection-state");
+    if (chip.dataset.state !== state) chip.dataset.state = state;
+    setText(chip, title);
+    setText(byId("connection-detail"), detail);
+    setText(byId("connection-next"), next);
+    byId("connection-jump").dataset.state = state;
+    setText(byId("connection-jump-text"), title);
+    document.body.dataset.connection = state;
+    const button = byId("connection-action");
+    button.setAttribute("aria-disabled", String(!action));
+    setText(button, action ?? "Connect");
+  }
+
+  #where() {
+    return `AI clients reach this tab, session ${this.#mcpWeb.sessionId.slice(0, 8)}, at ${this.#mcpWeb.bridgeUrl}/mcp`;
+  }
+
+  #act() {
+    if (!this.#mcpWeb) return location.reload();
+    const { state } = this.#mcpWeb.status;
+    if (state === "loading" || state === "connecting") return;
+    const stop = state === "connected" || state === "reconnecting";
+    // What goes wrong is shown by the status; the promise has nothing to add.
+    Promise.resolve(stop ? this.#mcpWeb.disconnect() : this.#mcpWeb.connect()).catch(() => {});
+  }
+
+  #showClients(clients) {
+    byId("clients-none").hidden = clients.length > 0;
+    setText(byId("clients-count"), clients.length > 0 ? String(clients.length) : "");
+    byId("clients").replaceChildren(...clients.map(clientItem));
+  }
+}
+
+/** Messages begin in lower case, for logs. */
+function problemText({ code, message }) {
+  const sentence = message.charAt(0).toUpperCase() + message.slice(1);
+  return code ? `${sentence} (${code})` : sentence;
+}
+
+function clientItem({ id, name, title, version, protocolVersion }) {
+  return h(
+    "li",
+    { className: "client", dataset: { clientId: String(id ?? name) } },
+    h("span", { className: "client-name" }, title ?? name),
+    h("span", { className: "client-version" }, version ?? ""),
+    h("span", { className: "client-protocol" }, protocolVersion ? `MCP ${protocolVersion}` : ""),
+  );
+}

@@ -1,0 +1,111 @@
+//! The files of the page, embedded in the binary.
+
+use std::sync::LazyLock;
+
+use sha2::{Digest, Sha256};
+
+/// One file of the page.
+pub(crate) struct Asset {
+    /// File name, unique.
+    pub(crate) name: &'static str,
+    /// Value of `Content-Type`.
+    pub(crate) content_type: &'static str,
+    /// The file.
+    pub(crate) body: &'static str,
+    /// Strong entity tag, quotes included.
+    pub(crate) etag: String,
+}
+
+/// The document at `/`.
+pub(crate) static PAGE: LazyLock<Asset> =
+    LazyLock::new(|| asset("index.html", include_str!("../page/index.html")));
+
+/// What the document loads from `/demo/`.
+static ASSETS: LazyLock<Vec<Asset>> =
+    LazyLock::new(|| FILES.iter().map(|(name, body)| asset(name, body)).collect());
+
+/// The asset of this name.
+pub(crate) fn find(name: &str) -> Option<&'static Asset> {
+    ASSETS.iter().find(|asset| asset.name == name)
+}
+
+macro_rules! files {
+    ($($folder:literal { $($name:literal)* })*) => {
+        const FILES: &[(&str, &str)] = &[
+            $($(($name, include_str!(concat!("../page/", $folder, $name))),)*)*
+        ];
+    };
+}
+
+files! {
+    "" { "icon.svg" }
+    "css/" { "base.css" "board.css" "panel.css" }
+    "js/" {
+        "board-view.js" "board.js" "call-log.js" "card-dragging.js" "card-editor.js" "card-keys.js"
+        "card-view.js" "client-config.js" "dates.js" "dom.js" "json-view.js" "main.js" "motion.js"
+        "notices.js" "panel-calls.js" "panel-connect.js" "panel-connection.js" "panel-tools.js"
+        "seed.js" "store.js" "tabs.js" "theme-switch.js" "theme.js" "tools.js"
+    }
+}
+
+fn asset(name: &'static str, body: &'static str) -> Asset {
+    Asset {
+        name,
+        content_type: content_type(name),
+        body,
+        etag: etag(body),
+    }
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit('.').next() {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+fn etag(body: &str) -> String {
+    let digest = Sha256::digest(body.as_bytes());
+    let start: String = digest[..12]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("\"{start}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_embedded() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/page");
+        for folder in ["css", "js"] {
+            for entry in std::fs::read_dir(format!("{page}/{folder}")).unwrap() {
+                let name = entry.unwrap().file_name().into_string().unwrap();
+                assert!(find(&name).is_some(), "{name} is missing in `files!`");
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_the_page_names_is_there() {
+        let loaded = [&PAGE.body]
+            .into_iter()
+            .flat_map(|body| body.split('"'))
+            .filter_map(|part| part.strip_prefix("/demo/"));
+        let imported = ASSETS
+            .iter()
+            .flat_map(|asset| asset.body.lines())
+            .filter_map(|line| line.split_once(" from \"./")?.1.strip_suffix("\";"));
+        let mut named = 0;
+        for name in loaded.chain(imported) {
+            assert!(find(name).is_some(), "there is no {name}");
+            named += 1;
+        }
+        assert!(named > 20, "only {named} names were found");
+    }
+}

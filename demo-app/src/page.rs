@@ -1,0 +1,72 @@
+//! Serves the page and its files.
+
+use axum::Router;
+use axum::extract::Path;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+    VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, StatusCode};
+
+use crate::assets::{self, Asset, PAGE};
+
+/// The page runs its own scripts and the SDK's wasm, and talks to the server it came from, page
+/// socket included: browsers take `'self'` for `ws:` and `wss:` of the same host and port.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
+    connect-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Everything that the page loads, under `/demo/`. The page itself is [`home`].
+pub(crate) fn routes() -> Router {
+    Router::new().route("/demo/{name}", get(file))
+}
+
+/// The page: the answer to `GET /` with `Accept: text/html`.
+pub(crate) async fn home(request: HeaderMap) -> Response {
+    let response = serve(&PAGE, &request);
+    // Without `text/html` the same address answers as an MCP server.
+    (
+        [(CONTENT_SECURITY_POLICY, POLICY), (VARY, "accept")],
+        response,
+    )
+        .into_response()
+}
+
+async fn file(Path(name): Path<String>, request: HeaderMap) -> Response {
+    match assets::find(&name) {
+        Some(asset) => serve(asset, &request),
+        None => (
+            StatusCode::NOT_FOUND,
+            format!("the demo has no file {name:?}\n"),
+        )
+            .into_response(),
+    }
+}
+
+/// Names carry no version, so browsers ask each time and mostly hear "not modified".
+fn serve(asset: &'static Asset, request: &HeaderMap) -> Response {
+    let headers = [
+        (CACHE_CONTROL, "no-cache"),
+        (ETAG, asset.etag.as_str()),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    if knows(request, &asset.etag) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    (headers, [(CONTENT_TYPE, asset.content_type)], asset.body).into_response()
+}
+
+/// RFC 9110, section 13.1.2: weak comparison.
+fn knows(request: &HeaderMap, etag: &str) -> bool {
+    let tags = request
+        .get(IF_NONE_MATCH)
+        .and_then(|tags| tags.to_str().ok());
+    tags.is_some_and(|tags| {
+        tags.split(',')
+            .map(|tag| tag.trim().trim_start_matches("W/"))
+            .any(|tag| tag == etag || tag == "*")
+    })
+}

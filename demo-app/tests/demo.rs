@@ -1,0 +1,111 @@
+//! The demo through its door: a real server on a free port, asked over HTTP.
+
+#![allow(clippy::unwrap_used)]
+
+use bridge::{Config, Running};
+use reqwest::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY,
+};
+use reqwest::{Client, Response, StatusCode};
+
+const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+async fn demo() -> Running {
+    let config = Config {
+        bind: ([127, 0, 0, 1], 0).into(),
+        ..Config::default()
+    };
+    bridge::serve(config, demo_app::app()).await.unwrap()
+}
+
+async fn get(demo: &Running, path: &str, accept: &str) -> Response {
+    let url = format!("{}{path}", demo.url());
+    let request = Client::new().get(url).header(ACCEPT, accept);
+    request.send().await.unwrap()
+}
+
+fn header(response: &Response, name: reqwest::header::HeaderName) -> String {
+    let value = response.headers().get(&name);
+    value.map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_browser_gets_the_page_under_a_strict_policy() {
+    let demo = demo().await;
+    let page = get(&demo, "/", BROWSER).await;
+    assert_eq!(page.status(), StatusCode::OK);
+    assert_eq!(header(&page, CONTENT_TYPE), "text/html; charset=utf-8");
+    assert!(header(&page, VARY).contains("accept"));
+    let policy = header(&page, CONTENT_SECURITY_POLICY);
+    assert!(
+        policy.contains("script-src 'self' 'wasm-unsafe-eval';"),
+        "{policy}"
+    );
+    assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+    assert!(!policy.contains("unsafe-inline"), "{policy}");
+    assert!(page.text().await.unwrap().contains("data-column=\"todo\""));
+    demo.shutdown().await;
+}
+
+#[tokio::test]
+async fn others_get_the_mcp_server_at_the_same_address() {
+    let demo = demo().await;
+    let info = get(&demo, "/", "application/json").await;
+    assert_eq!(header(&info, CONTENT_TYPE), "application/json");
+    assert!(info.text().await.unwrap().contains("\"name\""));
+    let initialize = Client::new()
+        .post(demo.url())
+        .body("{}")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(initialize.status(), StatusCode::UNAUTHORIZED);
+    demo.shutdown().await;
+}
+
+#[tokio::test]
+async fn files_have_the_types_that_browsers_insist_on() {
+    let demo = demo().await;
+    for (path, content_type) in [
+        ("/demo/main.js", "text/javascript; charset=utf-8"),
+        ("/demo/base.css", "text/css; charset=utf-8"),
+        ("/demo/icon.svg", "image/svg+xml"),
+    ] {
+        let file = get(&demo, path, "*/*").await;
+        assert_eq!(file.status(), StatusCode::OK, "{path}");
+        assert_eq!(header(&file, CONTENT_TYPE), content_type, "{path}");
+        assert_eq!(header(&file, CACHE_CONTROL), "no-cache", "{path}");
+    }
+    let missing = get(&demo, "/demo/nothing.js", "*/*").await;
+    assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+    demo.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_file_that_did_not_change_is_not_sent_again() {
+    let demo = demo().await;
+    for (path, accept) in [("/", BROWSER), ("/demo/main.js", "*/*")] {
+        let etag = header(&get(&demo, path, accept).await, ETAG);
+        let again = Client::new()
+            .get(format!("{}{path}", demo.url()))
+            .header(ACCEPT, accept)
+            .header(IF_NONE_MATCH, format!("\"other\", W/{etag}"));
+        let again = again.send().await.unwrap();
+        assert_eq!(again.status(), StatusCode::NOT_MODIFIED, "{path}");
+        assert_eq!(again.bytes().await.unwrap().len(), 0, "{path}");
+    }
+    demo.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_page_is_not_served_under_a_foreign_host() {
+    let demo = demo().await;
+    let request = Client::new().get(demo.url()).header(ACCEPT, BROWSER);
+    let refused = request
+        .header(HOST, "rebound.example")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    demo.shutdown().await;
+}
