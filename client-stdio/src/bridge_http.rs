@@ -1,0 +1,223 @@
+//! rmcp's HTTP client, watched.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use reqwest::Url;
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+use tokio::sync::mpsc;
+
+use crate::MAX_MESSAGE_BYTES;
+use crate::offline::Absence;
+
+/// A bridge on this machine answers in milliseconds; a host that swallows packets never does.
+const CONNECT_WITHIN: Duration = Duration::from_secs(2);
+
+pub(crate) type Failure = StreamableHttpError<reqwest::Error>;
+
+type Events = BoxStream<'static, Result<Sse, SseError>>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// rmcp's transport opens a broken event stream again and again without telling anybody, so that a
+/// bridge that went away would be noticed at the next request only. Here each failed attempt is
+/// reported, and the server's `retry` hint (3 s in rmcp) does not delay the first one.
+#[derive(Clone)]
+pub(crate) struct BridgeHttp {
+    http: reqwest::Client,
+    /// Room for one: the first report is enough to give the link up.
+    lost: mpsc::Sender<Absence>,
+}
+
+impl BridgeHttp {
+    /// A client for the bridge at `url`; what tells that it is gone goes to `lost`.
+    pub(crate) fn new(url: &Url, lost: mpsc::Sender<Absence>) -> Result<Self, Absence> {
+        Ok(Self {
+            http: http_client(url)?,
+            lost,
+        })
+    }
+}
+
+impl StreamableHttpClient for BridgeHttp {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let size = MAX_MESSAGE_BYTES;
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, size)
+            .await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        size: usize,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let asked = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let response = self
+            .http
+            .post_message_with_max_sse_event_size(uri, message, session, token, headers, size)
+            .await?;
+        Ok(match response {
+            StreamableHttpPostResponse::Sse(events, session) => {
+                StreamableHttpPostResponse::Sse(without_retry(events), session)
+            }
+            // A refusal that could not name its request still answers the one it came back on.
+            StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session) => {
+                error.id = error.id.or(asked);
+                StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session)
+            }
+            other => other,
+        })
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure> {
+        self.http.delete_session(uri, session, token, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<Events, Failure> {
+        let size = MAX_MESSAGE_BYTES;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, size)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        size: usize,
+    ) -> Result<Events, Failure> {
+        let stateless = session.is_none();
+        let opening = self
+            .http
+            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, size);
+        match opening.await {
+            Ok(events) => Ok(without_retry(events)),
+            Err(Failure::ServerDoesNotSupportSse) => Err(Failure::ServerDoesNotSupportSse),
+            // Without an MCP session there is nothing to resume. This is the error that makes the
+            // transport end the request instead of trying for ever.
+            Err(_) if stateless => Err(Failure::ServerDoesNotSupportSse),
+            Err(failure) => {
+                let absence = match absence(&failure) {
+                    Absence::Status(404) => Absence::SessionForgotten,
+                    other => other,
+                };
+                // A full channel already says that the link is lost.
+                let _ = self.lost.try_send(absence);
+                Err(failure)
+            }
+        }
+    }
+}
+
+fn without_retry(events: Events) -> Events {
+    let strip = |event: Result<Sse, SseError>| {
+        event.map(|mut event| {
+            event.retry = None;
+            event
+        })
+    };
+    events.map(strip).boxed()
+}
+
+fn http_client(url: &Url) -> Result<reqwest::Client, Absence> {
+    let mut builder = reqwest::Client::builder()
+        .connect_timeout(CONNECT_WITHIN)
+        .tcp_keepalive(Duration::from_secs(30))
+        .redirect(reqwest::redirect::Policy::none())
+        // A connection of its own for each request: one that was kept and died with the bridge
+        // would leave it open whether a call was executed.
+        .pool_max_idle_per_host(0);
+    if is_loopback(url.host_str()) {
+        // HTTP_PROXY of the desktop is not meant for this machine.
+        builder = builder.no_proxy();
+    }
+    builder
+        .build()
+        .map_err(|error| Absence::Unusable(error.to_string()))
+}
+
+fn is_loopback(host: Option<&str>) -> bool {
+    let Some(host) = host else { return false };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// The one table from HTTP failures to what they mean here.
+pub(crate) fn absence(failure: &Failure) -> Absence {
+    match failure {
+        Failure::Client(error) if error.is_connect() || error.is_builder() => Absence::NotReached,
+        Failure::Client(error) => match error.status() {
+            Some(status) => status_absence(status.as_u16()),
+            None => Absence::Interrupted,
+        },
+        Failure::HttpStatus(error) => status_absence(error.status),
+        Failure::AuthRequired(_) => Absence::TokenRefused,
+        Failure::InsufficientScope(_) => status_absence(403),
+        Failure::SessionExpired => Absence::SessionForgotten,
+        Failure::UnexpectedServerResponse(text) => match status_in(text) {
+            Some(status) => status_absence(status),
+            None => Absence::Unusable("its answer is not MCP".to_owned()),
+        },
+        Failure::UnexpectedContentType(_) | Failure::Deserialize(_) => {
+            Absence::Unusable("its answer is not MCP".to_owned())
+        }
+        Failure::ResponseBodyTooLarge { max_size } => {
+            Absence::Unusable(format!("its answer is larger than {max_size} bytes"))
+        }
+        _ => Absence::Interrupted,
+    }
+}
+
+fn status_absence(status: u16) -> Absence {
+    if status == 401 {
+        Absence::TokenRefused
+    } else {
+        Absence::Status(status)
+    }
+}
+
+/// rmcp's client reports statuses that it has no variant for as text: `HTTP 401 Unauthorized: …`.
+fn status_in(text: &str) -> Option<u16> {
+    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
+}

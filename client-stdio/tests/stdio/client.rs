@@ -1,0 +1,238 @@
+//! An AI client that speaks raw lines with the real binary.
+
+use std::collections::VecDeque;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+/// Long enough for a loaded machine; only a failing test waits that long.
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+pub(crate) const TOKEN: &str = "a-token-of-the-page";
+
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-web-stdio");
+
+pub(crate) fn command(url: &str) -> Command {
+    let mut command = Command::new(BINARY);
+    command
+        .env("MCP_SERVER_URL", url)
+        .env("AUTH_TOKEN", TOKEN)
+        .env_remove("MCP_WEB_SESSION")
+        .env_remove("MCP_WEB_LOG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+/// Which lifecycle the client speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    Session,
+    Stateless,
+}
+
+pub(crate) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    /// Read while waiting for something else.
+    seen: VecDeque<Value>,
+    era: Era,
+    next_id: u64,
+}
+
+impl Client {
+    pub(crate) fn start(mut command: Command, era: Era) -> Self {
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self {
+            child,
+            input,
+            output,
+            seen: VecDeque::new(),
+            era,
+            next_id: 1,
+        }
+    }
+
+    /// Starts and, in the session era, initializes.
+    pub(crate) async fn ready(url: &str, era: Era) -> Self {
+        let mut client = Self::start(command(url), era);
+        if era == Era::Session {
+            client.initialize("2025-11-25").await;
+        }
+        client
+    }
+
+    pub(crate) async fn initialize(&mut self, version: &str) -> Value {
+        let params = json!({
+            "protocolVersion": version,
+            "capabilities": { "roots": {} },
+            "clientInfo": { "name": "test-desktop", "version": "7.7" },
+        });
+        let result = self.request("initialize", params).await["result"].take();
+        self.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))
+            .await;
+        result
+    }
+
+    pub(crate) async fn send(&mut self, message: Value) {
+        let mut line = message.to_string();
+        line.push('\n');
+        self.input
+            .as_mut()
+            .unwrap()
+            .write_all(line.as_bytes())
+            .await
+            .unwrap();
+    }
+
+    /// Sends a request with what its era demands and returns its id.
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+        if self.era == Era::Stateless {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": { "name": "test-desktop", "version": "7.7" },
+                "io.modelcontextprotocol/clientCapabilities": {},
+            });
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+            .await;
+        id
+    }
+
+    pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.ask(method, params).await;
+        self.answer(id).await
+    }
+
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let params = json!({ "name": tool, "arguments": arguments });
+        self.request("tools/call", params).await["result"].take()
+    }
+
+    pub(crate) async fn tools(&mut self) -> Vec<String> {
+        let answer = self.request("tools/list", json!({})).await;
+        let tools = answer["result"]["tools"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{answer}"));
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    pub(crate) async fn cancel(&mut self, id: u64) {
+        let params = json!({ "requestId": id, "reason": "not needed" });
+        self.send(
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }),
+        )
+        .await;
+    }
+
+    /// Opens a `subscriptions/listen` for list changes and waits for its acknowledgement.
+    pub(crate) async fn listen(&mut self) -> u64 {
+        let id = self
+            .ask(
+                "subscriptions/listen",
+                json!({ "notifications": { "toolsListChanged": true } }),
+            )
+            .await;
+        let acknowledged = self
+            .notification("notifications/subscriptions/acknowledged")
+            .await;
+        assert_eq!(subscription(&acknowledged), id);
+        id
+    }
+
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        self.wait_for(|message| message["id"] == id && message.get("method").is_none())
+            .await
+    }
+
+    pub(crate) async fn notification(&mut self, method: &str) -> Value {
+        self.wait_for(|message| message["method"] == method).await
+    }
+
+    pub(crate) async fn list_changed(&mut self) -> Value {
+        self.notification("notifications/tools/list_changed").await
+    }
+
+    /// Waits for a message; others are kept for later.
+    pub(crate) async fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.seen.iter().position(&wanted) {
+            return self.seen.remove(at).unwrap();
+        }
+        loop {
+            let message = self.read().await.expect("the client went away");
+            if wanted(&message) {
+                return message;
+            }
+            self.seen.push_back(message);
+        }
+    }
+
+    /// Ends the input and gives the exit status, after everything on stdout was protocol.
+    pub(crate) async fn end(mut self) -> ExitStatus {
+        drop(self.input.take());
+        while self.read().await.is_some() {}
+        tokio::time::timeout(SOON, self.child.wait())
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    /// Asks the process to end while the input stays open.
+    pub(crate) async fn terminate(mut self) -> ExitStatus {
+        let id = self.child.id().unwrap().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &id])
+                .status()
+                .await
+                .unwrap()
+                .success()
+        );
+        while self.read().await.is_some() {}
+        tokio::time::timeout(SOON, self.child.wait())
+            .await
+            .unwrap()
+            .unwrap()
+    }
+
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    async fn read(&mut self) -> Option<Value> {
+        let mut line = String::new();
+        let read = tokio::time::timeout(SOON, self.output.read_line(&mut line)).await;
+        if read.expect("a message in time").unwrap() == 0 {
+            return None;
+        }
+        let message: Value =
+            serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        Some(message)
+    }
+}
+
+/// The listen that a notification belongs to.
+pub(crate) fn subscription(notification: &Value) -> u64 {
+    notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
+        .as_u64()
+        .unwrap()
+}
+
+/// The text of a tool result that is an error.
+pub(crate) fn error_text(result: &Value) -> &str {
+    assert_eq!(result["isError"], true, "{result}");
+    result["content"][0]["text"].as_str().unwrap()
+}

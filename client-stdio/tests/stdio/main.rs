@@ -1,0 +1,9 @@
+//! The real binary between a client and an MCP server.
+#![allow(clippy::unwrap_used)]
+
+mod client;
+mod command_line;
+mod journeys;
+mod offline;
+mod real_bridge;
+mod server;

@@ -1,0 +1,199 @@
+//! Without a bridge, and with one that does not want us.
+
+use serde_json::json;
+
+use crate::client::{Client, Era, TOKEN, command, error_text, subscription};
+use crate::server::{Server, free_port, url};
+
+const META_TOOLS: [&str; 4] = [
+    "list_active_sessions",
+    "list_session_tools",
+    "call_session_tool",
+    "get_connection_status",
+];
+
+#[tokio::test]
+async fn every_session_version_is_answered() {
+    let url = url(free_port().await);
+    for (asked, answered) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+    ] {
+        let mut client = Client::start(command(&url), Era::Session);
+        let result = client.initialize(asked).await;
+        assert_eq!(result["protocolVersion"], answered);
+        assert_eq!(result["capabilities"]["tools"]["listChanged"], true);
+        assert_eq!(result["serverInfo"]["name"], "mcp-web-stdio");
+        assert!(client.end().await.success());
+    }
+}
+
+#[tokio::test]
+async fn a_session_client_gets_everything_it_asks_for() {
+    let url = url(free_port().await);
+    let mut client = Client::ready(&url, Era::Session).await;
+    assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
+    assert_eq!(client.tools().await, META_TOOLS);
+    for (method, key) in [
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+        ("prompts/list", "prompts"),
+    ] {
+        assert_eq!(
+            client.request(method, json!({})).await["result"],
+            json!({ key: [] }),
+            "{method}"
+        );
+    }
+    let result = client.call("get_connection_status", json!({})).await;
+    let expected = format!("no bridge at {url}: start it with `mcp-web-bridge` and retry");
+    assert_eq!(error_text(&result), expected);
+    assert_eq!(result.get("resultType"), None, "older clients are strict");
+    let read = client
+        .request("resources/read", json!({ "uri": "x://y" }))
+        .await;
+    assert_eq!(read["error"]["message"], expected);
+    assert!(client.end().await.success());
+}
+
+#[tokio::test]
+async fn a_stateless_client_gets_everything_it_asks_for() {
+    let url = url(free_port().await);
+    let mut client = Client::ready(&url, Era::Stateless).await;
+    let discovered = client.request("server/discover", json!({})).await["result"].take();
+    assert!(
+        discovered["supportedVersions"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("2026-07-28"))
+    );
+    assert_eq!(discovered["capabilities"]["tools"]["listChanged"], true);
+    let list = client.request("tools/list", json!({})).await["result"].take();
+    assert_eq!(list["tools"].as_array().unwrap().len(), META_TOOLS.len());
+    assert_eq!(
+        (&list["ttlMs"], &list["resultType"]),
+        (&json!(0), &json!("complete"))
+    );
+    let result = client.call("call_session_tool", json!({})).await;
+    assert!(error_text(&result).starts_with("no bridge at "));
+    assert!(client.end().await.success());
+}
+
+#[tokio::test]
+async fn requests_before_initialize_are_refused() {
+    let mut client = Client::start(command(&url(free_port().await)), Era::Session);
+    assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
+    assert_eq!(
+        client.request("tools/list", json!({})).await["error"]["code"],
+        -32600
+    );
+    client.initialize("2025-06-18").await;
+    assert_eq!(client.tools().await, META_TOOLS);
+}
+
+#[tokio::test]
+async fn a_session_client_hears_when_the_bridge_comes() {
+    let address = free_port().await;
+    let mut client = Client::ready(&url(address), Era::Session).await;
+    assert_eq!(client.tools().await, META_TOOLS);
+    let _server = Server::start_on(address).await;
+    client.list_changed().await;
+    assert!(client.tools().await.contains(&"echo".to_owned()));
+    assert_eq!(
+        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
+        "hi"
+    );
+}
+
+#[tokio::test]
+async fn a_listen_opened_without_a_bridge_hears_when_it_comes_and_all_after() {
+    let address = free_port().await;
+    let mut client = Client::ready(&url(address), Era::Stateless).await;
+    let listen = client.listen().await;
+    let mut server = Server::start_on(address).await;
+    assert_eq!(subscription(&client.list_changed().await), listen);
+    assert!(client.tools().await.contains(&"echo".to_owned()));
+    server.seen().await;
+    server.change_list();
+    assert_eq!(subscription(&client.list_changed().await), listen);
+    client.cancel(listen).await;
+    let cancelled = server.seen().await;
+    assert_eq!(
+        cancelled,
+        crate::server::Seen::Cancelled {
+            tool: "(listen)".into()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_request_does_not_wait_for_the_next_attempt() {
+    let address = free_port().await;
+    let mut client = Client::ready(&url(address), Era::Session).await;
+    let _server = Server::start_on(address).await;
+    assert_eq!(
+        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
+        "hi"
+    );
+}
+
+#[tokio::test]
+async fn a_refused_token_is_explained_and_never_shown() {
+    let server = Server::start().await;
+    let mut command = command(&server.url().replace("http://", "http://user:pass@"));
+    command.env("AUTH_TOKEN", "not-the-right-token");
+    let mut client = Client::start(command, Era::Session);
+    client.initialize("2025-11-25").await;
+    assert_eq!(client.tools().await, META_TOOLS);
+    for _ in 0..2 {
+        let result = client.call("echo", json!({ "text": "hi" })).await;
+        let text = error_text(&result);
+        assert!(
+            text.contains("refused the token") && text.contains("AUTH_TOKEN"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("not-the-right-token") && !text.contains("user:pass"),
+            "{text}"
+        );
+    }
+    assert!(client.is_alive());
+    assert!(client.end().await.success());
+}
+
+#[tokio::test]
+async fn without_a_token_it_says_where_to_get_one() {
+    let server = Server::start().await;
+    for era in [Era::Session, Era::Stateless] {
+        let mut command = command(&server.url());
+        command.env("AUTH_TOKEN", "");
+        let mut client = Client::start(command, era);
+        if era == Era::Session {
+            client.initialize("2025-11-25").await;
+        }
+        assert_eq!(client.tools().await, META_TOOLS);
+        let result = client.call("echo", json!({ "text": "hi" })).await;
+        assert!(
+            error_text(&result).contains("configuration panel"),
+            "{result}"
+        );
+        assert!(client.end().await.success());
+    }
+}
+
+#[tokio::test]
+async fn the_token_may_stand_in_the_url_as_old_pages_print_it() {
+    let server = Server::start().await;
+    let mut command = command(&format!("{}?token={TOKEN}", server.url()));
+    command.env_remove("AUTH_TOKEN");
+    let mut client = Client::start(command, Era::Session);
+    client.initialize("2025-11-25").await;
+    assert_eq!(
+        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
+        "hi"
+    );
+}

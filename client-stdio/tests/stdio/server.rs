@@ -1,0 +1,303 @@
+//! An MCP server over Streamable HTTP that stands where the bridge stands.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, JsonObject,
+    ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    Tool,
+};
+use rmcp::service::{RequestContext, SubscriptionContext};
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::{broadcast, mpsc};
+
+use crate::client::{SOON, TOKEN};
+
+/// What reached the handler.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Called {
+        tool: String,
+        client: String,
+        session: Option<String>,
+    },
+    Cancelled {
+        tool: String,
+    },
+}
+
+/// A server on a runtime of its own: dropping it cuts every connection, like a killed process.
+pub(crate) struct Server {
+    runtime: Option<Runtime>,
+    pub(crate) address: SocketAddr,
+    seen: mpsc::UnboundedReceiver<Seen>,
+    changed: broadcast::Sender<()>,
+    sessions: Arc<LocalSessionManager>,
+}
+
+/// A port that was free a moment ago.
+pub(crate) async fn free_port() -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    listener.local_addr().unwrap()
+}
+
+pub(crate) fn url(address: SocketAddr) -> String {
+    format!("http://{address}/mcp")
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        Self::start_on(free_port().await).await
+    }
+
+    /// Starts on a port that another server may just be leaving.
+    pub(crate) async fn start_on(address: SocketAddr) -> Self {
+        let (to_test, seen) = mpsc::unbounded_channel();
+        let (changed, _) = broadcast::channel(16);
+        let sessions = Arc::new(LocalSessionManager::default());
+        let handler = Handler {
+            seen: to_test,
+            changed: changed.clone(),
+        };
+        let service = StreamableHttpService::new(
+            move || Ok(handler.clone()),
+            sessions.clone(),
+            StreamableHttpServerConfig::default(),
+        );
+        let application = axum::Router::new()
+            .route_service("/mcp", service)
+            .layer(axum::middleware::from_fn_with_state(TOKEN, authenticate));
+        let runtime = Runtime::new().unwrap();
+        let serving = runtime.spawn(async move {
+            let listener = bind(address)
+                .await
+                .tap_io(|socket| socket.set_nodelay(true).unwrap());
+            tokio::spawn(async move { axum::serve(listener, application).await });
+        });
+        serving.await.unwrap();
+        Self {
+            runtime: Some(runtime),
+            address,
+            seen,
+            changed,
+            sessions,
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        url(self.address)
+    }
+
+    pub(crate) async fn seen(&mut self) -> Seen {
+        tokio::time::timeout(SOON, self.seen.recv())
+            .await
+            .expect("seen in time")
+            .unwrap()
+    }
+
+    pub(crate) fn sees_nothing_more(&mut self) -> bool {
+        self.seen.try_recv().is_err()
+    }
+
+    /// Sends `list_changed` on every open listen.
+    pub(crate) fn change_list(&self) {
+        self.changed.send(()).unwrap();
+    }
+
+    /// Forgets all MCP sessions, as if they had expired.
+    pub(crate) async fn forget_sessions(&self) {
+        let ids: Vec<_> = self
+            .sessions
+            .sessions
+            .read()
+            .await
+            .keys()
+            .cloned()
+            .collect();
+        assert!(!ids.is_empty());
+        for id in ids {
+            self.sessions.close_session(&id).await.unwrap();
+        }
+    }
+
+    pub(crate) async fn session_count(&self) -> usize {
+        self.sessions.sessions.read().await.len()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn bind(address: SocketAddr) -> TcpListener {
+    let binding = async {
+        loop {
+            match TcpListener::bind(address).await {
+                Ok(listener) => return listener,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    tokio::time::timeout(SOON, binding)
+        .await
+        .expect("the port becomes free")
+}
+
+async fn authenticate(State(token): State<&'static str>, request: Request, next: Next) -> Response {
+    let given = request.headers().get(header::AUTHORIZATION);
+    if given.is_some_and(|given| given == &format!("Bearer {token}")) {
+        return next.run(request).await;
+    }
+    (
+        StatusCode::UNAUTHORIZED,
+        [(header::WWW_AUTHENTICATE, "Bearer")],
+    )
+        .into_response()
+}
+
+#[derive(Clone)]
+struct Handler {
+    seen: mpsc::UnboundedSender<Seen>,
+    changed: broadcast::Sender<()>,
+}
+
+impl Handler {
+    fn tell(&self, seen: Seen) {
+        // The test may have ended.
+        let _ = self.seen.send(seen);
+    }
+}
+
+fn client_name(context: &RequestContext<RoleServer>) -> String {
+    let inline = context.meta.client_info();
+    let info = inline.or_else(|| {
+        context
+            .peer
+            .peer_info()
+            .map(|info| info.client_info.clone())
+    });
+    info.map(|info| info.name).unwrap_or_default()
+}
+
+fn session_header(context: &RequestContext<RoleServer>) -> Option<String> {
+    let parts = context.extensions.get::<http::request::Parts>()?;
+    Some(
+        parts
+            .headers
+            .get("mcp-web-session")?
+            .to_str()
+            .unwrap()
+            .to_owned(),
+    )
+}
+
+fn text(text: impl Into<String>) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_tool_list_changed()
+                .build(),
+        )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let names = ["echo", "wait", "big", "announce", "ask"];
+        let tools = names.map(|name| Tool::new(name, name, JsonObject::new()));
+        Ok(ListToolsResult::with_all_items(tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = request.name.to_string();
+        let (client, session) = (client_name(&context), session_header(&context));
+        self.tell(Seen::Called {
+            tool: tool.clone(),
+            client,
+            session,
+        });
+        let argument = |name: &str| {
+            request
+                .arguments
+                .as_ref()
+                .and_then(|all| all.get(name))
+                .cloned()
+        };
+        Ok(match tool.as_str() {
+            "echo" => text(argument("text").unwrap().as_str().unwrap()),
+            "big" => text(
+                "\"".repeat(usize::try_from(argument("bytes").unwrap().as_u64().unwrap()).unwrap()),
+            ),
+            "announce" => {
+                context.peer.notify_tool_list_changed().await.unwrap();
+                text("announced")
+            }
+            #[expect(deprecated, reason = "the smallest request that a server can send")]
+            "ask" => match context.peer.list_roots().await {
+                Ok(roots) => text(roots.roots[0].uri.clone()),
+                Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+            },
+            _ => {
+                context.ct.cancelled().await;
+                self.tell(Seen::Cancelled { tool });
+                text("cancelled")
+            }
+        }
+        .into())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut changes = self.changed.subscribe();
+        self.tell(Seen::Called {
+            tool: "(listen)".into(),
+            client: String::new(),
+            session: None,
+        });
+        loop {
+            tokio::select! {
+                () = context.cancelled() => {
+                    self.tell(Seen::Cancelled { tool: "(listen)".into() });
+                    return Ok(());
+                }
+                Ok(()) = changes.recv() => context.sink().notify_tool_list_changed().await.unwrap(),
+            }
+        }
+    }
+}
+
+/// Bounds what must happen at once: far below any retry or timeout of the code under test.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
