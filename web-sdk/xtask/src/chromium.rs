@@ -17,25 +17,24 @@ pub(crate) struct Chromium {
 impl Chromium {
     /// Debian's, unless `MCP_WEB_CHROMIUM` and `MCP_WEB_CHROMEDRIVER` name others. Installed where missing.
     pub(crate) fn ensure() -> Result<Self> {
-        let chromium = Self {
-            browser: from_environment("MCP_WEB_CHROMIUM", "/usr/bin/chromium"),
-            driver: from_environment("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver"),
-        };
         step("Chromium and its driver", || {
+            let chromium = Self {
+                browser: from_environment("MCP_WEB_CHROMIUM", "/usr/bin/chromium"),
+                driver: from_environment("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver"),
+            };
             if chromium.is_there() {
-                return Ok(Outcome::UpToDate);
+                return Ok(Outcome::UpToDate(chromium));
             }
             if apt::is_here() {
                 apt::install(&["chromium", "chromium-driver"])?;
             }
             if chromium.is_there() {
-                return Ok(Outcome::Done);
+                return Ok(Outcome::Done(chromium));
             }
             bail!(
                 "install Chromium and chromedriver, and set MCP_WEB_CHROMIUM and MCP_WEB_CHROMEDRIVER to their paths"
             )
-        })?;
-        Ok(chromium)
+        })
     }
 
     fn is_there(&self) -> bool {

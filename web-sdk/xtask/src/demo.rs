@@ -19,7 +19,7 @@ pub fn start(workspace: &Workspace, arguments: &[String]) -> Result<()> {
         let mut build = cargo(workspace);
         build.args(["build", "--package", "demo-app"]);
         run(&mut build, "fix the errors above")?;
-        Ok(Outcome::Done)
+        Ok(Outcome::Done(()))
     })?;
     let mut demo = cargo(workspace);
     demo.args(["run", "--quiet", "--package", "demo-app", "--"])

@@ -23,7 +23,7 @@ pub(crate) fn format(workspace: &Workspace) -> Result<()> {
             cargo(workspace).args(["fmt", "--all", "--check"]),
             "run `cargo fmt`",
         )?;
-        Ok(Outcome::Done)
+        Ok(Outcome::Done(()))
     })
 }
 
@@ -41,6 +41,6 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
             "warnings",
         ]);
         run(&mut clippy, "fix what clippy says above")?;
-        Ok(Outcome::Done)
+        Ok(Outcome::Done(()))
     })
 }

@@ -17,61 +17,62 @@ const OLDEST_NODE: (u32, u32) = (22, 19);
 /// The Node that is fetched where the one on the `PATH` is older.
 const FETCHED_NODE: &str = "22.23.3";
 
+const PACKAGE_FILES: [&str; 2] = ["package.json", "package-lock.json"];
+
 /// Installs the packages that `folder`'s lock file names into `target/tools/NAME`.
 /// Returns the `node_modules` folder.
 pub(crate) fn packages(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
     let source = workspace.path(folder);
     let home = workspace.tools().join(name);
     step(&format!("npm packages of {folder}"), || {
-        install(&source, &home)
-    })?;
-    Ok(home.join("node_modules"))
+        let packages = home.join("node_modules");
+        let _lock = Lock::wait(&home.with_extension("lock"))?;
+        let wanted = wanted_packages(&source)?;
+        let stamp = home.join("installed");
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(Outcome::UpToDate(packages));
+        }
+        install(&source, &home)?;
+        fs::write(&stamp, wanted)?;
+        Ok(Outcome::Done(packages))
+    })
 }
 
-fn install(source: &Path, home: &Path) -> Result<Outcome> {
-    let _lock = Lock::wait(&home.with_extension("lock"))?;
+fn wanted_packages(source: &Path) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
-    fingerprint
-        .path(&source.join("package.json"))?
-        .path(&source.join("package-lock.json"))?;
-    let fingerprint = fingerprint.finish();
-    let stamp = home.join("installed");
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == fingerprint) {
-        return Ok(Outcome::UpToDate);
+    for file in PACKAGE_FILES {
+        fingerprint.path(&source.join(file))?;
     }
+    Ok(fingerprint.finish())
+}
+
+fn install(source: &Path, home: &Path) -> Result<()> {
     fs::create_dir_all(home).with_context(|| format!("make {} writable", home.display()))?;
-    for file in ["package.json", "package-lock.json"] {
+    for file in PACKAGE_FILES {
         fs::copy(source.join(file), home.join(file))
             .with_context(|| format!("restore {}", source.join(file).display()))?;
     }
     let mut npm = npm("ci");
     npm.arg("--ignore-scripts").current_dir(home);
-    read(
-        &mut npm,
-        "check that npm can reach its registry and that the lock file fits package.json",
-    )?;
-    fs::write(&stamp, fingerprint)?;
-    Ok(Outcome::Done)
+    let advice = "check that npm reaches its registry and that the lock file fits package.json";
+    read(&mut npm, advice)?;
+    Ok(())
 }
 
 /// A Node of at least 22.19: the one on the `PATH`, or one fetched as an npm package.
 pub(crate) fn node22(workspace: &Workspace) -> Result<PathBuf> {
-    let home = workspace.tools().join("node22");
-    let fetched = home.join("bin/node");
-    let mut found = if version_of(&fetched).is_some() {
-        Some(fetched.clone())
-    } else {
-        on_path()
-    };
     step("Node 22", || {
-        if found.is_some() {
-            return Ok(Outcome::UpToDate);
+        let home = workspace.tools().join("node22");
+        let fetched = home.join("bin/node");
+        if version_of(&fetched).is_some() {
+            return Ok(Outcome::UpToDate(fetched));
+        }
+        if let Some(present) = on_path() {
+            return Ok(Outcome::UpToDate(present));
         }
         fetch(&home)?;
-        found = Some(fetched.clone());
-        Ok(Outcome::Done)
-    })?;
-    Ok(found.unwrap_or(fetched))
+        Ok(Outcome::Done(fetched))
+    })
 }
 
 fn on_path() -> Option<PathBuf> {

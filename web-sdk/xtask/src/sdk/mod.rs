@@ -15,7 +15,7 @@ pub mod size;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
@@ -44,7 +44,7 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     let stamp = workspace.path("target/sdk.stamp");
     let sources = sources(workspace)?;
     if let Some(report) = report_of(&stamp, &sources, &outputs(workspace)?) {
-        step("the web SDK", || Ok(Outcome::UpToDate))?;
+        step("the web SDK", || Ok(Outcome::UpToDate(())))?;
         print!("{report}");
         return Ok(());
     }
@@ -60,43 +60,34 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
 fn build(workspace: &Workspace) -> Result<Files> {
     let rustc = WasmRustc::ensure()?;
     let packages = node::packages(workspace, "web-sdk", "web-sdk-node")?;
-    let mut files = hand_written(&workspace.path("web-sdk/js"))?;
-    let work = workspace.wasm_target().join("sdk");
-    let mut wasm = None;
-    step("compiling web-sdk to wasm", || {
-        wasm = Some(compile::to_wasm(workspace, &rustc)?);
-        Ok(Outcome::Done)
+    let wasm = step("compiling web-sdk to wasm", || {
+        Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
     })?;
+    let glue = workspace.wasm_target().join("sdk");
     step("wasm-bindgen", || {
-        bindgen::glue(wasm.as_deref().unwrap_or(Path::new("")), &work)?;
-        Ok(Outcome::Done)
+        Ok(Outcome::Done(bindgen::glue(&wasm, &glue)?))
     })?;
+    let mut files = hand_written(&workspace.path("web-sdk/js"))?;
+    for name in [format!("{CORE}.js"), format!("{CORE}_bg.wasm")] {
+        files.insert(name.clone(), glue.join(name));
+    }
     step("wasm-opt and esbuild", || {
-        let wasm = format!("{CORE}_bg.wasm");
-        files.insert(wasm.clone(), shrink::wasm(&packages, &work.join(wasm))?);
-        let glue = format!("{CORE}.js");
-        files.insert(
-            glue.clone(),
-            shrink::javascript(&packages, &work.join(glue))?,
-        );
-        let module = workspace.path("web-sdk/js").join(MODULE);
-        files.insert(MODULE.into(), shrink::javascript(&packages, &module)?);
-        Ok(Outcome::Done)
-    })?;
-    Ok(files)
+        let small = files.into_iter().map(|(name, path)| {
+            let content = shrink::file(&packages, &path)?;
+            Ok((name, content))
+        });
+        Ok(Outcome::Done(small.collect::<Result<_>>()?))
+    })
 }
 
-/// Everything in `web-sdk/js` goes into the package as it is.
-fn hand_written(folder: &Path) -> Result<Files> {
-    let mut files = Files::new();
+/// The files in `web-sdk/js`: all of them go into the package.
+fn hand_written(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("restore {}", folder.display()))?;
+    let mut files = BTreeMap::new();
     for entry in entries {
         let entry = entry?;
         if entry.file_type()?.is_file() {
-            files.insert(
-                entry.file_name().to_string_lossy().into(),
-                fs::read(entry.path())?,
-            );
+            files.insert(entry.file_name().to_string_lossy().into(), entry.path());
         }
     }
     if !files.contains_key(MODULE) {

@@ -8,8 +8,17 @@ use crate::process::read;
 
 const ADVICE: &str = "remove target/tools/web-sdk-node and try again";
 
+/// A file of the SDK as pages get it: wasm and JavaScript are made small, all else stays as it is.
+pub(super) fn file(packages: &Path, path: &Path) -> Result<Vec<u8>> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("wasm") => wasm(packages, path),
+        Some("js") => javascript(packages, path),
+        _ => fs::read(path).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
 /// The wasm after `wasm-opt -Oz`.
-pub(super) fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
+fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     let small = wasm.with_extension("small.wasm");
     let mut wasm_opt = Command::new("node");
     wasm_opt
@@ -23,7 +32,7 @@ pub(super) fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
 }
 
 /// A module without its comments and spaces. Imports stay imports.
-pub(super) fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
+fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild
         .arg(packages.join("esbuild/bin/esbuild"))

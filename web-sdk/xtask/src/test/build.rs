@@ -24,7 +24,6 @@ pub(super) struct TestProgram {
 /// One call, because cargo unites the features of what it builds together: a second call with other
 /// packages would compile many dependencies again.
 pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
-    let mut programs = Vec::new();
     step("building everything", || {
         let mut build = cargo(workspace);
         build
@@ -42,16 +41,16 @@ pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
         let mut cargo = build
             .spawn()
             .context("cargo does not start: install Rust with rustup")?;
-        if let Some(messages) = cargo.stdout.take() {
-            programs = test_programs(messages, workspace.root())?;
-        }
+        let mut programs = match cargo.stdout.take() {
+            Some(messages) => test_programs(messages, workspace.root())?,
+            None => Vec::new(),
+        };
         if !cargo.wait()?.success() {
             bail!("the project does not compile: fix the errors above");
         }
-        Ok(Outcome::Done)
-    })?;
-    programs.sort();
-    Ok(programs)
+        programs.sort();
+        Ok(Outcome::Done(programs))
+    })
 }
 
 fn test_programs(messages: ChildStdout, root: &Path) -> Result<Vec<TestProgram>> {

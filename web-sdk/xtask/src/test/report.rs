@@ -50,7 +50,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "==> results")?;
-        for SuiteRun { name, counts, took } in &self.suites {
+        let with_tests = |suite: &&SuiteRun| suite.counts != Counts::default();
+        for SuiteRun { name, counts, took } in self.suites.iter().filter(with_tests) {
             writeln!(out, "    {name}: {counts} in {:.1} s", took.as_secs_f64())?;
         }
         for sentence in &self.broken {

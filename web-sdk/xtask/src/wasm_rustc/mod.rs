@@ -48,18 +48,10 @@ impl WasmRustc {
     ///
     /// When neither rustup nor Debian's packages lead to one; the message says what to run.
     pub fn ensure() -> Result<Self> {
-        let mut found = Self::find();
-        step("a Rust compiler for wasm32", || {
-            if found.is_some() {
-                return Ok(Outcome::UpToDate);
-            }
-            found = Some(get()?);
-            Ok(Outcome::Done)
-        })?;
-        match found {
-            Some(rustc) => Ok(rustc),
-            None => bail!("run `rustup target add {TARGET}`"),
-        }
+        step("a Rust compiler for wasm32", || match Self::find() {
+            Some(rustc) => Ok(Outcome::UpToDate(rustc)),
+            None => get().map(Outcome::Done),
+        })
     }
 
     /// Makes a cargo command use this compiler.
