@@ -206,7 +206,8 @@ impl Browser {
         let answer = self.client.execute_async(script, vec![argument]).await;
         let mut answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
         if let Some(error) = answer["error"].as_str() {
-            panic!("{what}: {error}");
+            let console = self.console().await.join("\n");
+            panic!("{what}: {error}; the console says:\n{console}");
         }
         answer["value"].take()
     }
