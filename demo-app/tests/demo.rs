@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use bridge::{Config, Running};
 use reqwest::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY,
@@ -108,4 +111,31 @@ async fn the_page_is_not_served_under_a_foreign_host() {
         .unwrap();
     assert_eq!(refused.status(), StatusCode::FORBIDDEN);
     demo.shutdown().await;
+}
+
+/// The state, the tools and the log of the page know no browser: Node runs their tests.
+#[test]
+fn the_scripts_of_the_page_pass_their_own_tests() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page");
+    let files = tests.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let output = Command::new(node())
+        .arg("--test")
+        .args(files)
+        .output()
+        .unwrap();
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{report}");
+    assert!(!report.contains("tests 0"), "{report}");
+}
+
+fn node() -> PathBuf {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let node = std::env::var_os("MCP_WEB_NODE").map(PathBuf::from);
+    let node = node.unwrap_or_else(|| workspace.join("target/tools/node22/bin/node"));
+    assert!(
+        node.is_file(),
+        "there is no {}: run `cargo xtask test`",
+        node.display()
+    );
+    node
 }
