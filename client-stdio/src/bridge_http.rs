@@ -136,7 +136,7 @@ impl StreamableHttpClient for BridgeHttp {
             Err(_) if stateless => Err(Failure::ServerDoesNotSupportSse),
             Err(failure) => {
                 let absence = match absence(&failure) {
-                    Absence::Status(404) => Absence::SessionForgotten,
+                    Absence::Refused { status: 404, .. } => Absence::SessionForgotten,
                     other => other,
                 };
                 // A full channel already says that the link is lost.
@@ -188,15 +188,15 @@ pub(crate) fn absence(failure: &Failure) -> Absence {
     match failure {
         Failure::Client(error) if error.is_connect() || error.is_builder() => Absence::NotReached,
         Failure::Client(error) => match error.status() {
-            Some(status) => status_absence(status.as_u16()),
+            Some(status) => refused(status.as_u16(), None),
             None => Absence::Interrupted,
         },
-        Failure::HttpStatus(error) => status_absence(error.status),
+        Failure::HttpStatus(error) => refused(error.status, None),
         Failure::AuthRequired(_) => Absence::TokenRefused,
-        Failure::InsufficientScope(_) => status_absence(403),
+        Failure::InsufficientScope(_) => refused(403, None),
         Failure::SessionExpired => Absence::SessionForgotten,
         Failure::UnexpectedServerResponse(text) => match status_in(text) {
-            Some(status) => status_absence(status),
+            Some(status) => refused(status, message_in(text)),
             None => Absence::Unusable("its answer is not MCP".to_owned()),
         },
         Failure::UnexpectedContentType(_) | Failure::Deserialize(_) => {
@@ -209,15 +209,66 @@ pub(crate) fn absence(failure: &Failure) -> Absence {
     }
 }
 
-fn status_absence(status: u16) -> Absence {
+fn refused(status: u16, message: Option<String>) -> Absence {
     if status == 401 {
         Absence::TokenRefused
     } else {
-        Absence::Status(status)
+        Absence::Refused { status, message }
     }
 }
 
 /// rmcp's client reports statuses that it has no variant for as text: `HTTP 401 Unauthorized: …`.
 fn status_in(text: &str) -> Option<u16> {
     text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
+}
+
+/// The `message` of the bridge's JSON error, which is the body at the end of such a text.
+fn message_in(text: &str) -> Option<String> {
+    let body = text.find('{').and_then(|start| text.get(start..))?;
+    let error: serde_json::Value = serde_json::from_str(body).ok()?;
+    Some(error.get("message")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_in_texts_are_understood() {
+        let failure = |text: &'static str| Failure::UnexpectedServerResponse(text.into());
+        let refused = |status, message: Option<&str>| Absence::Refused {
+            status,
+            message: message.map(str::to_owned),
+        };
+        let too_large = r#"HTTP 413 Payload Too Large: {"error":"X","message":"too large"}"#;
+        assert_eq!(
+            absence(&failure(too_large)),
+            refused(413, Some("too large"))
+        );
+        assert_eq!(
+            absence(&failure("HTTP 404 Not Found: <html>")),
+            refused(404, None)
+        );
+        assert_eq!(
+            absence(&failure("HTTP 401 Unauthorized: ")),
+            Absence::TokenRefused
+        );
+        assert!(matches!(
+            absence(&failure("expect json")),
+            Absence::Unusable(_)
+        ));
+    }
+
+    #[test]
+    fn only_this_machine_is_reached_without_a_proxy() {
+        for (host, loopback) in [
+            ("localhost", true),
+            ("127.0.0.9", true),
+            ("[::1]", true),
+            ("10.0.0.1", false),
+            ("localhost.example.com", false),
+        ] {
+            assert_eq!(is_loopback(Some(host)), loopback, "{host}");
+        }
+    }
 }

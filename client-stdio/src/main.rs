@@ -60,13 +60,17 @@ async fn signalled() {
 }
 
 /// rmcp logs whole messages at info and expected losses of the bridge as errors: only on request.
+/// A line that its stdio transport cannot read is always worth knowing.
 fn log_to_stderr(level: LevelFilter) {
     let rmcp = if level >= LevelFilter::DEBUG {
         level
     } else {
         LevelFilter::OFF
     };
-    let filter = Targets::new().with_default(level).with_target("rmcp", rmcp);
+    let filter = Targets::new()
+        .with_target("client_stdio", level)
+        .with_target("rmcp", rmcp)
+        .with_target("rmcp::transport::async_rw", level);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false);

@@ -22,8 +22,11 @@ pub(crate) enum Absence {
     TokenRefused,
     /// The bridge does not know the MCP session (404): it was started anew, or the session expired.
     SessionForgotten,
-    /// Another HTTP status that is not a success.
-    Status(u16),
+    /// Another HTTP status that is not a success, with the bridge's own words if it said any.
+    Refused {
+        status: u16,
+        message: Option<String>,
+    },
     /// The connection broke while an answer was due.
     Interrupted,
     /// Something answers that is no bridge, or that cannot be understood.
@@ -58,7 +61,14 @@ impl Absence {
             Self::SessionForgotten => {
                 format!("the bridge at {url} was started anew before the answer came: retry")
             }
-            Self::Status(status) => format!(
+            Self::Refused {
+                message: Some(message),
+                ..
+            } => format!("the bridge at {url} refused: {message}"),
+            Self::Refused {
+                status,
+                message: None,
+            } => format!(
                 "the bridge at {url} answered HTTP {status}: retry, and look into its log if that \
                  does not help"
             ),
@@ -67,8 +77,8 @@ impl Absence {
                  may have been executed, check before you retry"
             ),
             Self::Unusable(reason) => format!(
-                "what answers at {url} is not a bridge that can be used ({reason}): check \
-                 MCP_SERVER_URL"
+                "the answer from {url} cannot be used ({reason}): check that MCP_SERVER_URL is \
+                 that of a bridge"
             ),
         }
     }

@@ -20,6 +20,8 @@ pub(crate) fn command(url: &str) -> Command {
     command
         .env("MCP_SERVER_URL", url)
         .env("AUTH_TOKEN", TOKEN)
+        // Meant for the world outside: a bridge on this machine is reached all the same.
+        .env("HTTP_PROXY", "http://127.0.0.1:9")
         .env_remove("MCP_WEB_SESSION")
         .env_remove("MCP_WEB_LOG")
         .stdin(Stdio::piped())

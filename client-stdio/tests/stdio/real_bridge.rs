@@ -6,7 +6,7 @@ use bridge::{App, Config, Running, StartError};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::client::{Client, Era, SOON};
+use crate::client::{Client, Era, SOON, error_text};
 use crate::server::{free_port, url};
 
 /// Starts on a port that another bridge may just be leaving.
@@ -82,4 +82,22 @@ async fn a_graceful_restart_needs_nobody() {
         assert!(client.end().await.success());
         bridge.shutdown().await;
     }
+}
+
+#[tokio::test]
+async fn what_the_bridge_refuses_is_said_in_its_words() {
+    let bridge = start(free_port().await).await;
+    for era in [Era::Session, Era::Stateless] {
+        let mut client = Client::ready(&bridge.url(), era).await;
+        let too_large = json!({ "arguments": { "text": "x".repeat(5 * 1024 * 1024) } });
+        let result = client.call("call_session_tool", too_large).await;
+        let text = error_text(&result);
+        assert!(
+            text.contains("refused: ") && text.contains("4194304"),
+            "{text}"
+        );
+        let status = client.call("get_connection_status", json!({})).await;
+        assert_eq!(status["structuredContent"]["connected"], false);
+    }
+    bridge.shutdown().await;
 }
