@@ -91,6 +91,11 @@ impl Browser {
             .unwrap();
     }
 
+    /// Goes back to the page before.
+    pub async fn back(&self) {
+        within("the page before", self.client.back()).await.unwrap();
+    }
+
     /// Opens a second tab and turns to it.
     pub async fn open_tab(&self) {
         let tab = within("a new tab", self.client.new_window(true))
@@ -147,8 +152,13 @@ impl Browser {
         text.await.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Saves what the page looks like as `target/e2e-screenshots/<name>.png`.
+    /// Saves what the page looks like, once it stands still, as
+    /// `target/e2e-screenshots/<name>.png`.
     pub async fn screenshot(&self, name: &str) -> PathBuf {
+        let moving = "document.getAnimations().filter((animation) =>
+            animation.playState === 'running'
+            && animation.effect.getComputedTiming().endTime < Infinity)";
+        self.wait_for(&format!("{moving}.length === 0")).await;
         let image = within("a screenshot", self.client.screenshot())
             .await
             .unwrap();

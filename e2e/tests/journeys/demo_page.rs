@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use e2e::{Browser, Era, Inspector, Leg, World};
+use e2e::{Browser, ColorScheme, Era, Inspector, Leg, World};
 use serde_json::{Value, json};
 
 use crate::has;
@@ -51,6 +51,7 @@ async fn adds_a_card(leg: Leg, era: Era, screenshot: &str) {
         "{result}"
     );
     browser.wait_for(&shown).await;
+    browser.emulate(ColorScheme::Light, 1280, 1000).await;
     let image = browser.screenshot(screenshot).await;
     assert!(is_png(&image), "{} is a picture", image.display());
     assert!(

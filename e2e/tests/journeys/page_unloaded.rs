@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use e2e::{Browser, Era, Leg, McpClient, PlainHttp, Site, World, within};
 use serde_json::json;
 
-use crate::EVERY_WAY;
+use crate::{EVERY_WAY, open_app};
 
 const SOON: Duration = Duration::from_millis(100);
 
@@ -25,6 +25,25 @@ async fn by_reloading() {
 #[tokio::test]
 async fn by_navigating_elsewhere() {
     callers_have_their_error(async |browser| browser.goto("about:blank").await).await;
+}
+
+/// A browser may keep the page that one left and show it again as it was.
+#[tokio::test]
+async fn and_shown_again_it_answers_again() {
+    let (world, site) = (World::bridge().await, Site::start().await);
+    let browser = open_app(&site, &world).await;
+    let script = PlainHttp::new(&world);
+
+    browser.goto("about:blank").await;
+    site.beacon().await;
+    browser.back().await;
+
+    browser.wait_for("journey.ready").await;
+    browser
+        .wait_for("journey.mcpWeb.status.state === 'connected'")
+        .await;
+    let answer = within("the answer", script.call("echo", json!({ "id": 9 }))).await;
+    assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 9 }));
 }
 
 async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
