@@ -120,10 +120,23 @@ impl InFlight {
         open.is_some_and(|open| !std::mem::replace(&mut open.acknowledged, true))
     }
 
-    /// The open listens with their acknowledgement state, in order of arrival.
-    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = (&RequestId, &ClientRequest, bool)> {
+    /// Without a bridge we acknowledge ourselves: the listens that had none yet.
+    pub(crate) fn acknowledge_all(&mut self) -> Vec<Unanswered> {
+        let new = self
+            .requests
+            .iter_mut()
+            .filter(|(_, open)| open.listens() && !open.acknowledged);
+        new.map(|(id, open)| {
+            open.acknowledged = true;
+            (id.clone(), open.request.clone())
+        })
+        .collect()
+    }
+
+    /// The open listens, in order of arrival.
+    pub(crate) fn subscriptions(&self) -> impl Iterator<Item = (&RequestId, &ClientRequest)> {
         let listens = self.requests.iter().filter(|(_, open)| open.listens());
-        listens.map(|(id, open)| (id, &open.request, open.acknowledged))
+        listens.map(|(id, open)| (id, &open.request))
     }
 
     /// The bridge asks the client.
@@ -243,7 +256,10 @@ mod tests {
         assert!(!table.acknowledged(&id(1)));
         assert!(!table.acknowledged(&id(2)), "not a listen");
         assert!(table.listens(&id(1)) && !table.listens(&id(2)));
-        assert_eq!(table.subscriptions().count(), 1);
+        table.opened(id(3), listen());
+        assert_eq!(ids(&table.acknowledge_all()), [3]);
+        assert!(!table.acknowledged(&id(3)));
+        assert_eq!(table.subscriptions().count(), 2);
     }
 
     #[test]

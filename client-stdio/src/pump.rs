@@ -142,12 +142,13 @@ where
                 Ok(())
             }
             JsonRpcMessage::Response(response) => {
-                self.client_replied(response.id.clone(), JsonRpcMessage::Response(response));
+                let id = response.id.clone();
+                self.client_replied(&id, JsonRpcMessage::Response(response));
                 Ok(())
             }
             JsonRpcMessage::Error(error) => {
                 if let Some(id) = error.id.clone() {
-                    self.client_replied(id, JsonRpcMessage::Error(error));
+                    self.client_replied(&id, JsonRpcMessage::Error(error));
                 }
                 Ok(())
             }
@@ -200,8 +201,8 @@ where
         self.pass_on(ClientJsonRpcMessage::notification(notification));
     }
 
-    fn client_replied(&mut self, id: RequestId, reply: ClientJsonRpcMessage) {
-        if self.in_flight.replied(&id) {
+    fn client_replied(&mut self, id: &RequestId, reply: ClientJsonRpcMessage) {
+        if self.in_flight.replied(id) {
             self.pass_on(reply);
         }
     }
@@ -351,7 +352,11 @@ where
         for (id, request) in self.in_flight.no_bridge() {
             self.tell(offline::answer(&request, id, &text)).await?;
         }
-        self.acknowledge_listens().await?;
+        for (id, listen) in self.in_flight.acknowledge_all() {
+            if let Some(acknowledgement) = offline::acknowledgement(&listen, &id) {
+                self.tell(acknowledgement).await?;
+            }
+        }
         self.list_changed(false).await
     }
 
@@ -383,23 +388,6 @@ where
         Ok(())
     }
 
-    async fn acknowledge_listens(&mut self) -> io::Result<()> {
-        let new = self
-            .in_flight
-            .subscriptions()
-            .filter(|(_, _, acknowledged)| !acknowledged);
-        let new: Vec<_> = new
-            .map(|(id, listen, _)| (id.clone(), offline::acknowledgement(listen, id)))
-            .collect();
-        for (id, acknowledgement) in new {
-            self.in_flight.acknowledged(&id);
-            if let Some(acknowledgement) = acknowledgement {
-                self.tell(acknowledgement).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Tells the client to read the list again, unless it has not seen another one.
     async fn list_changed(&mut self, online: bool) -> io::Result<()> {
         let before = self.told.replace(online);
@@ -411,7 +399,7 @@ where
         }
         let listens = self.in_flight.subscriptions();
         let messages: Vec<_> = listens
-            .filter_map(|(id, listen, _)| offline::list_changed_on(listen, id))
+            .filter_map(|(id, listen)| offline::list_changed_on(listen, id))
             .collect();
         for message in messages {
             self.tell(message).await?;

@@ -128,11 +128,7 @@ impl Link {
     pub(crate) async fn close(mut self, in_flight: Vec<RequestId>) {
         let farewell = async {
             if self.initialized.is_some() {
-                let cancels: Vec<_> = in_flight
-                    .into_iter()
-                    .map(|id| self.send(cancel(id)))
-                    .collect();
-                join_all(cancels).await;
+                self.cancel_all(in_flight).await;
             }
             Transport::<RoleClient>::close(&mut self.transport).await
         };
@@ -141,6 +137,24 @@ impl Link {
             Ok(Ok(()))
         ) {
             tracing::info!("the bridge did not take the goodbye");
+        }
+    }
+
+    /// Reads on meanwhile: a transport whose messages nobody takes does not send either.
+    async fn cancel_all(&mut self, in_flight: Vec<RequestId>) {
+        let cancels: Vec<_> = in_flight
+            .into_iter()
+            .map(|id| self.send(cancel(id)))
+            .collect();
+        let drain = async {
+            while Transport::<RoleClient>::receive(&mut self.transport)
+                .await
+                .is_some()
+            {}
+        };
+        tokio::select! {
+            _ = join_all(cancels) => {}
+            () = drain => {}
         }
     }
 }

@@ -300,4 +300,4 @@ impl ServerHandler for Handler {
 }
 
 /// Bounds what must happen at once: far below any retry or timeout of the code under test.
-pub(crate) const AT_ONCE: Duration = Duration::from_secs(1);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(1500);
