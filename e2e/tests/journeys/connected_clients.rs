@@ -1,0 +1,30 @@
+//! The page knows which AI clients are connected, for its user to see.
+
+use e2e::{Era, Leg, McpClient, Site, World};
+
+use crate::open_app;
+
+#[tokio::test]
+async fn an_http_client_of_2025_comes_and_goes() {
+    comes_and_goes(Leg::Http).await;
+}
+
+#[tokio::test]
+async fn a_stdio_client_of_2025_comes_and_goes() {
+    comes_and_goes(Leg::Stdio).await;
+}
+
+async fn comes_and_goes(leg: Leg) {
+    let (world, site) = (World::bridge().await, Site::start().await);
+    let browser = open_app(&site, &world).await;
+    let client = McpClient::connect(&world, leg, Era::Initialize).await;
+    browser
+        .wait_for("journey.mcpWeb.clients.some((client) => client.name === 'journeys')")
+        .await;
+
+    client.close().await;
+
+    browser
+        .wait_for("journey.mcpWeb.clients.length === 0")
+        .await;
+}
