@@ -80,7 +80,8 @@ fn build(workspace: &Workspace) -> Result<Files> {
     })
 }
 
-/// The files in `web-sdk/js`: all of them go into the package.
+/// The files in `web-sdk/js`: all of them go into the package. Folders there hold the modules that the
+/// hand-written module is made of.
 fn hand_written(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("restore {}", folder.display()))?;
     let mut files = BTreeMap::new();

@@ -31,13 +31,16 @@ fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&small).with_context(|| ADVICE)
 }
 
-/// A module without its comments and spaces. Imports stay imports.
+/// A module without its comments and spaces, together with the modules it is made of. The glue stays a
+/// module of its own: it is loaded with the wasm, when a page needs it.
 fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild
         .arg(packages.join("esbuild/bin/esbuild"))
         .arg(module)
         .args([
+            "--bundle",
+            "--external:*/mcp_web_core.js",
             "--minify",
             "--format=esm",
             "--target=es2022",

@@ -1,0 +1,12 @@
+/** Where this code runs. */
+
+/** Code that runs in Node, Deno or Bun to render pages has no document, and no business with a bridge. */
+export const inBrowser =
+  typeof WebSocket === "function" &&
+  (typeof document === "object" || typeof WorkerGlobalScope === "function");
+
+/** `crypto.randomUUID` is missing on plain http pages; this is not. */
+export function randomHex(bytes) {
+  const random = crypto.getRandomValues(new Uint8Array(bytes));
+  return Array.from(random, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

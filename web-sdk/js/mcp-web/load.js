@@ -1,0 +1,64 @@
+/** Loads the wasm, and says what is wrong when it cannot. */
+
+import { McpWebError } from "./error.js";
+
+let core;
+
+/**
+ * The exports of the wasm's JavaScript, ready to use. Loaded once per document; a failure is forgotten,
+ * so that `connect()` can try again.
+ */
+export function loadCore(importGlue, wasmUrl) {
+  core ??= load(importGlue, wasmUrl).catch((error) => {
+    core = undefined;
+    throw error;
+  });
+  return core;
+}
+
+async function load(importGlue, wasmUrl) {
+  const [glue, module] = await Promise.all([
+    importGlue().catch((cause) => {
+      throw loadFailed("its script mcp_web_core.js could not be loaded (does script-src allow it?)", cause);
+    }),
+    compile(unbundled(wasmUrl)),
+  ]);
+  try {
+    await glue.default({ module_or_path: module });
+  } catch (cause) {
+    throw loadFailed(cause.message, cause);
+  }
+  return glue;
+}
+
+/** In development, Vite before version 8 bundles packages elsewhere and leaves the wasm where it is. */
+function unbundled(url) {
+  return url.href.replace("/.vite/deps/", "/mcp-web-sdk/");
+}
+
+async function compile(url) {
+  let bytes;
+  try {
+    const response = await fetch(url);
+    if (!response.ok) throw new Error(`HTTP ${response.status}`);
+    bytes = await response.arrayBuffer();
+  } catch (cause) {
+    throw loadFailed(`${url} could not be fetched: ${cause.message}`, cause);
+  }
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    if (/CSP|Content Security Policy|unsafe-eval/i.test(cause.message)) {
+      throw new McpWebError(
+        "WasmBlocked",
+        "the page's Content-Security-Policy blocks WebAssembly: add 'wasm-unsafe-eval' to its script-src directive",
+        { cause },
+      );
+    }
+    throw loadFailed(`${url} is not the wasm file it should be: ${cause.message}`, cause);
+  }
+}
+
+function loadFailed(why, cause) {
+  return new McpWebError("WasmLoadFailed", `MCP-Web could not start: ${why}`, { cause });
+}

@@ -1,0 +1,36 @@
+/** What an app passes to `new McpWeb()`. */
+
+import { isObject } from "./objects.js";
+
+const DEFAULT_BRIDGE = "http://localhost:3001";
+
+export function checkedOptions(options) {
+  if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
+    throw new TypeError('new McpWeb() needs the name of your app: new McpWeb({ name: "My app" })');
+  }
+  const { authToken, storage } = options;
+  const tokenIsFine = authToken === undefined || typeof authToken === "function" || (typeof authToken === "string" && authToken);
+  if (!tokenIsFine) throw new TypeError("authToken must be a non-empty string or a function that returns one");
+  if (![undefined, "local", "session", "none"].includes(storage)) {
+    throw new TypeError('storage must be "local", "session" or "none"');
+  }
+  return { ...options };
+}
+
+/** The bridge's address without a trailing slash, always http or https. */
+export function bridgeUrl(given, moduleUrl) {
+  let url;
+  try {
+    url = new URL(given ?? servedFrom(moduleUrl) ?? DEFAULT_BRIDGE);
+  } catch (cause) {
+    throw new TypeError(`bridgeUrl "${given}" is not a URL: give one such as "${DEFAULT_BRIDGE}"`, { cause });
+  }
+  url.protocol = url.protocol.replace(/^ws/, "http");
+  if (!/^https?:$/.test(url.protocol)) throw new TypeError(`bridgeUrl "${given}" must start with http:// or https://`);
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
+}
+
+/** A bridge serves the module under /sdk/: then that bridge is the one to use. */
+function servedFrom(moduleUrl) {
+  return /^(https?:\/\/[^/]+)\/sdk\//.exec(moduleUrl)?.[1];
+}

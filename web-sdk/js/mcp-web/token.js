@@ -1,0 +1,33 @@
+/** The token that the page makes for itself. */
+
+import { randomHex } from "./environment.js";
+
+/** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
+const TOKEN_BYTES = 24;
+
+export function keptToken(bridge, storage = "local") {
+  const key = `mcp-web:token:${bridge}`;
+  const store = storageNamed(storage);
+  try {
+    const kept = store?.getItem(key);
+    if (kept) return kept;
+  } catch {
+    // Storage that throws is storage that is not there.
+  }
+  const token = randomHex(TOKEN_BYTES);
+  try {
+    store?.setItem(key, token);
+  } catch {
+    // The token then lasts as long as the document.
+  }
+  return token;
+}
+
+/** Merely looking at the storage throws where the user or a sandbox forbids it. */
+function storageNamed(storage) {
+  try {
+    return storage === "none" ? undefined : globalThis[`${storage}Storage`];
+  } catch {
+    return undefined;
+  }
+}

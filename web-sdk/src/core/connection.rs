@@ -1,0 +1,162 @@
+//! The connection's phases, and how long to wait before the next attempt.
+
+use bridge_protocol::limits::RETRY_LATER;
+
+use super::effect::{Failure, Status};
+use super::messages::Token;
+
+/// The ceiling of the first wait; it doubles with each attempt in a row that fails.
+const BACKOFF_BASE_MS: u32 = 250;
+
+/// The highest ceiling. A page that nobody looks at may wait that long; one that becomes visible
+/// does not wait at all.
+const BACKOFF_CAP_MS: u32 = 15_000;
+
+/// A socket that has not opened by then is given up. Long, because a browser may be asking the
+/// user whether the page may reach this machine, and says nothing until the answer.
+pub(super) const OPEN_WITHIN_MS: u32 = 60_000;
+
+/// Silence of this length beyond two heartbeats is a dead connection: timers of background tabs
+/// fire late, and heartbeats may travel slowly.
+pub(super) const SILENCE_ALLOWANCE_MS: u32 = 10_000;
+
+/// Where the connection is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Not wanted: before `connect`, after `disconnect`, after a final failure.
+    Off,
+    /// The app's token is being fetched.
+    FetchingToken,
+    /// The socket is opening.
+    Opening {
+        /// Sent as soon as it is open.
+        token: Token,
+    },
+    /// `authenticate` is sent.
+    Authenticating,
+    /// Tools can be called.
+    Ready,
+    /// The next attempt starts when the timer fires.
+    Waiting {
+        /// Whether a reason to hope (the tab became visible, the network is back) ends the wait.
+        impatient: bool,
+    },
+}
+
+/// The connection and its history.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) phase: Phase,
+    /// Attempts in a row that led to no lasting connection.
+    failed_attempts: u32,
+    /// What went wrong since the app asked to connect, until it works again.
+    trouble: Option<Failure>,
+}
+
+impl Connection {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Phase::Off,
+            failed_attempts: 0,
+            trouble: None,
+        }
+    }
+
+    /// Forgets all trouble: the app asked for something new.
+    pub(super) fn start_over(&mut self) {
+        *self = Self::new();
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        self.phase == Phase::Ready
+    }
+
+    /// The status while an attempt is under way.
+    pub(super) fn attempting(&self) -> Status {
+        match &self.trouble {
+            None => Status::Connecting,
+            Some(error) => Status::Reconnecting {
+                error: error.clone(),
+                retry_in_ms: None,
+            },
+        }
+    }
+
+    pub(super) fn ready(&mut self) {
+        self.phase = Phase::Ready;
+        self.trouble = None;
+    }
+
+    /// A connection that saw a heartbeat has lasted. Counting from `ready` instead would let a
+    /// bridge that accepts and drops the page at once be called in a tight loop.
+    pub(super) fn lasted(&mut self) {
+        self.failed_attempts = 0;
+    }
+
+    /// Waits for the next attempt: `random` in `0..1` spreads the pages of a restarted bridge
+    /// ("full jitter"). Returns the wait in milliseconds.
+    pub(super) fn wait_soon(&mut self, error: Failure, random: f64) -> u32 {
+        let ceiling = BACKOFF_BASE_MS
+            .saturating_mul(1 << self.failed_attempts.min(16))
+            .min(BACKOFF_CAP_MS);
+        self.failed_attempts = self.failed_attempts.saturating_add(1);
+        self.trouble = Some(error);
+        self.phase = Phase::Waiting { impatient: true };
+        share(ceiling, random)
+    }
+
+    /// Waits as long as a bridge that is full asks for, and up to half of that again.
+    pub(super) fn wait_later(&mut self, error: Failure, random: f64) -> u32 {
+        let at_least = RETRY_LATER.as_millis() as u32;
+        self.trouble = Some(error);
+        self.phase = Phase::Waiting { impatient: false };
+        at_least + share(at_least / 2, random)
+    }
+}
+
+fn share(whole_ms: u32, random: f64) -> u32 {
+    (f64::from(whole_ms) * random) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(random: f64) -> Vec<u32> {
+        let mut connection = Connection::new();
+        (0..9)
+            .map(|_| connection.wait_soon(Failure::new("X", ""), random))
+            .collect()
+    }
+
+    #[test]
+    fn waits_double_up_to_the_cap_and_are_spread_over_their_whole_range() {
+        let ceilings = [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000];
+        assert_eq!(waits(1.0), ceilings);
+        assert_eq!(waits(0.5), ceilings.map(|ceiling| ceiling / 2));
+        assert_eq!(waits(0.0), [0; 9]);
+    }
+
+    #[test]
+    fn only_a_connection_that_lasted_resets_the_wait() {
+        let mut connection = Connection::new();
+        connection.wait_soon(Failure::new("X", ""), 1.0);
+        connection.ready();
+        assert_eq!(connection.wait_soon(Failure::new("X", ""), 1.0), 500);
+        connection.ready();
+        connection.lasted();
+        assert_eq!(connection.wait_soon(Failure::new("X", ""), 1.0), 250);
+    }
+
+    #[test]
+    fn later_is_never_sooner_than_the_bridge_asks() {
+        assert_eq!(
+            Connection::new().wait_later(Failure::new("X", ""), 0.0),
+            30_000
+        );
+        assert_eq!(
+            Connection::new().wait_later(Failure::new("X", ""), 1.0),
+            45_000
+        );
+    }
+}

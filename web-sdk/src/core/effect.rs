@@ -1,0 +1,177 @@
+//! What must happen next: the answer of [`super::Page`] to every event.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use bridge_protocol::CallId;
+
+use super::messages::PageToBridge;
+
+/// One thing to do. The effects of an event are done in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<V> {
+    /// Ask for the token; answered by `token_ready` or `token_failed`.
+    FetchToken,
+    /// Open a socket, dropping any older one unheard.
+    OpenSocket,
+    /// Send one frame.
+    Send(PageToBridge<V>),
+    /// Close the socket as done with (1000), and hear no more of it.
+    CloseSocket,
+    /// Give up the socket, and hear no more of it. Its session goes on over the next one.
+    AbandonSocket,
+    /// Start the one timer over: `timer_fired` after so many milliseconds.
+    SetTimer(u32),
+    /// Stop the timer.
+    StopTimer,
+    /// Call `flush` when the running task is over, so that tools added together travel together.
+    FlushSoon,
+    /// Run a handler; answered by `handler_finished`.
+    StartCall(Call<V>),
+    /// Tell the app.
+    Report(Report<V>),
+}
+
+/// Effects that nobody has done yet, in order.
+#[derive(Debug)]
+pub(super) struct Effects<V>(VecDeque<Effect<V>>);
+
+impl<V> Effects<V> {
+    pub(super) fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    pub(super) fn push(&mut self, effect: Effect<V>) {
+        self.0.push_back(effect);
+    }
+
+    pub(super) fn send(&mut self, message: PageToBridge<V>) {
+        self.push(Effect::Send(message));
+    }
+
+    pub(super) fn report(&mut self, report: Report<V>) {
+        self.push(Effect::Report(report));
+    }
+
+    pub(super) fn next(&mut self) -> Option<Effect<V>> {
+        self.0.pop_front()
+    }
+}
+
+/// A call to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call<V> {
+    /// The call.
+    pub id: CallId,
+    /// The tool, as registered.
+    pub tool_name: String,
+    /// The tool's handler.
+    pub handler: V,
+    /// The arguments.
+    pub input: V,
+    /// Who calls, as far as the client said.
+    pub client: Option<V>,
+}
+
+/// A tool as the app holds it: two tools of one name have different keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolKey(pub u32);
+
+/// What the app hears.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Report<V> {
+    /// The connection's status changed.
+    Status(Status),
+    /// The connected AI clients; nothing when they are not known any more.
+    Clients(Option<V>),
+    /// Clients can call the tool now.
+    ToolRegistered {
+        /// The tool.
+        tool: ToolKey,
+        /// The name that clients see, when the bridge said one.
+        published_name: Option<String>,
+    },
+    /// The bridge refused the tool.
+    ToolRefused {
+        /// The tool.
+        tool: ToolKey,
+        /// Why.
+        failure: Failure,
+    },
+    /// The tool was removed, or another one took its name.
+    ToolDropped(ToolKey),
+    /// No client can call the removed tool any more.
+    ToolRemoved(ToolKey),
+    /// A call is over.
+    CallEnded {
+        /// The call.
+        call: CallId,
+        /// How.
+        ending: Ending<V>,
+    },
+}
+
+/// How a call ended, as the app hears it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending<V> {
+    /// The handler returned this.
+    Finished(V),
+    /// It threw, or its result cannot be sent.
+    Failed(Failure),
+    /// Nobody waits for it any more: its signal fires.
+    Cancelled(Failure),
+}
+
+/// A failure: a word for programs, a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One of the bridge's codes, or one of the constants here.
+    pub code: Cow<'static, str>,
+    /// What happened, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// No bridge answered at the address.
+    pub const BRIDGE_UNREACHABLE: &'static str = "BridgeUnreachable";
+    /// The browser refuses the address.
+    pub const BRIDGE_URL_REFUSED: &'static str = "BridgeUrlRefused";
+    /// The connection broke; the page comes back by itself.
+    pub const CONNECTION_LOST: &'static str = "ConnectionLost";
+    /// The bridge closed the connection for good.
+    pub const CONNECTION_CLOSED: &'static str = "ConnectionClosed";
+    /// The app called `disconnect`.
+    pub const DISCONNECTED: &'static str = "Disconnected";
+    /// The bridge does not speak this dialect.
+    pub const PROTOCOL_UNSUPPORTED: &'static str = "ProtocolUnsupported";
+    /// The app's token function failed.
+    pub const TOKEN_FAILED: &'static str = "TokenFailed";
+
+    /// A failure with this code and message.
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+        }
+    }
+}
+
+/// The connection as the app sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The first attempt is under way.
+    Connecting,
+    /// Tools can be called.
+    Connected,
+    /// An attempt failed or the connection broke; the page keeps trying.
+    Reconnecting {
+        /// What went wrong last.
+        error: Failure,
+        /// When the next attempt starts; nothing while one is under way.
+        retry_in_ms: Option<u32>,
+    },
+    /// The app called `disconnect`.
+    Disconnected,
+    /// Final until the app calls `connect`.
+    Failed(Failure),
+}

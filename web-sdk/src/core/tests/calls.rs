@@ -1,0 +1,208 @@
+//! Each call runs at most once, and its answer reaches the bridge that asked.
+
+use bridge_protocol::ErrorCode;
+
+use super::*;
+
+/// A connected page with the tool `echo`.
+fn page_with_echo() -> TestPage {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "echo");
+    page.flush();
+    page.forget();
+    page
+}
+
+fn received(call: &str) -> Message {
+    PageToBridge::ToolReceived(CallId::from(call))
+}
+
+fn only_error(page: &TestPage) -> (ErrorCode, String) {
+    let errors: Vec<_> = page
+        .sent
+        .iter()
+        .filter_map(|message| match message {
+            PageToBridge::ToolError { code, message, .. } => Some((*code, message.clone())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    errors.into_iter().next().unwrap()
+}
+
+#[test]
+fn the_receipt_goes_out_before_the_handler_runs() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    let place = |wanted: fn(&Effect<String>) -> bool| page.all.iter().position(wanted).unwrap();
+    let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::ToolReceived(_))));
+    let start = place(|effect| matches!(effect, Effect::StartCall(_)));
+    assert!(receipt < start);
+    page.finish("c1", returned(r#"{"n":1}"#));
+    assert_eq!(page.sent, [received("c1"), response("c1", r#"{"n":1}"#)]);
+    let ending = Ending::Finished(r#"{"n":1}"#.to_owned());
+    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+}
+
+#[test]
+fn the_newest_handler_of_a_name_runs() {
+    let mut page = page_with_echo();
+    page.add_tool(2, "echo");
+    page.hear(tool_call("c1", "echo"));
+    let handler = page.all.iter().find_map(|effect| match effect {
+        Effect::StartCall(call) => Some(call.handler.clone()),
+        _ => None,
+    });
+    assert_eq!(handler.as_deref(), Some("handler 2"));
+}
+
+#[test]
+fn a_call_that_comes_twice_runs_once() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.hear(tool_call("c1", "echo"));
+    assert_eq!(page.started, [CallId::from("c1")]);
+    assert_eq!(page.sent, [received("c1"), received("c1")]);
+    page.finish("c1", returned("1"));
+    page.forget();
+    page.hear(tool_call("c1", "echo"));
+    assert_eq!(page.started, []);
+    assert_eq!(only_error(&page).0, ErrorCode::InternalError);
+}
+
+#[test]
+fn a_result_made_without_a_connection_goes_out_on_the_next() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.close(1006);
+    page.finish("c1", returned("1"));
+    page.forget();
+    page.tell(|page| page.timer_fired(0.0));
+    page.accept("b-1");
+    assert!(page.sent.contains(&response("c1", "1")));
+    page.forget();
+    page.break_and_retry();
+    page.accept("b-1");
+    assert!(!page.sent.contains(&response("c1", "1")), "once is enough");
+}
+
+#[test]
+fn a_handler_that_outlives_a_break_answers_on_the_new_socket() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.break_and_retry();
+    page.accept("b-1");
+    page.finish("c1", returned("1"));
+    assert_eq!(page.sent.last(), Some(&response("c1", "1")));
+}
+
+#[test]
+fn another_bridge_gets_no_answers_to_questions_of_the_former() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.hear(tool_call("c2", "echo"));
+    page.close(1006);
+    page.finish("c1", returned("1"));
+    page.forget();
+    page.tell(|page| page.timer_fired(0.0));
+    page.accept("b-2");
+    let [(cancelled, Ending::Cancelled(_))] = &page.endings()[..] else {
+        panic!("{:?}", page.endings());
+    };
+    assert_eq!(*cancelled, CallId::from("c2"), "its signal fires");
+    page.finish("c2", returned("2"));
+    let answers = |message: &&Message| matches!(message, PageToBridge::ToolResponse { .. });
+    assert_eq!(page.sent.iter().find(answers), None);
+    page.hear(tool_call("c1", "echo"));
+    assert_eq!(page.started, [CallId::from("c1")], "the new bridge's own");
+}
+
+#[test]
+fn a_cancelled_call_has_no_result() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.forget();
+    let cancel = || BridgeToPage::ToolCancel {
+        call: CallId::from("c1"),
+        code: "CallCancelled".into(),
+        reason: "the client cancelled".into(),
+    };
+    page.hear(cancel());
+    page.hear(cancel());
+    page.finish("c1", returned("1"));
+    let ending = Ending::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
+    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+    assert_eq!(page.sent, []);
+}
+
+#[test]
+fn a_tool_that_is_gone_is_said_to_be_gone() {
+    let mut page = page_with_echo();
+    page.remove_tool(1);
+    page.hear(tool_call("c1", "echo"));
+    assert_eq!(page.started, []);
+    assert_eq!(only_error(&page).0, ErrorCode::ToolNotFound);
+}
+
+#[test]
+fn a_throw_is_an_error_with_its_message() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.finish(
+        "c1",
+        Outcome::Threw {
+            message: "no such card: 7".into(),
+            data: None,
+        },
+    );
+    let error = (ErrorCode::ToolFailed, "no such card: 7".to_owned());
+    assert_eq!(only_error(&page), error);
+    let ending = Ending::Failed(Failure::new("ToolFailed", "no such card: 7"));
+    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+}
+
+#[test]
+fn a_message_is_for_reading() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.finish(
+        "c1",
+        Outcome::Threw {
+            message: "ü".repeat(100_000),
+            data: None,
+        },
+    );
+    let (_, message) = only_error(&page);
+    assert!(message.len() < 66_000 && message.ends_with("ü…"));
+}
+
+#[test]
+fn a_result_over_the_limit_names_size_and_limit() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.hear(tool_call("c2", "echo"));
+    page.forget();
+    page.finish("c1", returned(&"x".repeat(1000)));
+    page.finish("c2", returned(&"x".repeat(1001)));
+    assert_eq!(page.sent[0], response("c1", &"x".repeat(1000)));
+    let (code, message) = only_error(&page);
+    assert_eq!(code, ErrorCode::ResultTooLarge);
+    assert!(message.contains("1001 bytes; at most 1000"), "{message}");
+    assert!(matches!(page.endings()[1].1, Ending::Failed(_)));
+}
+
+#[test]
+fn disconnecting_cancels_what_runs() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.tell(|page| page.disconnect());
+    let [(_, Ending::Cancelled(reason))] = &page.endings()[..] else {
+        panic!();
+    };
+    assert_eq!(reason.code, Failure::DISCONNECTED);
+    page.tell(|page| page.connect());
+    page.accept("b-1");
+    page.forget();
+    page.finish("c1", returned("1"));
+    assert_eq!(page.all, []);
+}

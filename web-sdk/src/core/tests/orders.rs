@@ -1,0 +1,230 @@
+//! Whatever happens in whatever order, the promises of the protocol hold.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Something that happens to a page.
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u32),
+    Remove(usize),
+    Flush,
+    Call { id: u32, tool: u32 },
+    Finish(usize),
+    Cancel(usize),
+    Break,
+    BridgeRestarts,
+    Retry,
+    Wake,
+    Heartbeat,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (0..4_u32).prop_map(Step::Add),
+        2 => any::<usize>().prop_map(Step::Remove),
+        3 => Just(Step::Flush),
+        6 => (0..12_u32, 0..4_u32).prop_map(|(id, tool)| Step::Call { id, tool }),
+        4 => any::<usize>().prop_map(Step::Finish),
+        1 => any::<usize>().prop_map(Step::Cancel),
+        2 => Just(Step::Break),
+        1 => Just(Step::BridgeRestarts),
+        3 => Just(Step::Retry),
+        1 => Just(Step::Wake),
+        1 => Just(Step::Heartbeat),
+    ]
+}
+
+/// A page, and the bridge and the app as they ought to see it.
+struct World {
+    page: TestPage,
+    life: u32,
+    online: bool,
+    next_key: u32,
+    /// The app's tools: key and name, in order.
+    wanted: Vec<(u32, String)>,
+    /// Effects looked at so far.
+    looked_at: usize,
+    /// The bridge's list of this life.
+    listed: Vec<String>,
+    received: HashSet<CallId>,
+    started: HashSet<CallId>,
+    ended: HashSet<CallId>,
+    answered: HashMap<CallId, usize>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            page: TestPage::connected(),
+            life: 1,
+            online: true,
+            next_key: 0,
+            wanted: Vec::new(),
+            looked_at: 0,
+            listed: Vec::new(),
+            received: HashSet::new(),
+            started: HashSet::new(),
+            ended: HashSet::new(),
+            answered: HashMap::new(),
+        };
+        world.look();
+        world
+    }
+
+    fn running(&self, pick: usize) -> Option<String> {
+        let mut running: Vec<_> = self.started.difference(&self.ended).collect();
+        running.sort();
+        let count = running.len().max(1);
+        running.get(pick % count).map(|call| call.0.clone())
+    }
+
+    fn run(&mut self, step: Step) {
+        match step {
+            Step::Add(name) => self.add(format!("t{name}")),
+            Step::Remove(pick) if !self.wanted.is_empty() => {
+                let (key, _) = self.wanted.remove(pick % self.wanted.len());
+                self.page.remove_tool(key);
+            }
+            Step::Flush => self.page.flush(),
+            Step::Call { id, tool } if self.online => {
+                let call = format!("life {} call {id}", self.life);
+                self.page.hear(tool_call(&call, &format!("t{tool}")));
+            }
+            Step::Finish(pick) => {
+                if let Some(call) = self.running(pick) {
+                    self.page.finish(&call, returned("1"));
+                }
+            }
+            Step::Cancel(pick) if self.online => {
+                if let Some(call) = self.running(pick) {
+                    self.page.hear(BridgeToPage::ToolCancel {
+                        call: CallId(call),
+                        code: "CallCancelled".into(),
+                        reason: String::new(),
+                    });
+                }
+            }
+            Step::Break => self.go_offline(),
+            Step::BridgeRestarts => {
+                self.go_offline();
+                self.life += 1;
+                self.listed.clear();
+            }
+            Step::Retry => self.come_back(|page| page.timer_fired(0.5)),
+            Step::Wake => self.come_back(|page| page.woken()),
+            Step::Heartbeat if self.online => {
+                self.page.hear(BridgeToPage::Heartbeat { sequence: 1 });
+            }
+            _ => {}
+        }
+        self.look();
+    }
+
+    fn add(&mut self, name: String) {
+        self.next_key += 1;
+        self.page.add_tool(self.next_key, &name);
+        match self.wanted.iter_mut().find(|(_, wanted)| *wanted == name) {
+            Some(place) => place.0 = self.next_key,
+            None => self.wanted.push((self.next_key, name)),
+        }
+    }
+
+    fn go_offline(&mut self) {
+        if std::mem::take(&mut self.online) {
+            self.page.close(1006);
+        }
+    }
+
+    fn come_back(&mut self, event: impl FnOnce(&mut Page<String>)) {
+        if !self.online {
+            self.page.tell(event);
+            self.page.accept(&format!("b-{}", self.life));
+            self.online = true;
+        }
+    }
+
+    /// Holds what happened against the promises.
+    fn look(&mut self) {
+        let news = self.page.all[self.looked_at..].to_vec();
+        self.looked_at = self.page.all.len();
+        for effect in news {
+            match effect {
+                Effect::Send(message) => self.bridge_hears(message),
+                Effect::StartCall(call) => {
+                    assert!(self.received.contains(&call.id), "receipt comes first");
+                    assert!(self.started.insert(call.id), "a call runs at most once");
+                }
+                Effect::Report(Report::CallEnded { call, .. }) => {
+                    assert!(self.started.contains(&call));
+                    assert!(self.ended.insert(call), "a call ends once");
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn bridge_hears(&mut self, message: Message) {
+        match message {
+            PageToBridge::ToolReceived(call) => {
+                self.received.insert(call);
+            }
+            PageToBridge::ToolResponse { call, .. } => {
+                let life = format!("life {} ", self.life);
+                assert!(call.0.starts_with(&life), "{call} is not of {life}");
+                *self.answered.entry(call).or_default() += 1;
+            }
+            PageToBridge::RegisterTools { tools, .. } => {
+                for tool in tools {
+                    if !self.listed.contains(&tool) {
+                        self.listed.push(tool);
+                    }
+                }
+            }
+            PageToBridge::UnregisterTools { names, .. } => self
+                .listed
+                .retain(|tool| !names.iter().any(|name| *tool == definition(name))),
+            _ => {}
+        }
+    }
+
+    /// Everybody finishes, and both sides must agree.
+    fn settle(&mut self) {
+        self.run(Step::Retry);
+        self.run(Step::Flush);
+        while let Some(call) = self.running(0) {
+            self.page.finish(&call, returned("1"));
+            self.look();
+        }
+        let mut listed = self.listed.clone();
+        let mut wanted: Vec<_> = self
+            .wanted
+            .iter()
+            .map(|(_, name)| definition(name))
+            .collect();
+        listed.sort();
+        wanted.sort();
+        assert_eq!(listed, wanted);
+        assert!(self.answered.values().all(|answers| *answers == 1));
+    }
+}
+
+fn definition(name: &str) -> String {
+    format!(r#"{{"name":"{name}"}}"#)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn promises_hold(steps in proptest::collection::vec(step(), 0..60)) {
+        let mut world = World::new();
+        for step in steps {
+            world.run(step);
+        }
+        world.settle();
+    }
+}

@@ -1,0 +1,259 @@
+//! What the bridge hears of tools, and what their handles hear of the bridge.
+
+use super::*;
+
+fn registered(id: &str, names: &[&str], errors: Vec<RefusedTool>) -> BridgeToPage<String> {
+    BridgeToPage::Registered {
+        registration_id: RegistrationId::from(id),
+        tools: names
+            .iter()
+            .map(|name| RegisteredTool {
+                name: (*name).to_owned(),
+                published_name: format!("{name}!"),
+            })
+            .collect(),
+        errors,
+    }
+}
+
+fn unregistered(id: &str) -> BridgeToPage<String> {
+    registered(id, &[], vec![])
+}
+
+fn ok(key: u32, published_name: &str) -> Report<String> {
+    Report::ToolRegistered {
+        tool: ToolKey(key),
+        published_name: Some(published_name.into()),
+    }
+}
+
+fn removed(key: u32) -> Report<String> {
+    Report::ToolRemoved(ToolKey(key))
+}
+
+fn dropped(key: u32) -> Report<String> {
+    Report::ToolDropped(ToolKey(key))
+}
+
+/// The registrations among what was sent.
+fn registrations(page: &TestPage) -> Vec<Message> {
+    let wanted = |message: &&Message| {
+        matches!(
+            message,
+            PageToBridge::RegisterTools { .. } | PageToBridge::UnregisterTools { .. }
+        )
+    };
+    page.sent.iter().filter(wanted).cloned().collect()
+}
+
+#[test]
+fn tools_added_before_the_connection_travel_together() {
+    let mut page = TestPage::new();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    page.tell(|page| page.connect());
+    page.accept("b-1");
+    assert_eq!(registrations(&page), [register("r1", &["a", "b"])]);
+}
+
+#[test]
+fn tools_added_in_one_task_travel_together() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    assert_eq!(page.sent, []);
+    assert!(page.flush_wanted);
+    page.flush();
+    page.add_tool(3, "c");
+    page.flush();
+    assert_eq!(
+        page.sent,
+        [register("r1", &["a", "b"]), register("r2", &["c"])]
+    );
+}
+
+#[test]
+fn each_handle_hears_of_its_own_tool() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    page.add_tool(3, "c");
+    page.flush();
+    let refusal = RefusedTool {
+        index: 1,
+        code: "ToolNameReserved".into(),
+        message: "the name belongs to the bridge".into(),
+    };
+    page.hear(registered("r1", &["a", "c"], vec![refusal]));
+    let failure = Failure::new("ToolNameReserved", "the name belongs to the bridge");
+    let tool = ToolKey(2);
+    assert_eq!(
+        page.reports,
+        [
+            ok(1, "a!"),
+            ok(3, "c!"),
+            Report::ToolRefused { tool, failure }
+        ]
+    );
+}
+
+#[test]
+fn answers_nobody_asked_for_change_nothing() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    let stray = RefusedTool {
+        index: 9,
+        code: "X".into(),
+        message: String::new(),
+    };
+    page.hear(registered("r9", &["a"], vec![]));
+    assert_eq!(page.reports, []);
+    page.hear(registered("r1", &["a"], vec![stray]));
+    page.hear(registered("r1", &["a"], vec![]));
+    assert_eq!(page.reports, [ok(1, "a!")]);
+}
+
+#[test]
+fn a_removal_is_acknowledged() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    page.forget();
+    page.remove_tool(1);
+    page.flush();
+    assert_eq!(page.sent, [unregister("r2", &["a"])]);
+    assert_eq!(page.reports, [dropped(1)]);
+    page.hear(unregistered("r2"));
+    assert_eq!(page.reports, [dropped(1), removed(1)]);
+}
+
+#[test]
+fn a_tool_the_bridge_never_saw_is_removed_in_silence() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.remove_tool(1);
+    page.flush();
+    assert_eq!(page.sent, []);
+    assert_eq!(page.reports, [dropped(1), removed(1)]);
+}
+
+#[test]
+fn the_same_name_again_replaces_in_place_and_the_old_handle_is_powerless() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    page.flush();
+    page.forget();
+    page.add_tool(3, "a");
+    page.remove_tool(1);
+    page.flush();
+    assert_eq!(page.sent, [register("r2", &["a"])]);
+    assert_eq!(page.reports, [dropped(1), removed(1), removed(1)]);
+    page.hear(registered("r2", &["a"], vec![]));
+    assert_eq!(page.reports.last(), Some(&ok(3, "a!")));
+    page.forget();
+    page.break_and_retry();
+    page.accept("b-1");
+    assert_eq!(registrations(&page), [register("r3", &["a", "b"])]);
+}
+
+#[test]
+fn removed_and_added_again_in_one_task_is_a_replacement() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    page.forget();
+    page.remove_tool(1);
+    page.add_tool(2, "a");
+    page.flush();
+    assert_eq!(page.sent, [register("r2", &["a"])]);
+    assert_eq!(page.reports, [dropped(1), removed(1)]);
+}
+
+#[test]
+fn after_a_break_all_tools_go_again_in_one_batch() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    page.add_tool(2, "b");
+    page.flush();
+    page.forget();
+    page.break_and_retry();
+    page.accept("b-1");
+    assert_eq!(registrations(&page), [register("r3", &["a", "b"])]);
+    page.hear(registered("r3", &["a", "b"], vec![]));
+    assert!(page.reports.contains(&ok(2, "b!")));
+}
+
+#[test]
+fn a_tool_removed_without_a_connection_is_not_listed_afterwards() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    page.flush();
+    page.close(1006);
+    page.remove_tool(1);
+    assert_eq!(page.reports.last(), Some(&removed(1)));
+    page.forget();
+    page.tell(|page| page.timer_fired(0.0));
+    page.accept("b-1");
+    assert_eq!(
+        registrations(&page),
+        [unregister("r2", &["a"]), register("r3", &["b"])]
+    );
+}
+
+#[test]
+fn another_bridge_never_heard_of_removed_tools() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.add_tool(2, "b");
+    page.flush();
+    page.close(1006);
+    page.remove_tool(1);
+    page.forget();
+    page.tell(|page| page.timer_fired(0.0));
+    page.accept("b-2");
+    assert_eq!(registrations(&page), [register("r2", &["b"])]);
+}
+
+#[test]
+fn a_removal_whose_answer_was_lost_is_told_again() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    page.remove_tool(1);
+    page.flush();
+    page.forget();
+    page.break_and_retry();
+    assert!(page.reports.contains(&removed(1)), "nobody can call it now");
+    page.accept("b-1");
+    assert_eq!(registrations(&page), [unregister("r3", &["a"])]);
+}
+
+#[test]
+fn a_batch_fits_into_a_frame_and_a_giant_is_refused_here() {
+    let mut page = TestPage::connected();
+    let sizes = [4000, 4000, 4000, 9500];
+    for (key, size) in (1..).zip(sizes) {
+        let definition = measured("x".repeat(size));
+        let name = format!("t{key}");
+        page.tell(|page| page.tool_added(ToolKey(key), name, definition, "h".into()));
+    }
+    page.flush();
+    let batches: Vec<_> = page
+        .sent
+        .iter()
+        .map(|message| match message {
+            PageToBridge::RegisterTools { tools, .. } => tools.len(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(batches, [2, 1]);
+    let [Report::ToolRefused { tool, failure }] = &page.reports[..] else {
+        panic!("{:?}", page.reports);
+    };
+    assert_eq!(*tool, ToolKey(4));
+    assert!(failure.message.contains("9501 bytes; at most 8976"));
+}

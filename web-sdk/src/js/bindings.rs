@@ -1,0 +1,113 @@
+//! JavaScript that js-sys and web-sys do not have, or have only at a larger size.
+
+use js_sys::{Function, JsString, Promise};
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The facts about a page, as `mcp-web.js` passes them.
+    pub type Options;
+
+    #[wasm_bindgen(method, getter, js_name = bridgeUrl)]
+    pub(super) fn bridge_url(this: &Options) -> String;
+    #[wasm_bindgen(method, getter, js_name = socketUrl)]
+    pub(super) fn socket_url(this: &Options) -> String;
+    #[wasm_bindgen(method, getter, js_name = sessionId)]
+    pub(super) fn session_id(this: &Options) -> String;
+    #[wasm_bindgen(method, getter, js_name = sessionName)]
+    pub(super) fn session_name(this: &Options) -> Option<String>;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn app(this: &Options) -> JsString;
+
+    /// What `mcp-web.js` hears.
+    pub type Host;
+
+    /// A promise of the token.
+    #[wasm_bindgen(method)]
+    pub(super) fn token(this: &Host) -> Promise;
+    #[wasm_bindgen(method)]
+    pub(super) fn status(
+        this: &Host,
+        state: &str,
+        code: Option<&str>,
+        message: Option<&str>,
+        retry_in_ms: Option<u32>,
+    );
+    #[wasm_bindgen(method)]
+    pub(super) fn clients(this: &Host, clients: &JsValue);
+    #[wasm_bindgen(method)]
+    pub(super) fn registered(this: &Host, tool: u32, published_name: Option<&str>);
+    #[wasm_bindgen(method)]
+    pub(super) fn refused(this: &Host, tool: u32, code: &str, message: &str);
+    #[wasm_bindgen(method)]
+    pub(super) fn dropped(this: &Host, tool: u32);
+    #[wasm_bindgen(method)]
+    pub(super) fn removed(this: &Host, tool: u32);
+    /// A call starts. Returns what its handler gets as the second argument.
+    #[wasm_bindgen(method, js_name = callStarted)]
+    pub(super) fn call_started(
+        this: &Host,
+        call: &str,
+        tool_name: &str,
+        input: &JsValue,
+        client: &JsValue,
+    ) -> JsValue;
+    #[wasm_bindgen(method, js_name = callFinished)]
+    pub(super) fn call_finished(this: &Host, call: &str, result: &JsValue);
+    #[wasm_bindgen(method, js_name = callFailed)]
+    pub(super) fn call_failed(this: &Host, call: &str, code: &str, message: &str);
+    #[wasm_bindgen(method, js_name = callCancelled)]
+    pub(super) fn call_cancelled(this: &Host, call: &str, code: &str, reason: &str);
+    /// Something a developer should see.
+    #[wasm_bindgen(method)]
+    pub(super) fn warn(this: &Host, message: &str);
+
+    #[wasm_bindgen(js_name = setTimeout)]
+    pub(super) fn set_timeout(callback: &Function, ms: u32) -> JsValue;
+    #[wasm_bindgen(js_name = clearTimeout)]
+    pub(super) fn clear_timeout(timer: &JsValue);
+    #[wasm_bindgen(js_name = queueMicrotask)]
+    pub(super) fn queue_microtask(callback: &Function);
+
+    /// `JSON.parse` of a string that stays the browser's own.
+    #[wasm_bindgen(js_namespace = JSON, catch)]
+    pub(super) fn parse(text: &JsString) -> Result<JsValue, JsValue>;
+
+    /// `WebSocket` whose frames stay the browser's own strings.
+    pub(super) type TextSocket;
+    #[wasm_bindgen(method, catch)]
+    pub(super) fn send(this: &TextSocket, frame: &JsString) -> Result<(), JsValue>;
+
+    /// `Promise` with a `then` that takes functions which free themselves once called.
+    pub(super) type Settling;
+    #[wasm_bindgen(method)]
+    pub(super) fn then(this: &Settling, resolved: &JsValue, rejected: &JsValue) -> JsValue;
+
+    pub(super) type Encoder;
+    #[wasm_bindgen(constructor, js_class = "TextEncoder")]
+    pub(super) fn new() -> Encoder;
+    #[wasm_bindgen(method)]
+    pub(super) fn encode(this: &Encoder, text: &JsString) -> js_sys::Uint8Array;
+
+    pub(super) type Document;
+    #[wasm_bindgen(thread_local_v2, js_name = document)]
+    pub(super) static DOCUMENT: Option<Document>;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn hidden(this: &Document) -> bool;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn title(this: &Document) -> String;
+    #[wasm_bindgen(method, js_name = hasFocus)]
+    pub(super) fn has_focus(this: &Document) -> bool;
+
+    pub(super) type Location;
+    #[wasm_bindgen(thread_local_v2, js_name = location)]
+    pub(super) static LOCATION: Option<Location>;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn origin(this: &Location) -> String;
+
+    pub(super) type Navigator;
+    #[wasm_bindgen(thread_local_v2, js_name = navigator)]
+    pub(super) static NAVIGATOR: Option<Navigator>;
+    #[wasm_bindgen(method, getter, js_name = userAgent)]
+    pub(super) fn user_agent(this: &Navigator) -> String;
+}

@@ -1,0 +1,286 @@
+//! Feeds events to the page and does what it answers.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use bridge_protocol::{CallId, SessionId};
+use js_sys::{Date, Math};
+use wasm_bindgen::prelude::*;
+use web_sys::EventTarget;
+
+use super::bindings::{
+    self, DOCUMENT, Host, LOCATION, NAVIGATOR, Options, Settling, clear_timeout, queue_microtask,
+    set_timeout,
+};
+use super::codec::{self, DecodeError};
+use super::handler;
+use super::socket::{Socket, SocketEvent};
+use crate::core::{
+    Call, Effect, Ending, Introduction, Outcome, Page, Report, Sight, Status, Token,
+};
+
+/// A page at work. It lives as long as the document.
+pub(super) struct Runtime {
+    page: RefCell<Page<JsValue>>,
+    host: Host,
+    socket_url: String,
+    socket: RefCell<Option<Socket>>,
+    timer: RefCell<JsValue>,
+    tick: RefCell<JsValue>,
+    flush: RefCell<JsValue>,
+    working: Cell<bool>,
+    /// Unknown messages are reported once per connection.
+    warned: Cell<bool>,
+}
+
+impl Runtime {
+    pub(super) fn start(host: Host, options: Options) -> Rc<Self> {
+        let runtime = Rc::new(Self {
+            page: RefCell::new(Page::new(introduction(&options), sight())),
+            host,
+            socket_url: options.socket_url(),
+            socket: RefCell::default(),
+            timer: RefCell::default(),
+            tick: RefCell::default(),
+            flush: RefCell::default(),
+            working: Cell::new(false),
+            warned: Cell::new(false),
+        });
+        *runtime.tick.borrow_mut() =
+            runtime.listener(|runtime, _| runtime.tell(|page| page.timer_fired(random())));
+        *runtime.flush.borrow_mut() = runtime.listener(|runtime, _| runtime.tell(Page::flush));
+        runtime.listen();
+        runtime
+    }
+
+    /// Tells the page of an event and does what must happen. An effect may run app code that
+    /// causes further events: their effects wait for those before them.
+    pub(super) fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>)) {
+        event(&mut self.page.borrow_mut());
+        self.work();
+    }
+
+    fn work(self: &Rc<Self>) {
+        if self.working.replace(true) {
+            return;
+        }
+        while let Some(effect) = self.next_effect() {
+            self.perform(effect);
+        }
+        self.working.set(false);
+    }
+
+    fn next_effect(&self) -> Option<Effect<JsValue>> {
+        self.page.borrow_mut().next_effect()
+    }
+
+    fn perform(self: &Rc<Self>, effect: Effect<JsValue>) {
+        match effect {
+            Effect::FetchToken => self.fetch_token(),
+            Effect::OpenSocket => self.open_socket(),
+            Effect::Send(message) => {
+                if let Some(socket) = &*self.socket.borrow() {
+                    socket.send(&codec::encode(message));
+                }
+            }
+            Effect::CloseSocket => {
+                if let Some(socket) = self.socket.take() {
+                    socket.close();
+                }
+            }
+            Effect::AbandonSocket => drop(self.socket.take()),
+            Effect::SetTimer(ms) => self.set_timer(ms),
+            Effect::StopTimer => clear_timeout(&self.timer.take()),
+            Effect::FlushSoon => queue_microtask(self.flush.borrow().unchecked_ref()),
+            Effect::StartCall(call) => self.start_call(call),
+            Effect::Report(report) => self.report(report),
+        }
+    }
+
+    fn fetch_token(self: &Rc<Self>) {
+        let resolved = self.listener(|runtime, token| {
+            let token = Token(token.as_string().unwrap_or_default());
+            runtime.tell(|page| page.token_ready(token));
+        });
+        let rejected = self.listener(|runtime, error| {
+            let message = handler::message_of(&error);
+            runtime.tell(|page| page.token_failed(&message, random()));
+        });
+        let token = self.host.token();
+        token.unchecked_ref::<Settling>().then(&resolved, &rejected);
+    }
+
+    fn open_socket(self: &Rc<Self>) {
+        drop(self.socket.take());
+        self.warned.set(false);
+        let runtime = self.clone();
+        match Socket::open(&self.socket_url, move |event| runtime.heard(event)) {
+            Ok(socket) => *self.socket.borrow_mut() = Some(socket),
+            Err(error) => {
+                let message = handler::message_of(&error);
+                self.tell(|page| page.socket_refused(&message));
+            }
+        }
+    }
+
+    fn heard(self: &Rc<Self>, event: SocketEvent) {
+        match event {
+            SocketEvent::Opened => self.tell(|page| page.socket_opened(Date::now() as u64)),
+            SocketEvent::Message(text) => match codec::decode(&text) {
+                Ok(message) => self.tell(|page| page.message_arrived(message)),
+                Err(error) => self.warn_once(&error),
+            },
+            SocketEvent::Closed { code, reason } => {
+                drop(self.socket.take());
+                self.tell(|page| page.socket_closed(code, &reason, random()));
+            }
+        }
+    }
+
+    fn warn_once(&self, error: &DecodeError) {
+        if self.warned.replace(true) {
+            return;
+        }
+        let what = match error {
+            DecodeError::NotAMessage => "the bridge sent a frame that is no message".to_owned(),
+            DecodeError::UnknownType(kind) => ["the bridge sent an unknown ", kind].concat(),
+            DecodeError::BadFields(kind) => ["the bridge sent a broken ", kind].concat(),
+        };
+        self.host.warn(&what);
+    }
+
+    fn set_timer(&self, ms: u32) {
+        clear_timeout(&self.timer.take());
+        let timer = set_timeout(self.tick.borrow().unchecked_ref(), ms);
+        *self.timer.borrow_mut() = timer;
+    }
+
+    fn start_call(self: &Rc<Self>, call: Call<JsValue>) {
+        let client = call.client.clone().unwrap_or_default();
+        let context =
+            self.host
+                .call_started(call.id.as_str(), &call.tool_name, &call.input, &client);
+        let (returned, threw) = (call.id.clone(), call.id.clone());
+        let resolved = self.listener(move |runtime, value| {
+            runtime.handler_finished(&returned, handler::returned(value));
+        });
+        let rejected = self.listener(move |runtime, error| {
+            runtime.handler_finished(&threw, handler::threw(&error));
+        });
+        handler::run(&call, &context)
+            .unchecked_ref::<Settling>()
+            .then(&resolved, &rejected);
+    }
+
+    fn handler_finished(self: &Rc<Self>, call: &CallId, outcome: Outcome<JsValue>) {
+        self.tell(|page| page.handler_finished(call.clone(), outcome));
+    }
+
+    fn report(&self, report: Report<JsValue>) {
+        let host = &self.host;
+        match report {
+            Report::Status(status) => self.report_status(&status),
+            Report::Clients(clients) => host.clients(&clients.unwrap_or_default()),
+            Report::ToolRegistered {
+                tool,
+                published_name,
+            } => host.registered(tool.0, published_name.as_deref()),
+            Report::ToolRefused { tool, failure } => {
+                host.refused(tool.0, &failure.code, &failure.message);
+            }
+            Report::ToolDropped(tool) => host.dropped(tool.0),
+            Report::ToolRemoved(tool) => host.removed(tool.0),
+            Report::CallEnded { call, ending } => match ending {
+                Ending::Finished(result) => host.call_finished(call.as_str(), &result),
+                Ending::Failed(error) => {
+                    host.call_failed(call.as_str(), &error.code, &error.message);
+                }
+                Ending::Cancelled(reason) => {
+                    host.call_cancelled(call.as_str(), &reason.code, &reason.message);
+                }
+            },
+        }
+    }
+
+    fn report_status(&self, status: &Status) {
+        let (state, error, retry_in_ms) = match status {
+            Status::Connecting => ("connecting", None, None),
+            Status::Connected => ("connected", None, None),
+            Status::Reconnecting { error, retry_in_ms } => {
+                ("reconnecting", Some(error), *retry_in_ms)
+            }
+            Status::Disconnected => ("disconnected", None, None),
+            Status::Failed(error) => ("failed", Some(error), None),
+        };
+        let code = error.map(|error| &*error.code);
+        let message = error.map(|error| &*error.message);
+        self.host.status(state, code, message, retry_in_ms);
+    }
+
+    /// The browser's events about the document and the network. Those of the document bubble up
+    /// to the window.
+    fn listen(self: &Rc<Self>) {
+        let look = self.listener(|runtime, _| {
+            let sight = sight();
+            let visible = sight.visible;
+            runtime.tell(|page| page.sight_changed(sight));
+            if visible {
+                runtime.tell(Page::woken);
+            }
+        });
+        let wake = self.listener(|runtime, _| runtime.tell(Page::woken));
+        let leave = self.listener(|runtime, event| {
+            // A persisted page is only put aside: it may come back as it was.
+            let persisted =
+                codec::field(&event, "persisted").is_some_and(|value| value.is_truthy());
+            if !persisted {
+                runtime.tell(Page::leaving);
+            }
+        });
+        on("visibilitychange", &look);
+        on("focus", &look);
+        on("blur", &look);
+        on("online", &wake);
+        on("pageshow", &wake);
+        on("pagehide", &leave);
+    }
+
+    /// A function for the browser to keep. It is freed when the browser has forgotten it.
+    fn listener(self: &Rc<Self>, mut heard: impl FnMut(&Rc<Self>, JsValue) + 'static) -> JsValue {
+        let runtime = self.clone();
+        Closure::<dyn FnMut(JsValue)>::new(move |event| heard(&runtime, event)).into_js_value()
+    }
+}
+
+fn on(event: &str, listener: &JsValue) {
+    let window: EventTarget = js_sys::global().unchecked_into();
+    let _ = window.add_event_listener_with_callback(event, listener.unchecked_ref());
+}
+
+fn random() -> f64 {
+    Math::random()
+}
+
+fn introduction(options: &Options) -> Introduction<JsValue> {
+    Introduction {
+        bridge_url: options.bridge_url(),
+        session_id: SessionId(options.session_id()),
+        session_name: options.session_name(),
+        origin: LOCATION.with(|location| location.as_ref().map(bindings::Location::origin)),
+        user_agent: NAVIGATOR
+            .with(|navigator| navigator.as_ref().map(bindings::Navigator::user_agent)),
+        app: options.app().into(),
+    }
+}
+
+/// What the user sees now. A worker has no document, and is never seen.
+fn sight() -> Sight {
+    DOCUMENT.with(|document| match document {
+        Some(document) => Sight {
+            visible: !document.hidden(),
+            focused: document.has_focus(),
+            title: document.title(),
+        },
+        None => Sight::default(),
+    })
+}
