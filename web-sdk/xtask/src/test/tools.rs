@@ -28,6 +28,7 @@ impl Tools {
     /// Installs what the chosen suites need and is not there yet.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
         let wasm_rustc = WasmRustc::ensure()?;
+        node::packages(workspace, "web-sdk", "web-sdk-node")?;
         let journeys = options.wants(Suite::Journeys);
         let chromium = (journeys || options.wants(Suite::Wasm))
             .then(Chromium::ensure)
@@ -36,7 +37,9 @@ impl Tools {
         if let Some(chromium) = &chromium {
             write_webdriver(&webdriver, &chromium.browser)?;
         }
-        let node = journeys.then(|| Node::ensure(workspace)).transpose()?;
+        let node = (journeys || options.wants(Suite::Rust))
+            .then(|| Node::ensure(workspace))
+            .transpose()?;
         Ok(Self {
             wasm_rustc,
             webdriver,

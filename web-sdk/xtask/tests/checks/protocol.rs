@@ -1,11 +1,11 @@
 //! What `bridge-protocol` promises to the SDK: it compiles for the browser and brings no runtime along.
 
-#![allow(clippy::unwrap_used)]
-
-use std::process::{Command, Output};
+use std::process::Command;
 
 use xtask::Workspace;
 use xtask::wasm_rustc::{TARGET, WasmRustc};
+
+use crate::succeed;
 
 fn cargo(arguments: &[&str]) -> Command {
     let mut cargo = Command::new(env!("CARGO"));
@@ -14,16 +14,6 @@ fn cargo(arguments: &[&str]) -> Command {
         .args(["--package", "bridge-protocol"])
         .current_dir(Workspace::here().root());
     cargo
-}
-
-fn succeed(command: &mut Command) -> Output {
-    let output = command.output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    output
 }
 
 #[test]

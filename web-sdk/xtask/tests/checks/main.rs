@@ -1,0 +1,20 @@
+//! Checks of the project as a whole, written as tests.
+
+#![allow(clippy::unwrap_used)]
+
+mod protocol;
+mod types;
+
+use std::process::{Command, Output};
+
+/// Runs a command that has to succeed.
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
