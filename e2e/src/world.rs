@@ -3,8 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use tokio::process::Command;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{ProcessGroup, tools};
+
+/// Worlds exist side by side, except for those in which time is measured.
+static WORLDS: RwLock<()> = RwLock::const_new(());
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
@@ -15,6 +19,18 @@ pub struct World {
     process: ProcessGroup,
     address: SocketAddr,
     token: String,
+    _place: Place,
+}
+
+/// Held as long as the world exists.
+#[derive(Debug)]
+enum Place {
+    AmongOthers {
+        _guard: RwLockReadGuard<'static, ()>,
+    },
+    Alone {
+        _guard: RwLockWriteGuard<'static, ()>,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -43,21 +59,27 @@ impl Program {
 impl World {
     /// Starts `mcp-web-bridge`.
     pub async fn bridge() -> Self {
-        Self::start(Program::Bridge).await
+        Self::start(Program::Bridge, Place::among_others().await).await
+    }
+
+    /// Starts `mcp-web-bridge` while no other world exists, to measure how long something takes.
+    pub async fn bridge_alone() -> Self {
+        Self::start(Program::Bridge, Place::alone().await).await
     }
 
     /// Starts `demo-app`.
     pub async fn demo() -> Self {
-        Self::start(Program::Demo).await
+        Self::start(Program::Demo, Place::among_others().await).await
     }
 
-    async fn start(program: Program) -> Self {
+    async fn start(program: Program, place: Place) -> Self {
         let (process, address) = listen(program, (Ipv4Addr::LOCALHOST, 0).into()).await;
         Self {
             program,
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
+            _place: place,
         }
     }
 
@@ -112,6 +134,20 @@ impl World {
         let (process, address) = listen(self.program, self.address).await;
         assert_eq!(address, self.address, "the port is the same as before");
         self.process = process;
+    }
+}
+
+impl Place {
+    // Neither wait has a deadline of its own: the journeys that are waited for have theirs.
+
+    async fn among_others() -> Self {
+        let guard = WORLDS.read().await;
+        Self::AmongOthers { _guard: guard }
+    }
+
+    async fn alone() -> Self {
+        let guard = WORLDS.write().await;
+        Self::Alone { _guard: guard }
     }
 }
 

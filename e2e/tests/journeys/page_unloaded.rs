@@ -47,7 +47,7 @@ async fn and_shown_again_it_answers_again() {
 }
 
 async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
-    let (world, site) = (World::bridge().await, Site::start().await);
+    let (world, site) = (World::bridge_alone().await, Site::start().await);
     let browser = Browser::open().await;
     // The browser ends with its last tab: the app is in the second.
     browser.open_tab().await;
