@@ -17,6 +17,7 @@ use bridge_protocol::{
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
 use crate::config::Config;
@@ -42,8 +43,20 @@ pub(crate) enum Outgoing {
     },
 }
 
-/// The receiving end of a connection's outbox. It ends when the hub cuts the connection.
-pub(crate) type Outbox = mpsc::Receiver<Outgoing>;
+/// The receiving end of a connection's outbox.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    pub(crate) messages: mpsc::Receiver<Outgoing>,
+    /// Cancelled when the page let its messages pile up: nothing more will come.
+    pub(crate) cut: CancellationToken,
+}
+
+/// The sending end.
+#[derive(Debug)]
+struct PageLine {
+    messages: mpsc::Sender<Outgoing>,
+    cut: CancellationToken,
+}
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -63,7 +76,7 @@ pub(crate) struct Hub {
 #[derive(Debug)]
 struct Entry {
     realm: Realm,
-    pages: HashMap<ConnectionId, mpsc::Sender<Outgoing>>,
+    pages: HashMap<ConnectionId, PageLine>,
     callers: HashMap<CallId, oneshot::Sender<Ending>>,
     tools_changed: watch::Sender<u64>,
     /// When the timer will look at this realm.
@@ -97,13 +110,18 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, Outbox), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let (page, outbox) = mpsc::channel(OUTBOX_MESSAGES);
+        let (sender, messages) = mpsc::channel(OUTBOX_MESSAGES);
+        let cut = CancellationToken::new();
+        let line = PageLine {
+            messages: sender,
+            cut: cut.clone(),
+        };
         let welcome = Outgoing::Message(self.welcome(hello.session.clone()));
         self.open(realm, true, |entry, now| {
             let effects = entry.realm.page_connected(connection, hello, now)?;
             // The outbox is new: there is room for the first message.
-            let _ = page.try_send(welcome);
-            entry.pages.insert(connection, page);
+            let _ = line.messages.try_send(welcome);
+            entry.pages.insert(connection, line);
             Ok(((), effects))
         })
         .unwrap_or_else(|| {
@@ -116,7 +134,7 @@ impl Hub {
                 ),
             })
         })?;
-        Ok((connection, outbox))
+        Ok((connection, Outbox { messages, cut }))
     }
 
     /// The socket of a page is gone.
@@ -352,13 +370,13 @@ impl Entry {
         }
     }
 
-    /// A full outbox cuts the connection: its task sees the channel end and reports it broken.
+    /// A full outbox cuts the connection; its task reports it broken.
     fn put(&mut self, connection: ConnectionId, outgoing: Outgoing) {
-        let full = match self.pages.get(&connection) {
-            Some(page) => page.try_send(outgoing).is_err(),
-            None => false,
+        let Some(page) = self.pages.get(&connection) else {
+            return;
         };
-        if full {
+        if page.messages.try_send(outgoing).is_err() {
+            page.cut.cancel();
             self.pages.remove(&connection);
         }
     }

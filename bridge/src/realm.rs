@@ -10,8 +10,11 @@
 //! - `deadlines` holds exactly the instants that sessions and calls name.
 
 mod call;
+mod calls;
 mod deadlines;
 mod effect;
+mod pages;
+mod registration;
 mod routing;
 mod session;
 
@@ -23,12 +26,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{
-    BridgeToPage, CallId, Clients, CloseCode, ConnectedClient, ErrorCode, Heartbeat, PageState,
-    Registered, RegisteredTool, RegistrationFailure, RegistrationId, SessionClosed, SessionId,
-    ToolCancel, Unregistered,
+    BridgeToPage, CallId, Clients, CloseCode, ConnectedClient, ErrorCode, SessionId,
 };
 use indexmap::IndexMap;
-use serde_json::value::RawValue;
 
 use crate::tool::Tool;
 use deadlines::{Deadline, Deadlines};
@@ -115,359 +115,6 @@ impl Realm {
         self.deadlines.first()
     }
 
-    // ---- pages ----
-
-    /// A page has authenticated: a new session, or a known one on a new connection.
-    pub(crate) fn page_connected(
-        &mut self,
-        connection: ConnectionId,
-        hello: PageHello,
-        now: Now,
-    ) -> Result<Effects, Refusal> {
-        let mut effects = Effects::new();
-        let id = hello.session.clone();
-        if !self.sessions.contains_key(&id) && self.sessions.len() >= self.limits.sessions {
-            return Err(Refusal {
-                code: ErrorCode::SessionLimitExceeded,
-                message: format!(
-                    "{} pages are connected with this token, which is the limit: close one and \
-                     reload, or raise `max_sessions`",
-                    self.limits.sessions
-                ),
-            });
-        }
-        let heartbeat_due = now.instant + self.limits.heartbeat_every;
-        let phase = Phase::Connected {
-            connection,
-            heartbeat_due,
-            sequence: 0,
-            answered: 0,
-        };
-        match self.sessions.get_mut(&id) {
-            None => {
-                self.sessions
-                    .insert(id.clone(), Session::new(hello, phase, now));
-            }
-            Some(session) => {
-                self.deadlines.remove(session.phase.deadline(&id));
-                let former = std::mem::replace(&mut session.phase, phase);
-                if let Phase::Connected { connection, .. } = former {
-                    effects.extend(superseded(connection));
-                }
-                session.came_back(hello, now);
-            }
-        }
-        self.deadlines
-            .insert(heartbeat_due, Deadline::Session(id.clone()));
-        effects.push(Effect::Send {
-            connection,
-            message: self.clients_message(),
-        });
-        effects.extend(self.unreceived_calls(&id, connection));
-        Ok(effects)
-    }
-
-    /// The socket of a connection is gone.
-    pub(crate) fn connection_ended(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        parting: Parting,
-        now: Now,
-    ) -> Effects {
-        let grace = self.limits.page_grace;
-        let Some(session) = self.session_on(id, connection) else {
-            return Effects::new();
-        };
-        if parting == Parting::Gone || grace.is_zero() {
-            return self.end_session(id, "the page was closed or left");
-        }
-        let due = session.phase.deadline(id);
-        let until = now.instant + grace;
-        session.phase = Phase::Away { until };
-        self.deadlines.remove(due);
-        self.deadlines.insert(until, Deadline::Session(id.clone()));
-        Effects::new()
-    }
-
-    /// Page code answered a heartbeat.
-    pub(crate) fn heartbeat_answered(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        heartbeat: Heartbeat,
-    ) {
-        if let Some(session) = self.session_on(id, connection)
-            && let Phase::Connected {
-                sequence, answered, ..
-            } = &mut session.phase
-        {
-            *answered = heartbeat.sequence.clamp(*answered, *sequence);
-        }
-    }
-
-    /// Visibility, focus or title changed.
-    pub(crate) fn page_state_changed(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        state: PageState,
-        now: Now,
-    ) {
-        if let Some(session) = self.session_on(id, connection) {
-            session.state_changed(state, now);
-        }
-    }
-
-    /// The user did something in the page.
-    pub(crate) fn page_active(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
-        if let Some(session) = self.session_on(id, connection) {
-            session.last_activity_ms = now.unix_ms;
-        }
-    }
-
-    // ---- tools ----
-
-    /// A page registers tools. The first registration on a connection is its whole set.
-    pub(crate) fn tools_registered(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        registration: RegistrationId,
-        tools: Vec<Result<Arc<Tool>, RegistrationFailure>>,
-    ) -> Effects {
-        let limits = self.limits;
-        self.registrations += 1;
-        let registration_number = self.registrations;
-        let Some(session) = self.session_on(id, connection) else {
-            return Effects::new();
-        };
-        let former = session.take_former_tools();
-        let mut tools_changed = false;
-        let mut registered = Vec::new();
-        let mut errors = Vec::new();
-        for (index, tool) in tools.into_iter().enumerate() {
-            let outcome = tool.and_then(|tool| {
-                let names = RegisteredTool {
-                    name: tool.name.clone(),
-                    published_name: tool.published_name.clone(),
-                };
-                let changed = session.register(index, tool, registration_number, &limits)?;
-                Ok((names, changed))
-            });
-            match outcome {
-                Ok((names, changed)) => {
-                    registered.push(names);
-                    tools_changed |= changed;
-                }
-                Err(failure) => errors.push(failure),
-            }
-        }
-        let message = BridgeToPage::Registered(Registered {
-            registration_id: registration,
-            tools: registered,
-            errors,
-        });
-        let mut effects = Effects::from([Effect::Send {
-            connection,
-            message,
-        }]);
-        if former.map_or(tools_changed, |former| former != session.tool_hashes()) {
-            effects.push(Effect::ToolsChanged);
-        }
-        effects
-    }
-
-    /// A page takes tools back. Calls in flight go on.
-    pub(crate) fn tools_unregistered(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        registration: RegistrationId,
-        names: Vec<String>,
-    ) -> Effects {
-        let Some(session) = self.session_on(id, connection) else {
-            return Effects::new();
-        };
-        let names: Vec<_> = names
-            .into_iter()
-            .filter(|name| session.unregister(name))
-            .collect();
-        let changed = !names.is_empty();
-        let message = BridgeToPage::Unregistered(Unregistered {
-            registration_id: registration,
-            names,
-        });
-        let mut effects = Effects::from([Effect::Send {
-            connection,
-            message,
-        }]);
-        if changed {
-            effects.push(Effect::ToolsChanged);
-        }
-        effects
-    }
-
-    // ---- calls ----
-
-    /// A caller wants a tool of a session run. Held back while the page is away.
-    pub(crate) fn call_requested(
-        &mut self,
-        session_id: &SessionId,
-        call: NewCall,
-        now: Now,
-    ) -> Result<Effects, Failure> {
-        if self.calls.len() >= self.limits.calls {
-            return Err(Failure::new(
-                ErrorCode::CallLimitExceeded,
-                format!(
-                    "{} calls are in flight for this token, which is the limit: wait for some to \
-                     end, or raise `max_calls`",
-                    self.limits.calls
-                ),
-            ));
-        }
-        let Some(session) = self.sessions.get_mut(session_id) else {
-            return Err(page_gone());
-        };
-        let id = call.id.clone();
-        let receipt_by = now.instant + self.limits.receipt_within;
-        let call = Call::new(call, session_id.clone(), receipt_by, now);
-        let effects = match session.phase.connection() {
-            Some(connection) => Effects::from([Effect::Send {
-                connection,
-                message: call.message(&id),
-            }]),
-            None => Effects::new(),
-        };
-        session.calls.insert(id.clone());
-        self.deadlines
-            .insert(call.deadline(), Deadline::Call(id.clone()));
-        self.calls.insert(id, call);
-        Ok(effects)
-    }
-
-    /// The call has reached page code.
-    pub(crate) fn call_received(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        call: &CallId,
-    ) {
-        let Some(open) = self.call_on(id, connection, call) else {
-            return;
-        };
-        let due = open.deadline();
-        open.receipt = Receipt::Received;
-        let next = open.deadline();
-        self.deadlines.remove((due, Deadline::Call(call.clone())));
-        self.deadlines.insert(next, Deadline::Call(call.clone()));
-    }
-
-    /// The page answered, on this connection or on the one before.
-    pub(crate) fn call_answered(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        call: &CallId,
-        answer: Result<Option<Box<RawValue>>, Failure>,
-    ) -> Effects {
-        if self.call_on(id, connection, call).is_none() {
-            return Effects::new();
-        }
-        self.end_call(call, answer.map_or_else(Ending::Failed, Ending::Answered))
-    }
-
-    /// The caller no longer waits. The page is told, the call is over.
-    pub(crate) fn call_cancelled(&mut self, call: &CallId, reason: &str) -> Effects {
-        self.abort_call(
-            call,
-            Failure::new(ErrorCode::CallCancelled, reason.to_owned()),
-        )
-    }
-
-    /// Ends a call that the page may still be working on.
-    fn abort_call(&mut self, id: &CallId, failure: Failure) -> Effects {
-        let Some(call) = self.calls.get(id) else {
-            return Effects::new();
-        };
-        let connection = self
-            .sessions
-            .get(&call.session)
-            .and_then(|session| session.phase.connection());
-        let mut effects = Effects::new();
-        if let Some(connection) = connection {
-            effects.push(Effect::Send {
-                connection,
-                message: BridgeToPage::ToolCancel(ToolCancel {
-                    request_id: id.clone(),
-                    code: failure.code,
-                    reason: failure.message.clone(),
-                }),
-            });
-        }
-        effects.extend(self.end_call(id, Ending::Failed(failure)));
-        effects
-    }
-
-    /// The one ending of a call.
-    fn end_call(&mut self, id: &CallId, ending: Ending) -> Effects {
-        let Some(call) = self.calls.remove(id) else {
-            return Effects::new();
-        };
-        self.deadlines
-            .remove((call.deadline(), Deadline::Call(id.clone())));
-        if let Some(session) = self.sessions.get_mut(&call.session) {
-            session.calls.shift_remove(id);
-        }
-        Effects::from([Effect::End {
-            call: id.clone(),
-            ending,
-        }])
-    }
-
-    /// Calls that may not have reached the page before; the page runs each id at most once.
-    fn unreceived_calls(&self, id: &SessionId, connection: ConnectionId) -> Effects {
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        session
-            .calls
-            .iter()
-            .filter_map(|id| self.calls.get_key_value(id))
-            .filter(|(_, call)| call.receipt != Receipt::Received)
-            .map(|(id, call)| Effect::Send {
-                connection,
-                message: call.message(id),
-            })
-            .collect()
-    }
-
-    /// The end of a session: its calls fail, its tools are gone.
-    fn end_session(&mut self, id: &SessionId, why: &str) -> Effects {
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        let calls: Vec<_> = session.calls.iter().cloned().collect();
-        let had_tools = !session.tools.is_empty();
-        self.deadlines.remove(session.phase.deadline(id));
-        let mut effects = Effects::new();
-        for call in calls {
-            let failure = Failure::new(
-                ErrorCode::PageGone,
-                format!("{why} while the call was running: open the app again and retry"),
-            );
-            effects.extend(self.end_call(&call, Ending::Failed(failure)));
-        }
-        self.sessions.shift_remove(id);
-        if had_tools {
-            effects.push(Effect::ToolsChanged);
-        }
-        effects
-    }
-
-    // ---- clients ----
-
     /// An MCP client connected. Pages hear of it.
     pub(crate) fn client_connected(&mut self, id: ClientId, client: ConnectedClient) -> Effects {
         self.clients.insert(id, client);
@@ -502,8 +149,6 @@ impl Realm {
             .collect()
     }
 
-    // ---- time and the end ----
-
     /// Deals with everything that is due.
     pub(crate) fn deadline_passed(&mut self, now: Now) -> Effects {
         let mut effects = Effects::new();
@@ -514,50 +159,6 @@ impl Realm {
             });
         }
         effects
-    }
-
-    fn call_overdue(&mut self, id: &CallId) -> Effects {
-        let Some(call) = self.calls.get(id) else {
-            return Effects::new();
-        };
-        let failure = call.overdue(self.limits.receipt_within);
-        self.abort_call(id, failure)
-    }
-
-    fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
-        let next = now.instant + self.limits.heartbeat_every;
-        let Some(session) = self.sessions.get_mut(id) else {
-            return Effects::new();
-        };
-        let due = session.phase.deadline(id);
-        match &mut session.phase {
-            Phase::Away { .. } => self.end_session(id, "the page lost its connection"),
-            Phase::Connected {
-                connection,
-                heartbeat_due,
-                sequence,
-                answered,
-            } => {
-                let connection = *connection;
-                // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
-                let alive = *sequence == *answered;
-                *sequence += u64::from(alive);
-                *heartbeat_due = next;
-                let message = BridgeToPage::Heartbeat(Heartbeat {
-                    sequence: *sequence,
-                });
-                self.deadlines.remove(due);
-                self.deadlines.insert(next, Deadline::Session(id.clone()));
-                if alive {
-                    Effects::from([Effect::Send {
-                        connection,
-                        message,
-                    }])
-                } else {
-                    Effects::new()
-                }
-            }
-        }
     }
 
     /// The bridge is shutting down: every call ends, every page is told to come back.
@@ -579,8 +180,6 @@ impl Realm {
         effects
     }
 
-    // ---- reading ----
-
     fn connections(&self) -> impl Iterator<Item = ConnectionId> {
         self.sessions
             .values()
@@ -592,17 +191,6 @@ impl Realm {
         self.sessions
             .get_mut(id)
             .filter(|session| session.phase.connection() == Some(connection))
-    }
-
-    /// The call, if it belongs to the session and this connection is the session's current one.
-    fn call_on(
-        &mut self,
-        id: &SessionId,
-        connection: ConnectionId,
-        call: &CallId,
-    ) -> Option<&mut Call> {
-        self.session_on(id, connection)?;
-        self.calls.get_mut(call).filter(|call| call.session == *id)
     }
 
     /// What people and models see of the sessions, in order of connection.
@@ -672,30 +260,4 @@ impl Realm {
         assert!(self.calls.len() <= self.limits.calls);
         assert_eq!(self.deadlines.all(), &named);
     }
-}
-
-fn superseded(connection: ConnectionId) -> [Effect; 2] {
-    let reason = "a newer connection of the same session took over";
-    let message = BridgeToPage::SessionClosed(SessionClosed {
-        reason: reason.to_owned(),
-        code: ErrorCode::SessionSuperseded,
-    });
-    [
-        Effect::Send {
-            connection,
-            message,
-        },
-        Effect::Close {
-            connection,
-            code: CloseCode::Superseded,
-            reason,
-        },
-    ]
-}
-
-fn page_gone() -> Failure {
-    Failure::new(
-        ErrorCode::PageGone,
-        "the page is gone: open the app again and retry".to_owned(),
-    )
 }

@@ -1,4 +1,5 @@
 //! Every message has golden files, and reads and writes them to the letter.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

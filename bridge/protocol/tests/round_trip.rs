@@ -1,4 +1,5 @@
 //! Property: what is written is read back, whatever the strings and JSON values are.
+#![allow(clippy::unwrap_used)]
 
 use bridge_protocol::{BridgeToPage, CallId, PageToBridge, ToolCall, ToolError, ToolResponse};
 use proptest::prelude::*;

@@ -12,11 +12,12 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CloseCode, DecodeError, ErrorCode,
-    PROTOCOL_VERSION, PageToBridge, SessionId, ToolError, ToolResponse, limits,
+    PROTOCOL_VERSION, PageToBridge, Retry, SessionId, ToolError, ToolResponse, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Edge, Problem, guard};
@@ -84,6 +85,14 @@ impl Closing {
             reason: reason.into(),
         }
     }
+
+    /// A page that is told never to come back is gone.
+    fn parting(&self) -> Parting {
+        match CloseCode::retry(self.code.code()) {
+            Retry::Never => Parting::Gone,
+            Retry::Soon | Retry::Later => Parting::Broken,
+        }
+    }
 }
 
 /// How a connected socket ended.
@@ -114,7 +123,7 @@ async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) 
             let end = page.serve(&mut sink, &mut stream, outbox).await;
             let (parting, closing) = match end {
                 End::Parted(parting) => (parting, None),
-                End::Closing(closing) => (Parting::Broken, Some(closing)),
+                End::Closing(closing) => (closing.parting(), Some(closing)),
                 End::Cut => (Parting::Broken, None),
             };
             page.hub
@@ -284,12 +293,13 @@ impl Page {
     async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: Outbox) -> End {
         tokio::select! {
             end = self.read(stream) => end,
-            end = self.write(sink, outbox) => end,
+            end = self.write(sink, outbox.messages) => end,
+            () = outbox.cut.cancelled() => End::Cut,
         }
     }
 
     /// Sends what the hub puts into the outbox, and pings a silent line.
-    async fn write(&self, sink: &mut Sink, mut outbox: Outbox) -> End {
+    async fn write(&self, sink: &mut Sink, mut outbox: mpsc::Receiver<Outgoing>) -> End {
         let every = self.hub.config.heartbeat;
         let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         loop {

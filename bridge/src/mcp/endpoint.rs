@@ -8,6 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::REALM;
@@ -37,7 +38,7 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     if parts.method == Method::POST {
         let opens_session = match peek(&body) {
             Ok(method) => method == "initialize" && !parts.headers.contains_key(SESSION_HEADER),
-            Err(refusal) => return refusal,
+            Err(refusal) => return refusal.into_response(),
         };
         if opens_session && let Err(problem) = room_for_session(&edge, realm) {
             return problem.into_response();
@@ -73,7 +74,7 @@ fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
 }
 
 /// The method of a JSON-RPC message, or the refusal of what is none. Responses have no method.
-fn peek(body: &Bytes) -> Result<String, Response> {
+fn peek(body: &Bytes) -> Result<String, Refusal> {
     #[derive(Deserialize)]
     struct Message {
         #[serde(default)]
@@ -82,23 +83,32 @@ fn peek(body: &Bytes) -> Result<String, Response> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     match (serde_json::from_slice::<Message>(body), first) {
         (Ok(message), Some(b'{')) => Ok(message.method.unwrap_or_default()),
-        (_, Some(b'[')) if serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() => {
-            Err(refusal(
-                -32600,
-                "batches are not part of MCP since 2025-06-18: send the messages singly",
-            ))
-        }
-        (Err(error), _) if error.is_syntax() || error.is_eof() => {
-            Err(refusal(-32700, &format!("the body is not JSON: {error}")))
-        }
-        _ => Err(refusal(-32600, "the body is not a JSON-RPC message")),
+        (_, Some(b'[')) if serde_json::from_slice::<IgnoredAny>(body).is_ok() => Err(
+            Refusal::InvalidRequest("batches left MCP with 2025-06-18: send messages singly"),
+        ),
+        (Err(error), _) if error.is_syntax() || error.is_eof() => Err(Refusal::ParseError(error)),
+        _ => Err(Refusal::InvalidRequest(
+            "the body is not a JSON-RPC message",
+        )),
     }
 }
 
-fn refusal(code: i32, message: &str) -> Response {
-    let error =
-        json!({ "jsonrpc": "2.0", "id": null, "error": { "code": code, "message": message } });
-    (StatusCode::BAD_REQUEST, axum::Json(error)).into_response()
+/// A body that is no message (JSON-RPC 2.0 section 5.1).
+enum Refusal {
+    ParseError(serde_json::Error),
+    InvalidRequest(&'static str),
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (code, message) = match self {
+            Refusal::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
+            Refusal::InvalidRequest(why) => (-32600, why.to_owned()),
+        };
+        let error = json!({ "code": code, "message": message });
+        let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+        (StatusCode::BAD_REQUEST, axum::Json(body)).into_response()
+    }
 }
 
 fn room_for_session(edge: &Edge, realm: RealmId) -> Result<(), Problem> {

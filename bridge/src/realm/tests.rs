@@ -1,1 +1,484 @@
-mod placeholder {}
+//! The realm without a runtime: named behaviours, and random schedules.
+
+mod schedules;
+
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{
+    BridgeToPage, CallId, ClientInfo, CloseCode, ConnectedClient, ErrorCode, Heartbeat,
+    RegistrationFailure, RegistrationId, SessionId,
+};
+use serde_json::value::RawValue;
+
+use super::*;
+use crate::tool::Tools;
+
+pub(super) const LIMITS: RealmLimits = RealmLimits {
+    sessions: 3,
+    tools_per_session: 4,
+    tool_bytes_per_session: 10_000,
+    calls: 6,
+    receipt_within: Duration::from_secs(5),
+    page_grace: Duration::from_secs(5),
+    heartbeat_every: Duration::from_secs(20),
+};
+
+pub(super) fn hello(session: &str) -> PageHello {
+    PageHello {
+        session: SessionId::from(session),
+        name: None,
+        origin: None,
+        page_title: None,
+        app: None,
+    }
+}
+
+static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(|_| Ok(())));
+
+pub(super) fn tool(name: &str) -> Arc<Tool> {
+    parse(format!(r#"{{"name":"{name}"}}"#)).remove(0).unwrap()
+}
+
+fn parse(definition: String) -> Vec<Result<Arc<Tool>, RegistrationFailure>> {
+    TOOLS.parse(&[RawValue::from_string(definition).unwrap()])
+}
+
+pub(super) fn new_call(id: &str, tool: &Arc<Tool>) -> NewCall {
+    NewCall {
+        id: CallId::from(id),
+        tool: Arc::clone(tool),
+        input: RawValue::from_string("{}".to_owned()).unwrap(),
+        client: None,
+        timeout: Duration::from_secs(120),
+    }
+}
+
+/// A realm, its clock, and what it asked for.
+struct Scene {
+    realm: Realm,
+    start: Instant,
+    now: Now,
+    effects: Effects,
+}
+
+const TAB: &str = "tab";
+const FIRST: ConnectionId = ConnectionId(1);
+const SECOND: ConnectionId = ConnectionId(2);
+
+impl Scene {
+    fn new() -> Self {
+        let start = Instant::now();
+        let now = Now {
+            instant: start,
+            unix_ms: 0,
+        };
+        Self {
+            realm: Realm::new(LIMITS),
+            start,
+            now,
+            effects: Vec::new(),
+        }
+    }
+
+    /// A page with the tool `echo`.
+    fn with_page() -> Self {
+        let mut scene = Self::new();
+        scene.connect(FIRST);
+        scene.register(FIRST, &["echo"]);
+        scene.effects.clear();
+        scene
+    }
+
+    fn then(&mut self, effects: Effects) -> &mut Self {
+        self.effects = effects;
+        self.realm.check_invariants();
+        self
+    }
+
+    fn connect(&mut self, connection: ConnectionId) {
+        let effects = self
+            .realm
+            .page_connected(connection, hello(TAB), self.now)
+            .unwrap();
+        self.then(effects);
+    }
+
+    fn register(&mut self, connection: ConnectionId, names: &[&str]) {
+        let tools = names.iter().map(|name| Ok(tool(name))).collect();
+        let registration = RegistrationId::from("r");
+        let effects = self
+            .realm
+            .tools_registered(&TAB.into(), connection, registration, tools);
+        self.then(effects);
+    }
+
+    fn call(&mut self, id: &str) -> Result<(), Failure> {
+        let effects =
+            self.realm
+                .call_requested(&TAB.into(), new_call(id, &tool("echo")), self.now)?;
+        self.then(effects);
+        Ok(())
+    }
+
+    fn answer(&mut self, connection: ConnectionId, id: &str) {
+        let effects = self
+            .realm
+            .call_answered(&TAB.into(), connection, &id.into(), Ok(None));
+        self.then(effects);
+    }
+
+    fn end(&mut self, connection: ConnectionId, parting: Parting) {
+        let effects = self
+            .realm
+            .connection_ended(&TAB.into(), connection, parting, self.now);
+        self.then(effects);
+    }
+
+    fn after(&mut self, seconds: f32) {
+        self.now.instant = self.start + Duration::from_secs_f32(seconds);
+        let effects = self.realm.deadline_passed(self.now);
+        self.then(effects);
+    }
+
+    fn endings(&self) -> Vec<(String, Option<ErrorCode>)> {
+        let ended = self.effects.iter().filter_map(|effect| match effect {
+            Effect::End {
+                call,
+                ending: Ending::Answered(_),
+            } => Some((call.0.clone(), None)),
+            Effect::End {
+                call,
+                ending: Ending::Failed(failure),
+            } => Some((call.0.clone(), Some(failure.code))),
+            _ => None,
+        });
+        ended.collect()
+    }
+
+    fn sent(&self, to: ConnectionId) -> Vec<&'static str> {
+        let sent = self.effects.iter().filter_map(|effect| match effect {
+            Effect::Send {
+                connection,
+                message,
+            } if *connection == to => Some(match message {
+                BridgeToPage::ToolCall(_) => "tool-call",
+                BridgeToPage::ToolCancel(_) => "tool-cancel",
+                BridgeToPage::Heartbeat(_) => "heartbeat",
+                BridgeToPage::Registered(_) => "registered",
+                BridgeToPage::Clients(_) => "clients",
+                BridgeToPage::SessionClosed(_) => "session-closed",
+                _ => "other",
+            }),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    fn tools_changed(&self) -> bool {
+        self.effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::ToolsChanged))
+    }
+}
+
+#[test]
+fn a_call_goes_to_the_page_and_its_answer_to_the_caller_once() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    assert_eq!(scene.sent(FIRST), ["tool-call"]);
+    scene.answer(FIRST, "c");
+    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+    scene.answer(FIRST, "c");
+    assert!(scene.effects.is_empty(), "answered twice");
+}
+
+#[test]
+fn a_call_that_is_not_acknowledged_fails_after_five_seconds_and_is_called_off() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.after(4.9);
+    assert_eq!(scene.endings(), []);
+    scene.after(5.0);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::PageSuspended))]
+    );
+    assert_eq!(scene.sent(FIRST), ["tool-cancel"]);
+}
+
+#[test]
+fn an_acknowledged_call_lives_until_its_own_deadline() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
+    scene.after(119.0);
+    assert_eq!(scene.endings(), []);
+    scene.after(120.0);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::CallTimeout))]
+    );
+}
+
+#[test]
+fn a_page_that_is_gone_fails_its_calls_at_once() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.end(FIRST, Parting::Gone);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::PageGone))]
+    );
+    assert!(scene.tools_changed());
+    assert!(scene.realm.is_empty());
+}
+
+#[test]
+fn a_page_whose_connection_broke_keeps_tools_and_calls_for_the_grace() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
+    scene.end(FIRST, Parting::Broken);
+    assert_eq!(scene.endings(), []);
+    assert_eq!(scene.realm.tools().len(), 1);
+    scene.after(4.0);
+    scene.connect(SECOND);
+    scene.answer(SECOND, "c");
+    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+}
+
+#[test]
+fn a_page_that_does_not_come_back_ends_with_the_grace() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
+    scene.end(FIRST, Parting::Broken);
+    scene.after(5.0);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::PageGone))]
+    );
+    assert!(scene.realm.is_empty());
+}
+
+#[test]
+fn a_call_made_while_the_page_is_away_is_sent_when_it_is_back() {
+    let mut scene = Scene::with_page();
+    scene.end(FIRST, Parting::Broken);
+    scene.call("c").unwrap();
+    assert!(scene.effects.is_empty());
+    scene.connect(SECOND);
+    assert_eq!(scene.sent(SECOND), ["clients", "tool-call"]);
+}
+
+#[test]
+fn a_newer_connection_takes_over_and_the_older_changes_nothing() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.connect(SECOND);
+    assert_eq!(scene.sent(FIRST), ["session-closed"]);
+    assert!(scene.effects.iter().any(|effect| matches!(
+        effect,
+        Effect::Close {
+            connection: FIRST,
+            code: CloseCode::Superseded,
+            ..
+        }
+    )));
+    scene.answer(FIRST, "c");
+    assert_eq!(scene.endings(), []);
+    scene.end(FIRST, Parting::Gone);
+    assert!(!scene.realm.is_empty());
+    scene.answer(SECOND, "c");
+    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+}
+
+#[test]
+fn a_page_that_is_back_with_the_same_tools_changes_no_list() {
+    let mut scene = Scene::with_page();
+    scene.end(FIRST, Parting::Broken);
+    scene.connect(SECOND);
+    scene.register(SECOND, &["echo"]);
+    assert!(!scene.tools_changed());
+    scene.register(SECOND, &["more"]);
+    assert!(scene.tools_changed());
+    let names: Vec<_> = scene
+        .realm
+        .tools()
+        .iter()
+        .map(|tool| tool.name.clone())
+        .collect();
+    assert_eq!(names, ["echo", "more"]);
+}
+
+#[test]
+fn tools_that_a_page_lost_while_away_are_gone_after_its_registration() {
+    let mut scene = Scene::with_page();
+    scene.end(FIRST, Parting::Broken);
+    scene.connect(SECOND);
+    scene.register(SECOND, &["other"]);
+    assert!(scene.tools_changed());
+    let names: Vec<_> = scene
+        .realm
+        .tools()
+        .iter()
+        .map(|tool| tool.name.clone())
+        .collect();
+    assert_eq!(names, ["other"]);
+}
+
+#[test]
+fn a_cancelled_call_is_called_off_in_the_page() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    let effects = scene
+        .realm
+        .call_cancelled(&"c".into(), "the client cancelled");
+    scene.then(effects);
+    assert_eq!(scene.sent(FIRST), ["tool-cancel"]);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::CallCancelled))]
+    );
+}
+
+#[test]
+fn limits_refuse_and_name_the_setting() {
+    let mut scene = Scene::with_page();
+    for n in 0..LIMITS.calls {
+        scene.call(&format!("c{n}")).unwrap();
+    }
+    let failure = scene.call("one too many").unwrap_err();
+    assert_eq!(failure.code, ErrorCode::CallLimitExceeded);
+    assert!(failure.message.contains("max_calls"));
+
+    for n in 1..LIMITS.sessions {
+        let connection = ConnectionId(10 + n as u64);
+        scene
+            .realm
+            .page_connected(connection, hello(&format!("t{n}")), scene.now)
+            .unwrap();
+    }
+    let refusal = scene
+        .realm
+        .page_connected(ConnectionId(99), hello("t99"), scene.now)
+        .unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::SessionLimitExceeded);
+    assert!(refusal.message.contains("max_sessions"));
+
+    scene.register(FIRST, &["a", "b", "c", "d"]);
+    let Some(Effect::Send {
+        message: BridgeToPage::Registered(answer),
+        ..
+    }) = scene.effects.first()
+    else {
+        panic!("no answer: {:?}", scene.effects)
+    };
+    assert_eq!(answer.tools.len(), 3);
+    assert_eq!(answer.errors[0].code, ErrorCode::ToolLimitExceeded);
+    assert_eq!(answer.errors[0].index, 3);
+    assert!(answer.errors[0].message.contains("max_tools"));
+
+    let text = "x".repeat(LIMITS.tool_bytes_per_session);
+    let large = parse(format!(r#"{{"name":"a","description":"{text}"}}"#));
+    let effects = scene
+        .realm
+        .tools_registered(&TAB.into(), FIRST, "r".into(), large);
+    scene.then(effects);
+    let Some(Effect::Send {
+        message: BridgeToPage::Registered(answer),
+        ..
+    }) = scene.effects.first()
+    else {
+        panic!("no answer: {:?}", scene.effects)
+    };
+    assert!(answer.errors[0].message.contains("max_tool_bytes"));
+}
+
+#[test]
+fn heartbeats_do_not_pile_up_in_a_page_that_does_not_answer() {
+    let mut scene = Scene::with_page();
+    scene.after(20.0);
+    assert_eq!(scene.sent(FIRST), ["heartbeat"]);
+    scene.after(40.0);
+    assert!(scene.sent(FIRST).is_empty());
+    scene
+        .realm
+        .heartbeat_answered(&TAB.into(), FIRST, Heartbeat { sequence: 1 });
+    scene.after(60.0);
+    assert_eq!(scene.sent(FIRST), ["heartbeat"]);
+}
+
+#[test]
+fn pages_hear_which_clients_are_connected() {
+    let mut scene = Scene::with_page();
+    let info = ClientInfo {
+        name: "claude-code".to_owned(),
+        version: None,
+        title: None,
+    };
+    let client = ConnectedClient {
+        id: 7,
+        info,
+        protocol_version: "2025-06-18".to_owned(),
+    };
+    let effects = scene.realm.client_connected(ClientId(7), client);
+    scene.then(effects);
+    assert_eq!(scene.sent(FIRST), ["clients"]);
+    let effects = scene.realm.client_left(ClientId(7));
+    scene.then(effects);
+    assert_eq!(scene.sent(FIRST), ["clients"]);
+    assert_eq!(scene.realm.client_count(), 0);
+}
+
+#[test]
+fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
+    let mut scene = Scene::with_page();
+    scene
+        .realm
+        .page_connected(SECOND, hello("other"), scene.now)
+        .unwrap();
+    let newer = parse(r#"{"name":"echo","description":"newer"}"#.to_owned());
+    scene
+        .realm
+        .tools_registered(&"other".into(), SECOND, "r".into(), newer);
+    let tools = scene.realm.tools();
+    assert_eq!(tools.len(), 1);
+    assert_eq!(tools[0].published["description"], "newer");
+
+    let error = scene.realm.route("echo", &Target::Any).unwrap_err();
+    assert!(matches!(error, RouteError::Ambiguous { available, .. } if available.len() == 2));
+    let (session, _) = scene
+        .realm
+        .route("echo", &Target::Session(TAB.into()))
+        .unwrap();
+    assert_eq!(session.as_str(), TAB);
+    let error = scene
+        .realm
+        .route("echo", &Target::Session("none".into()))
+        .unwrap_err();
+    assert!(matches!(error, RouteError::SessionNotFound { .. }));
+    let error = scene.realm.route("nope", &Target::Any).unwrap_err();
+    assert!(matches!(error, RouteError::ToolNotFound { available, .. } if available == ["echo"]));
+}
+
+#[test]
+fn a_stopping_bridge_ends_every_call_and_closes_every_page() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    let effects = scene.realm.bridge_stopping();
+    scene.then(effects);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::BridgeStopping))]
+    );
+    assert!(scene.effects.iter().any(|effect| matches!(
+        effect,
+        Effect::Close {
+            connection: FIRST,
+            code: CloseCode::ServiceRestart,
+            ..
+        }
+    )));
+}

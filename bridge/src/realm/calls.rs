@@ -1,0 +1,168 @@
+//! Calls begin, reach the page, and end: each exactly once, through [`Realm::end_call`].
+
+use bridge_protocol::{BridgeToPage, CallId, ErrorCode, SessionId, ToolCancel};
+use serde_json::value::RawValue;
+
+use super::deadlines::Deadline;
+use super::{Call, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Realm, Receipt};
+
+impl Realm {
+    /// A caller wants a tool of a session run. Held back while the page is away.
+    pub(crate) fn call_requested(
+        &mut self,
+        session_id: &SessionId,
+        call: NewCall,
+        now: Now,
+    ) -> Result<Effects, Failure> {
+        if self.calls.len() >= self.limits.calls {
+            return Err(Failure::new(
+                ErrorCode::CallLimitExceeded,
+                format!(
+                    "{} calls are in flight for this token, which is the limit: wait for some to \
+                     end, or raise `max_calls`",
+                    self.limits.calls
+                ),
+            ));
+        }
+        let Some(session) = self.sessions.get_mut(session_id) else {
+            return Err(page_gone());
+        };
+        let id = call.id.clone();
+        let receipt_by = now.instant + self.limits.receipt_within;
+        let call = Call::new(call, session_id.clone(), receipt_by, now);
+        let effects = match session.phase.connection() {
+            Some(connection) => Effects::from([Effect::Send {
+                connection,
+                message: call.message(&id),
+            }]),
+            None => Effects::new(),
+        };
+        session.calls.insert(id.clone());
+        self.deadlines
+            .insert(call.deadline(), Deadline::Call(id.clone()));
+        self.calls.insert(id, call);
+        Ok(effects)
+    }
+
+    /// The call has reached page code.
+    pub(crate) fn call_received(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+    ) {
+        let Some(open) = self.call_on(id, connection, call) else {
+            return;
+        };
+        let due = open.deadline();
+        open.receipt = Receipt::Received;
+        let next = open.deadline();
+        self.deadlines.remove((due, Deadline::Call(call.clone())));
+        self.deadlines.insert(next, Deadline::Call(call.clone()));
+    }
+
+    /// The page answered, on this connection or on the one before.
+    pub(crate) fn call_answered(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+        answer: Result<Option<Box<RawValue>>, Failure>,
+    ) -> Effects {
+        if self.call_on(id, connection, call).is_none() {
+            return Effects::new();
+        }
+        self.end_call(call, answer.map_or_else(Ending::Failed, Ending::Answered))
+    }
+
+    /// The caller no longer waits. The page is told, the call is over.
+    pub(crate) fn call_cancelled(&mut self, call: &CallId, reason: &str) -> Effects {
+        self.abort_call(
+            call,
+            Failure::new(ErrorCode::CallCancelled, reason.to_owned()),
+        )
+    }
+
+    /// Ends a call that the page may still be working on.
+    pub(super) fn abort_call(&mut self, id: &CallId, failure: Failure) -> Effects {
+        let Some(call) = self.calls.get(id) else {
+            return Effects::new();
+        };
+        let connection = self
+            .sessions
+            .get(&call.session)
+            .and_then(|session| session.phase.connection());
+        let mut effects = Effects::new();
+        if let Some(connection) = connection {
+            effects.push(Effect::Send {
+                connection,
+                message: BridgeToPage::ToolCancel(ToolCancel {
+                    request_id: id.clone(),
+                    code: failure.code,
+                    reason: failure.message.clone(),
+                }),
+            });
+        }
+        effects.extend(self.end_call(id, Ending::Failed(failure)));
+        effects
+    }
+
+    /// The one ending of a call.
+    pub(super) fn end_call(&mut self, id: &CallId, ending: Ending) -> Effects {
+        let Some(call) = self.calls.remove(id) else {
+            return Effects::new();
+        };
+        self.deadlines
+            .remove((call.deadline(), Deadline::Call(id.clone())));
+        if let Some(session) = self.sessions.get_mut(&call.session) {
+            session.calls.shift_remove(id);
+        }
+        Effects::from([Effect::End {
+            call: id.clone(),
+            ending,
+        }])
+    }
+
+    /// Calls that may not have reached the page before; the page runs each id at most once.
+    pub(super) fn unreceived_calls(&self, id: &SessionId, connection: ConnectionId) -> Effects {
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        session
+            .calls
+            .iter()
+            .filter_map(|id| self.calls.get_key_value(id))
+            .filter(|(_, call)| call.receipt != Receipt::Received)
+            .map(|(id, call)| Effect::Send {
+                connection,
+                message: call.message(id),
+            })
+            .collect()
+    }
+
+    pub(super) fn call_overdue(&mut self, id: &CallId) -> Effects {
+        let Some(call) = self.calls.get(id) else {
+            return Effects::new();
+        };
+        let failure = call.overdue(self.limits.receipt_within);
+        self.abort_call(id, failure)
+    }
+
+    /// The call, if it belongs to the session and this connection is the session's current one.
+    pub(super) fn call_on(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+    ) -> Option<&mut Call> {
+        self.session_on(id, connection)?;
+        self.calls.get_mut(call).filter(|call| call.session == *id)
+    }
+}
+
+fn page_gone() -> Failure {
+    Failure::new(
+        ErrorCode::PageGone,
+        "the page is gone: open the app again and retry".to_owned(),
+    )
+}

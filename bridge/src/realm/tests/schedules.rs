@@ -1,0 +1,213 @@
+//! Random schedules of events: whatever comes in whatever order, every call ends exactly once,
+//! nothing is left, and the facts agree after every step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::test_runner::Config as ProptestConfig;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Connect { tab: u8 },
+    Register { tab: u8, tools: Vec<u8> },
+    Unregister { tab: u8, tool: u8 },
+    Call { tab: u8 },
+    Receive { call: u8 },
+    Answer { call: u8 },
+    AnswerFromOldConnection { call: u8 },
+    Cancel { call: u8 },
+    Part { tab: u8, gone: bool },
+    PartOldConnection { tab: u8 },
+    Wait { seconds: u8 },
+    Stop,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let tab = 0..3u8;
+    let call = any::<u8>();
+    prop_oneof![
+        3 => tab.clone().prop_map(|tab| Step::Connect { tab }),
+        2 => (tab.clone(), prop::collection::vec(0..6u8, 0..4))
+            .prop_map(|(tab, tools)| Step::Register { tab, tools }),
+        1 => (tab.clone(), 0..6u8).prop_map(|(tab, tool)| Step::Unregister { tab, tool }),
+        6 => tab.clone().prop_map(|tab| Step::Call { tab }),
+        3 => call.prop_map(|call| Step::Receive { call }),
+        4 => call.prop_map(|call| Step::Answer { call }),
+        1 => call.prop_map(|call| Step::AnswerFromOldConnection { call }),
+        2 => call.prop_map(|call| Step::Cancel { call }),
+        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, gone)| Step::Part { tab, gone }),
+        1 => tab.prop_map(|tab| Step::PartOldConnection { tab }),
+        3 => (0..30u8).prop_map(|seconds| Step::Wait { seconds }),
+        1 => Just(Step::Stop),
+    ]
+}
+
+/// The world around the realm: who is connected, which calls were made, which ended.
+struct World {
+    realm: Realm,
+    now: Now,
+    next: u64,
+    connections: BTreeMap<u8, ConnectionId>,
+    former: BTreeMap<u8, ConnectionId>,
+    made: Vec<(CallId, u8)>,
+    ended: BTreeSet<CallId>,
+}
+
+impl World {
+    fn run(&mut self, step: Step) {
+        let effects = self.apply(step);
+        for effect in effects {
+            if let Effect::End { call, .. } = effect {
+                assert!(
+                    self.made.iter().any(|(made, _)| *made == call),
+                    "{call} was never made"
+                );
+                assert!(self.ended.insert(call.clone()), "{call} ended twice");
+            }
+        }
+        self.realm.check_invariants();
+    }
+
+    fn connection(&self, tab: u8) -> ConnectionId {
+        self.connections
+            .get(&tab)
+            .copied()
+            .unwrap_or(ConnectionId(0))
+    }
+
+    fn session(tab: u8) -> SessionId {
+        SessionId(format!("tab{tab}"))
+    }
+
+    fn pick(&self, call: u8) -> Option<(CallId, u8)> {
+        let index = usize::from(call).checked_rem(self.made.len())?;
+        Some(self.made[index].clone())
+    }
+
+    fn apply(&mut self, step: Step) -> Effects {
+        self.next += 1;
+        let number = self.next;
+        match step {
+            Step::Connect { tab } => {
+                let connection = ConnectionId(number);
+                if let Some(old) = self.connections.insert(tab, connection) {
+                    self.former.insert(tab, old);
+                }
+                let hello = hello(Self::session(tab).as_str());
+                self.realm
+                    .page_connected(connection, hello, self.now)
+                    .unwrap()
+            }
+            Step::Register { tab, tools } => {
+                let tools = tools.iter().map(|n| Ok(tool(&format!("t{n}")))).collect();
+                let registration = RegistrationId(number.to_string());
+                let connection = self.connection(tab);
+                self.realm
+                    .tools_registered(&Self::session(tab), connection, registration, tools)
+            }
+            Step::Unregister { tab, tool } => self.realm.tools_unregistered(
+                &Self::session(tab),
+                self.connection(tab),
+                RegistrationId(number.to_string()),
+                vec![format!("t{tool}")],
+            ),
+            Step::Call { tab } => {
+                let id = CallId(format!("c{number}"));
+                let call = new_call(id.as_str(), &tool("t0"));
+                match self
+                    .realm
+                    .call_requested(&Self::session(tab), call, self.now)
+                {
+                    Ok(effects) => {
+                        self.made.push((id, tab));
+                        effects
+                    }
+                    Err(_) => Vec::new(),
+                }
+            }
+            Step::Receive { call } => {
+                if let Some((id, tab)) = self.pick(call) {
+                    self.realm
+                        .call_received(&Self::session(tab), self.connection(tab), &id);
+                }
+                Vec::new()
+            }
+            Step::Answer { call } => match self.pick(call) {
+                Some((id, tab)) => {
+                    let connection = self.connection(tab);
+                    self.realm
+                        .call_answered(&Self::session(tab), connection, &id, Ok(None))
+                }
+                None => Vec::new(),
+            },
+            Step::AnswerFromOldConnection { call } => {
+                let Some((id, tab)) = self.pick(call) else {
+                    return Vec::new();
+                };
+                let Some(old) = self.former.get(&tab) else {
+                    return Vec::new();
+                };
+                let effects = self
+                    .realm
+                    .call_answered(&Self::session(tab), *old, &id, Ok(None));
+                assert!(effects.is_empty(), "an old connection ended a call");
+                effects
+            }
+            Step::Cancel { call } => match self.pick(call) {
+                Some((id, _)) => self.realm.call_cancelled(&id, "cancelled"),
+                None => Vec::new(),
+            },
+            Step::Part { tab, gone } => {
+                let parting = if gone { Parting::Gone } else { Parting::Broken };
+                let connection = self.connection(tab);
+                self.realm
+                    .connection_ended(&Self::session(tab), connection, parting, self.now)
+            }
+            Step::PartOldConnection { tab } => match self.former.get(&tab) {
+                Some(old) => {
+                    let session = Self::session(tab);
+                    self.realm
+                        .connection_ended(&session, *old, Parting::Gone, self.now)
+                }
+                None => Vec::new(),
+            },
+            Step::Wait { seconds } => {
+                self.now.instant += Duration::from_secs(u64::from(seconds));
+                self.realm.deadline_passed(self.now)
+            }
+            Step::Stop => self.realm.bridge_stopping(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_call_ends_exactly_once_and_nothing_is_left(
+        steps in prop::collection::vec(any_step(), 1..80)
+    ) {
+        let mut world = World {
+            realm: Realm::new(LIMITS),
+            now: Now { instant: Instant::now(), unix_ms: 0 },
+            next: 0,
+            connections: BTreeMap::new(),
+            former: BTreeMap::new(),
+            made: Vec::new(),
+            ended: BTreeSet::new(),
+        };
+        for step in steps {
+            world.run(step);
+        }
+        for tab in 0..3 {
+            world.run(Step::Part { tab, gone: false });
+        }
+        world.run(Step::Wait { seconds: 200 });
+        let made: BTreeSet<_> = world.made.iter().map(|(id, _)| id.clone()).collect();
+        prop_assert_eq!(&made, &world.ended);
+        prop_assert!(world.realm.is_empty());
+        prop_assert_eq!(world.realm.next_deadline(), None);
+    }
+}

@@ -1,0 +1,162 @@
+//! Unsafe or wrong configurations do not start, and say what to change. The program says so too.
+
+use std::process::Stdio;
+
+use bridge::{App, Config, StartError};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use crate::kit::*;
+
+async fn refusal(config: Config) -> StartError {
+    match bridge::serve(config, App::default()).await {
+        Ok(_) => panic!("it started"),
+        Err(error) => error,
+    }
+}
+
+#[tokio::test]
+async fn an_open_address_without_tokens_does_not_start() {
+    let everywhere = Config {
+        bind: ([0, 0, 0, 0], 0).into(),
+        ..Config::default()
+    };
+    let error = refusal(everywhere.clone()).await;
+    assert!(matches!(error, StartError::Unauthenticated(_)));
+    assert!(error.to_string().contains("MCP_WEB_TOKENS"), "{error}");
+    let tokens = vec!["listed-token-0123456789".to_owned()];
+    let running = bridge_with(Config {
+        tokens,
+        ..everywhere
+    })
+    .await;
+    running.shutdown().await;
+}
+
+#[tokio::test]
+async fn wrong_lists_are_named() {
+    let origins = vec!["app.example.com".to_owned()];
+    let error = refusal(Config {
+        allowed_origins: origins,
+        ..on_free_port()
+    })
+    .await;
+    assert!(error.to_string().contains("allowed_origins"), "{error}");
+    let hosts = vec!["a b".to_owned()];
+    let error = refusal(Config {
+        allowed_hosts: hosts,
+        ..on_free_port()
+    })
+    .await;
+    assert!(error.to_string().contains("allowed_hosts"), "{error}");
+    let error = refusal(Config {
+        tokens: vec!["short".to_owned()],
+        ..on_free_port()
+    })
+    .await;
+    assert!(error.to_string().contains("16 characters"), "{error}");
+    let path = Some("/no/such/file".into());
+    let error = refusal(Config {
+        token_file: path,
+        ..on_free_port()
+    })
+    .await;
+    assert!(error.to_string().contains("token_file"), "{error}");
+}
+
+#[tokio::test]
+async fn a_taken_port_says_so() {
+    let first = bridge().await;
+    let error = refusal(Config {
+        bind: first.local_addr(),
+        ..Config::default()
+    })
+    .await;
+    assert!(
+        error.to_string().contains(&first.local_addr().to_string()),
+        "{error}"
+    );
+    first.shutdown().await;
+}
+
+#[tokio::test]
+async fn tokens_come_from_a_file_as_well() {
+    let file = std::env::temp_dir().join(format!("mcp-web-tokens-{}", std::process::id()));
+    std::fs::write(&file, format!("# the page's\n\n{TOKEN}\n")).unwrap();
+    let bridge = bridge_with(Config {
+        token_file: Some(file.clone()),
+        ..on_free_port()
+    })
+    .await;
+    let page = Page::connect(&bridge, "s", TOKEN).await;
+    page.go_away().await;
+    let other = http()
+        .get(format!("{}/sessions", bridge.url()))
+        .bearer_auth("x".repeat(20));
+    assert_eq!(other.send().await.unwrap().status(), 401);
+    bridge.shutdown().await;
+    std::fs::remove_file(file).unwrap();
+}
+
+fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
+    program.env_clear().kill_on_drop(true).stdin(Stdio::null());
+    program
+}
+
+#[tokio::test]
+async fn the_program_says_where_it_listens_and_stops_on_a_signal() {
+    let mut child = program()
+        .args(["--bind", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = soon("line", lines.next_line()).await.unwrap().unwrap();
+    let url = line.strip_prefix("listening on ").unwrap();
+    let health = http().get(format!("{url}/healthz")).send().await.unwrap();
+    assert_eq!(health.status(), 200);
+    let id = child.id().unwrap().to_string();
+    let kill = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(kill.await.unwrap().success());
+    assert!(soon("end", child.wait()).await.unwrap().success());
+}
+
+#[tokio::test]
+async fn a_wrong_value_from_the_environment_names_the_key() {
+    let output = program()
+        .env("MCP_WEB_CALL_TIMEOUT", "soon")
+        .output()
+        .await
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("--call-timeout") && error.contains("250ms"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn the_help_names_every_flag_with_its_variable_and_hides_tokens() {
+    let output = program()
+        .arg("--help")
+        .env("MCP_WEB_TOKENS", "very-secret-token")
+        .output()
+        .await
+        .unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    for line in help
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("--"))
+    {
+        let flag = line.split(' ').next().unwrap().trim_start_matches("--");
+        let variable = format!("MCP_WEB_{}", flag.to_uppercase().replace('-', "_"));
+        assert!(
+            help.contains(&format!("[env: {variable}")),
+            "--{flag} has no {variable}"
+        );
+    }
+    assert!(!help.contains("very-secret-token"));
+}

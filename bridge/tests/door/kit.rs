@@ -1,0 +1,347 @@
+//! A bridge on a free port, a page, and an MCP client of few words.
+
+use std::time::Duration;
+
+use bridge::{App, Config, Running};
+use bridge_protocol::{
+    Authenticate, BridgeToPage, PageToBridge, RegisterTools, RegistrationId, SessionId, ToolCall,
+    ToolReceived, ToolResponse,
+};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
+
+/// No wait in these tests takes longer unless something is broken.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Waits for something that must happen.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, future)
+        .await
+        .unwrap_or_else(|_| panic!("no {what} in time"))
+}
+
+pub(crate) fn on_free_port() -> Config {
+    Config {
+        bind: ([127, 0, 0, 1], 0).into(),
+        ..Config::default()
+    }
+}
+
+pub(crate) async fn bridge() -> Running {
+    bridge_with(on_free_port()).await
+}
+
+pub(crate) async fn bridge_with(config: Config) -> Running {
+    bridge::serve(config, App::default()).await.unwrap()
+}
+
+pub(crate) fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// The socket of a page, message by message.
+pub(crate) struct Page {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+impl Page {
+    /// An open socket that has said nothing yet.
+    pub(crate) async fn open(bridge: &Running, session: &str, origin: Option<&str>) -> Self {
+        let url = format!("ws://{}/ws?session={session}", bridge.local_addr());
+        let mut request = url.into_client_request().unwrap();
+        if let Some(origin) = origin {
+            request
+                .headers_mut()
+                .insert("origin", origin.parse().unwrap());
+        }
+        let config = WebSocketConfig::default()
+            .max_message_size(None)
+            .max_frame_size(None);
+        let (socket, _) = tokio_tungstenite::connect_async_with_config(request, Some(config), true)
+            .await
+            .unwrap();
+        Self { socket }
+    }
+
+    /// A page that was let in.
+    pub(crate) async fn connect(bridge: &Running, session: &str, token: &str) -> Self {
+        let mut page = Self::open(bridge, session, None).await;
+        page.authenticate(session, token).await;
+        let welcome = page.hear().await;
+        assert!(
+            matches!(welcome, BridgeToPage::Authenticated(_)),
+            "{welcome:?}"
+        );
+        page
+    }
+
+    /// A page with tools, given as MCP tool objects.
+    pub(crate) async fn with_tools(bridge: &Running, session: &str, tools: &[Value]) -> Self {
+        let mut page = Self::connect(bridge, session, TOKEN).await;
+        page.register(tools).await;
+        page
+    }
+
+    pub(crate) async fn authenticate(&mut self, session: &str, token: &str) {
+        let hello = Authenticate {
+            protocol: Some(2),
+            auth_token: Some(token.to_owned()),
+            session_id: Some(SessionId::from(session)),
+            session_name: None,
+            origin: None,
+            page_title: Some("Test page".to_owned()),
+            user_agent: None,
+            app: None,
+            timestamp: None,
+        };
+        self.say(PageToBridge::Authenticate(hello)).await;
+    }
+
+    pub(crate) async fn register(&mut self, tools: &[Value]) -> bridge_protocol::Registered {
+        let tools = tools
+            .iter()
+            .map(|tool| RawValue::from_string(tool.to_string()).unwrap())
+            .collect();
+        let registration_id = RegistrationId::from("r");
+        self.say(PageToBridge::RegisterTools(RegisterTools {
+            registration_id,
+            tools,
+        }))
+        .await;
+        loop {
+            if let BridgeToPage::Registered(answer) = self.hear().await {
+                return answer;
+            }
+        }
+    }
+
+    pub(crate) async fn say(&mut self, message: PageToBridge) {
+        self.send(Message::Text(message.encode().into()))
+            .await
+            .unwrap();
+    }
+
+    pub(crate) async fn send(&mut self, message: Message) -> Result<(), Error> {
+        self.socket.send(message).await
+    }
+
+    pub(crate) async fn hear(&mut self) -> BridgeToPage {
+        match self.frame().await {
+            Some(Message::Text(text)) => BridgeToPage::decode(&text).unwrap(),
+            other => panic!("no message but {other:?}"),
+        }
+    }
+
+    /// The next frame that is no ping; `None` when the connection is over.
+    pub(crate) async fn frame(&mut self) -> Option<Message> {
+        loop {
+            match soon("frame", self.socket.next()).await {
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(message)) => return Some(message),
+                Some(Err(_)) | None => return None,
+            }
+        }
+    }
+
+    /// Reads on to the close frame: its code and reason.
+    pub(crate) async fn closed(&mut self) -> (u16, String) {
+        loop {
+            match self.frame().await {
+                Some(Message::Close(Some(frame))) => {
+                    return (frame.code.into(), frame.reason.to_string());
+                }
+                Some(_) => {}
+                None => panic!("the connection ended without a close frame"),
+            }
+        }
+    }
+
+    /// The next call, acknowledged.
+    pub(crate) async fn call(&mut self) -> ToolCall {
+        loop {
+            if let BridgeToPage::ToolCall(call) = self.hear().await {
+                let request_id = call.request_id.clone();
+                self.say(PageToBridge::ToolReceived(ToolReceived { request_id }))
+                    .await;
+                return call;
+            }
+        }
+    }
+
+    pub(crate) async fn answer(&mut self, call: &ToolCall, result: Value) {
+        let result = Some(RawValue::from_string(result.to_string()).unwrap());
+        let request_id = call.request_id.clone();
+        self.say(PageToBridge::ToolResponse(ToolResponse {
+            request_id,
+            result,
+        }))
+        .await;
+    }
+
+    /// Answers one call with its own input.
+    pub(crate) async fn echo(&mut self) {
+        let call = self.call().await;
+        let input = serde_json::from_str(call.tool_input.get()).unwrap();
+        self.answer(&call, input).await;
+    }
+
+    /// Closes as a browser does when the document goes away.
+    pub(crate) async fn go_away(mut self) {
+        use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+        let frame = CloseFrame {
+            code: 1001.into(),
+            reason: "".into(),
+        };
+        self.send(Message::Close(Some(frame))).await.unwrap();
+        while self.frame().await.is_some() {}
+    }
+}
+
+pub(crate) fn echo_tool() -> Value {
+    json!({ "name": "echo", "description": "Says it again", "inputSchema": { "type": "object",
+        "properties": { "n": { "type": "integer" } } } })
+}
+
+/// `POST /tool-call`: status and body.
+pub(crate) async fn tool_call(bridge: &Running, tool: &str, input: Value) -> (u16, Value) {
+    let body = json!({ "toolName": tool, "toolInput": input });
+    let response = http()
+        .post(format!("{}/tool-call", bridge.url()))
+        .bearer_auth(TOKEN)
+        .json(&body)
+        .send();
+    let response = soon("answer to /tool-call", response).await.unwrap();
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap())
+}
+
+/// The text of a result's only block.
+pub(crate) fn text_of(result: &Value) -> &str {
+    result["content"][0]["text"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text in {result}"))
+}
+
+/// An MCP client of the 2025 revisions, over HTTP by hand.
+pub(crate) struct McpClient {
+    pub(crate) url: String,
+    pub(crate) token: String,
+    pub(crate) session: String,
+    http: reqwest::Client,
+}
+
+impl McpClient {
+    pub(crate) async fn connect(bridge: &Running, token: &str) -> Self {
+        let url = format!("{}/mcp", bridge.url());
+        let mut client = Self {
+            url,
+            token: token.to_owned(),
+            session: String::new(),
+            http: http(),
+        };
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "door-test", "version": "1.0.0" } });
+        let response = client.post(&request(0, "initialize", params)).await;
+        assert_eq!(response.status(), 200);
+        client.session = response.headers()["mcp-session-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let _ = answer(response).await;
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(client.post(&initialized).await.status(), 202);
+        client
+    }
+
+    pub(crate) async fn post(&self, message: &Value) -> reqwest::Response {
+        let mut request = self
+            .http
+            .post(&self.url)
+            .bearer_auth(&self.token)
+            .json(message);
+        request = request.header("accept", "application/json, text/event-stream");
+        if !self.session.is_empty() {
+            request = request.header("mcp-session-id", &self.session);
+        }
+        soon("HTTP answer", request.send()).await.unwrap()
+    }
+
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Value {
+        answer(self.post(&request(1, method, params)).await).await
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Value {
+        self.request(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        )
+        .await
+    }
+
+    pub(crate) async fn tool_names(&self) -> Vec<String> {
+        let answer = self.request("tools/list", json!({})).await;
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        tools
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The standalone stream of notifications.
+    pub(crate) async fn listen(&self) -> reqwest::Response {
+        let request = self
+            .http
+            .get(&self.url)
+            .bearer_auth(&self.token)
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &self.session);
+        let response = soon("event stream", request.send()).await.unwrap();
+        assert_eq!(response.status(), 200);
+        response
+    }
+}
+
+pub(crate) fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+/// The JSON-RPC answer in a response, be it JSON or an event stream.
+pub(crate) async fn answer(mut response: reqwest::Response) -> Value {
+    if response.headers()["content-type"]
+        .to_str()
+        .unwrap()
+        .starts_with("application/json")
+    {
+        return response.json().await.unwrap();
+    }
+    event(&mut response, |message| message.get("id").is_some()).await
+}
+
+/// Reads events until one fits.
+pub(crate) async fn event(
+    response: &mut reqwest::Response,
+    fits: impl Fn(&Value) -> bool,
+) -> Value {
+    let mut text = String::new();
+    loop {
+        let chunk = soon("event", response.chunk()).await.unwrap();
+        text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+        while let Some((event, rest)) = text.split_once("\n\n") {
+            let data = event.lines().find_map(|line| line.strip_prefix("data:"));
+            let message = data.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
+            let rest = rest.to_owned();
+            if let Some(message) = message.filter(&fits) {
+                return message;
+            }
+            text = rest;
+        }
+    }
+}

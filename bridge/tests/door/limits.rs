@@ -1,0 +1,242 @@
+//! Every limit has a number, a name in the configuration, and an answer that names it.
+
+use bridge::Config;
+use bridge_protocol::{BridgeToPage, ErrorCode};
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+#[tokio::test]
+async fn tokens_pages_and_mcp_sessions_are_counted() {
+    let config = Config {
+        max_realms: 1,
+        max_sessions: 1,
+        max_clients: 1,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    for (session, token, code, setting) in [
+        (
+            "second",
+            TOKEN,
+            ErrorCode::SessionLimitExceeded,
+            "max_sessions",
+        ),
+        (
+            "first",
+            "token-of-somebody-else-0123456789",
+            ErrorCode::RealmLimitExceeded,
+            "max_realms",
+        ),
+    ] {
+        let mut refused = Page::open(&bridge, session, None).await;
+        refused.authenticate(session, token).await;
+        let BridgeToPage::AuthenticationFailed(failure) = refused.hear().await else {
+            panic!("{session} was let in")
+        };
+        assert_eq!(failure.code, code);
+        assert!(failure.error.contains(setting), "{}", failure.error);
+    }
+    let _client = McpClient::connect(&bridge, TOKEN).await;
+    let initialize = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
+    );
+    let response = http()
+        .post(format!("{}/mcp", bridge.url()))
+        .bearer_auth(TOKEN)
+        .json(&initialize)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 503);
+    let problem: Value = response.json().await.unwrap();
+    assert!(
+        problem["message"].as_str().unwrap().contains("max_clients"),
+        "{problem}"
+    );
+
+    // A place that is free again is given again.
+    page.go_away().await;
+    let next = Page::connect(&bridge, "next", TOKEN).await;
+    next.go_away().await;
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn mcp_sessions_are_capped_over_all_tokens() {
+    let bridge = bridge_with(Config {
+        max_mcp_sessions: 1,
+        ..on_free_port()
+    })
+    .await;
+    let _client = McpClient::connect(&bridge, TOKEN).await;
+    let initialize = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": { "name": "second", "version": "1" } }),
+    );
+    let response = http()
+        .post(format!("{}/mcp", bridge.url()))
+        .bearer_auth("token-of-somebody-else-0123456789")
+        .json(&initialize)
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 503);
+    let problem: Value = response.json().await.unwrap();
+    assert!(
+        problem["message"]
+            .as_str()
+            .unwrap()
+            .contains("max_mcp_sessions"),
+        "{problem}"
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn tools_and_their_bytes_are_capped_per_page() {
+    let config = Config {
+        max_tools: 2,
+        max_tool_bytes: 500,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let answer = page
+        .register(&[
+            json!({ "name": "a" }),
+            json!({ "name": "b" }),
+            json!({ "name": "c" }),
+        ])
+        .await;
+    assert_eq!(answer.tools.len(), 2);
+    assert!(
+        answer.errors[0].message.contains("max_tools"),
+        "{}",
+        answer.errors[0].message
+    );
+    let answer = page
+        .register(&[json!({ "name": "a", "description": "x".repeat(600) })])
+        .await;
+    assert_eq!(answer.errors[0].code, ErrorCode::ToolLimitExceeded);
+    assert!(
+        answer.errors[0].message.contains("max_tool_bytes"),
+        "{}",
+        answer.errors[0].message
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn calls_in_flight_are_capped_and_given_back() {
+    let bridge = bridge_with(Config {
+        max_calls: 1,
+        ..on_free_port()
+    })
+    .await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let meanwhile = async {
+        let call = page.call().await;
+        let (_, refused) = tool_call(&bridge, "echo", json!({})).await;
+        assert_eq!(
+            refused["_meta"]["mcp-web/error"]["code"],
+            "CallLimitExceeded"
+        );
+        assert!(text_of(&refused).contains("max_calls"), "{refused}");
+        page.answer(&call, json!({})).await;
+    };
+    let (first, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), meanwhile);
+    assert!(first.1.get("isError").is_none(), "{}", first.1);
+    let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    assert_eq!(again.1["structuredContent"]["n"], 1);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_result_over_the_limit_fails_that_call_only() {
+    let bridge = bridge_with(Config {
+        max_result_bytes: 1000,
+        ..on_free_port()
+    })
+    .await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let reply = async {
+        let call = page.call().await;
+        page.answer(&call, json!("x".repeat(2000))).await;
+    };
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), reply);
+    assert_eq!(answer.1["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
+    assert!(text_of(&answer.1).contains("2002 bytes") && text_of(&answer.1).contains("1000"));
+    let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    assert_eq!(again.1["structuredContent"]["n"], 1);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_result_at_the_default_limit_passes() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let text = "x".repeat(Config::default().max_result_bytes - 2);
+    let reply = async {
+        let call = page.call().await;
+        page.answer(&call, json!(text)).await;
+    };
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), reply);
+    assert_eq!(text_of(&answer.1).len(), text.len());
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_call_without_answer_ends_with_its_time() {
+    let timeout = std::time::Duration::from_millis(50);
+    let bridge = bridge_with(Config {
+        call_timeout: timeout,
+        ..on_free_port()
+    })
+    .await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let (answer, _) = tokio::join!(tool_call(&bridge, "echo", json!({})), page.call());
+    assert_eq!(
+        answer.1["_meta"]["mcp-web/error"]["code"], "CallTimeout",
+        "{}",
+        answer.1
+    );
+    assert!(text_of(&answer.1).contains("call_timeout"), "{}", answer.1);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_page_that_does_not_read_is_cut_and_its_calls_end() {
+    let config = Config {
+        max_calls: 1_000,
+        call_receipt: std::time::Duration::from_secs(60),
+        page_grace: std::time::Duration::from_millis(50),
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let _deaf = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    // More than the sockets of both sides and the outbox hold.
+    let text = "x".repeat(100_000);
+    let calls = (0..600).map(|_| tool_call(&bridge, "echo", json!({ "text": text })));
+    let answers = soon("answers", futures_util::future::join_all(calls)).await;
+    let codes: Vec<_> = answers
+        .iter()
+        .filter_map(|(_, answer)| answer["_meta"]["mcp-web/error"]["code"].as_str())
+        .collect();
+    assert_eq!(codes.len(), answers.len());
+    assert!(codes.contains(&"PageGone"), "{codes:?}");
+    // Those that came after the cut found nobody.
+    assert!(
+        codes
+            .iter()
+            .all(|code| ["PageGone", "NoSessionsFound"].contains(code)),
+        "{codes:?}"
+    );
+    bridge.shutdown().await;
+}

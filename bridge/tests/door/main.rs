@@ -1,0 +1,11 @@
+//! The bridge through its door: real sockets, real HTTP, port 0.
+#![allow(clippy::unwrap_used)]
+
+mod configuration;
+mod kit;
+mod limits;
+mod mcp;
+mod page_socket;
+mod plain_http;
+mod refusals;
+mod sdk_files;

@@ -1,0 +1,299 @@
+//! What a page sees and does on its socket.
+
+use std::time::{Duration, Instant};
+
+use bridge::Config;
+use bridge_protocol::{
+    BridgeToPage, ErrorCode, Heartbeat, PageState, PageToBridge, RegistrationId, UnregisterTools,
+    Visibility,
+};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::kit::*;
+
+#[tokio::test]
+async fn registrations_are_acknowledged_each_tool_on_its_own() {
+    let bridge = bridge().await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let answer = page
+        .register(&[
+            json!({ "name": "good" }),
+            json!({ "name": "list_active_sessions" }),
+            json!({ "name": "bad", "inputSchema": { "type": "string" } }),
+            json!({ "name": "wide", "annotations": 7 }),
+            json!({ "name": "with space" }),
+        ])
+        .await;
+    let names: Vec<_> = answer.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["good", "with space"]);
+    assert!(answer.tools[1].published_name.starts_with("with_space_"));
+    let errors: Vec<_> = answer
+        .errors
+        .iter()
+        .map(|error| (error.index, error.code))
+        .collect();
+    assert_eq!(
+        errors,
+        [
+            (1, ErrorCode::ToolNameReserved),
+            (2, ErrorCode::ToolDefinitionInvalid),
+            (3, ErrorCode::ToolDefinitionInvalid),
+        ]
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_unregistered_tool_is_gone_from_the_list() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), json!({ "name": "other" })]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    assert!(client.tool_names().await.contains(&"echo".to_owned()));
+    let mut events = client.listen().await;
+    let gone = UnregisterTools {
+        registration_id: RegistrationId::from("u"),
+        names: vec!["echo".to_owned(), "never there".to_owned()],
+    };
+    page.say(PageToBridge::UnregisterTools(gone)).await;
+    let answer = loop {
+        if let BridgeToPage::Unregistered(answer) = page.hear().await {
+            break answer;
+        }
+    };
+    assert_eq!(answer.names, ["echo"]);
+    event(&mut events, |event| {
+        event["method"] == "notifications/tools/list_changed"
+    })
+    .await;
+    let names = client.tool_names().await;
+    assert!(
+        !names.contains(&"echo".to_owned()) && names.contains(&"other".to_owned()),
+        "{names:?}"
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_page_that_goes_away_fails_its_calls_at_once() {
+    let bridge = bridge().await;
+    let leave = |page: Page, by_message: bool| async move {
+        let mut page = page;
+        page.call().await;
+        let left_at = Instant::now();
+        if by_message {
+            page.say(PageToBridge::Leaving {}).await;
+        } else {
+            page.go_away().await;
+        }
+        left_at
+    };
+    for by_message in [false, true] {
+        let page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+        let (answer, left_at) = tokio::join!(
+            tool_call(&bridge, "echo", json!({})),
+            leave(page, by_message)
+        );
+        let after = left_at.elapsed();
+        assert_eq!(
+            answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
+            "{}",
+            answer.1
+        );
+        assert!(
+            after < Duration::from_secs(2),
+            "the caller waited {after:?}"
+        );
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_cut_off_answers_on_its_new_socket() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let answer_later = async {
+        let call = page.call().await;
+        drop(page);
+        let mut back = Page::connect(&bridge, "s", TOKEN).await;
+        back.answer(&call, json!({ "n": 5 })).await;
+        back
+    };
+    let (answer, _back) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 5 })), answer_later);
+    assert_eq!(
+        answer.1["structuredContent"],
+        json!({ "n": 5 }),
+        "{}",
+        answer.1
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_page_that_does_not_come_back_within_the_grace_is_gone() {
+    let config = Config {
+        page_grace: Duration::from_millis(50),
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let cut = async {
+        page.call().await;
+        drop(page);
+    };
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), cut);
+    assert_eq!(
+        answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
+        "{}",
+        answer.1
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_call_that_no_page_code_acknowledges_fails_and_is_called_off() {
+    let config = Config {
+        call_receipt: Duration::from_millis(50),
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let (_, answer) = tool_call(&bridge, "echo", json!({})).await;
+    assert_eq!(
+        answer["_meta"]["mcp-web/error"]["code"], "PageSuspended",
+        "{answer}"
+    );
+    assert!(
+        text_of(&answer).contains("Bring it to the front"),
+        "{answer}"
+    );
+    let mut heard = Vec::new();
+    while heard.len() < 2 {
+        match page.hear().await {
+            BridgeToPage::ToolCall(call) => heard.push(("call", call.request_id)),
+            BridgeToPage::ToolCancel(cancel) => heard.push(("cancel", cancel.request_id)),
+            _ => {}
+        }
+    }
+    assert_eq!((heard[0].0, heard[1].0), ("call", "cancel"));
+    assert_eq!(heard[0].1, heard[1].1);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_second_socket_of_the_session_takes_over_and_another_token_does_not() {
+    let bridge = bridge().await;
+    let mut old = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let mut stranger = Page::connect(&bridge, "s", "token-of-somebody-else-0123456789").await;
+    stranger.register(&[echo_tool()]).await;
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), old.echo());
+    assert_eq!(answer.1["structuredContent"]["n"], 1);
+
+    let mut new = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let (code, _) = old.closed().await;
+    assert_eq!(code, 4001);
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 2 })), new.echo());
+    assert_eq!(answer.1["structuredContent"]["n"], 2);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn page_code_is_asked_for_a_sign_of_life() {
+    let config = Config {
+        heartbeat: Duration::from_millis(30),
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    for expected in 1..4 {
+        let sequence = loop {
+            if let BridgeToPage::Heartbeat(heartbeat) = page.hear().await {
+                break heartbeat.sequence;
+            }
+        };
+        assert_eq!(sequence, expected);
+        page.say(PageToBridge::HeartbeatAck(Heartbeat { sequence }))
+            .await;
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn title_focus_and_header_origin_are_shown_and_a_claimed_origin_is_not() {
+    let bridge = bridge().await;
+    let mut page = Page::open(&bridge, "s", Some("http://localhost:5173")).await;
+    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
+        "sessionId": "s", "sessionName": "left", "origin": "https://bank.example", "pageTitle": "Board" });
+    page.send(Message::Text(hello.to_string().into()))
+        .await
+        .unwrap();
+    assert!(matches!(page.hear().await, BridgeToPage::Authenticated(_)));
+    let state = PageState {
+        visibility: Visibility::Hidden,
+        focused: true,
+        page_title: Some("Board (2)".to_owned()),
+    };
+    page.say(PageToBridge::PageState(state)).await;
+    // An answered registration shows that the message before it was heard.
+    page.register(&[echo_tool()]).await;
+    let request = http()
+        .get(format!("{}/sessions", bridge.url()))
+        .bearer_auth(TOKEN)
+        .send();
+    let sessions: Value = request.await.unwrap().json().await.unwrap();
+    let session = &sessions["sessions"][0];
+    assert_eq!(session["origin"], "http://localhost:5173");
+    assert_eq!(session["page_title"], "Board (2)");
+    assert_eq!(session["session_name"], "left");
+    assert_eq!(session["visibility"], "hidden");
+    assert_eq!(session["focused"], true);
+    assert_eq!(session["available_tools"], json!(["echo"]));
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn unknown_messages_are_ignored_and_wrong_fields_are_not() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    page.send(Message::Text(r#"{"type":"from-the-future","x":1}"#.into()))
+        .await
+        .unwrap();
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
+    assert_eq!(answer.0, 200);
+    page.send(Message::Text(r#"{"type":"tool-response"}"#.into()))
+        .await
+        .unwrap();
+    let (code, reason) = page.closed().await;
+    assert_eq!(code, 1008);
+    assert!(
+        reason.contains("tool-response") && reason.contains("requestId"),
+        "{reason}"
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_stopping_bridge_fails_calls_and_tells_pages_to_come_back() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let url = bridge.url();
+    let call = async {
+        let body = json!({ "toolName": "echo" });
+        let request = http()
+            .post(format!("{url}/tool-call"))
+            .bearer_auth(TOKEN)
+            .json(&body);
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let stop = async {
+        page.call().await;
+        soon("shutdown", bridge.shutdown()).await;
+        page.closed().await
+    };
+    let (answer, closed) = tokio::join!(call, stop);
+    assert_eq!(
+        answer["_meta"]["mcp-web/error"]["code"], "BridgeStopping",
+        "{answer}"
+    );
+    assert_eq!(closed.0, 1012);
+}

@@ -1,0 +1,231 @@
+//! Plain HTTP: calls without MCP, CORS, what the token sees.
+
+use bridge_protocol::BridgeToPage;
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+async fn get(url: String, token: &str) -> Value {
+    http()
+        .get(url)
+        .bearer_auth(token)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_call_without_mcp_answers_the_mcp_result() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 3 })), page.echo());
+    let expected = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
+        "structuredContent": { "n": 3 } });
+    assert_eq!(answer, (200, expected));
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_cancels_the_call_in_the_page() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let url = format!("{}/tool-call", bridge.url());
+    let request = http()
+        .post(url)
+        .bearer_auth(TOKEN)
+        .json(&json!({ "toolName": "echo" }))
+        .send();
+    let caller = tokio::spawn(request);
+    let call = page.call().await;
+    caller.abort();
+    let cancelled = loop {
+        if let BridgeToPage::ToolCancel(cancel) = page.hear().await {
+            break cancel.request_id;
+        }
+    };
+    assert_eq!(cancelled, call.request_id);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_call_says_what_it_must_be() {
+    let bridge = bridge().await;
+    for body in [
+        "",
+        "nonsense",
+        "{}",
+        r#"{"toolName":7}"#,
+        r#"{"toolName":"t","toolInput":[]}"#,
+    ] {
+        let url = format!("{}/tool-call", bridge.url());
+        let response = http()
+            .post(url)
+            .bearer_auth(TOKEN)
+            .body(body)
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 400, "{body}");
+        let problem: Value = response.json().await.unwrap();
+        assert!(
+            problem["message"].as_str().unwrap().contains("toolName"),
+            "{problem}"
+        );
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn tokens_see_their_own_pages_only() {
+    let bridge = bridge().await;
+    let _mine = Page::with_tools(&bridge, "mine", &[echo_tool()]).await;
+    let sessions = get(format!("{}/sessions", bridge.url()), TOKEN).await;
+    assert_eq!(sessions["sessions"][0]["session_id"], "mine");
+    let tools = get(format!("{}/tools", bridge.url()), TOKEN).await;
+    let names: Vec<_> = tools["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["name"])
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "list_active_sessions",
+            "list_session_tools",
+            "call_session_tool",
+            "get_connection_status",
+            "echo"
+        ]
+    );
+
+    let stranger = "token-of-somebody-else-0123456789";
+    let sessions = get(format!("{}/sessions", bridge.url()), stranger).await;
+    assert_eq!(sessions, json!({ "sessions": [] }));
+    let tools = get(format!("{}/tools", bridge.url()), stranger).await;
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn several_pages_with_one_tool_make_the_caller_choose() {
+    let bridge = bridge().await;
+    let mut left = Page::with_tools(&bridge, "left", &[echo_tool()]).await;
+    let mut right = Page::with_tools(&bridge, "right", &[echo_tool()]).await;
+    let (status, answer) = tool_call(&bridge, "echo", json!({ "n": 1 })).await;
+    assert_eq!((status, &answer["isError"]), (200, &json!(true)));
+    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    assert_eq!(body["error"], "SessionNotSpecified");
+    assert_eq!(body["available_sessions"][0]["session_id"], "left");
+    assert_eq!(body["available_sessions"][1]["session_id"], "right");
+
+    let input = json!({ "n": 2, "session_id": "right" });
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", input), right.echo());
+    assert_eq!(
+        answer.1["structuredContent"],
+        json!({ "n": 2 }),
+        "session_id reached the page"
+    );
+    let input = json!({ "tool_name": "echo", "session_id": "left", "arguments": { "n": 3 } });
+    let (answer, ()) = tokio::join!(tool_call(&bridge, "call_session_tool", input), left.echo());
+    assert_eq!(answer.1["structuredContent"], json!({ "n": 3 }));
+
+    let (_, answer) = tool_call(&bridge, "echo", json!({ "session_id": "gone" })).await;
+    let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
+    assert_eq!(body["error"], "SessionNotFound");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_a_page_the_answer_says_to_open_one() {
+    let bridge = bridge().await;
+    let (status, answer) = tool_call(&bridge, "echo", json!({})).await;
+    assert_eq!((status, &answer["isError"]), (200, &json!(true)));
+    assert!(text_of(&answer).contains("open the app"), "{answer}");
+    let (_, answer) = tool_call(&bridge, "get_connection_status", json!({})).await;
+    assert_eq!(answer["structuredContent"]["connected"], false);
+    assert!(answer.get("isError").is_none(), "{answer}");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn allowed_origins_get_cors_with_preflight() {
+    let bridge = bridge().await;
+    let origin = "http://localhost:5173";
+    let preflight = http()
+        .request("OPTIONS".parse().unwrap(), format!("{}/mcp", bridge.url()))
+        .header("origin", origin)
+        .header("access-control-request-method", "POST")
+        .header(
+            "access-control-request-headers",
+            "authorization,mcp-protocol-version",
+        )
+        .send();
+    let response = preflight.await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["access-control-allow-origin"], origin);
+    let allowed = response.headers()["access-control-allow-headers"]
+        .to_str()
+        .unwrap();
+    assert!(allowed.contains("authorization"), "{allowed}");
+
+    let request = http()
+        .get(format!("{}/tools", bridge.url()))
+        .bearer_auth(TOKEN);
+    let response = request.header("origin", origin).send().await.unwrap();
+    assert_eq!(response.headers()["access-control-allow-origin"], origin);
+    let exposed = response.headers()["access-control-expose-headers"]
+        .to_str()
+        .unwrap();
+    assert!(exposed.contains("mcp-session-id"), "{exposed}");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_root_tells_what_this_is_and_nothing_else_is_there() {
+    let bridge = bridge().await;
+    let about = get(bridge.url(), TOKEN).await;
+    assert_eq!(about["name"], "mcp-web");
+    assert!(
+        about["version"].is_string() && about["description"].is_string(),
+        "{about}"
+    );
+    let health = http()
+        .get(format!("{}/healthz", bridge.url()))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(
+        (
+            health.status().as_u16(),
+            health.text().await.unwrap().as_str()
+        ),
+        (200, "ok")
+    );
+    let missing = http()
+        .get(format!("{}/nothing", bridge.url()))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(missing.status(), 404);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_token_in_the_url_counts_only_where_it_is_allowed() {
+    let closed = bridge().await;
+    let open = bridge_with(bridge::Config {
+        allow_token_in_url: true,
+        ..on_free_port()
+    })
+    .await;
+    for (bridge, status) in [(&closed, 401), (&open, 200)] {
+        let url = format!("{}/sessions?token={TOKEN}", bridge.url());
+        assert_eq!(http().get(url).send().await.unwrap().status(), status);
+    }
+    closed.shutdown().await;
+    open.shutdown().await;
+}

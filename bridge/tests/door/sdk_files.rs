@@ -1,0 +1,76 @@
+//! `/sdk/`: public, compressed, with validators; honest when it is not there.
+
+use serde_json::Value;
+
+use crate::kit::*;
+
+/// The folder that the build embeds, see `build.rs`.
+fn built_with_sdk() -> bool {
+    let folder = option_env!("MCP_WEB_SDK_DIR")
+        .unwrap_or(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/sdk"));
+    std::path::Path::new(folder)
+        .join("mcp_web_core_bg.wasm")
+        .is_file()
+}
+
+#[tokio::test]
+async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
+    let bridge = bridge().await;
+    for (name, media_type) in [
+        ("mcp-web.js", "text/javascript"),
+        ("mcp_web_core.js", "text/javascript"),
+        ("mcp_web_core_bg.wasm", "application/wasm"),
+        ("mcp-web.d.ts", "text/plain"),
+    ] {
+        let url = format!("{}/sdk/{name}", bridge.url());
+        let get = || http().get(&url).header("origin", "https://app.example.com");
+        let response = get()
+            .header("accept-encoding", "gzip")
+            .send()
+            .await
+            .unwrap();
+        if !built_with_sdk() {
+            assert_eq!(response.status(), 404);
+            let problem: Value = response.json().await.unwrap();
+            assert!(
+                problem["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("cargo xtask sdk"),
+                "{problem}"
+            );
+            continue;
+        }
+        assert_eq!(response.status(), 200, "{name}");
+        let headers = response.headers().clone();
+        assert!(
+            headers["content-type"]
+                .to_str()
+                .unwrap()
+                .starts_with(media_type),
+            "{name}"
+        );
+        assert_eq!(headers["access-control-allow-origin"], "*");
+        assert_eq!(headers["cross-origin-resource-policy"], "cross-origin");
+        assert_eq!(headers["content-encoding"], "gzip", "{name}");
+        let again = get()
+            .header("if-none-match", &headers["etag"])
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(again.status(), 304, "{name}");
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_unknown_file_is_404() {
+    let bridge = bridge().await;
+    let response = http()
+        .get(format!("{}/sdk/nothing.js", bridge.url()))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 404);
+    bridge.shutdown().await;
+}
