@@ -13,7 +13,8 @@ mod seen;
 mod text;
 mod tools;
 
-#[cfg(test)]
+// They read the golden files, and need no browser.
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 
 pub use calls::Outcome;
