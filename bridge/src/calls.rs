@@ -14,7 +14,7 @@ use crate::meta_tools;
 use crate::realm::{Ending, Failure, NewCall, RouteError, Target};
 use crate::result::ToolResult;
 use crate::schema::Misfit;
-use crate::tool::{META_TOOLS, SESSION_ARGUMENT, Tool};
+use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// Values larger than this many bytes are validated on a thread of their own.
 const VALIDATE_INLINE_BYTES: usize = 64 * 1024;
@@ -49,7 +49,7 @@ fn hint(available: &[String]) -> String {
 
 /// Runs a tool: one of the bridge's own or one of a page.
 pub(crate) async fn call(hub: &Arc<Hub>, request: CallRequest) -> Result<ToolResult, CallError> {
-    if META_TOOLS.contains(&request.tool.as_str()) {
+    if meta_tools::is_one(&request.tool) {
         return meta_tools::call(hub, request).await;
     }
     call_page(hub, request).await

@@ -28,4 +28,4 @@ mod tool;
 
 pub use config::Config;
 pub use http::App;
-pub use server::{Running, StartError, serve};
+pub use server::{Running, StartError, serve, stop_requested};

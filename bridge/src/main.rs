@@ -36,7 +36,7 @@ async fn main() -> ExitCode {
     match bridge::serve(arguments.config, bridge::App::default()).await {
         Ok(running) => {
             announce(&running.url());
-            stop_signal().await;
+            bridge::stop_requested().await;
             running.shutdown().await;
             ExitCode::SUCCESS
         }
@@ -51,20 +51,4 @@ async fn main() -> ExitCode {
 #[allow(clippy::print_stdout, reason = "the line is the program's answer")]
 fn announce(url: &str) {
     println!("listening on {url}");
-}
-
-async fn stop_signal() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        match terminate {
-            Ok(mut terminate) => {
-                tokio::select! { _ = interrupt => {}, _ = terminate.recv() => {} }
-            }
-            Err(_) => drop(interrupt.await),
-        }
-    }
-    #[cfg(not(unix))]
-    drop(interrupt.await);
 }

@@ -3,74 +3,21 @@
 
 use std::sync::{Arc, LazyLock};
 
-use bridge_protocol::SessionId;
+use bridge_protocol::{ErrorCode, META_TOOLS, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{self, CallError, CallRequest};
 use crate::hub::Hub;
 use crate::result::ToolResult;
 
-const SESSION_ID: &str = "A session_id from list_active_sessions";
-
 /// Their definitions, in the order of the list.
-pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> = LazyLock::new(|| {
-    let read_only = json!({ "readOnlyHint": true, "openWorldHint": false });
-    let nothing = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    let definitions = [
-        json!({
-            "name": "list_active_sessions",
-            "title": "List open pages",
-            "description": "Lists the web pages that are open for this token, with their tools.",
-            "inputSchema": nothing,
-            "annotations": read_only,
-        }),
-        json!({
-            "name": "list_session_tools",
-            "title": "List a page's tools",
-            "description": "Lists the tools of one open page with their input schemas. Use it when \
-                a page was opened after the tool list was read.",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "session_id": { "type": "string",
-                    "description": format!("{SESSION_ID}; not needed when one page is open") } },
-                "additionalProperties": false,
-            },
-            "annotations": read_only,
-        }),
-        json!({
-            "name": "call_session_tool",
-            "title": "Call a page's tool",
-            "description": "Calls a tool of an open page by name, also one that is missing in the \
-                tool list.",
-            "inputSchema": {
-                "type": "object",
-                "properties": {
-                    "session_id": { "type": "string",
-                        "description": format!("{SESSION_ID}; not needed when one page has the tool") },
-                    "tool_name": { "type": "string", "description": "Name of the tool" },
-                    "arguments": { "type": "object", "description": "Arguments of the tool" },
-                },
-                "required": ["tool_name"],
-                "additionalProperties": false,
-            },
-            "annotations": { "destructiveHint": true, "openWorldHint": true },
-        }),
-        json!({
-            "name": "get_connection_status",
-            "title": "Connection status",
-            "description": "Tells whether a web page is connected and what to do if none is.",
-            "inputSchema": nothing,
-            "annotations": read_only,
-        }),
-    ];
-    definitions
-        .into_iter()
-        .filter_map(|definition| match definition {
-            Value::Object(fields) => Some(fields),
-            _ => None,
-        })
-        .collect()
-});
+pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
+    LazyLock::new(|| serde_json::from_str(META_TOOLS).unwrap_or_default());
+
+/// Whether the name belongs to one of them.
+pub(crate) fn is_one(name: &str) -> bool {
+    DEFINITIONS.iter().any(|tool| tool["name"] == name)
+}
 
 /// Runs one of them.
 pub(crate) async fn call(hub: &Arc<Hub>, request: CallRequest) -> Result<ToolResult, CallError> {
@@ -132,7 +79,7 @@ fn session_tools(hub: &Hub, request: &CallRequest) -> ToolResult {
         Err(sessions) => {
             let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
             ToolResult::error_object(
-                bridge_protocol::ErrorCode::SessionNotSpecified,
+                ErrorCode::SessionNotSpecified,
                 "set `session_id` to one of available_sessions",
                 details,
             )
@@ -146,7 +93,7 @@ async fn call_session_tool(
 ) -> Result<ToolResult, CallError> {
     let Some(tool) = request.arguments.get("tool_name").and_then(Value::as_str) else {
         return Ok(ToolResult::error_object(
-            bridge_protocol::ErrorCode::ToolNameRequired,
+            ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
             Map::new(),
         ));
@@ -158,7 +105,7 @@ async fn call_session_tool(
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
             return Ok(ToolResult::error_object(
-                bridge_protocol::ErrorCode::InvalidArguments,
+                ErrorCode::InvalidArguments,
                 "`arguments` must be an object",
                 Map::new(),
             ));
@@ -188,14 +135,21 @@ fn session_argument(request: &CallRequest) -> Option<SessionId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::META_TOOLS;
 
     #[test]
-    fn every_meta_tool_has_a_definition() {
+    fn there_are_four_and_their_names_are_known() {
         let names: Vec<_> = DEFINITIONS
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, META_TOOLS);
+        let expected = [
+            "list_active_sessions",
+            "list_session_tools",
+            "call_session_tool",
+            "get_connection_status",
+        ];
+        assert_eq!(names, expected);
+        assert!(names.iter().all(|name| is_one(name)));
+        assert!(!is_one("echo"));
     }
 }

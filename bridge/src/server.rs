@@ -156,3 +156,29 @@ impl Running {
         }
     }
 }
+
+/// Waits until somebody asks the process to stop: Ctrl-C, or what a service manager sends
+/// (SIGTERM). Where neither can be heard it waits forever, and the process can still be killed.
+pub async fn stop_requested() {
+    let interrupted = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let terminated = async {
+            match signal(SignalKind::terminate()) {
+                Ok(mut terminate) => drop(terminate.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = interrupted => {}
+            () = terminated => {}
+        }
+    }
+    #[cfg(not(unix))]
+    interrupted.await;
+}

@@ -8,15 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::meta_tools;
 use crate::schema::Validator;
-
-/// Names of the bridge's own tools, always listed, never a page's.
-pub(crate) const META_TOOLS: [&str; 4] = [
-    "list_active_sessions",
-    "list_session_tools",
-    "call_session_tool",
-    "get_connection_status",
-];
 
 /// The optional argument that picks a session, added to every input schema.
 pub(crate) const SESSION_ARGUMENT: &str = "session_id";
@@ -59,7 +52,7 @@ impl Tool {
                 )
             })?
             .to_owned();
-        if META_TOOLS.contains(&name.as_str()) {
+        if meta_tools::is_one(&name) {
             let message = format!("`{name}` is a tool of the bridge itself: choose another name");
             return Err((ErrorCode::ToolNameReserved, message));
         }

@@ -212,7 +212,7 @@ fn instructions(explanation: &str) -> String {
 /// The tools of the bridge itself, word for word. Clients that freeze their first list reach every
 /// page's tools through them later.
 fn meta_tools() -> Vec<Tool> {
-    serde_json::from_str(include_str!("meta_tools.json")).unwrap_or_default()
+    serde_json::from_str(bridge_protocol::META_TOOLS).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use bridge::Config;
 use clap::Parser;
-use tokio::signal;
 use tracing_subscriber::EnvFilter;
 
 /// A kanban board whose tools AI clients can call, with its bridge.
@@ -34,7 +33,7 @@ async fn main() -> ExitCode {
     match bridge::serve(arguments.config, demo_app::app()).await {
         Ok(running) => {
             println!("open http://localhost:{}/", running.local_addr().port());
-            stop_asked().await;
+            bridge::stop_requested().await;
             running.shutdown().await;
             ExitCode::SUCCESS
         }
@@ -42,21 +41,5 @@ async fn main() -> ExitCode {
             tracing::error!("{error}");
             ExitCode::from(2)
         }
-    }
-}
-
-/// Ctrl-C, or what a service manager sends.
-async fn stop_asked() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = signal::unix::signal(signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        return;
-    }
-    // Without a way to hear Ctrl-C the process can still be killed.
-    if signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
     }
 }

@@ -35,5 +35,9 @@ pub use messages::{
     ToolError, ToolReceived, ToolResponse, UnregisterTools, Unregistered, Visibility,
 };
 
+/// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge
+/// and by a stdio client that has no bridge, and their names are reserved.
+pub const META_TOOLS: &str = include_str!("meta_tools.json");
+
 /// The dialect of the page socket that this crate describes.
 pub const PROTOCOL_VERSION: u32 = 2;

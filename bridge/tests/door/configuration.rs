@@ -160,3 +160,50 @@ async fn the_help_names_every_flag_with_its_variable_and_hides_tokens() {
     }
     assert!(!help.contains("very-secret-token"));
 }
+
+#[tokio::test]
+async fn the_documented_table_is_that_of_the_help() {
+    let help = String::from_utf8(program().arg("--help").output().await.unwrap().stdout).unwrap();
+    let document = include_str!("../../../docs/configuration.md");
+    let table = document.split("## `mcp-web-stdio`").next().unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.starts_with("| `--"))
+        .map(|line| {
+            line.trim_matches('|')
+                .split('|')
+                .map(|cell| cell.trim().trim_matches('`'))
+                .collect()
+        })
+        .collect();
+    let documented: Vec<_> = rows.iter().map(|row| row[0]).collect();
+    let flags: Vec<_> = help
+        .lines()
+        .map(|line| line.trim().trim_start_matches("-h, "))
+        .filter(|line| line.starts_with("--"))
+        .map(|line| line.split(' ').next().unwrap())
+        .filter(|flag| !["--help", "--version"].contains(flag))
+        .collect();
+    let mut sorted = (documented.clone(), flags.clone());
+    sorted.0.sort_unstable();
+    sorted.1.sort_unstable();
+    assert_eq!(sorted.0, sorted.1);
+    for row in rows {
+        let variable = |end| help.contains(&format!("[env: {}{end}", row[1]));
+        assert!(
+            variable('=') || variable(']'),
+            "{} has another variable",
+            row[0]
+        );
+        if !["none", "off"].contains(&row[2]) {
+            let of_flag = help.split(row[0]).nth(1).unwrap();
+            let default = format!("[default: {}]", row[2]);
+            assert!(
+                of_flag.contains(&default),
+                "{} has another default than {}",
+                row[0],
+                row[2]
+            );
+        }
+    }
+}

@@ -13,6 +13,7 @@ export class CardView {
   #title = h("span", { className: "card-title-text" });
   #label = h("span", { className: "card-label" });
   #due = h("time", { className: "card-due" });
+  #head = h("div", { className: "card-head" }, this.#label, this.#due);
   #note = h("p", { className: "card-note" });
   #touch = h("p", { className: "card-touch", hidden: true });
   #open;
@@ -40,7 +41,7 @@ export class CardView {
     this.element = h(
       "li",
       { className: "card", draggable: true, dataset: { cardId: id } },
-      h("div", { className: "card-head" }, this.#label, this.#due),
+      this.#head,
       h("h3", { className: "card-title" }, this.#open),
       this.#note,
       this.#touch,
@@ -66,6 +67,7 @@ export class CardView {
     setText(this.#due, card.due && dueText(card.due, now));
     this.#due.dateTime = card.due;
     this.#due.classList.toggle("is-overdue", isOverdue(card, isoDate(now)));
+    this.#head.hidden = card.label === "" && card.due === "";
     this.#note.hidden = card.note === "";
     this.element.dataset.label = card.label;
     this.element.dataset.done = String(card.column === "done");

@@ -16,7 +16,7 @@ const SENTENCE = {
 
 /** "Claude Code moved “Redraw the map” to Done" @param {import("./store.js").Change} change */
 export function changeText({ kind, card, actor }) {
-  const who = actor.kind === "client" ? actor.name : "You";
+  const who = actor.kind === "client" ? actor.name.replace(/^an /, "An ") : "You";
   return `${who} ${SENTENCE[kind](card)}`;
 }
 

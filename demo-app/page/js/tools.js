@@ -164,4 +164,4 @@ function summary(board, today) {
 const described = (card) =>
   Object.fromEntries(Object.entries(card).filter(([, value]) => value !== ""));
 
-const actorOf = (client) => ({ kind: "client", name: client?.title ?? client?.name ?? "An AI client" });
+const actorOf = (client) => ({ kind: "client", name: client?.title ?? client?.name ?? "an AI client" });
