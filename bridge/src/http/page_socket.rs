@@ -2,6 +2,8 @@
 //!
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
+mod admission;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +13,8 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    Authenticate, AuthenticationFailed, BridgeToPage, CloseCode, DecodeError, ErrorCode,
-    PROTOCOL_VERSION, PageToBridge, Retry, SessionId, ToolError, ToolResponse, limits,
+    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId, ToolError,
+    ToolResponse, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -20,11 +22,12 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{Edge, Problem, guard};
+use super::{Edge, Problem};
 use crate::auth::RealmId;
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
-use crate::realm::{ConnectionId, Failure, PageHello, Parting};
+use crate::realm::{ConnectionId, Failure, Parting};
+use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
@@ -146,106 +149,6 @@ async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
         // Until the peer has answered, so that the close frame is not lost with the connection.
         let answered = async { while let Some(Ok(_)) = stream.next().await {} };
         let _ = timeout(CLOSE_WITHIN, answered).await;
-    }
-}
-
-enum Refused {
-    /// The peer went away first.
-    Silently,
-    With(Closing, Option<AuthenticationFailed>),
-}
-
-impl Refused {
-    fn because(code: ErrorCode, error: String) -> Self {
-        let reason = Closing::new(CloseCode::PolicyViolation, code.as_str());
-        Refused::With(reason, Some(AuthenticationFailed { error, code }))
-    }
-}
-
-/// Lets a page in by its first frame.
-async fn admit(
-    edge: &Edge,
-    origin: Origin,
-    session: SessionId,
-    stream: &mut Stream,
-) -> Result<(Page, Outbox), Refused> {
-    let origin = match origin {
-        Origin::Absent => None,
-        Origin::Allowed(origin) => Some(origin),
-        Origin::Foreign(origin) => {
-            return Err(Refused::because(
-                ErrorCode::OriginNotAllowed,
-                guard::foreign(&origin).message,
-            ));
-        }
-    };
-    let hello = first_frame(edge, stream).await?;
-    if hello.protocol != Some(PROTOCOL_VERSION) {
-        let message = format!(
-            "this bridge speaks version {PROTOCOL_VERSION} of the page protocol: load the SDK from \
-             it, or from npm in the same version"
-        );
-        return Err(Refused::because(ErrorCode::ProtocolViolation, message));
-    }
-    if hello.session_id.as_ref().is_some_and(|id| *id != session) {
-        let message = "`sessionId` differs from the session in the URL".to_owned();
-        return Err(Refused::because(ErrorCode::InvalidSession, message));
-    }
-    let realm = edge
-        .tokens
-        .realm(hello.auth_token.as_deref())
-        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
-    let hello = PageHello {
-        session: session.clone(),
-        name: hello.session_name,
-        origin,
-        page_title: hello.page_title,
-        app: hello.app,
-    };
-    let hub = Arc::clone(&edge.hub);
-    let (connection, outbox) = hub
-        .page_connected(realm, hello)
-        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
-    tracing::debug!(?realm, %session, "page connected");
-    Ok((
-        Page {
-            hub,
-            realm,
-            session,
-            connection,
-        },
-        outbox,
-    ))
-}
-
-async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, Refused> {
-    let within = edge.hub.config.authenticate_within;
-    let protocol = |reason| Refused::With(Closing::new(CloseCode::PolicyViolation, reason), None);
-    let first = async {
-        loop {
-            match stream.next().await {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                other => return other,
-            }
-        }
-    };
-    let text = tokio::select! {
-        first = timeout(within, first) => match first {
-            Err(_) => return Err(protocol("no `authenticate` in time")),
-            Ok(Some(Ok(Message::Text(text)))) => text,
-            Ok(Some(Ok(Message::Binary(_)))) => return Err(Refused::With(binary(), None)),
-            Ok(Some(Err(error))) if is_too_big(&error) => return Err(Refused::With(too_big(), None)),
-            Ok(_) => return Err(Refused::Silently),
-        },
-        () = edge.stopping.cancelled() => {
-            let closing = Closing::new(CloseCode::ServiceRestart, "the bridge is shutting down");
-            return Err(Refused::With(closing, None));
-        }
-    };
-    match PageToBridge::decode(&text) {
-        Ok(PageToBridge::Authenticate(hello)) => Ok(hello),
-        Err(error @ DecodeError::NotAMessage(_)) => Err(Refused::With(bad_json(&error), None)),
-        _ => Err(protocol("the first message must be `authenticate`")),
     }
 }
 
