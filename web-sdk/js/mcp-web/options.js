@@ -14,6 +14,10 @@ export function checkedOptions(options) {
   if (![undefined, "local", "session", "none"].includes(storage)) {
     throw new TypeError('storage must be "local", "session" or "none"');
   }
+  for (const field of ["description", "version", "icon", "sessionId", "sessionName"]) {
+    const text = options[field];
+    if (text !== undefined && typeof text !== "string") throw new TypeError(`${field} must be a string`);
+  }
   return { ...options };
 }
 

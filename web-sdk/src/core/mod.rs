@@ -14,7 +14,8 @@ mod text;
 mod tools;
 
 // They read the golden files, and need no browser.
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
+#[cfg(not(target_arch = "wasm32"))]
 mod tests;
 
 pub use calls::Outcome;

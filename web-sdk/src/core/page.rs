@@ -227,6 +227,21 @@ impl<V: Clone> Page<V> {
         }
     }
 
+    /// The document is put aside (back/forward cache): it is not seen and its code stands still,
+    /// but it may be shown again as it was. For the bridge it is gone, or calls would wait for it
+    /// in vain; [`Page::woken`] brings it back. `random` in `0..1`.
+    pub fn put_aside(&mut self, random: f64) {
+        match self.connection.phase {
+            Phase::Off | Phase::Waiting { .. } => return,
+            Phase::Ready => self.effects.send(PageToBridge::Leaving),
+            _ => {}
+        }
+        self.effects.push(Effect::CloseSocket);
+        let reason = Failure::new(Failure::CONNECTION_LOST, "the page was put aside");
+        self.calls.void(&reason, &mut self.effects);
+        self.retry_soon(reason, random);
+    }
+
     // What the bridge says.
 
     /// A message arrived.

@@ -230,10 +230,11 @@ impl Runtime {
         });
         let wake = self.listener(|runtime, _| runtime.tell(Page::woken));
         let leave = self.listener(|runtime, event| {
-            // A persisted page is only put aside: it may come back as it was.
             let persisted =
                 codec::field(&event, "persisted").is_some_and(|value| value.is_truthy());
-            if !persisted {
+            if persisted {
+                runtime.tell(|page| page.put_aside(random()));
+            } else {
                 runtime.tell(Page::leaving);
             }
         });

@@ -254,3 +254,31 @@ fn connected_clients_are_unknown_without_a_connection() {
     let told: Vec<_> = page.reports.iter().filter_map(clients).collect();
     assert_eq!(told, [Some("[1]".into()), None]);
 }
+
+#[test]
+fn a_page_that_is_put_aside_leaves_and_is_back_when_it_is_shown() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "echo");
+    page.flush();
+    page.hear(call("c1", "echo"));
+    page.forget();
+    page.tell(|page| page.put_aside(0.5));
+    assert_eq!(page.sent, [PageToBridge::Leaving]);
+    assert!(page.all.contains(&Effect::CloseSocket));
+    assert!(page.reports.iter().any(|report| matches!(
+        report,
+        Report::CallEnded { call, ending: Ending::Cancelled(_) } if call.as_str() == "c1"
+    )));
+    page.forget();
+    page.tell(|page| page.woken());
+    page.accept("b-1");
+    assert_eq!(page.statuses().last(), Some(&Status::Connected));
+    assert!(matches!(page.sent[..], [PageToBridge::Authenticate(_), PageToBridge::RegisterTools { .. }, ..]));
+}
+
+#[test]
+fn a_page_without_connection_is_put_aside_without_a_word() {
+    let mut page = TestPage::new();
+    page.tell(|page| page.put_aside(0.5));
+    assert!(page.all.is_empty());
+}

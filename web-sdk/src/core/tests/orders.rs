@@ -53,6 +53,7 @@ struct World {
     received: HashSet<CallId>,
     started: HashSet<CallId>,
     ended: HashSet<CallId>,
+    finished: HashSet<CallId>,
     answered: HashMap<CallId, usize>,
 }
 
@@ -69,6 +70,7 @@ impl World {
             received: HashSet::new(),
             started: HashSet::new(),
             ended: HashSet::new(),
+            finished: HashSet::new(),
             answered: HashMap::new(),
         };
         world.look();
@@ -158,8 +160,11 @@ impl World {
                     assert!(self.received.contains(&call.id), "receipt comes first");
                     assert!(self.started.insert(call.id), "a call runs at most once");
                 }
-                Effect::Report(Report::CallEnded { call, .. }) => {
+                Effect::Report(Report::CallEnded { call, ending }) => {
                     assert!(self.started.contains(&call));
+                    if matches!(ending, Ending::Finished(_)) {
+                        self.finished.insert(call.clone());
+                    }
                     assert!(self.ended.insert(call), "a call ends once");
                 }
                 _ => {}
@@ -209,6 +214,14 @@ impl World {
         wanted.sort();
         assert_eq!(listed, wanted);
         assert!(self.answered.values().all(|answers| *answers == 1));
+        let life = format!("life {} ", self.life);
+        for call in self
+            .finished
+            .iter()
+            .filter(|call| call.0.starts_with(&life))
+        {
+            assert!(self.answered.contains_key(call), "{call} has no answer");
+        }
     }
 }
 

@@ -1,6 +1,4 @@
 //! The codec against the golden files, and a connection's manners, in a real browser.
-#![cfg(target_arch = "wasm32")]
-#![allow(clippy::unwrap_used)]
 
 use bridge_protocol::{BridgeId, CallId, ErrorCode, RegistrationId};
 use js_sys::{Function, JSON, JsString, Promise, Reflect};
@@ -17,7 +15,7 @@ wasm_bindgen_test_configure!(run_in_browser);
 
 macro_rules! golden {
     ($path:literal) => {
-        include_str!(concat!("../../bridge/protocol/golden/", $path, ".json")).trim_end()
+        include_str!(concat!("../../../bridge/protocol/golden/", $path, ".json")).trim_end()
     };
 }
 

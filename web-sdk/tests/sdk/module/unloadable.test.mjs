@@ -1,0 +1,93 @@
+// A document whose wasm is out of reach: Node fetches no files.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+globalThis.document = {};
+const { McpWeb } = await import("../../../js/mcp-web.js");
+
+const handler = () => {};
+
+/** A page, and what it wrote to the console while `use` ran. */
+async function withPage(options, use) {
+  const { error } = console;
+  const written = [];
+  console.error = (text) => written.push(text);
+  try {
+    await use(new McpWeb({ name: "My board", ...options }), written);
+  } finally {
+    console.error = error;
+  }
+}
+
+test("everything that waited for the wasm hears why it cannot be loaded", () =>
+  withPage({}, async (mcpWeb, written) => {
+    const states = [];
+    mcpWeb.onStatusChange(({ state }) => states.push(state));
+    assert.equal(mcpWeb.status.state, "loading");
+    const tool = mcpWeb.addTool({ name: "now", handler });
+    await assert.rejects(tool.registered, { name: "McpWebError", code: "WasmLoadFailed" });
+    assert.equal(mcpWeb.status.error.code, "WasmLoadFailed");
+    assert.equal(written.length, 1, "one reason, said once");
+    await assert.rejects(mcpWeb.addTool({ name: "later", handler }).registered, { code: "WasmLoadFailed" });
+    await assert.rejects(mcpWeb.connect(), { code: "WasmLoadFailed" });
+    assert.deepEqual(states, ["failed", "loading", "failed"]);
+  }));
+
+test("a tool that is replaced or removed early is told apart from one that failed", () =>
+  withPage({}, async (mcpWeb) => {
+    const former = mcpWeb.addTool({ name: "now", handler });
+    const latter = mcpWeb.addTool({ name: "now", handler });
+    await former.remove();
+    await assert.rejects(former.registered, { code: "ToolRemoved" });
+    await assert.rejects(latter.registered, { code: "WasmLoadFailed" });
+  }));
+
+test("nothing is loaded before it is wanted, nor after it is not", () =>
+  withPage({ autoConnect: false }, async (mcpWeb) => {
+    assert.equal(mcpWeb.status.state, "idle");
+    const wanted = mcpWeb.connect();
+    await mcpWeb.disconnect();
+    await assert.rejects(wanted, { code: "Disconnected" });
+    assert.equal(mcpWeb.status.state, "disconnected");
+  }));
+
+test("the configuration is there at once, with the token", () =>
+  withPage({ autoConnect: false, bridgeUrl: "http://localhost:4000" }, (mcpWeb) => {
+    const AUTH_TOKEN = mcpWeb.authToken;
+    assert.match(AUTH_TOKEN, /^[0-9a-f]{48}$/);
+    const env = { MCP_SERVER_URL: "http://localhost:4000/mcp", AUTH_TOKEN };
+    assert.deepEqual(JSON.parse(JSON.stringify(mcpWeb.mcpConfig)), {
+      mcpServers: { "My-board": { command: "mcp-web-stdio", args: [], env } },
+    });
+    const headers = { Authorization: `Bearer ${AUTH_TOKEN}` };
+    assert.deepEqual(mcpWeb.remoteMcpConfig, {
+      mcpServers: { "My-board": { type: "http", url: "http://localhost:4000/mcp", headers } },
+    });
+  }));
+
+test("a made token is kept per bridge, and storage that throws is no storage", () => {
+  const kept = new Map();
+  globalThis.localStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value) };
+  const token = (options) => new McpWeb({ name: "Board", autoConnect: false, ...options }).authToken;
+  assert.equal(token({}), token({}));
+  assert.notEqual(token({}), token({ bridgeUrl: "http://localhost:4000" }));
+  assert.notEqual(token({}), token({ storage: "none" }));
+  assert.deepEqual([...kept.keys()], ["mcp-web:token:http://localhost:3001", "mcp-web:token:http://localhost:4000"]);
+  Object.defineProperty(globalThis, "localStorage", { get: () => { throw new Error("forbidden"); } });
+  assert.match(token({}), /^[0-9a-f]{48}$/);
+  assert.equal(token({ authToken: "given-0123456789" }), "given-0123456789");
+  assert.equal(token({ authToken: () => "fetched" }), undefined);
+});
+
+test("a listener that throws spoils nothing", () =>
+  withPage({ autoConnect: false }, async (mcpWeb) => {
+    const heard = [];
+    mcpWeb.onStatusChange(() => {
+      throw new Error("mine");
+    });
+    const stop = mcpWeb.onStatusChange(({ state }) => heard.push(state));
+    await mcpWeb.disconnect();
+    stop();
+    await mcpWeb.disconnect();
+    assert.deepEqual(heard, ["disconnected"]);
+  }));
