@@ -260,7 +260,7 @@ fn a_page_that_is_put_aside_leaves_and_is_back_when_it_is_shown() {
     let mut page = TestPage::connected();
     page.add_tool(1, "echo");
     page.flush();
-    page.hear(call("c1", "echo"));
+    page.hear(tool_call("c1", "echo"));
     page.forget();
     page.tell(|page| page.put_aside(0.5));
     assert_eq!(page.sent, [PageToBridge::Leaving]);
@@ -273,7 +273,14 @@ fn a_page_that_is_put_aside_leaves_and_is_back_when_it_is_shown() {
     page.tell(|page| page.woken());
     page.accept("b-1");
     assert_eq!(page.statuses().last(), Some(&Status::Connected));
-    assert!(matches!(page.sent[..], [PageToBridge::Authenticate(_), PageToBridge::RegisterTools { .. }, ..]));
+    assert!(matches!(
+        page.sent[..],
+        [
+            PageToBridge::Authenticate(_),
+            PageToBridge::RegisterTools { .. },
+            ..
+        ]
+    ));
 }
 
 #[test]
