@@ -16,11 +16,12 @@ window.addEventListener("pagehide", () => {
   navigator.sendBeacon("/beacon", String(performance.timeOrigin + performance.now()));
 });
 
-const { McpWeb } = await import(`${bridgeUrl}/sdk/mcp-web.js`);
+const { McpWeb } = await import(parameters.get("sdk") ?? `${bridgeUrl}/sdk/mcp-web.js`);
 
 const mcpWeb = new McpWeb({
   name: "Journey app",
   description: "Tools for whole-system tests",
+  bridgeUrl,
   authToken: parameters.get("token"),
 });
 journey.mcpWeb = mcpWeb;

@@ -16,6 +16,7 @@ static WORLDS: RwLock<()> = RwLock::const_new(());
 #[derive(Debug)]
 pub struct World {
     program: Program,
+    arguments: Vec<String>,
     process: ProcessGroup,
     address: SocketAddr,
     token: String,
@@ -59,23 +60,31 @@ impl Program {
 impl World {
     /// Starts `mcp-web-bridge`.
     pub async fn bridge() -> Self {
-        Self::start(Program::Bridge, Place::among_others().await).await
+        Self::bridge_with(&[]).await
+    }
+
+    /// Starts `mcp-web-bridge` with further arguments.
+    pub async fn bridge_with(arguments: &[&str]) -> Self {
+        Self::start(Program::Bridge, arguments, Place::among_others().await).await
     }
 
     /// Starts `mcp-web-bridge` while no other world exists, to measure how long something takes.
     pub async fn bridge_alone() -> Self {
-        Self::start(Program::Bridge, Place::alone().await).await
+        Self::start(Program::Bridge, &[], Place::alone().await).await
     }
 
     /// Starts `demo-app`.
     pub async fn demo() -> Self {
-        Self::start(Program::Demo, Place::among_others().await).await
+        Self::start(Program::Demo, &[], Place::among_others().await).await
     }
 
-    async fn start(program: Program, place: Place) -> Self {
-        let (process, address) = listen(program, (Ipv4Addr::LOCALHOST, 0).into()).await;
+    async fn start(program: Program, arguments: &[&str], place: Place) -> Self {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
+        let bind = (Ipv4Addr::LOCALHOST, 0).into();
+        let (process, address) = listen(program, &arguments, bind).await;
         Self {
             program,
+            arguments,
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
@@ -131,7 +140,7 @@ impl World {
 
     /// Starts the bridge again on the port it had.
     pub async fn restart(&mut self) {
-        let (process, address) = listen(self.program, self.address).await;
+        let (process, address) = listen(self.program, &self.arguments, self.address).await;
         assert_eq!(address, self.address, "the port is the same as before");
         self.process = process;
     }
@@ -151,9 +160,13 @@ impl Place {
     }
 }
 
-async fn listen(program: Program, bind: SocketAddr) -> (ProcessGroup, SocketAddr) {
+async fn listen(
+    program: Program,
+    arguments: &[String],
+    bind: SocketAddr,
+) -> (ProcessGroup, SocketAddr) {
     let mut command = Command::new(tools::built(program.name()));
-    command.args(["--bind", &bind.to_string()]);
+    command.args(["--bind", &bind.to_string()]).args(arguments);
     let mut process = ProcessGroup::start(program.name(), command);
     let line = process.line_with(program.announcement()).await;
     let address = (Ipv4Addr::LOCALHOST, port_in(&line)).into();

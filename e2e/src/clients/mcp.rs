@@ -1,5 +1,6 @@
 //! rmcp's client over either leg, in either era.
 
+use http::HeaderName;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
     ClientRequest, Implementation, ProtocolVersion, ServerNotification, ServerResult,
@@ -12,7 +13,7 @@ use rmcp::service::{
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, RoleClient};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -29,18 +30,32 @@ pub struct McpClient {
 impl McpClient {
     /// Connects to `world` and, in the era where one must ask for it, subscribes to changes.
     pub async fn connect(world: &World, leg: Leg, era: Era) -> Self {
+        let server = match leg {
+            Leg::Http => json!({ "url": world.mcp_url(), "headers": bearer(world) }),
+            Leg::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(world) }),
+        };
+        Self::configured(&server, era).await
+    }
+
+    /// Connects as an AI client does that has `server` in its configuration: `url` and `headers`,
+    /// or `command`, `args` and `env`, where the command is one of this workspace.
+    pub async fn configured(server: &Value, era: Era) -> Self {
         let (changed, changes) = watch::channel(0);
         let listener = Listener {
             changed: changed.clone(),
         };
+        let leg = match server["url"].as_str() {
+            Some(_) => Leg::Http,
+            None => Leg::Stdio,
+        };
         let what = format!("a client to connect ({leg:?}, {era:?})");
         let service = match leg {
             Leg::Http => {
-                let connected = listener.serve_with_lifecycle(http(world), lifecycle(era));
+                let connected = listener.serve_with_lifecycle(http(server), lifecycle(era));
                 within(what, connected).await
             }
             Leg::Stdio => {
-                let connected = listener.serve_with_lifecycle(stdio(world), lifecycle(era));
+                let connected = listener.serve_with_lifecycle(stdio(server), lifecycle(era));
                 within(what, connected).await
             }
         };
@@ -205,9 +220,22 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
     }
 }
 
-fn http(world: &World) -> StreamableHttpClientTransport<reqwest::Client> {
-    let config = StreamableHttpClientTransportConfig::with_uri(world.mcp_url())
-        .auth_header(world.token())
+fn bearer(world: &World) -> Value {
+    json!({ "Authorization": format!("Bearer {}", world.token()) })
+}
+
+fn environment(world: &World) -> Value {
+    json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
+}
+
+fn http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
+    let headers = pairs(&server["headers"]).map(|(name, value)| {
+        let name: HeaderName = name.parse().expect("the name of a header");
+        (name, value.parse().expect("the value of a header"))
+    });
+    let url = server["url"].as_str().expect("it is over HTTP");
+    let config = StreamableHttpClientTransportConfig::with_uri(url)
+        .custom_headers(headers.collect())
         .max_concurrent_requests(64);
     let client = reqwest::Client::builder()
         .tcp_nodelay(true)
@@ -218,10 +246,17 @@ fn http(world: &World) -> StreamableHttpClientTransport<reqwest::Client> {
 }
 
 /// rmcp ends the child when the transport is dropped; the child ends by itself with its input.
-fn stdio(world: &World) -> TokioChildProcess {
-    let mut command = Command::new(tools::built("mcp-web-stdio"));
+fn stdio(server: &Value) -> TokioChildProcess {
+    let program = server["command"].as_str().expect("a URL or a command");
+    let mut command = Command::new(tools::built(program));
+    let arguments = server["args"].as_array().into_iter().flatten();
     command
-        .env("MCP_SERVER_URL", world.mcp_url())
-        .env("AUTH_TOKEN", world.token());
-    TokioChildProcess::new(command).expect("mcp-web-stdio starts")
+        .args(arguments.filter_map(Value::as_str))
+        .envs(pairs(&server["env"]));
+    TokioChildProcess::new(command).expect("the command starts")
+}
+
+fn pairs(object: &Value) -> impl Iterator<Item = (&str, &str)> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.map(|(key, value)| (key.as_str(), value.as_str().expect("it is a text")))
 }
