@@ -1,5 +1,5 @@
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Result, anyhow, bail};
@@ -99,12 +99,47 @@ fn cannot_start(command: &Command, error: &std::io::Error, advice: &str) -> anyh
     anyhow!("`{}` does not start ({error}): {advice}", name(command))
 }
 
-/// The program and its first argument: enough to know which command failed, without a screen of flags.
+/// The program and its first argument, without their folders: enough to know which command failed.
 fn name(command: &Command) -> String {
-    let program = std::path::Path::new(command.get_program());
-    let program = program.file_name().unwrap_or(command.get_program());
-    let first = command.get_args().next().unwrap_or_default();
-    format!("{} {}", program.to_string_lossy(), first.to_string_lossy())
-        .trim_end()
-        .into()
+    let words = [Some(command.get_program()), command.get_args().next()];
+    let words = words.into_iter().flatten().map(|word| {
+        Path::new(word)
+            .file_name()
+            .unwrap_or(word)
+            .to_string_lossy()
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_says_what_to_do() {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "exit 3"]);
+        let error = run(&mut command, "do it yourself").unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c` failed: do it yourself");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_said_to_be_missing() {
+        let error = read(&mut Command::new("/nowhere/npm"), "install Node 20").unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with("`npm` does not start"), "{message}");
+        assert!(message.ends_with("install Node 20"), "{message}");
+    }
+
+    #[test]
+    fn a_pipe_fails_when_either_end_does() {
+        let sh = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            command
+        };
+        assert!(pipe(&mut sh("echo a"), &mut sh("grep -q a"), "").is_ok());
+        assert!(pipe(&mut sh("exit 1"), &mut sh("cat >/dev/null"), "").is_err());
+        assert!(pipe(&mut sh("echo a"), &mut sh("cat >/dev/null; exit 1"), "").is_err());
+    }
 }

@@ -6,8 +6,6 @@ use anyhow::{Context, Result};
 
 use crate::process::read;
 
-const ADVICE: &str = "remove target/tools/web-sdk-node and try again";
-
 /// A file of the SDK as pages get it: wasm and JavaScript are made small, all else stays as it is.
 pub(super) fn file(packages: &Path, path: &Path) -> Result<Vec<u8>> {
     match path.extension().and_then(|extension| extension.to_str()) {
@@ -27,8 +25,11 @@ fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
         .arg(wasm)
         .arg("--output")
         .arg(&small);
-    read(&mut wasm_opt, ADVICE)?;
-    fs::read(&small).with_context(|| ADVICE)
+    read(
+        &mut wasm_opt,
+        "remove target/tools/web-sdk-node and try again",
+    )?;
+    fs::read(&small).with_context(|| format!("cannot read {}", small.display()))
 }
 
 /// A module without its comments and spaces, together with the modules it is made of. The glue stays a
@@ -47,5 +48,6 @@ fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
             "--charset=utf8",
         ])
         .args(["--legal-comments=inline", "--log-level=error"]);
-    Ok(read(&mut esbuild, ADVICE)?.into_bytes())
+    let advice = "fix web-sdk/js as it says above";
+    Ok(read(&mut esbuild, advice)?.into_bytes())
 }
