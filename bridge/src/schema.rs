@@ -1,32 +1,26 @@
 //! JSON Schema 2020-12 validation: compiled on first use, no remote references, no backtracking.
 
+mod graph;
+mod work;
+
 use std::fmt;
 use std::sync::OnceLock;
 
 use jsonschema::{Draft, PatternOptions};
 use serde_json::Value;
 
-/// A schema whose worst case visits more nodes than this is refused: validation has no time
-/// budget of its own, and doubled references grow exponentially.
-const MAX_EXPANDED_NODES: usize = 50_000;
-
 /// A schema and, once it was needed, its compiled form.
 pub(crate) struct Validator {
     schema: Value,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
+    deepest_value: usize,
 }
 
 impl Validator {
-    /// Takes a schema whose worst-case expansion is bearable.
+    /// Takes a schema whose work is bearable whatever the value is.
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
-        let nodes = expansion::nodes(&schema, MAX_EXPANDED_NODES);
-        if nodes > MAX_EXPANDED_NODES {
-            return Err(format!(
-                "with its references written out the schema has more than {MAX_EXPANDED_NODES} \
-                 nodes: simplify it"
-            ));
-        }
         Ok(Self {
+            deepest_value: work::deepest_value(&schema)?,
             schema,
             compiled: OnceLock::new(),
         })
@@ -38,6 +32,9 @@ impl Validator {
 
     /// The first thing that does not fit: where, which rule, and why.
     pub(crate) fn check(&self, value: &Value) -> Result<(), Misfit> {
+        if work::depth(value) > self.deepest_value {
+            return Err(Misfit::TooDeep(self.deepest_value));
+        }
         let compiled = self.compiled.get_or_init(|| compile(&self.schema));
         match compiled {
             Err(error) => Err(Misfit::BadSchema(error.clone())),
@@ -61,6 +58,8 @@ impl fmt::Debug for Validator {
 pub(crate) enum Misfit {
     /// The schema itself is wrong.
     BadSchema(String),
+    /// The schema is recursive in so many ways that only values of this depth can be validated.
+    TooDeep(usize),
     /// The value at `path` breaks `rule` (both JSON pointers).
     Value {
         path: String,
@@ -73,6 +72,11 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Misfit::BadSchema(error) => write!(f, "the tool's schema is not valid: {error}"),
+            Misfit::TooDeep(deepest) => write!(
+                f,
+                "the value is nested too deeply for this recursive schema: {deepest} levels can be \
+                 validated"
+            ),
             Misfit::Value {
                 path,
                 rule,
@@ -95,71 +99,6 @@ fn root_or(pointer: &str) -> String {
         "/".to_owned()
     } else {
         pointer.to_owned()
-    }
-}
-
-/// How large a schema is with its references written out.
-mod expansion {
-    use std::collections::HashMap;
-
-    use serde_json::Value;
-
-    enum Size {
-        /// Being computed: a reference back to it is recursion, which data bounds, not the schema.
-        Open,
-        Known(usize),
-    }
-
-    pub(super) fn nodes(schema: &Value, cap: usize) -> usize {
-        count(schema, schema, cap, &mut HashMap::new())
-    }
-
-    fn count<'a>(
-        root: &'a Value,
-        node: &'a Value,
-        cap: usize,
-        sizes: &mut HashMap<*const Value, Size>,
-    ) -> usize {
-        let key = std::ptr::from_ref(node);
-        match sizes.get(&key) {
-            Some(Size::Open) => return 1,
-            Some(Size::Known(size)) => return *size,
-            None => {}
-        }
-        sizes.insert(key, Size::Open);
-        let mut total = 1usize;
-        let mut add = |size: usize| total = total.saturating_add(size).min(cap + 1);
-        match node {
-            Value::Object(fields) => {
-                for child in fields
-                    .values()
-                    .filter(|child| child.is_object() || child.is_array())
-                {
-                    add(count(root, child, cap, sizes));
-                }
-                for keyword in ["$ref", "$dynamicRef"] {
-                    let target = fields
-                        .get(keyword)
-                        .and_then(Value::as_str)
-                        .and_then(|reference| reference.strip_prefix('#'))
-                        .and_then(|pointer| root.pointer(pointer));
-                    if let Some(target) = target {
-                        add(count(root, target, cap, sizes));
-                    }
-                }
-            }
-            Value::Array(items) => {
-                for child in items
-                    .iter()
-                    .filter(|child| child.is_object() || child.is_array())
-                {
-                    add(count(root, child, cap, sizes));
-                }
-            }
-            _ => {}
-        }
-        sizes.insert(key, Size::Known(total));
-        total
     }
 }
 
@@ -222,7 +161,7 @@ mod tests {
             json!({}),
         )
         .unwrap_err();
-        assert!(error.contains("schema is not valid"), "{error}");
+        assert!(error.contains("is not found in it"), "{error}");
     }
 
     #[test]
@@ -237,5 +176,100 @@ mod tests {
                 .unwrap_err()
                 .contains("schema is not valid")
         );
+    }
+
+    /// `names` says how the n-th definition names itself, and how others refer to it.
+    fn doubled(names: fn(usize) -> (Value, String)) -> Value {
+        let definitions = (0..28).map(|n| {
+            let (mut definition, next) = (names(n).0, names(n + 1).1);
+            definition["allOf"] = json!([{"$ref": next}, {"$ref": next}]);
+            (format!("d{n}"), definition)
+        });
+        let mut definitions: serde_json::Map<_, _> = definitions.collect();
+        definitions.insert("d28".to_owned(), names(28).0);
+        json!({"$id": "https://example.com/s", "$ref": names(0).1, "$defs": definitions})
+    }
+
+    #[test]
+    fn doubling_is_seen_however_the_reference_is_written() {
+        let by_anchor = doubled(|n| (json!({"$anchor": format!("a{n}")}), format!("#a{n}")));
+        let by_id = doubled(|n| (json!({"$id": format!("i{n}")}), format!("i{n}")));
+        let escaped = doubled(|n| (json!({}), format!("#/%24defs/d{n}")));
+        let absolute = doubled(|n| (json!({}), format!("https://example.com/s#/$defs/d{n}")));
+        for schema in [by_anchor, by_id, escaped, absolute] {
+            let error = Validator::new(schema.clone()).unwrap_err();
+            assert!(error.contains("50000"), "{error}: {schema}");
+        }
+        let relative = doubled(|n| {
+            let id = format!("https://example.com/i{n}");
+            (json!({"$id": id}), format!("i{n}"))
+        });
+        assert!(Validator::new(relative).unwrap_err().contains("not found"));
+    }
+
+    #[test]
+    fn a_pointer_counts_from_the_subschema_that_has_an_id() {
+        let inner =
+            json!({"$id": "inner", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}});
+        let schema = json!({"type": "object", "properties": {"a": inner},
+            "$defs": {"x": {"type": "integer"}}});
+        assert_eq!(check(schema.clone(), json!({"a": "text"})), Ok(()));
+        assert!(check(schema, json!({"a": 1})).is_err());
+    }
+
+    #[test]
+    fn recursion_that_doubles_with_the_depth_of_the_value_ends_in_time() {
+        let twice = json!([{"$ref": "#"}, {"$ref": "#"}]);
+        let schema = json!({"type": "object", "properties": {"next": {"anyOf": twice}}});
+        let nested = |depth| (0..depth).fold(json!({"next": 1}), |value, _| json!({"next": value}));
+        let error = check(schema.clone(), nested(60)).unwrap_err();
+        assert!(error.contains("nested too deeply"), "{error}");
+        let error = check(schema, nested(3)).unwrap_err();
+        assert!(error.contains("at /next:"), "{error}");
+
+        let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"},
+            "right": {"$ref": "#"}, "leaf": {"type": "integer"}}});
+        let deep = (0..120).fold(json!({"leaf": 1}), |value, _| json!({"left": value}));
+        assert_eq!(check(tree, deep), Ok(()));
+    }
+
+    #[test]
+    fn a_schema_that_goes_round_in_place_is_refused() {
+        for schema in [
+            json!({"$ref": "#"}),
+            json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}},
+                "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}),
+        ] {
+            let error = Validator::new(schema).unwrap_err();
+            assert!(error.contains("refers to itself"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_long_chain_of_references_does_not_exhaust_the_stack() {
+        let chain = |length: usize, order: fn(usize, usize) -> usize| {
+            let links = (0..length).map(|n| {
+                let n = order(length, n);
+                let next = format!("#/$defs/d{}", n + 1);
+                (format!("d{n}"), json!({"$ref": next}))
+            });
+            let mut definitions: serde_json::Map<_, _> = links.collect();
+            definitions.insert(format!("d{length}"), json!({"type": "object"}));
+            json!({"type": "object", "$ref": "#/$defs/d0", "$defs": definitions})
+        };
+        for order in [|_, n| n, |length: usize, n: usize| length - 1 - n] {
+            let error = Validator::new(chain(20_000, order)).unwrap_err();
+            assert!(error.contains("1000 inside each other"), "{error}");
+            assert_eq!(check(chain(500, order), json!({})), Ok(()));
+        }
+    }
+
+    #[test]
+    fn recursion_over_a_deep_value_does_not_exhaust_the_stack() {
+        let list = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
+        let schema = (0..60).fold(list, |schema, _| json!({"allOf": [schema]}));
+        let deep = (0..120).fold(json!({}), |value, _| json!({"next": value}));
+        let error = check(schema, deep).unwrap_err();
+        assert!(error.contains("nested too deeply"), "{error}");
     }
 }
