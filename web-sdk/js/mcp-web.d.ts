@@ -82,6 +82,9 @@ export interface McpWebOptions {
  * Works at once: what is asked before the wasm is loaded is done as soon as it is. Connections that
  * break come back by themselves, with growing waits (at most 15 s), and at once when the tab becomes
  * visible or the network is back; all tools are registered again.
+ *
+ * A page needs one. Where modules are replaced while the page runs, keep it:
+ * `import.meta.hot?.data.mcpWeb ?? new McpWeb({ … })`, see the README.
  */
 export class McpWeb {
   /**

@@ -10,11 +10,16 @@ import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
+import { adviseOne } from "./mcp-web/one-per-page.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
 import { keptToken } from "./mcp-web/token.js";
 import { Tool, ToolHandle, checkedTool, toJson } from "./mcp-web/tool.js";
 
 export { McpWebError };
+
+/** The bridge tells pages and AI clients the same about a token; a page has it from its own option. */
+const inWordsOfThePage = (code, message) =>
+  code === "InvalidAuthentication" ? `${message} (authToken of new McpWeb())` : message;
 
 const importGlue = () => import("./mcp_web_core.js");
 
@@ -160,9 +165,16 @@ export class McpWeb {
   }
 
   #start() {
+    this.#adviseOne();
     if (this.#connection) return this.#connection.connect();
     this.#setStatus({ state: "loading" });
     this.#loading ??= this.#load();
+  }
+
+  /** An app that names its sessions wants several. */
+  #adviseOne() {
+    const { name, sessionId, sessionName } = this.#options;
+    if (!sessionId && !sessionName) adviseOne(this, name, JSON.stringify([name, this.#bridgeUrl, this.#token]));
   }
 
   async #load() {
@@ -203,7 +215,7 @@ export class McpWeb {
       token: () => this.#freshToken(),
       status: (state, code, message, retryInMs) => {
         const status = { state };
-        if (code) status.error = new McpWebError(code, message);
+        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message));
         if (retryInMs !== undefined) status.retryInMs = retryInMs;
         this.#setStatus(status);
       },
@@ -241,8 +253,10 @@ export class McpWeb {
   }
 
   #setStatus(status) {
+    const former = this.#status.state;
     this.#status = Object.freeze(status);
     const { state, error } = status;
+    if (state === "reconnecting" && former === "connecting") console.warn(`mcp-web: ${error.message}`);
     if (state === "connected" || state === "failed" || state === "disconnected") {
       const waiting = this.#waiting;
       this.#waiting = [];

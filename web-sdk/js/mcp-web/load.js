@@ -2,6 +2,8 @@
 
 import { McpWebError } from "./error.js";
 
+const SERVE_IT = "serve mcp_web_core_bg.wasm of the SDK's package there";
+
 let core;
 
 /**
@@ -37,14 +39,7 @@ function unbundled(url) {
 }
 
 async function compile(url) {
-  let bytes;
-  try {
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`HTTP ${response.status}`);
-    bytes = await response.arrayBuffer();
-  } catch (cause) {
-    throw loadFailed(`${url} could not be fetched: ${cause.message}`, cause);
-  }
+  const bytes = await fetched(url);
   try {
     return await WebAssembly.compile(bytes);
   } catch (cause) {
@@ -55,8 +50,20 @@ async function compile(url) {
         { cause },
       );
     }
-    throw loadFailed(`${url} is not the wasm file it should be: ${cause.message}`, cause);
+    throw loadFailed(`${url} is another file than the SDK's (${cause.message}): ${SERVE_IT}`, cause);
   }
+}
+
+async function fetched(url) {
+  let response;
+  try {
+    response = await fetch(url);
+    if (response.ok) return await response.arrayBuffer();
+  } catch (cause) {
+    const advice = "check that its server runs, and that connect-src of the page's Content-Security-Policy allows it";
+    throw loadFailed(`${url} could not be fetched (${cause.message}): ${advice}; connect() tries again`, cause);
+  }
+  throw loadFailed(`${url} is not there (HTTP ${response.status}): ${SERVE_IT}`);
 }
 
 function loadFailed(why, cause) {

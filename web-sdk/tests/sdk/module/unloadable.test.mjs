@@ -4,18 +4,30 @@ import { test } from "node:test";
 
 globalThis.document = {};
 const { McpWeb } = await import("../../../js/mcp-web.js");
+const { loadCore } = await import("../../../js/mcp-web/load.js");
 
 const handler = () => {};
 
 /** A page, and what it wrote to the console while `use` ran. */
 async function withPage(options, use) {
-  const { error } = console;
+  const { error, warn } = console;
   const written = [];
-  console.error = (text) => written.push(text);
+  console.error = console.warn = (text) => written.push(text);
   try {
     await use(new McpWeb({ name: "My board", ...options }), written);
   } finally {
-    console.error = error;
+    Object.assign(console, { error, warn });
+  }
+}
+
+/** Answers every `fetch` by `answer` while `use` runs. */
+async function withServer(answer, use) {
+  const { fetch } = globalThis;
+  globalThis.fetch = async () => answer();
+  try {
+    await use();
+  } finally {
+    globalThis.fetch = fetch;
   }
 }
 
@@ -32,6 +44,34 @@ test("everything that waited for the wasm hears why it cannot be loaded", () =>
     await assert.rejects(mcpWeb.connect(), { code: "WasmLoadFailed" });
     assert.deepEqual(states, ["failed", "loading", "failed"]);
   }));
+
+const answers = [
+  ["that is not there", () => new Response("", { status: 404 }), /HTTP 404.*serve mcp_web_core_bg\.wasm/],
+  ["that is a page", () => new Response("<!doctype html>"), /another file.*serve mcp_web_core_bg\.wasm/],
+  ["that cannot be fetched", () => Promise.reject(new TypeError("Failed to fetch")), /Failed to fetch.*connect-src.*connect\(\)/],
+];
+for (const [what, answer, says] of answers) {
+  test(`a wasm file ${what} is reported with what to do`, () =>
+    withServer(answer, () => {
+      const loaded = loadCore(async () => ({}), new URL("http://localhost:5173/mcp_web_core_bg.wasm"));
+      return assert.rejects(loaded, { name: "McpWebError", code: "WasmLoadFailed", message: says });
+    }));
+}
+
+test("a page that connects twice as the same app is told", () => {
+  const app = { name: "Twice", authToken: "the-token-of-both-0123" };
+  return withPage(app, async (mcpWeb, written) => {
+    const told = () => written.filter((text) => text.includes('connected twice as "Twice"')).length;
+    new McpWeb({ ...app, sessionName: "second" });
+    new McpWeb({ ...app, authToken: "another-token-0123456789" });
+    assert.equal(told(), 0, "those can be told apart");
+    await mcpWeb.disconnect();
+    new McpWeb(app);
+    assert.equal(told(), 0, "the former had ended");
+    new McpWeb(app);
+    assert.equal(told(), 1);
+  });
+});
 
 test("a tool that is replaced or removed early is told apart from one that failed", () =>
   withPage({}, async (mcpWeb) => {
