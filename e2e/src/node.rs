@@ -41,7 +41,11 @@ impl NodeProject {
     /// Starts Node 22 in the project with `arguments`.
     pub fn node(&self, name: &str, arguments: &[&str]) -> ProcessGroup {
         let mut command = Command::new(tools::node());
-        command.args(arguments).current_dir(self.path());
+        // Journeys read what it prints, and with `CI` set some programs colour it even in a pipe.
+        command
+            .args(arguments)
+            .env("NO_COLOR", "1")
+            .current_dir(self.path());
         ProcessGroup::start(name, command)
     }
 }
