@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use crate::MAX_MESSAGE_BYTES;
 use crate::offline::Absence;
+use crate::tls;
 
 /// A bridge on this machine answers in milliseconds; a host that swallows packets never does.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
@@ -161,6 +162,7 @@ fn http_client(url: &Url) -> Result<reqwest::Client, Absence> {
     let mut builder = reqwest::Client::builder()
         .connect_timeout(CONNECT_WITHIN)
         .tcp_keepalive(Duration::from_secs(30))
+        .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)
         .redirect(reqwest::redirect::Policy::none())
         // A connection of its own for each request: one that was kept and died with the bridge
         // would leave it open whether a call was executed.
@@ -186,7 +188,9 @@ fn is_loopback(host: Option<&str>) -> bool {
 /// The one table from HTTP failures to what they mean here.
 pub(crate) fn absence(failure: &Failure) -> Absence {
     match failure {
-        Failure::Client(error) if error.is_connect() || error.is_builder() => Absence::NotReached,
+        Failure::Client(error) if error.is_connect() || error.is_builder() => {
+            tls::absence(error).unwrap_or(Absence::NotReached)
+        }
         Failure::Client(error) => match error.status() {
             Some(status) => refused(status.as_u16(), None),
             None => Absence::Interrupted,

@@ -10,6 +10,9 @@ use tracing::level_filters::LevelFilter;
 const AFTER_HELP: &str = "\
 Prefer AUTH_TOKEN to --token: arguments can be read in the list of processes.
 
+Certificates of https:// bridges are checked against the authorities that the system trusts, or,
+except on macOS and Windows, those in the PEM file that SSL_CERT_FILE names.
+
 Configuration of an AI client, to be pasted where it keeps its MCP servers:
   { \"mcpServers\": { \"web-page\": {
       \"command\": \"mcp-web-stdio\",
@@ -24,7 +27,7 @@ Configuration of an AI client, to be pasted where it keeps its MCP servers:
     after_help = AFTER_HELP
 )]
 struct Flags {
-    /// The bridge, http://HOST:PORT with or without /mcp; credentials in it are not used
+    /// The bridge, http://HOST:PORT or https://HOST with or without /mcp; credentials in it are not used
     #[arg(
         long,
         env = "MCP_SERVER_URL",
@@ -75,16 +78,11 @@ impl Token {
 /// never repeats the value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Not a URL, or not one over plain HTTP.
+    /// Not a URL, or not one of HTTP.
     #[error(
-        "--url (MCP_SERVER_URL) must be http://HOST:PORT with or without a path, for example http://localhost:3001/mcp"
+        "--url (MCP_SERVER_URL) must be http://HOST:PORT or https://HOST with or without a path, for example http://localhost:3001/mcp"
     )]
     Url,
-    /// TLS is not built in.
-    #[error(
-        "--url (MCP_SERVER_URL) must begin with http://: https:// is not supported, reach a remote bridge through a tunnel to its port"
-    )]
-    Tls,
     /// Cannot stand in an HTTP header.
     #[error(
         "--token (AUTH_TOKEN) must be visible ASCII characters without spaces: copy it again from the page's configuration panel"
@@ -132,10 +130,8 @@ impl Config {
 /// The endpoint, and the token that v1 pages put into the query.
 fn endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
     let mut url = Url::parse(text.trim()).map_err(|_| ConfigError::Url)?;
-    match url.scheme() {
-        "http" => {}
-        "https" => return Err(ConfigError::Tls),
-        _ => return Err(ConfigError::Url),
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(ConfigError::Url);
     }
     let token = url
         .query_pairs()
@@ -188,6 +184,7 @@ mod tests {
             ("http://localhost:3001", "http://localhost:3001/mcp"),
             ("http://localhost:3001/", "http://localhost:3001/mcp"),
             ("http://localhost:3001/mcp", "http://localhost:3001/mcp"),
+            ("https://host", "https://host/mcp"),
             (" http://host/behind/a/proxy ", "http://host/behind/a/proxy"),
             (
                 "http://user:secret@host:1/mcp?token=abc#x",
@@ -224,7 +221,6 @@ mod tests {
         for (arguments, flag, variable) in [
             (["--url", "not-a-url-s3cret"], "--url", "MCP_SERVER_URL"),
             (["--url", "ftp://s3cret@host"], "--url", "MCP_SERVER_URL"),
-            (["--url", "https://s3cret@host"], "--url", "MCP_SERVER_URL"),
             (
                 ["--session", "two words s3cret"],
                 "--session",

@@ -6,7 +6,8 @@
 //! 2. A request is noted in `in_flight` and waits until a bridge is there.
 //! 3. `bridge` looks for one, again and again. `upstream` connects: it greets each new bridge the way
 //!    the client began (its own `initialize`, or `server/discover` in the stateless era), then
-//!    carries requests over rmcp's Streamable HTTP transport, watched by `bridge_http`.
+//!    carries requests over rmcp's Streamable HTTP transport, watched by `bridge_http`, with `tls`
+//!    to bridges behind a proxy that speaks it.
 //! 4. What the bridge sends goes to stdout, each answer once.
 //! 5. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do.
 
@@ -16,6 +17,7 @@ mod config;
 mod in_flight;
 mod offline;
 mod pump;
+mod tls;
 mod upstream;
 
 pub use config::{Config, ConfigError, Token};

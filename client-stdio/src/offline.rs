@@ -9,6 +9,7 @@ use rmcp::model::{
     ToolListChangedNotification,
 };
 
+use crate::tls::Distrust;
 use crate::upstream::stateless_meta;
 
 /// Why there is no answer of a bridge.
@@ -18,6 +19,8 @@ pub(crate) enum Absence {
     NoToken,
     /// Nobody listens there, the name does not resolve, or nothing comes back.
     NotReached,
+    /// Something listens there with a certificate that is not accepted. Nothing was sent to it.
+    Distrusted(Distrust),
     /// 401.
     TokenRefused,
     /// The bridge does not know the MCP session (404): it was started anew, or the session expired.
@@ -39,7 +42,11 @@ impl Absence {
     pub(crate) fn not_executed(&self) -> bool {
         matches!(
             self,
-            Self::NoToken | Self::NotReached | Self::TokenRefused | Self::SessionForgotten
+            Self::NoToken
+                | Self::NotReached
+                | Self::Distrusted(_)
+                | Self::TokenRefused
+                | Self::SessionForgotten
         )
     }
 
@@ -53,6 +60,9 @@ impl Absence {
             }
             Self::NotReached => {
                 format!("no bridge at {url}: start it with `mcp-web-bridge` and retry")
+            }
+            Self::Distrusted(distrust) => {
+                format!("the certificate of the bridge at {url} was not accepted: {distrust}")
             }
             Self::TokenRefused => format!(
                 "the bridge at {url} refused the token: set AUTH_TOKEN to the one in the page's \

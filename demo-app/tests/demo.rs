@@ -21,9 +21,16 @@ async fn demo() -> Running {
     bridge::serve(config, demo_app::app()).await.unwrap()
 }
 
+fn http() -> Client {
+    // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
+    // installation in this process fails and changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::new()
+}
+
 async fn get(demo: &Running, path: &str, accept: &str) -> Response {
     let url = format!("{}{path}", demo.url());
-    let request = Client::new().get(url).header(ACCEPT, accept);
+    let request = http().get(url).header(ACCEPT, accept);
     request.send().await.unwrap()
 }
 
@@ -56,12 +63,7 @@ async fn others_get_the_mcp_server_at_the_same_address() {
     let info = get(&demo, "/", "application/json").await;
     assert_eq!(header(&info, CONTENT_TYPE), "application/json");
     assert!(info.text().await.unwrap().contains("\"name\""));
-    let initialize = Client::new()
-        .post(demo.url())
-        .body("{}")
-        .send()
-        .await
-        .unwrap();
+    let initialize = http().post(demo.url()).body("{}").send().await.unwrap();
     assert_eq!(initialize.status(), StatusCode::UNAUTHORIZED);
     demo.shutdown().await;
 }
@@ -89,7 +91,7 @@ async fn a_file_that_did_not_change_is_not_sent_again() {
     let demo = demo().await;
     for (path, accept) in [("/", BROWSER), ("/demo/main.js", "*/*")] {
         let etag = header(&get(&demo, path, accept).await, ETAG);
-        let again = Client::new()
+        let again = http()
             .get(format!("{}{path}", demo.url()))
             .header(ACCEPT, accept)
             .header(IF_NONE_MATCH, format!("\"other\", W/{etag}"));
@@ -103,7 +105,7 @@ async fn a_file_that_did_not_change_is_not_sent_again() {
 #[tokio::test]
 async fn the_page_is_not_served_under_a_foreign_host() {
     let demo = demo().await;
-    let request = Client::new().get(demo.url()).header(ACCEPT, BROWSER);
+    let request = http().get(demo.url()).header(ACCEPT, BROWSER);
     let refused = request
         .header(HOST, "rebound.example")
         .send()

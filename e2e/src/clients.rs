@@ -25,3 +25,10 @@ pub enum Leg {
     /// Standard input and output of `mcp-web-stdio`.
     Stdio,
 }
+
+fn http() -> reqwest::Client {
+    // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
+    // installation in this process fails and changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}

@@ -1,5 +1,6 @@
 //! A bridge on a free port, a page, and an MCP client of few words.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use bridge::{App, Config, Running};
@@ -43,8 +44,18 @@ pub(crate) async fn bridge_with(config: Config) -> Running {
     bridge::serve(config, App::default()).await.unwrap()
 }
 
+/// One for all tests. It keeps no connection: that would belong to the runtime of one test.
+///
+/// In a build of the whole workspace reqwest has TLS: it wants a provider, and making a client
+/// reads the system's certificate authorities.
 pub(crate) fn http() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().build().unwrap()
+    static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
+        let provider = rustls::crypto::ring::default_provider();
+        provider.install_default().unwrap();
+        let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
+        builder.no_proxy().build().unwrap()
+    });
+    HTTP.clone()
 }
 
 /// The socket of a page, message by message.

@@ -22,6 +22,8 @@ async fn help_names_each_flag_and_variable() {
         "--url",
         "MCP_SERVER_URL",
         "http://localhost:3001/mcp",
+        "https://HOST",
+        "SSL_CERT_FILE",
         "--token",
         "AUTH_TOKEN",
         "--session",

@@ -7,3 +7,5 @@ mod journeys;
 mod offline;
 mod real_bridge;
 mod server;
+mod tls;
+mod tls_proxy;

@@ -18,6 +18,7 @@ use tokio::process::Command;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::http;
 use crate::{Era, Leg, World, tools, within};
 
 /// An AI client with an open conversation, which hears when the list of tools changes.
@@ -51,7 +52,8 @@ impl McpClient {
         let what = format!("a client to connect ({leg:?}, {era:?})");
         let service = match leg {
             Leg::Http => {
-                let connected = listener.serve_with_lifecycle(http(server), lifecycle(era));
+                let connected =
+                    listener.serve_with_lifecycle(streamable_http(server), lifecycle(era));
                 within(what, connected).await
             }
             Leg::Stdio => {
@@ -228,7 +230,7 @@ fn environment(world: &World) -> Value {
     json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
 }
 
-fn http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
+fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
     let headers = pairs(&server["headers"]).map(|(name, value)| {
         let name: HeaderName = name.parse().expect("the name of a header");
         (name, value.parse().expect("the value of a header"))
@@ -237,12 +239,7 @@ fn http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
     let config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers.collect())
         .max_concurrent_requests(64);
-    let client = reqwest::Client::builder()
-        .tcp_nodelay(true)
-        .no_proxy()
-        .build()
-        .unwrap();
-    StreamableHttpClientTransport::with_client(client, config)
+    StreamableHttpClientTransport::with_client(http(), config)
 }
 
 /// rmcp ends the child when the transport is dropped; the child ends by itself with its input.

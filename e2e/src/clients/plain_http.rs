@@ -3,6 +3,7 @@
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
+use super::http;
 use crate::{World, within};
 
 /// Plain HTTP with the world's token.
@@ -19,7 +20,7 @@ impl PlainHttp {
         Self {
             url: world.url(),
             token: world.token().to_owned(),
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            client: http(),
         }
     }
 

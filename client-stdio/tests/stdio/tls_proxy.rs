@@ -1,0 +1,95 @@
+//! What an operator puts in front of a bridge: a proxy that ends TLS, with a certificate of an
+//! authority of its own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+/// A certificate authority that signs one certificate for each proxy.
+pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
+
+impl Authority {
+    pub(crate) fn named(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
+    }
+
+    /// What a user puts into `SSL_CERT_FILE`.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    fn server_config(&self, certificate: &CertificateParams) -> ServerConfig {
+        let key = KeyPair::generate().unwrap();
+        let certificate = certificate.signed_by(&key, &self.0).unwrap();
+        let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+        ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key)
+            .unwrap()
+    }
+}
+
+/// A certificate for `name` that is valid now.
+pub(crate) fn certificate_for(name: &str) -> CertificateParams {
+    CertificateParams::new([name.to_owned()]).unwrap()
+}
+
+/// Ends with all its connections when it is dropped.
+pub(crate) struct TlsProxy {
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl TlsProxy {
+    /// A proxy on this machine in front of `bridge`.
+    pub(crate) async fn start(
+        bridge: SocketAddr,
+        authority: &Authority,
+        certificate: &CertificateParams,
+    ) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(authority.server_config(certificate)));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        Self {
+            address,
+            accepting: tokio::spawn(accept(listener, acceptor, bridge)),
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("https://{}/mcp", self.address)
+    }
+}
+
+impl Drop for TlsProxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, bridge: SocketAddr) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (outside, _) = listener.accept().await.unwrap();
+        let acceptor = acceptor.clone();
+        connections.spawn(async move {
+            // A client that does not accept the certificate leaves here.
+            let mut outside = acceptor.accept(outside).await?;
+            let mut inside = TcpStream::connect(bridge).await?;
+            copy_bidirectional(&mut outside, &mut inside).await
+        });
+    }
+}
