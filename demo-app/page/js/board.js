@@ -69,6 +69,9 @@ export function moveCard(board, id, column, position = Infinity) {
 
 /** Changes the fields that are given and leaves the others. */
 export function updateCard(board, id, changes) {
+  if (Object.keys(defined(changes)).length === 0) {
+    throw new BoardError("nothing to change: give a new title, note, label or due date");
+  }
   const card = checked({ ...findCard(board, id), ...defined(changes) });
   const cards = board.cards.map((other) => (other.id === id ? card : other));
   return { board: { ...board, cards }, card };

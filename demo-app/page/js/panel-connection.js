@@ -12,7 +12,8 @@ const WORDS = {
   failed: { title: "Failed", action: "Try again" },
 };
 
-const NO_BRIDGE = "The bridge does not answer. If it was stopped, start it again.";
+/** The bridge of this page is the demo itself, so there is no `bridgeUrl` to set. */
+const NO_BRIDGE = "The demo does not answer. If it was stopped, start it again: this page finds it by itself.";
 
 export class ConnectionPanel {
   #mcpWeb;
@@ -23,7 +24,10 @@ export class ConnectionPanel {
     this.#mcpWeb = mcpWeb;
     byId("connection-action").addEventListener("click", () => this.#act());
     if (!mcpWeb) return;
-    mcpWeb.onStatusChange(() => this.#showStatus(mcpWeb.status));
+    mcpWeb.onStatusChange(() => {
+      this.#showStatus(mcpWeb.status);
+      this.#showClients(mcpWeb.clients);
+    });
     mcpWeb.onClientsChange(() => this.#showClients(mcpWeb.clients));
     this.#showStatus(mcpWeb.status);
     this.#showClients(mcpWeb.clients);
@@ -47,7 +51,7 @@ export class ConnectionPanel {
     const tick = () => {
       const seconds = Math.ceil((at - Date.now()) / 1000);
       const next = seconds > 0 ? `Next try in ${seconds} s.` : "Trying now.";
-      this.#show("reconnecting", { ...words, detail: error ? problemText(error) : NO_BRIDGE, next });
+      this.#show("reconnecting", { ...words, detail: problemText(error), next });
       if (seconds <= 0) clearInterval(this.#countdown);
     };
     tick();
@@ -82,24 +86,37 @@ export class ConnectionPanel {
   }
 
   #showClients(clients) {
-    byId("clients-none").hidden = clients.length > 0;
+    const none = byId("clients-none");
+    none.hidden = clients.length > 0;
+    setText(none, this.#mcpWeb.status.state === "connected" ? "None yet." : "Shown while connected.");
     setText(byId("clients-count"), clients.length > 0 ? String(clients.length) : "");
-    byId("clients").replaceChildren(...clients.map(clientItem));
+    byId("clients").replaceChildren(...alike(clients).map(clientItem));
   }
 }
 
-/** Messages begin in lower case, for logs. */
+/** Messages begin in lower case and end without a stop, for logs. */
 function problemText({ code, message }) {
-  const sentence = message.charAt(0).toUpperCase() + message.slice(1);
-  return code ? `${sentence} (${code})` : sentence;
+  if (code === "BridgeUnreachable") return NO_BRIDGE;
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)} (${code}).`;
 }
 
-function clientItem({ id, name, title, version, protocolVersion }) {
+/** One entry for clients that look the same: a client that ends without a word is listed for a while. */
+function alike(clients) {
+  const groups = new Map();
+  for (const client of clients) {
+    const { name, title, version, protocolVersion } = client;
+    const key = JSON.stringify([name, title, version, protocolVersion]);
+    groups.set(key, { client, times: (groups.get(key)?.times ?? 0) + 1 });
+  }
+  return [...groups.values()];
+}
+
+function clientItem({ client: { name, title, version, protocolVersion }, times }) {
   return h(
     "li",
-    { className: "client", dataset: { clientId: String(id ?? name) } },
+    { className: "client" },
     h("span", { className: "client-name" }, title ?? name),
-    h("span", { className: "client-version" }, version ?? ""),
+    h("span", { className: "client-version" }, [version, times > 1 && `× ${times}`].filter(Boolean).join(" ")),
     h("span", { className: "client-protocol" }, protocolVersion ? `MCP ${protocolVersion}` : ""),
   );
 }

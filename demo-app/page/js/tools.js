@@ -94,19 +94,16 @@ export function boardTools(store) {
       name: "update_card",
       title: "Change a card",
       description: "Changes the title, note, label or due date of a card. Fields left out stay as they are.",
-      inputSchema: {
-        ...object(
-          {
-            id,
-            title,
-            note: { ...note, description: "Details, plain text. An empty string removes the note." },
-            label: { type: "string", enum: [...labelIds, ""], description: "Kind of work. An empty string removes the label." },
-            due: { type: "string", pattern: "^(\\d{4}-\\d{2}-\\d{2})?$", description: "Due date, YYYY-MM-DD. An empty string removes it." },
-          },
-          ["id"],
-        ),
-        minProperties: 2,
-      },
+      inputSchema: object(
+        {
+          id,
+          title,
+          note: { ...note, description: "Details, plain text. An empty string removes the note." },
+          label: { type: "string", enum: [...labelIds, ""], description: "Kind of work. An empty string removes the label." },
+          due: { type: "string", pattern: "^(\\d{4}-\\d{2}-\\d{2})?$", description: "Due date, YYYY-MM-DD. An empty string removes it." },
+        },
+        ["id"],
+      ),
       outputSchema: object({ card: cardSchema }, ["card"]),
       annotations: { ...local, destructiveHint: true, idempotentHint: true },
       handler: ({ id, ...changes }, { client }) => ({

@@ -53,6 +53,7 @@ test("errors say what to do", () => {
   refused(() => boards.addCard(board, { title: "  " }), /give it one/);
   refused(() => boards.addCard(board, { title: "x".repeat(121) }), /shorten it to 120/);
   refused(() => boards.updateCard(board, "c1", { due: "2026-02-30" }), /YYYY-MM-DD/);
+  refused(() => boards.updateCard(board, "c1", {}), /give a new title, note, label or due date/);
   refused(() => boards.updateCard(board, "c1", { label: "urgent" }), /use one of words/);
 });
 
