@@ -2,13 +2,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::{Options, Suite};
 use crate::chromium::Chromium;
+use crate::process::ask;
+use crate::step::{Outcome, step};
 use crate::wasm_rustc::WasmRustc;
-use crate::{Workspace, node};
+use crate::{Workspace, apt, node};
 
 /// What tests need beside Rust. Tests are told by environment where it is.
 pub(super) struct Tools {
@@ -33,6 +35,9 @@ impl Tools {
         let chromium = (journeys || options.wants(Suite::Wasm))
             .then(Chromium::ensure)
             .transpose()?;
+        if journeys {
+            ensure_curl()?;
+        }
         let webdriver = workspace.tools().join("webdriver.json");
         if let Some(chromium) = &chromium {
             write_webdriver(&webdriver, &chromium.browser)?;
@@ -72,6 +77,20 @@ impl Node {
             packages: node::packages(workspace, "e2e/node", "e2e-node")?,
         })
     }
+}
+
+/// A journey runs the README's commands, and one of them is `curl`.
+fn ensure_curl() -> Result<()> {
+    step("curl", || {
+        if ask(Command::new("curl").arg("--version")).is_some() {
+            return Ok(Outcome::UpToDate(()));
+        }
+        if !apt::is_here() {
+            bail!("install curl and try again");
+        }
+        apt::install(&["curl"])?;
+        Ok(Outcome::Done(()))
+    })
 }
 
 /// As root, as in most containers, Chromium starts only without its sandbox. The pages are our own.
