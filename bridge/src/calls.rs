@@ -87,11 +87,21 @@ pub(crate) async fn call_page(
     };
     match run(hub, request.realm, &session, call).await {
         Ending::Failed(failure) => Ok(ToolResult::failure(&failure)),
-        Ending::Answered(raw) => {
-            let value = raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
-            Ok(answered(&tool, value).await)
-        }
+        Ending::Answered(None) => Ok(answered(&tool, None).await),
+        Ending::Answered(Some(raw)) => match serde_json::from_str(raw.get()) {
+            Ok(value) => Ok(answered(&tool, Some(value)).await),
+            Err(error) => Ok(failed(ErrorCode::InvalidResult, unreadable(&tool, &error))),
+        },
     }
+}
+
+/// Raw JSON passes through where no value is made of it: deeper nesting and larger numbers too.
+fn unreadable(tool: &Tool, error: &serde_json::Error) -> String {
+    format!(
+        "the result of `{}` cannot be passed on: {error}. Return less nested data, and numbers as \
+         JavaScript has them",
+        tool.name
+    )
 }
 
 /// A call in flight. Dropped before its ending, it is cancelled.

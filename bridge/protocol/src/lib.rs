@@ -22,6 +22,8 @@ pub mod names;
 
 #[cfg(feature = "serde")]
 mod messages;
+#[cfg(feature = "serde")]
+mod well_formed;
 
 pub use close_code::{CloseCode, Retry};
 pub use error_code::ErrorCode;

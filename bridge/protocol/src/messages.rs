@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::names::{bridge_to_page, page_to_bridge};
+use crate::well_formed::well_formed;
 use crate::{BridgeId, CallId, ErrorCode, RegistrationId, SessionId};
 
 /// Why a frame is not a message.
@@ -70,9 +71,10 @@ pub enum PageToBridge {
 }
 
 impl PageToBridge {
-    /// Reads one text frame.
+    /// Reads one text frame. Halves of characters in its strings become U+FFFD.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         use page_to_bridge as kind;
+        let text = &well_formed(text);
         Ok(match kind_of(text)?.as_ref() {
             kind::AUTHENTICATE => Self::Authenticate(fields(kind::AUTHENTICATE, text)?),
             kind::REGISTER_TOOLS => Self::RegisterTools(fields(kind::REGISTER_TOOLS, text)?),
