@@ -33,6 +33,9 @@ pub enum StartError {
     /// The token file cannot be read.
     #[error("`token_file` cannot be read: {0}")]
     TokenFile(io::Error),
+    /// There is a token file without tokens: nobody could connect, or everybody.
+    #[error("`token_file` has no tokens: write one a line, or do not set it")]
+    EmptyTokenFile,
     /// A configured token is too short, or so long that no header carries it.
     #[error("a configured token has fewer than {0} characters: make it longer")]
     ShortToken(usize),
@@ -73,6 +76,9 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let shortest = bridge_protocol::limits::MIN_TOKEN_CHARS;
     if listed.iter().any(|token| token.chars().count() < shortest) {
         return Err(StartError::ShortToken(shortest));
+    }
+    if listed.is_empty() && config.token_file.is_some() {
+        return Err(StartError::EmptyTokenFile);
     }
     if listed.is_empty() && !config.bind.ip().is_loopback() {
         return Err(StartError::Unauthenticated(config.bind));
