@@ -57,7 +57,8 @@ fn status(hub: &Hub, request: &CallRequest) -> ToolResult {
 }
 
 fn session_tools(hub: &Hub, request: &CallRequest) -> ToolResult {
-    let named = session_argument(request);
+    let named = session_argument(request).or_else(|| request.session.clone());
+    let is_named = named.is_some();
     let found = hub.read(request.realm, |realm| {
         let sessions = realm.sessions();
         let session = match (named, &sessions[..]) {
@@ -77,12 +78,14 @@ fn session_tools(hub: &Hub, request: &CallRequest) -> ToolResult {
             ..status(hub, request)
         },
         Err(sessions) => {
+            let code = if is_named {
+                ErrorCode::SessionNotFound
+            } else {
+                ErrorCode::SessionNotSpecified
+            };
             let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
-            ToolResult::error_object(
-                ErrorCode::SessionNotSpecified,
-                "set `session_id` to one of available_sessions",
-                details,
-            )
+            let message = "set `session_id` to one of available_sessions";
+            ToolResult::error_object(code, message, details)
         }
     }
 }
