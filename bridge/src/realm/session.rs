@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bridge_protocol::{
-    App, CallId, ErrorCode, PageState, RegistrationFailure, SessionId, Visibility,
-};
+use bridge_protocol::{CallId, ErrorCode, PageState, RegistrationFailure, SessionId, Visibility};
 use chrono::{DateTime, SecondsFormat};
 use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
@@ -22,7 +20,29 @@ pub(crate) struct PageHello {
     /// The `Origin` header; absent for pages outside a browser.
     pub(crate) origin: Option<String>,
     pub(crate) page_title: Option<String>,
-    pub(crate) app: Option<App>,
+    /// The name of the app that the page belongs to.
+    pub(crate) app: Option<String>,
+}
+
+/// What a page says of itself is shown to people and models, and kept: so much of each text.
+const SHOWN_CHARS: usize = 256;
+
+impl PageHello {
+    fn shortened(self) -> Self {
+        Self {
+            name: self.name.map(shortened),
+            page_title: self.page_title.map(shortened),
+            app: self.app.map(shortened),
+            ..self
+        }
+    }
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 /// Whether the page can be reached.
@@ -82,7 +102,7 @@ pub(crate) struct Session {
 impl Session {
     pub(super) fn new(hello: PageHello, phase: Phase, now: Now) -> Self {
         Self {
-            hello,
+            hello: hello.shortened(),
             phase,
             tools: IndexMap::new(),
             calls: IndexSet::new(),
@@ -96,7 +116,7 @@ impl Session {
 
     /// The page is back on a new connection.
     pub(super) fn came_back(&mut self, hello: PageHello, now: Now) {
-        self.hello = hello;
+        self.hello = hello.shortened();
         self.tools_are_former = true;
         self.last_activity_ms = now.unix_ms;
     }
@@ -105,8 +125,8 @@ impl Session {
         self.visibility = Some(state.visibility);
         self.focused = state.focused;
         self.last_activity_ms = now.unix_ms;
-        if state.page_title.is_some() {
-            self.hello.page_title = state.page_title;
+        if let Some(title) = state.page_title {
+            self.hello.page_title = Some(shortened(title));
         }
     }
 
@@ -194,7 +214,7 @@ impl Session {
         SessionSummary {
             session_id: id.clone(),
             session_name: self.hello.name.clone(),
-            app: self.hello.app.as_ref().map(|app| app.name.clone()),
+            app: self.hello.app.clone(),
             origin: self.hello.origin.clone(),
             page_title: self.hello.page_title.clone(),
             connected_at: iso_8601(self.connected_at_ms),

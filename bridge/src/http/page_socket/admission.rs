@@ -68,13 +68,13 @@ pub(super) async fn admit(
         name: hello.session_name,
         origin,
         page_title: hello.page_title,
-        app: hello.app,
+        app: hello.app.map(|app| app.name),
     };
     let hub = Arc::clone(&edge.hub);
     let (connection, outbox) = hub
         .page_connected(realm, hello)
         .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
-    tracing::debug!(?realm, %session, "page connected");
+    tracing::debug!(?realm, ?session, "page connected");
     Ok((
         Page {
             hub,
