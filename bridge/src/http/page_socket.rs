@@ -32,7 +32,13 @@ use admission::{Refused, admit};
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
 
-/// After a close frame the peer has this long to answer it.
+/// Tools that are too many are refused one by one, up to this many times `max_tools`.
+const REGISTRATION_TIMES: usize = 16;
+
+/// How much of what a peer invents goes into a log.
+const SHOWN_CHARS: usize = 64;
+
+/// A close frame must be sent and answered within this: the peer may not be reading.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// A peer that sends nothing for this many heartbeats, not even a pong, is not there any more.
@@ -144,12 +150,13 @@ async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
         code: closing.code.code(),
         reason: closing.reason.as_ref().into(),
     };
-    let said = sink.send(Message::Close(Some(frame))).await;
-    if said.is_ok() {
-        // Until the peer has answered, so that the close frame is not lost with the connection.
-        let answered = async { while let Some(Ok(_)) = stream.next().await {} };
-        let _ = timeout(CLOSE_WITHIN, answered).await;
-    }
+    let closed = async {
+        if sink.send(Message::Close(Some(frame))).await.is_ok() {
+            // Until the peer has answered, so that the close frame is not lost with the connection.
+            while let Some(Ok(_)) = stream.next().await {}
+        }
+    };
+    let _ = timeout(CLOSE_WITHIN, closed).await;
 }
 
 fn binary() -> Closing {
@@ -204,6 +211,7 @@ impl Page {
     /// Sends what the hub puts into the outbox, and pings a silent line.
     async fn write(&self, sink: &mut Sink, mut outbox: mpsc::Receiver<Outgoing>) -> End {
         let every = self.hub.config.heartbeat;
+        let silence = every * SILENT_HEARTBEATS;
         let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         loop {
             let message = tokio::select! {
@@ -216,8 +224,9 @@ impl Page {
                 },
                 _ = ping.tick() => Message::Ping(bytes::Bytes::new()),
             };
-            if sink.send(message).await.is_err() {
-                return End::Parted(Parting::Broken);
+            match timeout(silence, sink.send(message)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return End::Parted(Parting::Broken),
             }
         }
     }
@@ -245,7 +254,8 @@ impl Page {
                 Err(error @ DecodeError::NotAMessage(_)) => return End::Closing(bad_json(&error)),
                 Err(DecodeError::UnknownType(kind)) => {
                     if !std::mem::replace(&mut told_of_unknown_type, true) {
-                        tracing::info!(session = %self.session, kind, "unknown message type ignored");
+                        let kind: String = kind.chars().take(SHOWN_CHARS).collect();
+                        tracing::info!(session = ?self.session, kind, "unknown message type ignored");
                     }
                 }
                 Err(error @ DecodeError::BadFields { .. }) => {
@@ -267,6 +277,12 @@ impl Page {
         match message {
             PageToBridge::Authenticate(_) => {
                 let reason = "`authenticate` comes once";
+                return Err(Closing::new(CloseCode::PolicyViolation, reason));
+            }
+            PageToBridge::RegisterTools(registration)
+                if registration.tools.len() > REGISTRATION_TIMES * self.hub.config.max_tools =>
+            {
+                let reason = "a registration has many times the tools that a page may have";
                 return Err(Closing::new(CloseCode::PolicyViolation, reason));
             }
             PageToBridge::RegisterTools(registration) => {
@@ -302,25 +318,28 @@ impl Page {
     }
 
     fn answered(&self, response: ToolResponse) {
-        let most = self.hub.config.max_result_bytes;
         let bytes = response
             .result
             .as_ref()
             .map_or(0, |result| result.get().len());
-        let answer = if bytes <= most {
-            Ok(response.result)
-        } else {
-            Err(Failure::new(
-                ErrorCode::ResultTooLarge,
-                format!(
-                    "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
-                     `max_result_bytes`"
-                ),
-            ))
-        };
+        let answer = self.fits(bytes).map(|()| response.result);
         self.change(|realm, _| {
             realm.call_answered(&self.session, self.connection, &response.request_id, answer)
         });
+    }
+
+    fn fits(&self, bytes: usize) -> Result<(), Failure> {
+        let most = self.hub.config.max_result_bytes;
+        if bytes <= most {
+            return Ok(());
+        }
+        Err(Failure::new(
+            ErrorCode::ResultTooLarge,
+            format!(
+                "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
+                 `max_result_bytes`"
+            ),
+        ))
     }
 
     fn failed(&self, error: ToolError) {
@@ -329,6 +348,11 @@ impl Page {
             message: error.message,
             data: error.data,
         };
+        let data = failure.data.as_ref().map_or(0, |data| data.get().len());
+        let failure = self
+            .fits(failure.message.len() + data)
+            .err()
+            .unwrap_or(failure);
         self.change(|realm, _| {
             realm.call_answered(
                 &self.session,
