@@ -176,6 +176,7 @@ impl Config {
             tools_per_session: self.max_tools,
             tool_bytes_per_session: self.max_tool_bytes,
             calls: self.max_calls,
+            clients: self.max_clients,
             receipt_within: self.call_receipt,
             page_grace: self.page_grace,
             heartbeat_every: self.heartbeat,

@@ -7,7 +7,7 @@ mod timer;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::{
@@ -29,9 +29,13 @@ use crate::realm::{
 use crate::tool::Tools;
 use timer::Timer;
 
-/// Messages that wait for a page to read them. A page that lets them pile up does not read: its
-/// connection is cut, and it may come back within the grace.
+/// Messages that wait for a page to read them, beside those of its calls. A page that lets them
+/// pile up does not read: its connection is cut, and it may come back within the grace.
 const OUTBOX_MESSAGES: usize = 256;
+
+/// The call and its cancellation: a page that comes back hears all calls that waited for it at
+/// once, and one whose bridge stops the end of all of them.
+const MESSAGES_PER_CALL: usize = 2;
 
 /// What a connection's task has to do, in order.
 #[derive(Debug)]
@@ -70,6 +74,7 @@ pub(crate) struct Hub {
     timer: Timer,
     bridge_id: BridgeId,
     next_id: AtomicU64,
+    stopping: AtomicBool,
 }
 
 /// A realm and the ends of the channels that its effects go to.
@@ -90,11 +95,12 @@ impl Hub {
         let hub = Arc::new(Self {
             page_realms: Arc::new(Semaphore::new(config.max_realms)),
             waiting_realms: Arc::new(Semaphore::new(config.max_realms)),
-            tools: Tools::new(mcp::check_definition),
+            tools: Tools::new(mcp::check_definition, config.max_tool_bytes),
             realms: DashMap::new(),
             timer: Timer::default(),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             next_id: AtomicU64::new(1),
+            stopping: AtomicBool::new(false),
             config,
         });
         hub.timer.start(&hub);
@@ -110,7 +116,8 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, Outbox), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let (sender, messages) = mpsc::channel(OUTBOX_MESSAGES);
+        let room = OUTBOX_MESSAGES + MESSAGES_PER_CALL * self.config.max_calls;
+        let (sender, messages) = mpsc::channel(room);
         let cut = CancellationToken::new();
         let line = PageLine {
             messages: sender,
@@ -118,7 +125,10 @@ impl Hub {
         };
         let welcome = Outgoing::Message(self.welcome(hello.session.clone()));
         self.open(realm, true, |entry, now| {
-            let effects = entry.realm.page_connected(connection, hello, now)?;
+            let mut effects = entry.realm.page_connected(connection, hello, now)?;
+            if self.stopping.load(Ordering::SeqCst) {
+                effects.extend(entry.realm.bridge_stopping());
+            }
             // The outbox is new: there is room for the first message.
             let _ = line.messages.try_send(welcome);
             entry.pages.insert(connection, line);
@@ -166,7 +176,7 @@ impl Hub {
             limits: PageLimits {
                 max_result_bytes: self.config.max_result_bytes,
                 max_frame_bytes: limits::MAX_FRAME_BYTES,
-                heartbeat_seconds: self.config.heartbeat.as_secs(),
+                heartbeat_seconds: self.config.heartbeat.as_secs_f64().ceil() as u64,
             },
         })
     }
@@ -194,6 +204,9 @@ impl Hub {
             )
         };
         let mut entry = self.realms.get_mut(&realm).ok_or_else(gone)?;
+        if self.stopping.load(Ordering::SeqCst) {
+            return Err(Failure::bridge_stopping());
+        }
         let id = call.id.clone();
         let effects = entry.realm.call_requested(session, call, self.now())?;
         entry.callers.insert(id, caller);
@@ -209,19 +222,20 @@ impl Hub {
     // ---- clients ----
 
     /// An MCP client connected. It hears of changed tool lists through the receiver, and of the
-    /// page it waits for; `None` when as many tokens wait as may.
+    /// page it waits for; `None` when as many tokens wait as may, an error when as many clients
+    /// of this token are connected as may.
     pub(crate) fn client_connected(
         &self,
         realm: RealmId,
         mut client: ConnectedClient,
-    ) -> Option<(ClientId, watch::Receiver<u64>)> {
+    ) -> Result<Option<(ClientId, watch::Receiver<u64>)>, Refusal> {
         let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
         client.id = id.0;
         self.open(realm, false, |entry, _| {
-            let effects = entry.realm.client_connected(id, client);
-            Ok::<_, std::convert::Infallible>(((id, entry.tools_changed.subscribe()), effects))
-        })?
-        .ok()
+            let effects = entry.realm.client_connected(id, client)?;
+            Ok(((id, entry.tools_changed.subscribe()), effects))
+        })
+        .transpose()
     }
 
     /// An MCP client left.
@@ -324,8 +338,9 @@ impl Hub {
             .remove_if(&id, |_, entry| entry.realm.is_empty());
     }
 
-    /// Ends every call and closes every page.
+    /// Ends every call and closes every page; those that come later too.
     pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for realm in realms {
             self.change(realm, |realm, _| ((), realm.bridge_stopping()));

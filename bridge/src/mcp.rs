@@ -10,9 +10,11 @@ mod endpoint;
 mod handler;
 mod sessions;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
@@ -27,6 +29,9 @@ tokio::task_local! {
     /// The realm of the HTTP request being served: rmcp's session manager and tool lookup have no
     /// other way to know it.
     static REALM: RealmId;
+
+    /// The place that an MCP session takes which this request opens.
+    static PLACE: Cell<Option<OwnedSemaphorePermit>>;
 }
 
 /// The service and the sessions behind it.
@@ -38,7 +43,10 @@ pub(crate) struct McpLeg {
 
 impl McpLeg {
     pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
-        let sessions = Arc::new(BoundSessions::new(hub.config.mcp_session_idle));
+        let sessions = Arc::new(BoundSessions::new(
+            hub.config.mcp_session_idle,
+            hub.config.max_mcp_sessions,
+        ));
         // Host and Origin are checked on every route before this one.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()

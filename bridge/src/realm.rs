@@ -60,6 +60,7 @@ pub(crate) struct RealmLimits {
     pub(crate) tools_per_session: usize,
     pub(crate) tool_bytes_per_session: usize,
     pub(crate) calls: usize,
+    pub(crate) clients: usize,
     pub(crate) receipt_within: Duration,
     pub(crate) page_grace: Duration,
     pub(crate) heartbeat_every: Duration,
@@ -116,9 +117,23 @@ impl Realm {
     }
 
     /// An MCP client connected. Pages hear of it.
-    pub(crate) fn client_connected(&mut self, id: ClientId, client: ConnectedClient) -> Effects {
+    pub(crate) fn client_connected(
+        &mut self,
+        id: ClientId,
+        client: ConnectedClient,
+    ) -> Result<Effects, Refusal> {
+        if self.clients.len() >= self.limits.clients {
+            return Err(Refusal {
+                code: ErrorCode::SessionLimitExceeded,
+                message: format!(
+                    "{} clients are connected with this token, which is the limit: close some, or \
+                     raise `max_clients`",
+                    self.limits.clients
+                ),
+            });
+        }
         self.clients.insert(id, client);
-        self.tell_clients()
+        Ok(self.tell_clients())
     }
 
     /// An MCP client left.
@@ -166,11 +181,7 @@ impl Realm {
         let mut effects = Effects::new();
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for call in calls {
-            let failure = Failure::new(
-                ErrorCode::BridgeStopping,
-                "the bridge is shutting down: retry when it is back".to_owned(),
-            );
-            effects.extend(self.abort_call(&call, failure));
+            effects.extend(self.abort_call(&call, Failure::bridge_stopping()));
         }
         effects.extend(self.connections().map(|connection| Effect::Close {
             connection,
@@ -258,6 +269,7 @@ impl Realm {
         }
         assert!(self.sessions.len() <= self.limits.sessions);
         assert!(self.calls.len() <= self.limits.calls);
+        assert!(self.clients.len() <= self.limits.clients);
         assert_eq!(self.deadlines.all(), &named);
     }
 }

@@ -205,13 +205,16 @@ pub(crate) type CheckDefinition = fn(&Map<String, Value>) -> Result<(), String>;
 pub(crate) struct Tools {
     live: DashMap<[u8; 32], Weak<Tool>>,
     check: CheckDefinition,
+    /// A definition with more bytes fits into no page.
+    max_bytes: usize,
 }
 
 impl Tools {
-    pub(crate) fn new(check: CheckDefinition) -> Self {
+    pub(crate) fn new(check: CheckDefinition, max_bytes: usize) -> Self {
         Self {
             live: DashMap::new(),
             check,
+            max_bytes,
         }
     }
 
@@ -224,7 +227,8 @@ impl Tools {
             .iter()
             .enumerate()
             .map(|(index, raw)| {
-                self.intern(raw)
+                self.small_enough(raw)
+                    .and_then(|()| self.intern(raw))
                     .map_err(|(code, message)| RegistrationFailure {
                         index,
                         name: name_of(raw),
@@ -233,6 +237,20 @@ impl Tools {
                     })
             })
             .collect()
+    }
+
+    /// Before it is read: reading takes time and stack.
+    fn small_enough(&self, raw: &RawValue) -> Result<(), (ErrorCode, String)> {
+        let bytes = raw.get().len();
+        if bytes <= self.max_bytes {
+            return Ok(());
+        }
+        let message = format!(
+            "the definition has {bytes} bytes, and {} is the limit for all tools of a page: \
+             shorten it, or raise `max_tool_bytes`",
+            self.max_bytes
+        );
+        Err((ErrorCode::ToolLimitExceeded, message))
     }
 
     fn intern(&self, raw: &RawValue) -> Result<Arc<Tool>, (ErrorCode, String)> {
@@ -259,8 +277,12 @@ impl Tools {
 }
 
 fn name_of(raw: &RawValue) -> Option<String> {
-    let value: Value = serde_json::from_str(raw.get()).ok()?;
-    Some(value.get("name")?.as_str()?.to_owned())
+    #[derive(serde::Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let tool: Named = serde_json::from_str(raw.get()).ok()?;
+    Some(tool.name)
 }
 
 #[cfg(test)]
@@ -269,7 +291,7 @@ mod tests {
 
     fn parse(definition: Value) -> Result<Arc<Tool>, RegistrationFailure> {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        Tools::new(|_| Ok(())).parse(&[raw]).remove(0)
+        Tools::new(|_| Ok(()), 10_000).parse(&[raw]).remove(0)
     }
 
     #[test]
@@ -369,7 +391,7 @@ mod tests {
 
     #[test]
     fn equal_definitions_are_one() {
-        let tools = Tools::new(|_| Ok(()));
+        let tools = Tools::new(|_| Ok(()), 10_000);
         let raw = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
         let parsed = tools.parse(&[raw.clone(), raw]);
         let [Ok(a), Ok(b)] = &parsed[..] else {

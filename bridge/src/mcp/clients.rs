@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 
 use crate::auth::RealmId;
 use crate::hub::Hub;
-use crate::realm::ClientId;
+use crate::realm::{ClientId, Refusal};
 
 /// A client that does not take a notification within this does not read its stream. The next
 /// change is offered to it again; nobody else waits for it.
@@ -27,16 +27,21 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// `None` when as many tokens wait as may: the client is served, but hears of no changes.
-    pub(super) fn connect(hub: &Arc<Hub>, realm: RealmId, client: ConnectedClient) -> Option<Self> {
-        let (id, changes) = hub.client_connected(realm, client)?;
-        Some(Self {
+    /// `None` when as many tokens wait as may: the client is served, but hears of no changes. An
+    /// error when the token has as many clients as it may have.
+    pub(super) fn connect(
+        hub: &Arc<Hub>,
+        realm: RealmId,
+        client: ConnectedClient,
+    ) -> Result<Option<Self>, Refusal> {
+        let connected = hub.client_connected(realm, client)?;
+        Ok(connected.map(|(id, changes)| Self {
             hub: Arc::downgrade(hub),
             realm,
             id,
             changes,
             notifier: None,
-        })
+        }))
     }
 
     /// Notifies from a task of its own. Changes that happen meanwhile become one notification.

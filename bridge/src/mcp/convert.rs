@@ -39,11 +39,15 @@ pub(super) fn result(result: ToolResult) -> CallToolResult {
     converted
 }
 
+/// What a client says of itself goes to every page with every change: so much of each text.
+const CLIENT_CHARS: usize = 128;
+
 pub(super) fn client_info(client: Implementation) -> ClientInfo {
+    let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
     ClientInfo {
-        name: client.name,
-        version: Some(client.version),
-        title: client.title,
+        name: short(client.name),
+        version: Some(short(client.version)),
+        title: client.title.map(short),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `/mcp` (and `/`): the token, and what rmcp is strict about.
 
+use std::cell::Cell;
+
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
@@ -10,8 +12,9 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 
-use super::REALM;
+use super::{PLACE, REALM};
 use crate::auth::RealmId;
 use crate::http::{Edge, Problem, too_large};
 
@@ -35,13 +38,17 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
             return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
         }
     };
+    let mut place = None;
     if parts.method == Method::POST {
-        let opens_session = match peek(&body) {
-            Ok(method) => method == "initialize" && !parts.headers.contains_key(SESSION_HEADER),
+        let method = match peek(&body) {
+            Ok(method) => method,
             Err(refusal) => return refusal.into_response(),
         };
-        if opens_session && let Err(problem) = room_for_session(&edge, realm) {
-            return problem.into_response();
+        if method == "initialize" && session_of(&parts.headers).is_none() {
+            match place_for_session(&edge, realm) {
+                Ok(taken) => place = Some(taken),
+                Err(problem) => return problem.into_response(),
+            }
         }
         parts
             .headers
@@ -49,7 +56,8 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     }
     parts.extensions.insert(realm);
     let request = Request::from_parts(parts, Full::new(body));
-    let response = REALM.scope(realm, edge.mcp.service.handle(request)).await;
+    let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
+    let response = REALM.scope(realm, served).await;
     response.map(axum::body::Body::new)
 }
 
@@ -111,18 +119,21 @@ impl IntoResponse for Refusal {
     }
 }
 
-fn room_for_session(edge: &Edge, realm: RealmId) -> Result<(), Problem> {
+/// As rmcp reads it: a header that is no text names no session.
+fn session_of(headers: &http::HeaderMap) -> Option<&str> {
+    headers.get(SESSION_HEADER)?.to_str().ok()
+}
+
+fn place_for_session(edge: &Edge, realm: RealmId) -> Result<OwnedSemaphorePermit, Problem> {
     let config = &edge.hub.config;
     let of_token = edge
         .hub
         .read(realm, |realm| realm.client_count())
         .unwrap_or(0);
-    let (count, setting) = if edge.mcp.sessions.len() >= config.max_mcp_sessions {
-        (config.max_mcp_sessions, "max_mcp_sessions")
-    } else if of_token >= config.max_clients {
-        (config.max_clients, "max_clients")
-    } else {
-        return Ok(());
+    let (count, setting) = match edge.mcp.sessions.place() {
+        None => (config.max_mcp_sessions, "max_mcp_sessions"),
+        Some(_) if of_token >= config.max_clients => (config.max_clients, "max_clients"),
+        Some(place) => return Ok(place),
     };
     let message = format!(
         "{count} MCP sessions are open, which is the limit: close some clients, or raise `{setting}`"

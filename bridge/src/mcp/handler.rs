@@ -13,6 +13,7 @@ use rmcp::model::{
     SubscriptionFilter, Tool as McpTool,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use serde_json::{Map, Value};
 
 use super::clients::Client;
 use super::{REALM, convert};
@@ -20,6 +21,8 @@ use crate::auth::RealmId;
 use crate::calls::{self, CallError, CallRequest};
 use crate::hub::Hub;
 use crate::meta_tools;
+use crate::realm::Refusal;
+use crate::tool::Tool;
 
 const SESSION_PIN: &str = "mcp-web-session";
 
@@ -48,12 +51,20 @@ impl Handler {
             .hub
             .read(realm, |realm| realm.tools())
             .unwrap_or_default();
-        meta_tools::DEFINITIONS
-            .iter()
-            .chain(pages.iter().map(|tool| &tool.published))
+        definitions(&pages)
             .filter_map(|definition| convert::tool(definition).ok())
             .collect()
     }
+}
+
+/// What is listed: the bridge's own tools first.
+fn definitions(pages: &[Arc<Tool>]) -> impl Iterator<Item = &Map<String, Value>> {
+    let pages = pages.iter().map(|tool| &tool.published);
+    meta_tools::DEFINITIONS.iter().chain(pages)
+}
+
+fn refused(refusal: Refusal) -> ErrorData {
+    ErrorData::internal_error(refusal.message, None)
 }
 
 fn parts(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
@@ -94,8 +105,10 @@ impl ServerHandler for Handler {
         let answer = self.negotiate_initialize(&request)?;
         let version = answer.protocol_version.clone();
         let client = convert::connected_client(Some(request.client_info), Some(version));
-        let client = Client::connect(&self.hub, realm_of(&context)?, client);
-        *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
+        let mut place = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        // A client that initialises again is still one client.
+        *place = None;
+        *place = Client::connect(&self.hub, realm_of(&context)?, client).map_err(refused)?;
         Ok(answer)
     }
 
@@ -119,7 +132,8 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
         let client = convert::connected_client(context.client_info(), context.protocol_version());
-        let Some(mut client) = Client::connect(&self.hub, realm_of(context)?, client) else {
+        let client = Client::connect(&self.hub, realm_of(context)?, client).map_err(refused)?;
+        let Some(mut client) = client else {
             subscription.cancelled().await;
             return Ok(());
         };
@@ -148,7 +162,11 @@ impl ServerHandler for Handler {
     /// rmcp asks before a call, outside any request context.
     fn get_tool(&self, name: &str) -> Option<McpTool> {
         let realm = REALM.try_get().ok()?;
-        self.tools(realm).into_iter().find(|tool| tool.name == name)
+        let pages = self.hub.read(realm, |realm| realm.tools());
+        let pages = pages.unwrap_or_default();
+        definitions(&pages)
+            .find(|definition| definition.get("name").is_some_and(|own| own == name))
+            .and_then(|definition| convert::tool(definition).ok())
     }
 
     async fn call_tool(

@@ -1,5 +1,6 @@
 //! MCP sessions (revisions before 2026-07-28), each bound to the realm that opened it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,34 +8,44 @@ use dashmap::DashMap;
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
-    LocalSessionManager, LocalSessionManagerError,
+    LocalSessionManager, LocalSessionManagerError, SessionError,
 };
 use rmcp::transport::streamable_http_server::session::{
     EventStore, ServerSseMessage, SessionId, SessionManager,
 };
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::REALM;
+use super::{PLACE, REALM};
 use crate::auth::RealmId;
 
 /// rmcp's sessions in memory, visible only to the token that opened them.
 #[derive(Debug)]
 pub(super) struct BoundSessions {
     inner: LocalSessionManager,
-    owners: DashMap<SessionId, RealmId>,
+    owners: DashMap<SessionId, Owner>,
+    places: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Owner {
+    realm: RealmId,
+    _place: OwnedSemaphorePermit,
 }
 
 impl BoundSessions {
-    pub(super) fn new(idle: Duration) -> Self {
+    pub(super) fn new(idle: Duration, most: usize) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(idle);
         Self {
             inner,
             owners: DashMap::new(),
+            places: Arc::new(Semaphore::new(most)),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.owners.len()
+    /// A place for one more session; `None` when there are as many as may be.
+    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.places).try_acquire_owned().ok()
     }
 }
 
@@ -43,23 +54,26 @@ impl SessionManager for BoundSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        // The endpoint has put both there for a request that opens a session.
+        let place = PLACE.try_with(Cell::take).ok().flatten();
+        let (Ok(realm), Some(_place)) = (REALM.try_get(), place) else {
+            return Err(SessionError::SessionServiceTerminated.into());
+        };
         let (id, transport) = self.inner.create_session().await?;
-        if let Ok(realm) = REALM.try_get() {
-            self.owners.insert(Arc::clone(&id), realm);
-        }
+        self.owners.insert(Arc::clone(&id), Owner { realm, _place });
         Ok((id, transport))
     }
 
     /// A session of another token is as good as none.
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
         let realm = REALM.try_get().ok();
-        let owner = self.owners.get(id).map(|owner| *owner);
+        let owner = self.owners.get(id).map(|owner| owner.realm);
         Ok(owner.is_some() && owner == realm && self.inner.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         let foreign = match (REALM.try_get(), self.owners.get(id)) {
-            (Ok(realm), Some(owner)) => *owner != realm,
+            (Ok(realm), Some(owner)) => owner.realm != realm,
             // Without a request around it, it is rmcp that tidies up.
             _ => false,
         };

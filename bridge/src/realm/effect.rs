@@ -53,4 +53,11 @@ impl Failure {
             data: None,
         }
     }
+
+    pub(crate) fn bridge_stopping() -> Self {
+        Self::new(
+            ErrorCode::BridgeStopping,
+            "the bridge is shutting down: retry when it is back".to_owned(),
+        )
+    }
 }

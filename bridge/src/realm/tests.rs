@@ -19,6 +19,7 @@ pub(super) const LIMITS: RealmLimits = RealmLimits {
     tools_per_session: 4,
     tool_bytes_per_session: 10_000,
     calls: 6,
+    clients: 2,
     receipt_within: Duration::from_secs(5),
     page_grace: Duration::from_secs(5),
     heartbeat_every: Duration::from_secs(20),
@@ -34,7 +35,7 @@ pub(super) fn hello(session: &str) -> PageHello {
     }
 }
 
-static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(|_| Ok(())));
+static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(|_| Ok(()), 1_000_000));
 
 pub(super) fn tool(name: &str) -> Arc<Tool> {
     parse(format!(r#"{{"name":"{name}"}}"#)).remove(0).unwrap()
@@ -423,7 +424,7 @@ fn pages_hear_which_clients_are_connected() {
         info,
         protocol_version: "2025-06-18".to_owned(),
     };
-    let effects = scene.realm.client_connected(ClientId(7), client);
+    let effects = scene.realm.client_connected(ClientId(7), client).unwrap();
     scene.then(effects);
     assert_eq!(scene.sent(FIRST), ["clients"]);
     let effects = scene.realm.client_left(ClientId(7));

@@ -223,9 +223,14 @@ pub(crate) fn echo_tool() -> Value {
 
 /// `POST /tool-call`: status and body.
 pub(crate) async fn tool_call(bridge: &Running, tool: &str, input: Value) -> (u16, Value) {
+    tool_call_at(&bridge.url(), tool, input).await
+}
+
+/// The same for a bridge that is stopped meanwhile.
+pub(crate) async fn tool_call_at(bridge: &str, tool: &str, input: Value) -> (u16, Value) {
     let body = json!({ "toolName": tool, "toolInput": input });
     let response = http()
-        .post(format!("{}/tool-call", bridge.url()))
+        .post(format!("{bridge}/tool-call"))
         .bearer_auth(TOKEN)
         .json(&body)
         .send();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod configuration;
+mod hostile;
 mod kit;
 mod limits;
 mod mcp;

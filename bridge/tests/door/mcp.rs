@@ -11,7 +11,11 @@ use crate::kit::*;
 const V2026: &str = "2026-07-28";
 
 /// A request of the stateless era, with the headers that it demands.
-fn stateless(bridge: &Running, method: &str, mut params: Value) -> reqwest::RequestBuilder {
+pub(crate) fn stateless(
+    bridge: &Running,
+    method: &str,
+    mut params: Value,
+) -> reqwest::RequestBuilder {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": V2026,
         "io.modelcontextprotocol/clientInfo": { "name": "door-test", "version": "1.0.0" },
