@@ -3,8 +3,11 @@
 use std::process::Stdio;
 
 use bridge::{App, Config, StartError};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::kit::*;
 
@@ -120,6 +123,42 @@ async fn the_program_says_where_it_listens_and_stops_on_a_signal() {
     let kill = Command::new("kill").args(["-TERM", &id]).status();
     assert!(kill.await.unwrap().success());
     assert!(soon("end", child.wait()).await.unwrap().success());
+}
+
+#[tokio::test]
+async fn no_log_shows_a_token() {
+    let mut child = program()
+        .args(["--bind", "127.0.0.1:0", "--log", "trace"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let line = soon("line", lines.next_line()).await.unwrap().unwrap();
+    let url = line.strip_prefix("listening on ").unwrap();
+    let (mut page, _) = tokio_tungstenite::connect_async(format!("ws{}/ws?session=s", &url[4..]))
+        .await
+        .unwrap();
+    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN });
+    page.send(Message::Text(hello.to_string().into()))
+        .await
+        .unwrap();
+    let welcome = soon("welcome", page.next()).await.unwrap().unwrap();
+    assert!(welcome.to_text().unwrap().contains("authenticated"));
+    let initialize = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": { "name": "log", "version": "1" } }),
+    );
+    let post = http().post(format!("{url}/mcp?token={TOKEN}"));
+    let answer = post.bearer_auth(TOKEN).json(&initialize).send();
+    assert_eq!(soon("answer", answer).await.unwrap().status(), 200);
+    child.start_kill().unwrap();
+    let output = soon("end", child.wait_with_output()).await.unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("page connected"), "{log}");
+    assert!(!log.contains(TOKEN), "{log}");
 }
 
 #[tokio::test]
