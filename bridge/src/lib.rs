@@ -17,6 +17,7 @@ mod calls;
 mod config;
 mod http;
 mod hub;
+mod logging;
 mod mcp;
 mod meta_tools;
 mod origin;
@@ -28,4 +29,5 @@ mod tool;
 
 pub use config::Config;
 pub use http::App;
+pub use logging::log_to_stderr;
 pub use server::{Running, StartError, serve, stop_requested};

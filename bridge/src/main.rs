@@ -4,11 +4,7 @@ use std::process::ExitCode;
 
 use bridge::Config;
 use clap::Parser;
-use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::layer::SubscriberExt;
-use tracing_subscriber::util::SubscriberInitExt;
 
 /// MCP server whose tools live in web pages.
 ///
@@ -33,12 +29,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt()
-        .with_env_filter(arguments.log)
-        .with_writer(std::io::stderr)
-        .finish()
-        .with(filter_fn(|event| !shows_frames(event)))
-        .init();
+    bridge::log_to_stderr(arguments.log);
     match bridge::serve(arguments.config, bridge::App::default()).await {
         Ok(running) => {
             announce(&running.url());
@@ -51,11 +42,6 @@ async fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// The WebSocket library traces whole frames, and the first one carries the token.
-fn shows_frames(event: &Metadata<'_>) -> bool {
-    *event.level() == Level::TRACE && event.target().starts_with("tungstenite")
 }
 
 /// The one line on stdout, for people and for scripts that wait for it.

@@ -26,10 +26,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    tracing_subscriber::fmt()
-        .with_env_filter(arguments.log)
-        .with_writer(std::io::stderr)
-        .init();
+    bridge::log_to_stderr(arguments.log);
     match bridge::serve(arguments.config, demo_app::app()).await {
         Ok(running) => {
             println!("open http://localhost:{}/", running.local_addr().port());
