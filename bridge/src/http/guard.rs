@@ -21,7 +21,7 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
             .get(HOST)
             .map(|host| String::from_utf8_lossy(host.as_bytes()));
         let message = format!(
-            "the host {:?} is not served here: add it to `allowed_hosts`",
+            "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
             host.unwrap_or_default()
         );
         let problem = Problem {
@@ -51,7 +51,8 @@ pub(super) fn foreign(origin: &str) -> Problem {
     Problem::new(
         ErrorCode::OriginNotAllowed,
         format!(
-            "pages from {origin:?} may not use this bridge: add the origin to `allowed_origins`"
+            "pages from {origin:?} may not use this bridge: add the origin to `allowed_origins` \
+             (--allowed-origins), beside `loopback` if pages of this machine use it too"
         ),
     )
 }
