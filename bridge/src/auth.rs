@@ -125,6 +125,11 @@ mod tests {
         assert_eq!(code(None), Err(ErrorCode::MissingAuthentication));
         assert_eq!(code(Some("")), Err(ErrorCode::MissingAuthentication));
         assert_eq!(code(Some("short")), Err(ErrorCode::InvalidAuthentication));
+        let long = "x".repeat(limits::MAX_TOKEN_BYTES + 1);
+        assert_eq!(code(Some(&long)), Err(ErrorCode::InvalidAuthentication));
+        let open = Tokens::new(&[]);
+        assert!(open.realm(Some(&long)).is_err());
+        assert!(open.realm(Some(&long[1..])).is_ok());
         let other = tokens.realm(Some("another-token-0123456789")).unwrap_err();
         assert_eq!(other.code, ErrorCode::InvalidAuthentication);
         assert!(!other.message.contains("another-token"));

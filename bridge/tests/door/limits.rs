@@ -242,3 +242,60 @@ async fn a_page_that_does_not_read_is_cut_and_its_calls_end() {
     );
     bridge.shutdown().await;
 }
+
+#[tokio::test]
+async fn a_page_that_falls_silent_for_three_heartbeats_is_gone() {
+    let short = std::time::Duration::from_millis(50);
+    let config = Config {
+        heartbeat: short,
+        page_grace: short,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    // After the call the page reads no more, so that it answers no ping either.
+    let (answer, _) = tokio::join!(tool_call(&bridge, "echo", json!({})), page.call());
+    assert_eq!(
+        answer.1["_meta"]["mcp-web/error"]["code"], "PageGone",
+        "{}",
+        answer.1
+    );
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
+    let config = Config {
+        max_realms: 1,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
+    let beyond = McpClient::connect(&bridge, TOKEN).await;
+    assert_eq!(beyond.tool_names().await.len(), 4);
+    // The page is not told of the client, and the client finds the page when it asks.
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let BridgeToPage::Clients(known) = page.hear().await else {
+        panic!("the clients come first")
+    };
+    assert!(known.clients.is_empty(), "{known:?}");
+    page.register(&[echo_tool()]).await;
+    assert_eq!(beyond.tool_names().await.len(), 5);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_stopping_bridge_does_not_wait_for_a_request_that_never_ends() {
+    use tokio::io::AsyncWriteExt;
+    let bridge = bridge().await;
+    let mut slow = tokio::net::TcpStream::connect(bridge.local_addr())
+        .await
+        .unwrap();
+    let head = format!(
+        "POST /tool-call HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Length: 100\r\n\r\n{{",
+        bridge.local_addr()
+    );
+    slow.write_all(head.as_bytes()).await.unwrap();
+    soon("shutdown", bridge.shutdown()).await;
+}
