@@ -217,7 +217,9 @@ async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
             .await
             .expect("at once");
         let text = error_text(&answer["result"]);
-        assert!(text.contains("was lost before the answer came"), "{text}");
+        // A server that is dying may still manage to say so.
+        let lost = ["was lost before the answer came", "answered HTTP 500"];
+        assert!(lost.iter().any(|words| text.contains(words)), "{text}");
         client.list_changed().await;
         assert!(error_text(&client.call("echo", json!({})).await).starts_with("no bridge at"));
 

@@ -29,6 +29,12 @@ impl Fingerprint {
         Ok(self)
     }
 
+    /// Adds a text.
+    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+        self.part(text.as_bytes());
+        self
+    }
+
     /// The fingerprint as text.
     pub(crate) fn finish(self) -> String {
         self.hasher

@@ -33,10 +33,4 @@ impl Workspace {
     pub fn tools(&self) -> PathBuf {
         self.path("target/tools")
     }
-
-    /// Cargo's target folder for wasm. Its compiler may differ from the host's, and two compilers that
-    /// share a folder rebuild each other's work.
-    pub fn wasm_target(&self) -> PathBuf {
-        self.path("target/wasm")
-    }
 }

@@ -12,13 +12,11 @@ pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBu
     build
         .args(["build", "--package", "web-sdk", "--lib"])
         .args(["--target", TARGET, "--profile", "release-wasm"])
-        .arg("--target-dir")
-        .arg(workspace.wasm_target())
         .env("RUSTFLAGS", without_local_paths(workspace));
-    rustc.apply(&mut build);
+    rustc.apply(workspace, &mut build);
     run(&mut build, "fix the errors above")?;
-    Ok(workspace
-        .wasm_target()
+    Ok(rustc
+        .target_folder(workspace)
         .join(TARGET)
         .join("release-wasm/web_sdk.wasm"))
 }

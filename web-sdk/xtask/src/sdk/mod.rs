@@ -63,7 +63,7 @@ fn build(workspace: &Workspace) -> Result<Files> {
     let wasm = step("compiling web-sdk to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
     })?;
-    let glue = workspace.wasm_target().join("sdk");
+    let glue = rustc.target_folder(workspace).join("sdk");
     step("wasm-bindgen", || {
         Ok(Outcome::Done(bindgen::glue(&wasm, &glue)?))
     })?;

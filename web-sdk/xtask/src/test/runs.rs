@@ -70,15 +70,13 @@ pub(super) fn sdk_in_browser(
             "--tests",
             "--no-fail-fast",
         ])
-        .args(["--target", TARGET, "--target-dir"])
-        .arg(workspace.wasm_target())
-        .arg("--")
+        .args(["--target", TARGET, "--"])
         .args(filter)
         .env(
             "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
             workspace.path("target/debug/wasm-test-runner"),
         );
-    tools.wasm_rustc.apply(&mut command);
+    tools.wasm_rustc.apply(workspace, &mut command);
     tools.apply(&mut command);
     watch("web-sdk: in the browser".into(), command)
 }

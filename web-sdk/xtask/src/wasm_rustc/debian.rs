@@ -180,7 +180,7 @@ impl Toolchain {
         ] {
             cargo.env_remove(inherited);
         }
-        self.rustc().apply(&mut cargo);
+        self.rustc().compile_with(&mut cargo);
         read(
             &mut cargo,
             "check that cargo can reach its registry and try again",

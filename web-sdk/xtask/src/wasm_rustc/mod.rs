@@ -14,7 +14,9 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::Workspace;
 use crate::apt;
+use crate::fingerprint::Fingerprint;
 use crate::process::ask;
 use crate::step::{Outcome, step};
 
@@ -54,10 +56,30 @@ impl WasmRustc {
         })
     }
 
-    /// Makes a cargo command use this compiler.
-    pub fn apply(&self, cargo: &mut Command) {
+    /// Makes a cargo command use this compiler, and the target folder that belongs to it.
+    pub fn apply(&self, workspace: &Workspace, cargo: &mut Command) {
+        self.compile_with(cargo);
+        cargo.env("CARGO_TARGET_DIR", self.target_folder(workspace));
+    }
+
+    fn compile_with(&self, cargo: &mut Command) {
         cargo.env("RUSTC", &self.program);
         self.find_libraries(cargo);
+    }
+
+    /// Cargo's target folder for this compiler with this standard library. Cargo cannot tell two
+    /// builds of one version apart, and what one has compiled the other cannot read.
+    pub fn target_folder(&self, workspace: &Workspace) -> PathBuf {
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.text(&self.version().unwrap_or_default());
+        if let Some(core) = self.target_libraries().and_then(|folder| core_of(&folder)) {
+            fingerprint.text(&core.to_string_lossy());
+            let made = fs::metadata(&core).and_then(|file| file.modified());
+            fingerprint.text(&format!("{made:?}"));
+        }
+        workspace
+            .path("target/wasm")
+            .join(&fingerprint.finish()[..12])
     }
 
     /// What `rustc -vV` says.
@@ -84,10 +106,15 @@ impl WasmRustc {
     }
 
     fn has_target(&self) -> bool {
-        ask(self
-            .command()
-            .args(["--print", "target-libdir", "--target", TARGET]))
-        .is_some_and(|folder| has_core(Path::new(folder.trim())))
+        self.target_libraries()
+            .is_some_and(|folder| core_of(&folder).is_some())
+    }
+
+    /// The folder of the standard library for [`TARGET`], which may not exist.
+    fn target_libraries(&self) -> Option<PathBuf> {
+        let mut print = self.command();
+        print.args(["--print", "target-libdir", "--target", TARGET]);
+        ask(&mut print).map(|folder| folder.trim().into())
     }
 }
 
@@ -95,13 +122,11 @@ fn active_rustc() -> OsString {
     env::var_os("RUSTC").unwrap_or_else(|| "rustc".into())
 }
 
-fn has_core(folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return false;
-    };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
+/// The library `core` in a folder of libraries.
+fn core_of(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.flatten().map(|entry| entry.path()).find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with("libcore-") && name.ends_with(".rlib")
     })
 }

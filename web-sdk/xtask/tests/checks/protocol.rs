@@ -21,11 +21,8 @@ fn the_protocol_builds_for_wasm32_with_and_without_serde() {
     let rustc = WasmRustc::find().expect("no Rust for wasm32 here: run `cargo xtask test`");
     for features in [&[][..], &["--features", "serde"]] {
         let mut build = cargo(&["build", "--target", TARGET]);
-        build
-            .args(features)
-            .arg("--target-dir")
-            .arg(Workspace::here().wasm_target());
-        rustc.apply(&mut build);
+        build.args(features);
+        rustc.apply(&Workspace::here(), &mut build);
         succeed(&mut build);
     }
 }
