@@ -21,7 +21,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
 use crate::config::Config;
-use crate::mcp;
 use crate::realm::{
     ClientId, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, PageHello, Parting,
     Realm, Refusal,
@@ -91,11 +90,11 @@ struct Entry {
 }
 
 impl Hub {
-    pub(crate) fn new(config: Config) -> Arc<Self> {
+    pub(crate) fn new(config: Config, tools: Tools) -> Arc<Self> {
         let hub = Arc::new(Self {
             page_realms: Arc::new(Semaphore::new(config.max_realms)),
             waiting_realms: Arc::new(Semaphore::new(config.max_realms)),
-            tools: Tools::new(mcp::check_definition, config.max_tool_bytes),
+            tools,
             realms: DashMap::new(),
             timer: Timer::default(),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),

@@ -15,8 +15,9 @@ use crate::auth::Tokens;
 use crate::config::Config;
 use crate::http::{self, App, Edge};
 use crate::hub::Hub;
-use crate::mcp::McpLeg;
+use crate::mcp::{self, McpLeg};
 use crate::origin::Policy;
+use crate::tool::Tools;
 
 /// Open connections have this long to end after [`Running::shutdown`].
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
@@ -92,7 +93,8 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
-    let hub = Hub::new(config);
+    let tools = Tools::new(mcp::check_definition, config.max_tool_bytes);
+    let hub = Hub::new(config, tools);
     let stopping = CancellationToken::new();
     let edge = Edge {
         mcp: McpLeg::new(&hub, stopping.clone()),
@@ -165,7 +167,7 @@ impl Running {
 
 /// Waits until somebody asks the process to stop: Ctrl-C, or what a service manager sends
 /// (SIGTERM). Where neither can be heard it waits forever, and the process can still be killed.
-pub async fn stop_requested() {
+pub(crate) async fn stop_requested() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;

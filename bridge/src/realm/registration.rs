@@ -27,6 +27,7 @@ impl Realm {
         };
         let former = session.take_former_tools();
         let mut tools_changed = false;
+        let mut bytes = session.tool_bytes();
         let mut registered = Vec::new();
         let mut errors = Vec::new();
         for (index, tool) in tools.into_iter().enumerate() {
@@ -35,7 +36,8 @@ impl Realm {
                     name: tool.name.clone(),
                     published_name: tool.published_name.clone(),
                 };
-                let changed = session.register(index, tool, registration_number, &limits)?;
+                let changed =
+                    session.register(index, tool, registration_number, &limits, &mut bytes)?;
                 Ok((names, changed))
             });
             match outcome {

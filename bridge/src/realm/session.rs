@@ -147,18 +147,24 @@ impl Session {
             .collect()
     }
 
+    /// The size of all definitions.
+    pub(super) fn tool_bytes(&self) -> usize {
+        self.tools.values().map(|tool| tool.definition.bytes).sum()
+    }
+
     /// Registers a tool, or replaces the one of that name in its place. True when that changes
-    /// what clients see.
+    /// what clients see. `total` is [`Session::tool_bytes`], before and after: a batch adds it up
+    /// once.
     pub(super) fn register(
         &mut self,
         index: usize,
         tool: Arc<Tool>,
         registration: u64,
         limits: &RealmLimits,
+        total: &mut usize,
     ) -> Result<bool, RegistrationFailure> {
         let replaced = self.tools.get(&tool.name).map(|old| &old.definition);
-        let bytes: usize = self.tools.values().map(|tool| tool.definition.bytes).sum();
-        let bytes = bytes - replaced.map_or(0, |old| old.bytes) + tool.bytes;
+        let bytes = *total - replaced.map_or(0, |old| old.bytes) + tool.bytes;
         let refusal = if replaced.is_none() && self.tools.len() >= limits.tools_per_session {
             Some(format!(
                 "this page has {} tools, which is the limit: remove some, or raise `max_tools`",
@@ -184,6 +190,7 @@ impl Session {
             });
         }
         let changed = replaced.is_none_or(|old| old.hash != tool.hash);
+        *total = bytes;
         self.tools.insert(
             tool.name.clone(),
             SessionTool {
