@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
 #![warn(missing_docs)]
 
+mod adapter;
 mod browser;
 mod clients;
 mod deadline;
@@ -21,6 +22,7 @@ mod site;
 pub mod tools;
 mod world;
 
+pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme};
 pub use clients::{Era, InFlight, Inspector, Leg, McpClient, PlainHttp};
 pub use deadline::{DEADLINE, within};

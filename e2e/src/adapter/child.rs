@@ -1,0 +1,114 @@
+//! One child process: lines in, lines out, and where its answers go.
+
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc;
+
+use super::routes::{Key, Routes};
+
+/// Messages to the child that wait for it to read; nothing in a test comes near it.
+const WAITING_LINES: usize = 4096;
+
+/// Messages of the child, in order.
+pub(super) type Messages = mpsc::UnboundedReceiver<Value>;
+
+/// A running child. Dropping it ends its input, which is how a client says goodbye.
+#[derive(Debug)]
+pub(super) struct Child {
+    input: mpsc::Sender<Value>,
+    routes: Arc<Mutex<Routes>>,
+}
+
+impl Child {
+    pub(super) fn spawn(mut command: Command) -> Self {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        let (input, lines) = mpsc::channel(WAITING_LINES);
+        let routes = Arc::new(Mutex::new(Routes::default()));
+        let stdin = process.stdin.take().expect("it was asked for");
+        let stdout = process.stdout.take().expect("it was asked for");
+        tokio::spawn(write(stdin, lines));
+        tokio::spawn(read(process, stdout, routes.clone()));
+        Self { input, routes }
+    }
+
+    /// Sends a request. Its messages end with its answer, or without one when the child is gone.
+    pub(super) async fn ask(&self, mut request: Value) -> (Key, Messages) {
+        let (key, messages) = self.routes().opened(&mut request);
+        self.tell(request).await;
+        (key, messages)
+    }
+
+    /// Sends a notification or a reply.
+    pub(super) async fn notify(&self, mut message: Value) {
+        self.routes().rename_cancelled(&mut message);
+        self.tell(message).await;
+    }
+
+    /// The caller of a stateless request hung up, which is its way to cancel.
+    pub(super) fn hung_up(&self, key: Key) {
+        if self.routes().closed(key) {
+            let cancel = serde_json::json!({
+                "jsonrpc": "2.0",
+                "method": "notifications/cancelled",
+                "params": { "requestId": key },
+            });
+            // A child that is gone has nothing to cancel.
+            let _ = self.input.try_send(cancel);
+        }
+    }
+
+    /// What belongs to no request, from now on.
+    pub(super) fn listen(&self) -> Messages {
+        self.routes().listen()
+    }
+
+    async fn tell(&self, message: Value) {
+        // Without a child the routes are closed: each caller hears of it.
+        let _ = self.input.send(message).await;
+    }
+
+    fn routes(&self) -> MutexGuard<'_, Routes> {
+        self.routes.lock().expect("no holder panics")
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // The writer ends with its channel, the child with its input, the reader with the child.
+        self.routes().end();
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Value>) {
+    while let Some(message) = lines.recv().await {
+        let line = format!("{message}\n");
+        if stdin.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(mut process: Process, stdout: ChildStdout, routes: Arc<Mutex<Routes>>) {
+    let mut lines = BufReader::new(stdout).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        match serde_json::from_str(&line) {
+            Ok(message) => routes.lock().expect("no holder panics").arrived(message),
+            Err(error) => {
+                eprintln!("{error} in a line on standard output, which ends the child: {line}");
+                let _ = process.start_kill();
+                break;
+            }
+        }
+    }
+    routes.lock().expect("no holder panics").end();
+    let _ = process.wait().await;
+}
