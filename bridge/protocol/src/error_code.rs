@@ -74,16 +74,26 @@ error_codes! {
     ToolNotAllowed,
     /// Another session of the token registered the name with a different schema (v1 only).
     ToolSchemaConflict,
-    /// The tool definition cannot be published.
-    ToolDefinitionInvalid,
-    /// The session has as many tools, or bytes of tools, as it may have.
-    ToolLimitExceeded,
+    /// The definition cannot be published.
+    DefinitionInvalid,
+    /// The session has as many definitions, or bytes of definitions, as it may have.
+    DefinitionLimitExceeded,
+    /// No connected page has this prompt.
+    PromptNotFound,
+    /// No connected page has this resource.
+    ResourceNotFound,
     /// The arguments do not fit the tool's input schema.
     InvalidArguments,
     /// The tool's result does not fit its output schema.
     InvalidResult,
-    /// The tool's handler threw.
-    ToolFailed,
+    /// The handler threw.
+    HandlerFailed,
+    /// The client behind the call cannot do what the handler asked it for.
+    ClientCapabilityMissing,
+    /// The client behind the call answered with an error, or not in time.
+    ClientRequestFailed,
+    /// The `requestState` of a retried request is not one that this bridge can continue.
+    RequestStateInvalid,
     /// The page went away during the call.
     PageGone,
     /// The page did not acknowledge the call: its tab is suspended.

@@ -31,10 +31,13 @@ pub use ids::{BridgeId, CallId, RegistrationId, SessionId};
 
 #[cfg(feature = "serde")]
 pub use messages::{
-    App, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, ClientInfo, Clients,
-    ConnectedClient, DecodeError, Heartbeat, PageLimits, PageState, PageToBridge, RegisterTools,
-    Registered, RegisteredTool, RegistrationFailure, SessionClosed, ToolCall, ToolCancel,
-    ToolError, ToolReceived, ToolResponse, UnregisterTools, Unregistered, Visibility,
+    App, Argument, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel,
+    CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
+    CallingClient, ClientError, ClientInfo, ClientRequest, ClientRequests, ClientResponse,
+    ClientResponses, Clients, Completion, ConnectedClient, DecodeError, Definition, Heartbeat,
+    Item, Kind, LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Register, Registered,
+    RegisteredItem, RegistrationFailure, ResourceRead, ResourceUpdated, SessionClosed,
+    Subscriptions, ToolCall, Unregister, Unregistered, Via, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge

@@ -5,9 +5,11 @@
 //! borrow raw JSON, so decoding reads the `type` first and the message of that type second.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Number;
 use serde_json::value::RawValue;
 
 use crate::names::{bridge_to_page, page_to_bridge};
@@ -50,16 +52,25 @@ impl std::error::Error for DecodeError {}
 pub enum PageToBridge {
     /// First frame: who the page is.
     Authenticate(Authenticate),
-    /// Registers tools, or replaces those of the same name in their place.
-    RegisterTools(RegisterTools),
-    /// Removes tools.
-    UnregisterTools(UnregisterTools),
+    /// Registers tools, prompts, resources and templates, or replaces those of the same name in
+    /// their place.
+    Register(Register),
+    /// Takes them back.
+    Unregister(Unregister),
     /// A call has reached page code; its handler runs next.
-    ToolReceived(ToolReceived),
+    CallReceived(CallReceived),
     /// A call ended with a result.
-    ToolResponse(ToolResponse),
+    CallResponse(CallResponse),
     /// A call failed.
-    ToolError(ToolError),
+    CallError(CallError),
+    /// How far a call is.
+    CallProgress(CallProgress),
+    /// A log message for the client behind a call.
+    CallLog(CallLog),
+    /// A handler asks the client behind its call.
+    ClientRequests(ClientRequests),
+    /// The content of a resource changed.
+    ResourceUpdated(ResourceUpdated),
     /// Page code is alive.
     HeartbeatAck(Heartbeat),
     /// Visibility, focus or title changed.
@@ -77,11 +88,15 @@ impl PageToBridge {
         let text = &well_formed(text);
         Ok(match kind_of(text)?.as_ref() {
             kind::AUTHENTICATE => Self::Authenticate(fields(kind::AUTHENTICATE, text)?),
-            kind::REGISTER_TOOLS => Self::RegisterTools(fields(kind::REGISTER_TOOLS, text)?),
-            kind::UNREGISTER_TOOLS => Self::UnregisterTools(fields(kind::UNREGISTER_TOOLS, text)?),
-            kind::TOOL_RECEIVED => Self::ToolReceived(fields(kind::TOOL_RECEIVED, text)?),
-            kind::TOOL_RESPONSE => Self::ToolResponse(fields(kind::TOOL_RESPONSE, text)?),
-            kind::TOOL_ERROR => Self::ToolError(fields(kind::TOOL_ERROR, text)?),
+            kind::REGISTER => Self::Register(fields(kind::REGISTER, text)?),
+            kind::UNREGISTER => Self::Unregister(fields(kind::UNREGISTER, text)?),
+            kind::CALL_RECEIVED => Self::CallReceived(fields(kind::CALL_RECEIVED, text)?),
+            kind::CALL_RESPONSE => Self::CallResponse(fields(kind::CALL_RESPONSE, text)?),
+            kind::CALL_ERROR => Self::CallError(fields(kind::CALL_ERROR, text)?),
+            kind::CALL_PROGRESS => Self::CallProgress(fields(kind::CALL_PROGRESS, text)?),
+            kind::CALL_LOG => Self::CallLog(fields(kind::CALL_LOG, text)?),
+            kind::CLIENT_REQUESTS => Self::ClientRequests(fields(kind::CLIENT_REQUESTS, text)?),
+            kind::RESOURCE_UPDATED => Self::ResourceUpdated(fields(kind::RESOURCE_UPDATED, text)?),
             kind::HEARTBEAT_ACK => Self::HeartbeatAck(fields(kind::HEARTBEAT_ACK, text)?),
             kind::PAGE_STATE => Self::PageState(fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
@@ -104,14 +119,24 @@ pub enum BridgeToPage {
     Authenticated(Authenticated),
     /// The page is refused. A close follows.
     AuthenticationFailed(AuthenticationFailed),
-    /// Answer to [`PageToBridge::RegisterTools`].
+    /// Answer to [`PageToBridge::Register`].
     Registered(Registered),
-    /// Answer to [`PageToBridge::UnregisterTools`].
+    /// Answer to [`PageToBridge::Unregister`].
     Unregistered(Unregistered),
     /// Run a tool.
     ToolCall(ToolCall),
+    /// Fill in a prompt.
+    PromptGet(PromptGet),
+    /// Read a resource.
+    ResourceRead(ResourceRead),
+    /// Complete an argument of a prompt or a variable of a resource template.
+    Completion(Completion),
     /// Stop a call; nobody waits for its result any more.
-    ToolCancel(ToolCancel),
+    CallCancel(CallCancel),
+    /// What the client answered to [`PageToBridge::ClientRequests`].
+    ClientResponses(ClientResponses),
+    /// Which resources clients are subscribed to. Sent whenever that changes.
+    Subscriptions(Subscriptions),
     /// Page code must answer [`PageToBridge::HeartbeatAck`] with the same number.
     Heartbeat(Heartbeat),
     /// Which AI clients are connected for this token. Sent whenever it changes.
@@ -132,7 +157,12 @@ impl BridgeToPage {
             kind::REGISTERED => Self::Registered(fields(kind::REGISTERED, text)?),
             kind::UNREGISTERED => Self::Unregistered(fields(kind::UNREGISTERED, text)?),
             kind::TOOL_CALL => Self::ToolCall(fields(kind::TOOL_CALL, text)?),
-            kind::TOOL_CANCEL => Self::ToolCancel(fields(kind::TOOL_CANCEL, text)?),
+            kind::PROMPT_GET => Self::PromptGet(fields(kind::PROMPT_GET, text)?),
+            kind::RESOURCE_READ => Self::ResourceRead(fields(kind::RESOURCE_READ, text)?),
+            kind::COMPLETION => Self::Completion(fields(kind::COMPLETION, text)?),
+            kind::CALL_CANCEL => Self::CallCancel(fields(kind::CALL_CANCEL, text)?),
+            kind::CLIENT_RESPONSES => Self::ClientResponses(fields(kind::CLIENT_RESPONSES, text)?),
+            kind::SUBSCRIPTIONS => Self::Subscriptions(fields(kind::SUBSCRIPTIONS, text)?),
             kind::HEARTBEAT => Self::Heartbeat(fields(kind::HEARTBEAT, text)?),
             kind::CLIENTS => Self::Clients(fields(kind::CLIENTS, text)?),
             kind::SESSION_CLOSED => Self::SessionClosed(fields(kind::SESSION_CLOSED, text)?),
@@ -235,53 +265,98 @@ pub struct App {
     pub icon: Option<String>,
 }
 
-/// Registers tools. All good ones are registered; bad ones are named in the answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RegisterTools {
-    /// Echoed in the answer.
-    pub registration_id: RegistrationId,
-    /// Whole MCP tool objects, verbatim.
-    pub tools: Vec<Box<RawValue>>,
+/// What a page can register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// An MCP tool, known by its `name`.
+    Tool,
+    /// An MCP prompt, known by its `name`.
+    Prompt,
+    /// An MCP resource, known by its `uri`.
+    Resource,
+    /// An MCP resource template, known by its `uriTemplate`.
+    ResourceTemplate,
 }
 
-/// Removes tools. Names that are not registered are no error.
+/// Registers things. All good ones are registered; bad ones are named in the answer. The first
+/// registration on a connection is the page's whole set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UnregisterTools {
+pub struct Register {
     /// Echoed in the answer.
     pub registration_id: RegistrationId,
-    /// The names as registered.
-    pub names: Vec<String>,
+    /// What to register, in order.
+    pub items: Vec<Definition>,
+}
+
+/// One thing to register.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    /// What it is.
+    pub kind: Kind,
+    /// The whole MCP object, verbatim.
+    pub definition: Box<RawValue>,
+}
+
+/// Takes things back. Those that are not registered are no error.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Unregister {
+    /// Echoed in the answer.
+    pub registration_id: RegistrationId,
+    /// What to take back.
+    pub items: Vec<Item>,
+}
+
+/// Something that is registered, or was.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name, URI or URI template, as registered.
+    pub name: String,
 }
 
 /// Receipt of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolReceived {
+pub struct CallReceived {
     /// The call.
     pub request_id: CallId,
 }
 
-/// The result of a call.
+/// The result of a call: of a tool either a value or content blocks, of the other kinds the MCP
+/// result object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolResponse {
+pub struct CallResponse {
     /// The call.
     pub request_id: CallId,
-    /// Any JSON value, `null` included; absent when the handler returned nothing.
+    /// Any JSON value, `null` included; absent when the handler returned nothing, or `content`.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Box<RawValue>>,
+    /// A tool's content blocks: an array of MCP `ContentBlock`s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Box<RawValue>>,
+    /// A tool's `structuredContent`, beside `content`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Box<RawValue>>,
+    /// The `_meta` of a tool's result, beside `content`.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Box<RawValue>>,
 }
 
 /// The failure of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolError {
+pub struct CallError {
     /// The call.
     pub request_id: CallId,
     /// What kind of failure.
@@ -295,6 +370,92 @@ pub struct ToolError {
         skip_serializing_if = "Option::is_none"
     )]
     pub data: Option<Box<RawValue>>,
+    /// What a tool shows of its failure instead of the message: MCP `ContentBlock`s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Box<RawValue>>,
+}
+
+/// How far a call is (MCP `notifications/progress`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallProgress {
+    /// The call.
+    pub request_id: CallId,
+    /// Grows with each message.
+    pub progress: Number,
+    /// What it will be at the end, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Number>,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// A log message (MCP `notifications/message`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallLog {
+    /// The call.
+    pub request_id: CallId,
+    /// How grave it is.
+    pub level: LogLevel,
+    /// Which part of the app says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// Any JSON value.
+    pub data: Box<RawValue>,
+}
+
+/// The levels of MCP's logging (those of RFC 5424), from the least grave to the gravest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Details for whoever looks for a fault.
+    Debug,
+    /// What happens.
+    Info,
+    /// Usual, and worth notice.
+    Notice,
+    /// Not usual.
+    Warning,
+    /// Something failed.
+    Error,
+    /// A part of the app failed.
+    Critical,
+    /// Somebody must act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+/// A handler asks the client behind its call. What is asked in one message is asked in one round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientRequests {
+    /// The call.
+    pub request_id: CallId,
+    /// The requests; each is answered under its key in [`ClientResponses`].
+    pub requests: Vec<ClientRequest>,
+}
+
+/// One request to a client.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientRequest {
+    /// Unique within the call. The same call made again asks the same thing under the same key.
+    pub key: String,
+    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    pub method: String,
+    /// As MCP has them.
+    pub params: Box<RawValue>,
+}
+
+/// The content of a resource changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceUpdated {
+    /// Which one.
+    pub uri: String,
 }
 
 /// `heartbeat` and its answer.
@@ -372,23 +533,25 @@ pub struct AuthenticationFailed {
 pub struct Registered {
     /// The registration.
     pub registration_id: RegistrationId,
-    /// The tools that clients can call now.
-    pub tools: Vec<RegisteredTool>,
-    /// The tools that were refused, each with its reason.
+    /// What clients can use now.
+    pub items: Vec<RegisteredItem>,
+    /// What was refused, each with its reason.
     pub errors: Vec<RegistrationFailure>,
 }
 
-/// A tool that clients can call.
+/// Something that clients can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RegisteredTool {
-    /// The name as registered.
+pub struct RegisteredItem {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name, URI or URI template, as registered.
     pub name: String,
     /// The name that clients see: the same, unless it had to be repaired.
     pub published_name: String,
 }
 
-/// A tool that was refused.
+/// Something that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegistrationFailure {
@@ -403,14 +566,14 @@ pub struct RegistrationFailure {
     pub message: String,
 }
 
-/// The tools are gone.
+/// They are gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unregistered {
     /// The registration.
     pub registration_id: RegistrationId,
-    /// The names that were registered and are gone now.
-    pub names: Vec<String>,
+    /// What was registered and is gone now.
+    pub items: Vec<Item>,
 }
 
 /// Run a tool.
@@ -423,15 +586,136 @@ pub struct ToolCall {
     pub tool_name: String,
     /// The arguments: always an object.
     pub tool_input: Box<RawValue>,
+    /// What the handler may know of it.
+    #[serde(default)]
+    pub context: CallContext,
+}
+
+/// Fill in a prompt (MCP `prompts/get`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PromptGet {
+    /// The call.
+    pub request_id: CallId,
+    /// The name as registered.
+    pub name: String,
+    /// The arguments: always an object; MCP knows only strings as values.
+    pub arguments: Box<RawValue>,
+    /// What the handler may know of it.
+    #[serde(default)]
+    pub context: CallContext,
+}
+
+/// Read a resource (MCP `resources/read`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResourceRead {
+    /// The call.
+    pub request_id: CallId,
+    /// Which one.
+    pub uri: String,
+    /// The template that the URI fits, as registered; absent for a registered resource.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uri_template: Option<String>,
+    /// What the template's variables stand for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<BTreeMap<String, String>>,
+    /// What the handler may know of it.
+    #[serde(default)]
+    pub context: CallContext,
+}
+
+/// Complete an argument (MCP `completion/complete`).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Completion {
+    /// The call.
+    pub request_id: CallId,
+    /// The prompt or the resource template.
+    #[serde(rename = "ref")]
+    pub reference: Item,
+    /// The argument or variable, and what is written of it so far.
+    pub argument: Argument,
+    /// The arguments that have their values already.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+    /// What the completer may know of it.
+    #[serde(default)]
+    pub context: CallContext,
+}
+
+/// An argument and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Argument {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// What a handler may know of its call.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallContext {
     /// Who calls, as far as the client said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<ClientInfo>,
-    /// When the call ends without an answer, in milliseconds from now.
+    pub client: Option<CallingClient>,
+    /// On whose behalf, as far as the bridge knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<Caller>,
+    /// The least grave level that the client wants to hear; absent when it wants no logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_level: Option<LogLevel>,
+    /// Whether the client wants to hear of progress.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub progress: bool,
+    /// When the call ends without an answer, in milliseconds from now. Waiting for the client's
+    /// own answers does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
 }
 
-/// The AI client behind a call, by its own words.
+/// The AI client behind a call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallingClient {
+    /// Who it is.
+    pub info: ClientInfo,
+    /// The MCP revision it speaks; absent for plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<String>,
+    /// Its MCP `ClientCapabilities`, verbatim; absent for plain HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Box<RawValue>>,
+}
+
+/// On whose behalf a call is made, as the bridge has verified it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Caller {
+    /// How the call came.
+    pub via: Via,
+    /// The subject of the credential; absent with an opaque token, which names nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// The roles that the credential grants.
+    #[serde(default)]
+    pub roles: Vec<String>,
+}
+
+/// How a call came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// Over MCP.
+    #[default]
+    Mcp,
+    /// Over plain HTTP.
+    Http,
+}
+
+/// An AI client by its own words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
@@ -445,10 +729,55 @@ pub struct ClientInfo {
     pub title: Option<String>,
 }
 
+/// What the client answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientResponses {
+    /// The call.
+    pub request_id: CallId,
+    /// One or more of the answers that are due.
+    pub responses: Vec<ClientResponse>,
+}
+
+/// One answer: a result or an error.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientResponse {
+    /// The key of the request.
+    pub key: String,
+    /// The MCP result object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Box<RawValue>>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ClientError>,
+}
+
+/// Why a client did not answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientError {
+    /// What kind of failure.
+    pub code: ErrorCode,
+    /// In words.
+    pub message: String,
+    /// More, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<RawValue>>,
+}
+
+/// Which resources clients are subscribed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subscriptions {
+    /// Their URIs, in the order of the alphabet; those that this page serves.
+    pub uris: Vec<String>,
+}
+
 /// Stop a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCancel {
+pub struct CallCancel {
     /// The call.
     pub request_id: CallId,
     /// Why, as a word.

@@ -4,16 +4,24 @@
 pub mod page_to_bridge {
     /// First frame: who the page is.
     pub const AUTHENTICATE: &str = "authenticate";
-    /// Registers or replaces tools; answered by `registered`.
-    pub const REGISTER_TOOLS: &str = "register-tools";
-    /// Removes tools; answered by `unregistered`.
-    pub const UNREGISTER_TOOLS: &str = "unregister-tools";
+    /// Registers or replaces tools, prompts, resources, templates; answered by `registered`.
+    pub const REGISTER: &str = "register";
+    /// Takes them back; answered by `unregistered`.
+    pub const UNREGISTER: &str = "unregister";
     /// A call has reached page code, before its handler runs.
-    pub const TOOL_RECEIVED: &str = "tool-received";
+    pub const CALL_RECEIVED: &str = "call-received";
     /// A call ended with a result.
-    pub const TOOL_RESPONSE: &str = "tool-response";
+    pub const CALL_RESPONSE: &str = "call-response";
     /// A call failed.
-    pub const TOOL_ERROR: &str = "tool-error";
+    pub const CALL_ERROR: &str = "call-error";
+    /// How far a call is.
+    pub const CALL_PROGRESS: &str = "call-progress";
+    /// A log message for the client behind a call.
+    pub const CALL_LOG: &str = "call-log";
+    /// A handler asks the client; answered by `client-responses`.
+    pub const CLIENT_REQUESTS: &str = "client-requests";
+    /// The content of a resource changed.
+    pub const RESOURCE_UPDATED: &str = "resource-updated";
     /// Page code answers `heartbeat`.
     pub const HEARTBEAT_ACK: &str = "heartbeat-ack";
     /// Visibility, focus or title changed.
@@ -26,11 +34,15 @@ pub mod page_to_bridge {
     /// All of them.
     pub const ALL: &[&str] = &[
         AUTHENTICATE,
-        REGISTER_TOOLS,
-        UNREGISTER_TOOLS,
-        TOOL_RECEIVED,
-        TOOL_RESPONSE,
-        TOOL_ERROR,
+        REGISTER,
+        UNREGISTER,
+        CALL_RECEIVED,
+        CALL_RESPONSE,
+        CALL_ERROR,
+        CALL_PROGRESS,
+        CALL_LOG,
+        CLIENT_REQUESTS,
+        RESOURCE_UPDATED,
         HEARTBEAT_ACK,
         PAGE_STATE,
         ACTIVITY,
@@ -44,14 +56,24 @@ pub mod bridge_to_page {
     pub const AUTHENTICATED: &str = "authenticated";
     /// The page is refused; a close follows.
     pub const AUTHENTICATION_FAILED: &str = "authentication-failed";
-    /// Answer to `register-tools`.
+    /// Answer to `register`.
     pub const REGISTERED: &str = "registered";
-    /// Answer to `unregister-tools`.
+    /// Answer to `unregister`.
     pub const UNREGISTERED: &str = "unregistered";
     /// Run a tool.
     pub const TOOL_CALL: &str = "tool-call";
+    /// Fill in a prompt.
+    pub const PROMPT_GET: &str = "prompt-get";
+    /// Read a resource.
+    pub const RESOURCE_READ: &str = "resource-read";
+    /// Complete an argument.
+    pub const COMPLETION: &str = "completion";
     /// Stop a call; its result is no longer wanted.
-    pub const TOOL_CANCEL: &str = "tool-cancel";
+    pub const CALL_CANCEL: &str = "call-cancel";
+    /// Answer to `client-requests`.
+    pub const CLIENT_RESPONSES: &str = "client-responses";
+    /// Which resources clients are subscribed to.
+    pub const SUBSCRIPTIONS: &str = "subscriptions";
     /// Page code must answer `heartbeat-ack`.
     pub const HEARTBEAT: &str = "heartbeat";
     /// Which AI clients are connected for this token.
@@ -66,7 +88,12 @@ pub mod bridge_to_page {
         REGISTERED,
         UNREGISTERED,
         TOOL_CALL,
-        TOOL_CANCEL,
+        PROMPT_GET,
+        RESOURCE_READ,
+        COMPLETION,
+        CALL_CANCEL,
+        CLIENT_RESPONSES,
+        SUBSCRIPTIONS,
         HEARTBEAT,
         CLIENTS,
         SESSION_CLOSED,

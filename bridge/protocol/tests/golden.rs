@@ -84,8 +84,8 @@ fn a_frame_that_is_no_message_says_what_is_wrong() {
             "{text}: {error}"
         );
     }
-    let error = PageToBridge::decode(r#"{"type":"tool-response"}"#).unwrap_err();
-    assert!(error.to_string().contains("`tool-response`"), "{error}");
+    let error = PageToBridge::decode(r#"{"type":"call-response"}"#).unwrap_err();
+    assert!(error.to_string().contains("`call-response`"), "{error}");
     assert!(error.to_string().contains("requestId"), "{error}");
 }
 

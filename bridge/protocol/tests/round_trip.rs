@@ -1,7 +1,9 @@
 //! Property: what is written is read back, whatever the strings and JSON values are.
 #![allow(clippy::unwrap_used)]
 
-use bridge_protocol::{BridgeToPage, CallId, PageToBridge, ToolCall, ToolError, ToolResponse};
+use bridge_protocol::{
+    BridgeToPage, CallContext, CallError, CallId, CallResponse, PageToBridge, ToolCall,
+};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -33,11 +35,14 @@ fn raw(value: &Value) -> Box<RawValue> {
 proptest! {
     #[test]
     fn a_result_comes_back_to_the_letter(id in any::<String>(), result in any_json()) {
-        let message = PageToBridge::ToolResponse(ToolResponse {
+        let message = PageToBridge::CallResponse(CallResponse {
             request_id: CallId(id.clone()),
             result: Some(raw(&result)),
+            content: None,
+            structured_content: None,
+            meta: None,
         });
-        let PageToBridge::ToolResponse(back) = PageToBridge::decode(&message.encode()).unwrap() else {
+        let PageToBridge::CallResponse(back) = PageToBridge::decode(&message.encode()).unwrap() else {
             panic!("another type")
         };
         prop_assert_eq!(back.request_id.0, id);
@@ -46,13 +51,14 @@ proptest! {
 
     #[test]
     fn a_failure_comes_back(message in any::<String>(), data in any_json()) {
-        let sent = PageToBridge::ToolError(ToolError {
+        let sent = PageToBridge::CallError(CallError {
             request_id: CallId::from("c"),
-            code: bridge_protocol::ErrorCode::ToolFailed,
+            code: bridge_protocol::ErrorCode::HandlerFailed,
             message: message.clone(),
             data: Some(raw(&data)),
+            content: None,
         });
-        let PageToBridge::ToolError(back) = PageToBridge::decode(&sent.encode()).unwrap() else {
+        let PageToBridge::CallError(back) = PageToBridge::decode(&sent.encode()).unwrap() else {
             panic!("another type")
         };
         prop_assert_eq!(back.message, message);
@@ -66,8 +72,10 @@ proptest! {
             request_id: CallId::from("c"),
             tool_name: name.clone(),
             tool_input: raw(&input),
-            client: None,
-            timeout_ms: Some(1),
+            context: CallContext {
+                timeout_ms: Some(1),
+                ..CallContext::default()
+            },
         });
         let BridgeToPage::ToolCall(back) = BridgeToPage::decode(&sent.encode()).unwrap() else {
             panic!("another type")
