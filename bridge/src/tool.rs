@@ -38,7 +38,7 @@ pub(crate) struct Tool {
 
 impl Tool {
     fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
-        let invalid = |message: &str| (ErrorCode::ToolDefinitionInvalid, message.to_owned());
+        let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut published: Map<String, Value> =
             serde_json::from_str(raw.get()).map_err(|_| invalid("a tool must be an object"))?;
         let name = published
@@ -132,7 +132,7 @@ fn object_schema(mut schema: Value, key: &str) -> Result<Value, (ErrorCode, Stri
     let invalid = || {
         let message =
             format!("the root of `{key}` must be an object schema (`\"type\": \"object\"`)");
-        (ErrorCode::ToolDefinitionInvalid, message)
+        (ErrorCode::DefinitionInvalid, message)
     };
     let root = schema.as_object_mut().ok_or_else(invalid)?;
     match root.get("type") {
@@ -147,7 +147,7 @@ fn object_schema(mut schema: Value, key: &str) -> Result<Value, (ErrorCode, Stri
         .is_some_and(|properties| !properties.is_object())
     {
         let message = format!("`properties` of `{key}` must be an object");
-        return Err((ErrorCode::ToolDefinitionInvalid, message));
+        return Err((ErrorCode::DefinitionInvalid, message));
     }
     Ok(schema)
 }
@@ -250,7 +250,7 @@ impl Tools {
              shorten it, or raise `max_tool_bytes`",
             self.max_bytes
         );
-        Err((ErrorCode::ToolLimitExceeded, message))
+        Err((ErrorCode::DefinitionLimitExceeded, message))
     }
 
     fn intern(&self, raw: &RawValue) -> Result<Arc<Tool>, (ErrorCode, String)> {
@@ -261,7 +261,7 @@ impl Tools {
         let tool = Tool::parse(raw)?;
         (self.check)(&tool.published).map_err(|error| {
             (
-                ErrorCode::ToolDefinitionInvalid,
+                ErrorCode::DefinitionInvalid,
                 format!("not an MCP tool: {error}"),
             )
         })?;
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn what_cannot_be_published_says_why() {
         let cases = [
-            (json!([]), ErrorCode::ToolDefinitionInvalid, "object"),
+            (json!([]), ErrorCode::DefinitionInvalid, "object"),
             (
                 json!({"description": "d"}),
                 ErrorCode::ToolNameRequired,
@@ -359,22 +359,22 @@ mod tests {
             ),
             (
                 json!({"name": "t", "description": 7}),
-                ErrorCode::ToolDefinitionInvalid,
+                ErrorCode::DefinitionInvalid,
                 "description",
             ),
             (
                 json!({"name": "t", "inputSchema": true}),
-                ErrorCode::ToolDefinitionInvalid,
+                ErrorCode::DefinitionInvalid,
                 "inputSchema",
             ),
             (
                 json!({"name": "t", "inputSchema": {"type": "string"}}),
-                ErrorCode::ToolDefinitionInvalid,
+                ErrorCode::DefinitionInvalid,
                 "object",
             ),
             (
                 json!({"name": "t", "outputSchema": {"type": "array"}}),
-                ErrorCode::ToolDefinitionInvalid,
+                ErrorCode::DefinitionInvalid,
                 "outputSchema",
             ),
         ];

@@ -181,7 +181,7 @@ impl Session {
         };
         if let Some(message) = refusal {
             let name = Some(tool.name.clone());
-            let code = ErrorCode::ToolLimitExceeded;
+            let code = ErrorCode::DefinitionLimitExceeded;
             return Err(RegistrationFailure {
                 index,
                 name,

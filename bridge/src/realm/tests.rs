@@ -377,7 +377,7 @@ fn limits_refuse_and_name_the_setting() {
         panic!("no answer: {:?}", scene.effects)
     };
     assert_eq!(answer.tools.len(), 3);
-    assert_eq!(answer.errors[0].code, ErrorCode::ToolLimitExceeded);
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     assert_eq!(answer.errors[0].index, 3);
     assert!(answer.errors[0].message.contains("max_tools"));
 

@@ -40,7 +40,7 @@ async fn a_text_cut_in_the_middle_of_a_character_arrives() {
     let fail = async {
         let id = page.call().await.request_id;
         let frame = format!(
-            r#"{{"type":"tool-error","requestId":"{id}","code":"ToolFailed","message":"\udc00"}}"#
+            r#"{{"type":"tool-error","requestId":"{id}","code":"HandlerFailed","message":"\udc00"}}"#
         );
         page.send(Message::Text(frame.into())).await.unwrap();
     };
@@ -59,7 +59,7 @@ async fn a_failure_is_held_to_the_limit_of_results() {
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let fail = async {
         let id = page.call().await.request_id;
-        let frame = json!({ "type": "tool-error", "requestId": id.0, "code": "ToolFailed",
+        let frame = json!({ "type": "tool-error", "requestId": id.0, "code": "HandlerFailed",
             "message": "x".repeat(2_000) });
         page.send(Message::Text(frame.to_string().into()))
             .await
@@ -257,7 +257,7 @@ async fn a_definition_over_the_limit_is_not_even_read_and_a_flood_ends_the_page(
     let answer = page
         .register(&[json!({ "name": "chain", "inputSchema": chain })])
         .await;
-    assert_eq!(answer.errors[0].code, ErrorCode::ToolLimitExceeded);
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     let flood = vec![json!({ "name": "a" }); 33];
     let tools = json!({ "type": "register-tools", "registrationId": "r", "tools": flood });
     page.send(Message::Text(tools.to_string().into()))

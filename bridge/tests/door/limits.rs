@@ -124,7 +124,7 @@ async fn tools_and_their_bytes_are_capped_per_page() {
     let answer = page
         .register(&[json!({ "name": "a", "description": "x".repeat(600) })])
         .await;
-    assert_eq!(answer.errors[0].code, ErrorCode::ToolLimitExceeded);
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     assert!(
         answer.errors[0].message.contains("max_tool_bytes"),
         "{}",

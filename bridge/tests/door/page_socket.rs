@@ -37,8 +37,8 @@ async fn registrations_are_acknowledged_each_tool_on_its_own() {
         errors,
         [
             (1, ErrorCode::ToolNameReserved),
-            (2, ErrorCode::ToolDefinitionInvalid),
-            (3, ErrorCode::ToolDefinitionInvalid),
+            (2, ErrorCode::DefinitionInvalid),
+            (3, ErrorCode::DefinitionInvalid),
         ]
     );
     bridge.shutdown().await;

@@ -313,7 +313,7 @@ async fn a_handler_that_throws_is_an_error_with_its_message() {
         let call = page.call().await;
         let error = ToolError {
             request_id: call.request_id,
-            code: ErrorCode::ToolFailed,
+            code: ErrorCode::HandlerFailed,
             message: "no such card: 7".to_owned(),
             data: None,
         };
@@ -324,7 +324,7 @@ async fn a_handler_that_throws_is_an_error_with_its_message() {
     assert_eq!(text_of(&answer["result"]), "no such card: 7");
     assert_eq!(
         answer["result"]["_meta"]["mcp-web/error"]["code"],
-        "ToolFailed"
+        "HandlerFailed"
     );
     bridge.shutdown().await;
 }
