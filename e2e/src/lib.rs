@@ -26,7 +26,9 @@ pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme};
 pub use clients::{Era, InFlight, Inspector, Leg, McpClient, PlainHttp};
 pub use deadline::{DEADLINE, within};
-pub use native_page::{NativePage, NativeTool};
+pub use native_page::{
+    NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, Wanted,
+};
 pub use node::NodeProject;
 pub use process::ProcessGroup;
 pub use site::Site;

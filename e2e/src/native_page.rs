@@ -1,76 +1,37 @@
 //! A page without a browser: the page protocol, spoken from Rust.
 
+mod call;
 mod connection;
-
-use std::sync::Arc;
+mod item;
 
 use bridge_protocol::{
-    App, Authenticate, BridgeToPage, CallId, ErrorCode, PageToBridge, Registered, Unregistered,
+    App, Authenticate, BridgeToPage, CallId, ErrorCode, Item, Kind, PageToBridge, Registered,
+    ResourceUpdated, Unregistered,
 };
-use futures_util::future::BoxFuture;
 use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use self::connection::{Answer, Connection, Request};
+pub use self::call::{NativeCall, Wanted};
+use self::connection::{Answer, Connection, Heard, Request};
+pub use self::item::{NativeAnswer, NativeFailure, NativeItem, NativeOutcome};
 use crate::{World, within};
-
-type Handler = Arc<dyn Fn(Value) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>;
-
-/// A tool and the closure that answers its calls.
-#[derive(Clone)]
-pub struct NativeTool {
-    definition: Value,
-    handler: Handler,
-}
-
-impl NativeTool {
-    /// A tool that takes any object. An `Err` of the handler is a handler that threw.
-    pub fn new<F>(name: &str, handler: impl Fn(Value) -> F + Send + Sync + 'static) -> Self
-    where
-        F: Future<Output = Result<Value, String>> + Send + 'static,
-    {
-        let definition = json!({
-            "name": name,
-            "description": format!("The tool {name} of a native page"),
-            "inputSchema": { "type": "object" },
-        });
-        Self {
-            definition,
-            handler: Arc::new(move |input| Box::pin(handler(input))),
-        }
-    }
-
-    /// Answers with the arguments.
-    pub fn echo() -> Self {
-        Self::new("echo", async |input| Ok(input))
-    }
-
-    /// Never answers.
-    pub fn hang() -> Self {
-        Self::new("hang", |_| std::future::pending())
-    }
-
-    fn name(&self) -> String {
-        self.definition["name"].as_str().unwrap().to_owned()
-    }
-}
 
 /// A connected page. Dropping it cuts its connection as a crash of the machine would.
 pub struct NativePage {
     requests: mpsc::Sender<Request>,
     calls: Mutex<mpsc::UnboundedReceiver<CallId>>,
     cancels: Mutex<mpsc::UnboundedReceiver<(CallId, ErrorCode)>>,
+    subscriptions: Mutex<mpsc::UnboundedReceiver<Vec<String>>>,
     answers: Mutex<mpsc::UnboundedReceiver<Answer>>,
     connection: JoinHandle<Option<u16>>,
 }
 
 impl NativePage {
-    /// Connects, authenticates with the world's token and registers `tools`.
-    pub async fn open(world: &World, session: &str, tools: Vec<NativeTool>) -> Self {
+    /// Connects, authenticates with the world's token and registers `items`.
+    pub async fn open(world: &World, session: &str, items: Vec<NativeItem>) -> Self {
         let url = world.page_url(session);
         let (mut socket, _) = within("the page socket", connect_async(url)).await.unwrap();
         let hello = PageToBridge::Authenticate(credentials(world, session));
@@ -86,36 +47,47 @@ impl NativePage {
         let (requests, request) = mpsc::channel(16);
         let (call, calls) = mpsc::unbounded_channel();
         let (cancel, cancels) = mpsc::unbounded_channel();
+        let (subscribed, subscriptions) = mpsc::unbounded_channel();
         let (answer, answers) = mpsc::unbounded_channel();
-        let connection = Connection::new(socket, request, call, cancel, answer);
+        let heard = Heard {
+            call,
+            cancel,
+            subscribed,
+            answer,
+        };
         let page = Self {
             requests,
             calls: Mutex::new(calls),
             cancels: Mutex::new(cancels),
+            subscriptions: Mutex::new(subscriptions),
             answers: Mutex::new(answers),
-            connection: tokio::spawn(connection.run()),
+            connection: tokio::spawn(Connection::new(socket, request, heard).run()),
         };
-        let registered = page.register(tools).await;
-        assert_eq!(registered.errors, [], "every tool is accepted");
+        let registered = page.register(items).await;
+        assert_eq!(registered.errors, [], "every definition is accepted");
         page
     }
 
-    /// Registers tools and waits for the acknowledgement.
-    pub async fn register(&self, tools: Vec<NativeTool>) -> Registered {
-        self.request(Request::Register(tools)).await;
+    /// Registers items and waits for the acknowledgement.
+    pub async fn register(&self, items: Vec<NativeItem>) -> Registered {
+        self.request(Request::Register(items)).await;
         match self.answer().await {
             Answer::Registered(answer) => answer,
-            Answer::Unregistered(answer) => panic!("not an answer to `register-tools`: {answer:?}"),
+            Answer::Unregistered(answer) => panic!("not an answer to `register`: {answer:?}"),
         }
     }
 
-    /// Removes tools and waits for the acknowledgement.
-    pub async fn unregister(&self, names: &[&str]) -> Unregistered {
-        let names = names.iter().map(|&name| name.to_owned()).collect();
-        self.request(Request::Unregister(names)).await;
+    /// Removes items, each by its name, URI or URI template, and waits for the acknowledgement.
+    pub async fn unregister(&self, items: &[(Kind, &str)]) -> Unregistered {
+        let item = |&(kind, name): &(Kind, &str)| Item {
+            kind,
+            name: name.to_owned(),
+        };
+        self.request(Request::Unregister(items.iter().map(item).collect()))
+            .await;
         match self.answer().await {
             Answer::Unregistered(answer) => answer,
-            Answer::Registered(answer) => panic!("not an answer to `unregister-tools`: {answer:?}"),
+            Answer::Registered(answer) => panic!("not an answer to `unregister`: {answer:?}"),
         }
     }
 
@@ -135,9 +107,29 @@ impl NativePage {
             .expect("the page is connected")
     }
 
+    /// The next list of subscribed resources that differs from the one before it.
+    pub async fn subscriptions(&self) -> Vec<String> {
+        let mut subscriptions = self.subscriptions.lock().await;
+        within("the subscriptions to change", subscriptions.recv())
+            .await
+            .expect("the page is connected")
+    }
+
+    /// Says that the content of a resource changed.
+    pub async fn resource_updated(&self, uri: &str) {
+        let uri = uri.to_owned();
+        self.say(PageToBridge::ResourceUpdated(ResourceUpdated { uri }))
+            .await;
+    }
+
+    /// Sends a message as it is.
+    pub async fn say(&self, message: PageToBridge) {
+        self.request(Request::Say(Box::new(message))).await;
+    }
+
     /// Says `leaving`, as a document does that goes away, and stays connected.
     pub async fn leave(&self) {
-        self.request(Request::Leave).await;
+        self.say(PageToBridge::Leaving {}).await;
     }
 
     /// Closes the socket with `code` and waits until it is closed.

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 
 use bridge_protocol::{
-    BridgeToPage, CallId, ErrorCode, Heartbeat, PageToBridge, RegisterTools, Registered,
-    RegistrationId, ToolCall, ToolError, ToolReceived, ToolResponse, UnregisterTools, Unregistered,
+    BridgeToPage, CallContext, CallError, CallId, CallReceived, CallResponse, ClientResponse,
+    ClientResponses, Definition, ErrorCode, Heartbeat, Item, Kind, PageToBridge, Register,
+    Registered, RegistrationId, Unregister, Unregistered,
 };
 use futures_util::{SinkExt, StreamExt};
-use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -16,15 +17,16 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::{Handler, NativeTool};
+use super::call::{Deed, NativeCall, Responder, Wanted, raw};
+use super::item::{NativeAnswer, NativeFailure, NativeItem, NativeOutcome};
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// What the page's owner wants said.
+/// What the page's owner wants.
 pub(super) enum Request {
-    Register(Vec<NativeTool>),
-    Unregister(Vec<String>),
-    Leave,
+    Register(Vec<NativeItem>),
+    Unregister(Vec<Item>),
+    Say(Box<PageToBridge>),
     Close(u16),
 }
 
@@ -34,40 +36,38 @@ pub(super) enum Answer {
     Unregistered(Unregistered),
 }
 
-/// What a handler came to.
-type Finished = (CallId, Result<Value, String>);
+/// Where the page's owner hears what the bridge says.
+pub(super) struct Heard {
+    pub(super) call: mpsc::UnboundedSender<CallId>,
+    pub(super) cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
+    pub(super) subscribed: mpsc::UnboundedSender<Vec<String>>,
+    pub(super) answer: mpsc::UnboundedSender<Answer>,
+}
 
 /// The socket, and the calls that run.
 pub(super) struct Connection {
     socket: Socket,
     request: mpsc::Receiver<Request>,
-    call: mpsc::UnboundedSender<CallId>,
-    cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
-    answer: mpsc::UnboundedSender<Answer>,
-    tools: HashMap<String, Handler>,
+    heard: Heard,
+    items: HashMap<Item, NativeItem>,
     running: HashMap<CallId, AbortHandle>,
-    finished: (
-        mpsc::UnboundedSender<Finished>,
-        mpsc::UnboundedReceiver<Finished>,
-    ),
+    waiting: HashMap<(CallId, String), Responder>,
+    deeds: Channel<Deed>,
+    finished: Channel<(CallId, NativeOutcome)>,
 }
 
+type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
+
 impl Connection {
-    pub(super) fn new(
-        socket: Socket,
-        request: mpsc::Receiver<Request>,
-        call: mpsc::UnboundedSender<CallId>,
-        cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
-        answer: mpsc::UnboundedSender<Answer>,
-    ) -> Self {
+    pub(super) fn new(socket: Socket, request: mpsc::Receiver<Request>, heard: Heard) -> Self {
         Self {
             socket,
             request,
-            call,
-            cancel,
-            answer,
-            tools: HashMap::new(),
+            heard,
+            items: HashMap::new(),
             running: HashMap::new(),
+            waiting: HashMap::new(),
+            deeds: mpsc::unbounded_channel(),
             finished: mpsc::unbounded_channel(),
         }
     }
@@ -76,6 +76,10 @@ impl Connection {
     pub(super) async fn run(mut self) -> Option<u16> {
         loop {
             tokio::select! {
+                // What a handler did comes before what it came to.
+                biased;
+                Some(deed) = self.deeds.1.recv() => self.done(deed).await,
+                Some((id, outcome)) = self.finished.1.recv() => self.finished(id, outcome).await,
                 frame = self.socket.next() => match frame {
                     Some(Ok(Message::Text(text))) => self.received(&text).await,
                     Some(Ok(Message::Close(frame))) => return frame.map(|frame| frame.code.into()),
@@ -83,46 +87,97 @@ impl Connection {
                     Some(Err(_)) | None => return None,
                 },
                 Some(request) = self.request.recv() => self.requested(request).await,
-                Some((id, outcome)) = self.finished.1.recv() => self.finished(id, outcome).await,
             }
         }
     }
 
     async fn received(&mut self, text: &str) {
         match BridgeToPage::decode(text).unwrap() {
-            BridgeToPage::ToolCall(call) => self.called(call).await,
-            BridgeToPage::ToolCancel(cancel) => {
-                if let Some(handler) = self.running.remove(&cancel.request_id) {
-                    handler.abort();
-                }
-                let _ = self.cancel.send((cancel.request_id, cancel.code));
+            BridgeToPage::ToolCall(call) => {
+                let wanted = Wanted::Tool(value(&call.tool_input));
+                let item = (Kind::Tool, call.tool_name);
+                self.called(call.request_id, item, wanted, call.context)
+                    .await;
+            }
+            BridgeToPage::PromptGet(get) => {
+                let wanted = Wanted::Prompt(value(&get.arguments));
+                let item = (Kind::Prompt, get.name);
+                self.called(get.request_id, item, wanted, get.context).await;
+            }
+            BridgeToPage::ResourceRead(read) => {
+                let item = match read.uri_template {
+                    Some(template) => (Kind::ResourceTemplate, template),
+                    None => (Kind::Resource, read.uri.clone()),
+                };
+                let wanted = Wanted::Resource {
+                    uri: read.uri,
+                    variables: read.variables,
+                };
+                self.called(read.request_id, item, wanted, read.context)
+                    .await;
+            }
+            BridgeToPage::Completion(completion) => {
+                let item = (completion.reference.kind, completion.reference.name);
+                let wanted = Wanted::Completion {
+                    argument: completion.argument,
+                    arguments: completion.arguments,
+                };
+                self.called(completion.request_id, item, wanted, completion.context)
+                    .await;
+            }
+            BridgeToPage::CallCancel(cancel) => {
+                self.over(&cancel.request_id);
+                let _ = self.heard.cancel.send((cancel.request_id, cancel.code));
+            }
+            BridgeToPage::ClientResponses(answers) => self.answered(answers),
+            BridgeToPage::Subscriptions(subscriptions) => {
+                let _ = self.heard.subscribed.send(subscriptions.uris);
             }
             BridgeToPage::Heartbeat(Heartbeat { sequence }) => {
                 self.send(PageToBridge::HeartbeatAck(Heartbeat { sequence }))
                     .await;
             }
             BridgeToPage::Registered(answer) => {
-                let _ = self.answer.send(Answer::Registered(answer));
+                let _ = self.heard.answer.send(Answer::Registered(answer));
             }
             BridgeToPage::Unregistered(answer) => {
-                let _ = self.answer.send(Answer::Unregistered(answer));
+                let _ = self.heard.answer.send(Answer::Unregistered(answer));
             }
             _ => {}
         }
     }
 
-    async fn called(&mut self, call: ToolCall) {
-        let id = call.request_id;
-        self.send(PageToBridge::ToolReceived(ToolReceived {
-            request_id: id.clone(),
-        }))
-        .await;
-        let _ = self.call.send(id.clone());
-        let Some(handler) = self.tools.get(&call.tool_name) else {
-            let outcome = Err(format!("no tool {}", call.tool_name));
-            return self.finished(id, outcome).await;
+    async fn called(
+        &mut self,
+        id: CallId,
+        (kind, name): (Kind, String),
+        wanted: Wanted,
+        context: CallContext,
+    ) {
+        let request_id = id.clone();
+        self.send(PageToBridge::CallReceived(CallReceived { request_id }))
+            .await;
+        let _ = self.heard.call.send(id.clone());
+        let item = Item { kind, name };
+        let Some(native) = self.items.get(&item) else {
+            let name = &item.name;
+            let failure = NativeFailure::from(format!("nothing is called {name}").as_str());
+            return self.finished(id, Err(failure)).await;
         };
-        let work = handler(serde_json::from_str(call.tool_input.get()).unwrap());
+        let handler = match &wanted {
+            Wanted::Completion { .. } => native.completer.clone(),
+            _ => Some(native.handler.clone()),
+        };
+        let Some(handler) = handler else {
+            let nothing = json!({ "values": [] });
+            return self.finished(id, Ok(nothing.into())).await;
+        };
+        let work = handler(NativeCall {
+            id: id.clone(),
+            wanted,
+            context,
+            deeds: self.deeds.0.clone(),
+        });
         let (finished, key) = (self.finished.0.clone(), id.clone());
         let task = tokio::spawn(async move {
             let _ = finished.send((id, work.await));
@@ -130,44 +185,66 @@ impl Connection {
         self.running.insert(key, task.abort_handle());
     }
 
-    async fn finished(&mut self, request_id: CallId, outcome: Result<Value, String>) {
-        self.running.remove(&request_id);
+    async fn done(&mut self, deed: Deed) {
+        match deed {
+            Deed::Say(message) => self.send(message).await,
+            Deed::Ask(requests, responders) => {
+                for (request, responder) in requests.requests.iter().zip(responders) {
+                    let key = (requests.request_id.clone(), request.key.clone());
+                    self.waiting.insert(key, responder);
+                }
+                self.send(PageToBridge::ClientRequests(requests)).await;
+            }
+        }
+    }
+
+    fn answered(&mut self, answers: ClientResponses) {
+        for ClientResponse { key, result, error } in answers.responses {
+            let waiting = self.waiting.remove(&(answers.request_id.clone(), key));
+            let answer = match (result, error) {
+                (_, Some(error)) => Err(error),
+                (Some(result), None) => Ok(value(&result)),
+                (None, None) => panic!("an answer has a result or an error"),
+            };
+            if let Some(waiting) = waiting {
+                let _ = waiting.send(answer);
+            }
+        }
+    }
+
+    async fn finished(&mut self, request_id: CallId, outcome: NativeOutcome) {
+        self.over(&request_id);
         self.send(match outcome {
-            Ok(result) => PageToBridge::ToolResponse(ToolResponse {
+            Ok(answer) => PageToBridge::CallResponse(response(request_id, answer)),
+            Err(failure) => PageToBridge::CallError(CallError {
                 request_id,
-                result: Some(raw(&result)),
-            }),
-            Err(message) => PageToBridge::ToolError(ToolError {
-                request_id,
-                code: ErrorCode::ToolFailed,
-                message,
-                data: None,
+                code: failure.code,
+                message: failure.message,
+                data: failure.data.as_ref().map(raw),
+                content: failure.content.as_ref().map(raw),
             }),
         })
         .await;
     }
 
+    fn over(&mut self, id: &CallId) {
+        if let Some(handler) = self.running.remove(id) {
+            handler.abort();
+        }
+        self.waiting.retain(|(call, _), _| call != id);
+    }
+
     async fn requested(&mut self, request: Request) {
         match request {
-            Request::Register(tools) => {
-                let definitions = tools.iter().map(|tool| raw(&tool.definition)).collect();
-                for tool in tools {
-                    self.tools.insert(tool.name(), tool.handler);
-                }
-                self.send(PageToBridge::RegisterTools(RegisterTools {
-                    registration_id: RegistrationId::from("register"),
-                    tools: definitions,
-                }))
-                .await;
-            }
-            Request::Unregister(names) => {
-                self.send(PageToBridge::UnregisterTools(UnregisterTools {
+            Request::Register(items) => self.register(items).await,
+            Request::Unregister(items) => {
+                self.send(PageToBridge::Unregister(Unregister {
                     registration_id: RegistrationId::from("unregister"),
-                    names,
+                    items,
                 }))
                 .await;
             }
-            Request::Leave => self.send(PageToBridge::Leaving {}).await,
+            Request::Say(message) => self.send(*message).await,
             Request::Close(code) => {
                 let frame = CloseFrame {
                     code: code.into(),
@@ -176,6 +253,26 @@ impl Connection {
                 let _ = self.socket.close(Some(frame)).await;
             }
         }
+    }
+
+    async fn register(&mut self, items: Vec<NativeItem>) {
+        let definition = |item: &NativeItem| Definition {
+            kind: item.kind,
+            definition: raw(&item.definition),
+        };
+        let definitions = items.iter().map(definition).collect();
+        for item in items {
+            let key = Item {
+                kind: item.kind,
+                name: item.name(),
+            };
+            self.items.insert(key, item);
+        }
+        self.send(PageToBridge::Register(Register {
+            registration_id: RegistrationId::from("register"),
+            items: definitions,
+        }))
+        .await;
     }
 
     async fn send(&mut self, message: PageToBridge) {
@@ -192,6 +289,33 @@ impl Drop for Connection {
     }
 }
 
-fn raw(value: &Value) -> Box<RawValue> {
-    to_raw_value(value).expect("a value is JSON")
+fn response(request_id: CallId, answer: NativeAnswer) -> CallResponse {
+    let nothing = CallResponse {
+        request_id,
+        result: None,
+        content: None,
+        structured_content: None,
+        meta: None,
+    };
+    match answer {
+        NativeAnswer::Nothing => nothing,
+        NativeAnswer::Value(value) => CallResponse {
+            result: Some(raw(&value)),
+            ..nothing
+        },
+        NativeAnswer::Content {
+            content,
+            structured,
+            meta,
+        } => CallResponse {
+            content: Some(raw(&content)),
+            structured_content: structured.as_ref().map(raw),
+            meta: meta.as_ref().map(raw),
+            ..nothing
+        },
+    }
+}
+
+fn value(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).expect("raw JSON is JSON")
 }

@@ -1,7 +1,7 @@
 //! The AI client is there before the page: meta tools at once, the page's tools after
 //! `list_changed`.
 
-use e2e::{Era, Leg, McpClient, NativePage, NativeTool, World};
+use e2e::{Era, Leg, McpClient, NativeItem, NativePage, World};
 use serde_json::json;
 
 use crate::{META_TOOLS, has};
@@ -44,7 +44,7 @@ async fn hears_of_the_page(leg: Leg, era: Era) {
     let status = client.call("get_connection_status", json!({})).await;
     assert_ne!(status.unwrap().is_error, Some(true));
 
-    let _page = NativePage::open(&world, "late", vec![NativeTool::echo()]).await;
+    let _page = NativePage::open(&world, "late", vec![NativeItem::echo()]).await;
 
     has_echo(&mut client).await;
 }
@@ -56,7 +56,7 @@ async fn hears_of_the_bridge(era: Era) {
     has_the_meta_tools_alone(&client).await;
 
     world.restart().await;
-    let _page = NativePage::open(&world, "late", vec![NativeTool::echo()]).await;
+    let _page = NativePage::open(&world, "late", vec![NativeItem::echo()]).await;
 
     has_echo(&mut client).await;
 }

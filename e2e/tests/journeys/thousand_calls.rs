@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use e2e::{Era, Leg, McpClient, NativePage, NativeTool, Site, World};
+use e2e::{Era, Leg, McpClient, NativeItem, NativePage, Site, World};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::json;
@@ -42,7 +42,7 @@ async fn over_http_2026_to_a_page_in_chromium() {
 
 async fn to_a_native_page(leg: Leg, era: Era) {
     let world = World::bridge().await;
-    let _page = NativePage::open(&world, "one-page", vec![NativeTool::echo()]).await;
+    let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
     all_echoes_carry_their_own_id(&McpClient::connect(&world, leg, era).await).await;
 }
 

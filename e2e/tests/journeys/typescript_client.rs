@@ -1,12 +1,12 @@
 //! The TypeScript SDK's client over Streamable HTTP: neither ours nor rmcp's.
 
-use e2e::{NativePage, NativeTool, NodeProject, World};
+use e2e::{NativeItem, NativePage, NodeProject, World};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn lists_and_calls() {
     let world = World::bridge().await;
-    let _page = NativePage::open(&world, "one-page", vec![NativeTool::echo()]).await;
+    let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
 

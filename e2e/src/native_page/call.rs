@@ -1,0 +1,126 @@
+//! What a handler of a native page knows of its call, and what it can do during it.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::{
+    Argument, CallContext, CallId, CallLog, CallProgress, ClientError, ClientRequest,
+    ClientRequests, LogLevel, PageToBridge,
+};
+use futures_util::future::join_all;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Number, Value};
+use tokio::sync::{mpsc, oneshot};
+
+/// A client's answer on its way to the handler that asked.
+pub(super) type Responder = oneshot::Sender<Result<Value, ClientError>>;
+
+/// What a handler does.
+pub(super) enum Deed {
+    Say(PageToBridge),
+    Ask(ClientRequests, Vec<Responder>),
+}
+
+/// A call, in the hands of its handler.
+#[derive(Clone)]
+pub struct NativeCall {
+    /// Its id.
+    pub id: CallId,
+    /// What is wanted.
+    pub wanted: Wanted,
+    /// What the bridge tells of it.
+    pub context: CallContext,
+    pub(super) deeds: mpsc::UnboundedSender<Deed>,
+}
+
+/// What a call asks for.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// A tool with these arguments.
+    Tool(Value),
+    /// A prompt with these arguments.
+    Prompt(Value),
+    /// The content of a resource.
+    Resource {
+        /// Its URI.
+        uri: String,
+        /// The variables of the template that it fits.
+        variables: Option<BTreeMap<String, String>>,
+    },
+    /// Completions.
+    Completion {
+        /// What is being written.
+        argument: Argument,
+        /// What is written already.
+        arguments: BTreeMap<String, String>,
+    },
+}
+
+impl NativeCall {
+    /// The arguments of a tool or a prompt.
+    pub fn input(&self) -> Value {
+        match &self.wanted {
+            Wanted::Tool(input) | Wanted::Prompt(input) => input.clone(),
+            other => panic!("{other:?} has no arguments"),
+        }
+    }
+
+    /// Says how far the call is, whether the client wants to hear it or not.
+    pub fn progress(&self, progress: u64, total: Option<u64>, message: Option<&str>) {
+        self.act(Deed::Say(PageToBridge::CallProgress(CallProgress {
+            request_id: self.id.clone(),
+            progress: progress.into(),
+            total: total.map(Number::from),
+            message: message.map(str::to_owned),
+        })));
+    }
+
+    /// Logs, whether the client wants to hear it or not.
+    pub fn log(&self, level: LogLevel, data: &Value) {
+        self.act(Deed::Say(PageToBridge::CallLog(CallLog {
+            request_id: self.id.clone(),
+            level,
+            logger: None,
+            data: raw(data),
+        })));
+    }
+
+    /// Asks the client one thing.
+    pub async fn ask(&self, key: &str, method: &str, params: Value) -> Result<Value, ClientError> {
+        let mut answers = self.ask_all(vec![(key, method, params)]).await;
+        answers.remove(0)
+    }
+
+    /// Asks the client several things (key, method, parameters) in one round.
+    pub async fn ask_all(
+        &self,
+        requests: Vec<(&str, &str, Value)>,
+    ) -> Vec<Result<Value, ClientError>> {
+        let request = |(key, method, params): (&str, &str, Value)| ClientRequest {
+            key: key.to_owned(),
+            method: method.to_owned(),
+            params: raw(&params),
+        };
+        let requests: Vec<ClientRequest> = requests.into_iter().map(request).collect();
+        let (responders, answers): (Vec<_>, Vec<_>) =
+            requests.iter().map(|_| oneshot::channel()).unzip();
+        let requests = ClientRequests {
+            request_id: self.id.clone(),
+            requests,
+        };
+        self.act(Deed::Ask(requests, responders));
+        let answers = join_all(answers).await;
+        answers
+            .into_iter()
+            .map(|answer| answer.expect("a handler that waits ends before its connection"))
+            .collect()
+    }
+
+    fn act(&self, deed: Deed) {
+        // A connection that is gone aborts its handlers.
+        let _ = self.deeds.send(deed);
+    }
+}
+
+pub(super) fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).expect("a value is JSON")
+}

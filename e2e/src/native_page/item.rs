@@ -1,0 +1,198 @@
+//! What a native page registers, and what its handlers come to.
+
+use std::sync::Arc;
+
+use bridge_protocol::{ErrorCode, Kind};
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::NativeCall;
+
+/// What a handler comes to.
+pub type NativeOutcome = Result<NativeAnswer, NativeFailure>;
+
+pub(super) type Handler =
+    Arc<dyn Fn(NativeCall) -> BoxFuture<'static, NativeOutcome> + Send + Sync>;
+
+/// A tool, prompt, resource or template, and the closures that answer for it.
+#[derive(Clone)]
+pub struct NativeItem {
+    pub(super) kind: Kind,
+    pub(super) definition: Value,
+    pub(super) handler: Handler,
+    pub(super) completer: Option<Handler>,
+}
+
+impl NativeItem {
+    /// An item with its whole MCP definition.
+    pub fn new<F>(
+        kind: Kind,
+        definition: Value,
+        handler: impl Fn(NativeCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        Self {
+            kind,
+            definition,
+            handler: boxed(handler),
+            completer: None,
+        }
+    }
+
+    /// A tool that takes any object.
+    pub fn tool<F>(name: &str, handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        let definition = json!({
+            "name": name,
+            "description": format!("The tool {name} of a native page"),
+            "inputSchema": { "type": "object" },
+        });
+        Self::new(Kind::Tool, definition, handler)
+    }
+
+    /// A prompt that takes the named arguments, none of which is required.
+    pub fn prompt<F>(
+        name: &str,
+        arguments: &[&str],
+        handler: impl Fn(NativeCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        let arguments: Vec<Value> = arguments
+            .iter()
+            .map(|argument| json!({ "name": argument }))
+            .collect();
+        let definition = json!({ "name": name, "arguments": arguments });
+        Self::new(Kind::Prompt, definition, handler)
+    }
+
+    /// A resource.
+    pub fn resource<F>(uri: &str, handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        Self::new(Kind::Resource, json!({ "uri": uri, "name": uri }), handler)
+    }
+
+    /// A resource template.
+    pub fn template<F>(
+        uri_template: &str,
+        handler: impl Fn(NativeCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        let definition = json!({ "uriTemplate": uri_template, "name": uri_template });
+        Self::new(Kind::ResourceTemplate, definition, handler)
+    }
+
+    /// A tool that answers with its arguments.
+    pub fn echo() -> Self {
+        Self::tool("echo", async |call| Ok(call.input().into()))
+    }
+
+    /// A tool that never answers.
+    pub fn hang() -> Self {
+        Self::tool("hang", |_| std::future::pending())
+    }
+
+    /// Answers completions of a prompt's or template's arguments too. Without it there are none.
+    pub fn completing<F>(
+        mut self,
+        completer: impl Fn(NativeCall) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = NativeOutcome> + Send + 'static,
+    {
+        self.completer = Some(boxed(completer));
+        self
+    }
+
+    pub(super) fn name(&self) -> String {
+        let key = match self.kind {
+            Kind::Tool | Kind::Prompt => "name",
+            Kind::Resource => "uri",
+            Kind::ResourceTemplate => "uriTemplate",
+        };
+        self.definition[key].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+fn boxed<F>(handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Handler
+where
+    F: Future<Output = NativeOutcome> + Send + 'static,
+{
+    Arc::new(move |call| Box::pin(handler(call)))
+}
+
+/// The result of a call.
+#[derive(Clone, Debug)]
+pub enum NativeAnswer {
+    /// A tool's value, or the MCP result object of the other kinds.
+    Value(Value),
+    /// Nothing at all.
+    Nothing,
+    /// A tool's content blocks.
+    Content {
+        /// An array of MCP `ContentBlock`s.
+        content: Value,
+        /// `structuredContent` beside them.
+        structured: Option<Value>,
+        /// `_meta` beside them.
+        meta: Option<Value>,
+    },
+}
+
+impl NativeAnswer {
+    /// A tool's content blocks alone.
+    pub fn content(blocks: Value) -> Self {
+        Self::Content {
+            content: blocks,
+            structured: None,
+            meta: None,
+        }
+    }
+}
+
+impl From<Value> for NativeAnswer {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// The failure of a call.
+#[derive(Clone, Debug)]
+pub struct NativeFailure {
+    /// What kind of failure.
+    pub code: ErrorCode,
+    /// In words.
+    pub message: String,
+    /// More, for programs.
+    pub data: Option<Value>,
+    /// Content blocks instead of the message.
+    pub content: Option<Value>,
+}
+
+impl NativeFailure {
+    /// A failure of this kind.
+    pub fn new(code: ErrorCode, message: &str) -> Self {
+        Self {
+            code,
+            message: message.to_owned(),
+            data: None,
+            content: None,
+        }
+    }
+}
+
+/// A handler that threw.
+impl From<&str> for NativeFailure {
+    fn from(message: &str) -> Self {
+        Self::new(ErrorCode::HandlerFailed, message)
+    }
+}
