@@ -14,6 +14,7 @@
 mod adapter;
 mod browser;
 mod clients;
+pub mod conformance;
 mod deadline;
 mod native_page;
 mod node;

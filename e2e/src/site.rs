@@ -80,6 +80,11 @@ impl Site {
         format!("{}/sdk", self.url)
     }
 
+    /// What the conformance suites ask of a server (`e2e/pages/conformance`), connected to `world`.
+    pub fn conformance(&self, world: &World) -> String {
+        self.page("conformance.html", world)
+    }
+
     /// The next beacon of a page: the app sends one from `pagehide`, with the time.
     pub async fn beacon(&self) -> String {
         let mut beacons = self.beacons.lock().await;
@@ -103,9 +108,11 @@ impl Drop for Site {
 fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const PAGE: &str = include_str!("../pages/app.html");
     const SCRIPT: &str = include_str!("../pages/app.js");
+    const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     let page = || async { typed("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM)], page().await);
     let script = || async { typed("text/javascript; charset=utf-8", SCRIPT) };
+    let conformance = || async { typed("text/html; charset=utf-8", CONFORMANCE) };
     let keep = async move |time: String| {
         let _ = beacon.send(time);
     };
@@ -113,14 +120,22 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
         .route("/app.html", get(page))
         .route("/no-wasm.html", get(no_wasm))
         .route("/app.js", get(script))
+        .route("/conformance.html", get(conformance))
+        .route("/conformance/{file}", get(script_for_conformance))
         .route("/beacon", post(keep))
         .route("/sdk/{file}", get(script_of_the_sdk))
 }
 
 async fn script_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
-    let script = file
-        .ends_with(".js")
-        .then(|| tools::sdk_package().join(file));
+    script(&tools::sdk_package(), &file)
+}
+
+async fn script_for_conformance(Path(file): Path<String>) -> impl IntoResponse {
+    script(&tools::workspace().join("e2e/pages/conformance"), &file)
+}
+
+fn script(folder: &std::path::Path, file: &str) -> impl IntoResponse + use<> {
+    let script = file.ends_with(".js").then(|| folder.join(file));
     let text = script.and_then(|path| std::fs::read_to_string(path).ok());
     text.map(|text| ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], text))
         .ok_or(StatusCode::NOT_FOUND)

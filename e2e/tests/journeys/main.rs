@@ -4,6 +4,7 @@
 mod bridge_restart;
 mod cancel;
 mod client_first;
+mod conformance;
 mod connected_clients;
 mod demo_page;
 mod failures;
