@@ -7,8 +7,11 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::config::Config;
+use crate::exchange::FromBridge;
+use crate::headers::Tools;
+use crate::message::Request;
 use crate::offline::Absence;
-use crate::upstream::{FromBridge, Link, Opening};
+use crate::upstream::{Link, Opening};
 
 /// The first pause between attempts to reach a bridge; doubled each time, with jitter.
 const FIRST_RETRY: Duration = Duration::from_millis(250);
@@ -44,9 +47,15 @@ pub(crate) enum BridgeEvent {
 }
 
 impl Bridge {
-    /// Begins an attempt.
-    pub(crate) fn connect(config: &Config, opening: &Opening) -> Self {
-        Self::Connecting(Box::pin(Link::open(config.clone(), opening.clone())))
+    /// Begins an attempt. `standing` is asked of the bridge that is found.
+    pub(crate) fn connect(
+        config: &Config,
+        opening: &Opening,
+        tools: &Tools,
+        standing: Vec<Request>,
+    ) -> Self {
+        let link = Link::open(config.clone(), opening.clone(), tools.clone(), standing);
+        Self::Connecting(Box::pin(link))
     }
 
     /// The next event. May be dropped and called again without losing one.

@@ -1,161 +1,198 @@
-//! rmcp's HTTP client, watched.
+//! HTTP to one bridge: what is posted, fetched and deleted there, and what its answers mean.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
-use http::{HeaderName, HeaderValue};
-use reqwest::Url;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage};
-use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
-};
-use sse_stream::Sse;
-use tokio::sync::mpsc;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use reqwest::{RequestBuilder, Response, Url};
+use serde_json::Value;
 
 use crate::MAX_MESSAGE_BYTES;
+use crate::config::{Config, Token};
+use crate::events::Events;
+use crate::message::Message;
 use crate::offline::Absence;
 use crate::tls;
 
 /// A bridge on this machine answers in milliseconds; a host that swallows packets never does.
 const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 
-pub(crate) type Failure = StreamableHttpError<reqwest::Error>;
+/// As much of a refusal's body is read as may be a message for the client.
+const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 
-type Events = BoxStream<'static, Result<Sse, SseError>>;
-type Headers = HashMap<HeaderName, HeaderValue>;
+const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const PAGE_SESSION: HeaderName = HeaderName::from_static("mcp-web-session");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// rmcp's transport opens a broken event stream again and again without telling anybody, so that a
-/// bridge that went away would be noticed at the next request only. Here each failed attempt is
-/// reported, and the server's `retry` hint (3 s in rmcp) does not delay the first one.
-#[derive(Clone)]
+/// One bridge, as seen by one MCP session or by stateless requests.
 pub(crate) struct BridgeHttp {
     http: reqwest::Client,
-    /// Room for one: the first report is enough to give the link up.
-    lost: mpsc::Sender<Absence>,
+    url: Url,
+    token: Token,
+    page_session: Option<HeaderValue>,
+    mcp_session: OnceLock<HeaderValue>,
+    version: OnceLock<HeaderValue>,
+}
+
+/// What the bridge answers to a message.
+pub(crate) enum Posted {
+    Accepted,
+    Json(String),
+    Events(Events),
 }
 
 impl BridgeHttp {
-    /// A client for the bridge at `url`; what tells that it is gone goes to `lost`.
-    pub(crate) fn new(url: &Url, lost: mpsc::Sender<Absence>) -> Result<Self, Absence> {
+    pub(crate) fn new(config: &Config) -> Result<Self, Absence> {
+        let token = config.token.clone().ok_or(Absence::NoToken)?;
         Ok(Self {
-            http: http_client(url)?,
-            lost,
-        })
-    }
-}
-
-impl StreamableHttpClient for BridgeHttp {
-    type Error = reqwest::Error;
-
-    async fn post_message(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        token: Option<String>,
-        headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
-        let size = MAX_MESSAGE_BYTES;
-        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, size)
-            .await
-    }
-
-    async fn post_message_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session: Option<Arc<str>>,
-        token: Option<String>,
-        headers: Headers,
-        size: usize,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
-        let asked = match &message {
-            JsonRpcMessage::Request(request) => Some(request.id.clone()),
-            _ => None,
-        };
-        let response = self
-            .http
-            .post_message_with_max_sse_event_size(uri, message, session, token, headers, size)
-            .await?;
-        Ok(match response {
-            StreamableHttpPostResponse::Sse(events, session) => {
-                StreamableHttpPostResponse::Sse(without_retry(events), session)
-            }
-            // A refusal that could not name its request still answers the one it came back on.
-            StreamableHttpPostResponse::Json(JsonRpcMessage::Error(mut error), session) => {
-                error.id = error.id.or(asked);
-                StreamableHttpPostResponse::Json(JsonRpcMessage::Error(error), session)
-            }
-            other => other,
+            http: http_client(&config.url)?,
+            url: config.url.clone(),
+            token,
+            page_session: config.session.clone(),
+            mcp_session: OnceLock::new(),
+            version: OnceLock::new(),
         })
     }
 
-    async fn delete_session(
-        &self,
-        uri: Arc<str>,
-        session: Arc<str>,
-        token: Option<String>,
-        headers: Headers,
-    ) -> Result<(), Failure> {
-        self.http.delete_session(uri, session, token, headers).await
-    }
-
-    async fn get_stream(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        token: Option<String>,
-        headers: Headers,
-    ) -> Result<Events, Failure> {
-        let size = MAX_MESSAGE_BYTES;
-        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, size)
-            .await
-    }
-
-    async fn get_stream_with_max_sse_event_size(
-        &self,
-        uri: Arc<str>,
-        session: Option<Arc<str>>,
-        last_event: Option<String>,
-        token: Option<String>,
-        headers: Headers,
-        size: usize,
-    ) -> Result<Events, Failure> {
-        let stateless = session.is_none();
-        let opening = self
-            .http
-            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, size);
-        match opening.await {
-            Ok(events) => Ok(without_retry(events)),
-            Err(Failure::ServerDoesNotSupportSse) => Err(Failure::ServerDoesNotSupportSse),
-            // Without an MCP session there is nothing to resume. This is the error that makes the
-            // transport end the request instead of trying for ever.
-            Err(_) if stateless => Err(Failure::ServerDoesNotSupportSse),
-            Err(failure) => {
-                let absence = match absence(&failure) {
-                    Absence::Refused { status: 404, .. } => Absence::SessionForgotten,
-                    other => other,
-                };
-                // A full channel already says that the link is lost.
-                let _ = self.lost.try_send(absence);
-                Err(failure)
-            }
+    /// The version that `initialize` settled on is sent with each request from now on.
+    pub(crate) fn settle_version(&self, version: &str) {
+        if let Ok(version) = HeaderValue::from_str(version) {
+            self.version.get_or_init(|| version);
         }
     }
+
+    pub(crate) fn has_session(&self) -> bool {
+        self.mcp_session.get().is_some()
+    }
+
+    /// Sends a message. `headers` are those of its own.
+    pub(crate) async fn post(&self, text: &str, headers: HeaderMap) -> Result<Posted, Absence> {
+        let request = self
+            .with_headers(self.http.post(self.url.clone()))
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .headers(headers)
+            .body(text.to_owned());
+        let response = request.send().await.map_err(|error| absence(&error))?;
+        if let Some(session) = response.headers().get(MCP_SESSION) {
+            // Only the answer to `initialize` begins a session; later ones repeat its id.
+            self.mcp_session.get_or_init(|| session.clone());
+        }
+        if !response.status().is_success() {
+            return self.refused(response).await;
+        }
+        match content_type(&response) {
+            "application/json" => body(response, MAX_MESSAGE_BYTES).await.map(Posted::Json),
+            "text/event-stream" => Ok(Posted::Events(Events::of(response))),
+            _ if has_no_body(&response) => Ok(Posted::Accepted),
+            _ => Err(Absence::Unusable("its answer is not MCP".to_owned())),
+        }
+    }
+
+    /// Opens the event stream of the MCP session, or resumes one after an event.
+    pub(crate) async fn get(&self, last_event: Option<&str>) -> Result<Events, Absence> {
+        let mut request = self
+            .with_headers(self.http.get(self.url.clone()))
+            .header(ACCEPT, "text/event-stream");
+        if let Some(id) = last_event {
+            request = request.header(LAST_EVENT, id);
+        }
+        let response = request.send().await.map_err(|error| absence(&error))?;
+        match response.status() {
+            StatusCode::UNAUTHORIZED => Err(Absence::TokenRefused),
+            StatusCode::NOT_FOUND if self.has_session() => Err(Absence::SessionForgotten),
+            status if !status.is_success() => Err(refusal(status, "")),
+            _ if content_type(&response) == "text/event-stream" => Ok(Events::of(response)),
+            _ => Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "")),
+        }
+    }
+
+    /// Ends the MCP session.
+    pub(crate) async fn delete(&self) -> Result<(), Absence> {
+        let request = self.with_headers(self.http.delete(self.url.clone()));
+        request.send().await.map_err(|error| absence(&error))?;
+        Ok(())
+    }
+
+    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        let optional = [
+            (PAGE_SESSION, self.page_session.as_ref()),
+            (MCP_SESSION, self.mcp_session.get()),
+            (PROTOCOL_VERSION, self.version.get()),
+        ];
+        let mut headers = HeaderMap::new();
+        for (name, value) in optional {
+            if let Some(value) = value {
+                headers.insert(name, value.clone());
+            }
+        }
+        request.bearer_auth(self.token.expose()).headers(headers)
+    }
+
+    /// A refusal is an answer when it is a JSON-RPC error.
+    async fn refused(&self, response: Response) -> Result<Posted, Absence> {
+        let status = response.status();
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(Absence::TokenRefused);
+        }
+        if status == StatusCode::NOT_FOUND && self.has_session() {
+            return Err(Absence::SessionForgotten);
+        }
+        let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
+        if let Ok(Message::Answer { is_error: true, .. }) = Message::parse(body.as_str())
+            && is_json_rpc(&body)
+        {
+            return Ok(Posted::Json(body));
+        }
+        Err(refusal(status, &body))
+    }
 }
 
-fn without_retry(events: Events) -> Events {
-    let strip = |event: Result<Sse, SseError>| {
-        event.map(|mut event| {
-            event.retry = None;
-            event
-        })
-    };
-    events.map(strip).boxed()
+/// The bridge's other errors have a field `error` as well.
+fn is_json_rpc(body: &str) -> bool {
+    let error: Value = serde_json::from_str(body).unwrap_or_default();
+    error["error"]["code"].is_i64()
+}
+
+/// What an HTTP status means, with the `message` of the bridge's JSON error.
+fn refusal(status: StatusCode, body: &str) -> Absence {
+    if status == StatusCode::UNAUTHORIZED {
+        return Absence::TokenRefused;
+    }
+    let error: Value = serde_json::from_str(body).unwrap_or_default();
+    Absence::Refused {
+        status: status.as_u16(),
+        message: error["message"].as_str().map(str::to_owned),
+    }
+}
+
+fn content_type(response: &Response) -> &str {
+    let header = response.headers().get(CONTENT_TYPE);
+    let text = header
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    text.split(';').next().unwrap_or_default().trim()
+}
+
+fn has_no_body(response: &Response) -> bool {
+    let without = [StatusCode::ACCEPTED, StatusCode::NO_CONTENT];
+    response.content_length() == Some(0) || without.contains(&response.status())
+}
+
+async fn body(response: Response, longest: usize) -> Result<String, Absence> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        body.extend_from_slice(&chunk.map_err(|error| absence(&error))?);
+        if body.len() > longest {
+            let text = format!("its answer is larger than {longest} bytes");
+            return Err(Absence::Unusable(text));
+        }
+    }
+    String::from_utf8(body).map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
 }
 
 fn http_client(url: &Url) -> Result<reqwest::Client, Absence> {
@@ -185,52 +222,13 @@ fn is_loopback(host: Option<&str>) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// The one table from HTTP failures to what they mean here.
-pub(crate) fn absence(failure: &Failure) -> Absence {
-    match failure {
-        Failure::Client(error) if error.is_connect() || error.is_builder() => {
-            tls::absence(error).unwrap_or(Absence::NotReached)
-        }
-        Failure::Client(error) => match error.status() {
-            Some(status) => refused(status.as_u16(), None),
-            None => Absence::Interrupted,
-        },
-        Failure::HttpStatus(error) => refused(error.status, None),
-        Failure::AuthRequired(_) => Absence::TokenRefused,
-        Failure::InsufficientScope(_) => refused(403, None),
-        Failure::SessionExpired => Absence::SessionForgotten,
-        Failure::UnexpectedServerResponse(text) => match status_in(text) {
-            Some(status) => refused(status, message_in(text)),
-            None => Absence::Unusable("its answer is not MCP".to_owned()),
-        },
-        Failure::UnexpectedContentType(_) | Failure::Deserialize(_) => {
-            Absence::Unusable("its answer is not MCP".to_owned())
-        }
-        Failure::ResponseBodyTooLarge { max_size } => {
-            Absence::Unusable(format!("its answer is larger than {max_size} bytes"))
-        }
-        _ => Absence::Interrupted,
-    }
-}
-
-fn refused(status: u16, message: Option<String>) -> Absence {
-    if status == 401 {
-        Absence::TokenRefused
+/// What a failure below HTTP means.
+fn absence(error: &reqwest::Error) -> Absence {
+    if error.is_connect() || error.is_builder() {
+        tls::absence(error).unwrap_or(Absence::NotReached)
     } else {
-        Absence::Refused { status, message }
+        Absence::Interrupted
     }
-}
-
-/// rmcp's client reports statuses that it has no variant for as text: `HTTP 401 Unauthorized: …`.
-fn status_in(text: &str) -> Option<u16> {
-    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
-}
-
-/// The `message` of the bridge's JSON error, which is the body at the end of such a text.
-fn message_in(text: &str) -> Option<String> {
-    let body = text.find('{').and_then(|start| text.get(start..))?;
-    let error: serde_json::Value = serde_json::from_str(body).ok()?;
-    Some(error.get("message")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]
@@ -238,28 +236,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statuses_in_texts_are_understood() {
-        let failure = |text: &'static str| Failure::UnexpectedServerResponse(text.into());
+    fn refusals_are_told_in_the_bridges_words() {
         let refused = |status, message: Option<&str>| Absence::Refused {
             status,
             message: message.map(str::to_owned),
         };
-        let too_large = r#"HTTP 413 Payload Too Large: {"error":"X","message":"too large"}"#;
-        assert_eq!(
-            absence(&failure(too_large)),
-            refused(413, Some("too large"))
-        );
-        assert_eq!(
-            absence(&failure("HTTP 404 Not Found: <html>")),
-            refused(404, None)
-        );
-        assert_eq!(
-            absence(&failure("HTTP 401 Unauthorized: ")),
-            Absence::TokenRefused
-        );
-        assert!(matches!(
-            absence(&failure("expect json")),
-            Absence::Unusable(_)
+        let too_large = r#"{"error":"X","message":"too large"}"#;
+        for (status, body, expected) in [
+            (413, too_large, refused(413, Some("too large"))),
+            (404, "<html>", refused(404, None)),
+            (401, "", Absence::TokenRefused),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(refusal(status, body), expected);
+        }
+        assert!(!is_json_rpc(too_large));
+        assert!(is_json_rpc(
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#
         ));
     }
 

@@ -2,21 +2,31 @@
 //! It carries every message to the bridge and back unchanged, and lives as long as its client.
 //!
 //! How a message flows:
-//! 1. A line on stdin is read by rmcp's stdio transport and reaches the loop in `pump`.
+//! 1. A line on stdin is read by `stdio` and reaches the loop in `pump` as a `message`: its text
+//!    is kept, so that what is passed on is what came.
 //! 2. A request is noted in `in_flight` and waits until a bridge is there.
 //! 3. `bridge` looks for one, again and again. `upstream` connects: it greets each new bridge the way
-//!    the client began (its own `initialize`, or `server/discover` in the stateless era), then
-//!    carries requests over rmcp's Streamable HTTP transport, watched by `bridge_http`, with `tls`
-//!    to bridges behind a proxy that speaks it.
-//! 4. What the bridge sends goes to stdout, each answer once.
-//! 5. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do.
+//!    the client began (its own `initialize`, or `server/discover` in the stateless era), asks it
+//!    for what lasts (`standing`), and carries each request in an `exchange` of its own.
+//! 4. `bridge_http` speaks HTTP, with `tls` to bridges behind a proxy that speaks it; `events` reads
+//!    its streams and resumes them; `headers` and `param_headers` repeat what 2026-07-28 wants in
+//!    headers.
+//! 5. What the bridge sends goes to stdout, each answer once.
+//! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do.
 
 mod bridge;
 mod bridge_http;
 mod config;
+mod events;
+mod exchange;
+mod headers;
 mod in_flight;
+mod message;
 mod offline;
+mod param_headers;
 mod pump;
+mod standing;
+mod stdio;
 mod tls;
 mod upstream;
 

@@ -3,6 +3,9 @@
 use std::process::ExitCode;
 
 use client_stdio::Config;
+use tokio::io::{AsyncRead, AsyncWrite};
+#[cfg(target_os = "linux")]
+use tokio::net::unix::pipe::OpenOptions;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::prelude::*;
@@ -27,12 +30,30 @@ fn main() -> ExitCode {
         }
     };
     runtime.block_on(async {
-        let (input, output) = rmcp::transport::stdio_pipes();
-        client_stdio::run(config, input, output, signalled()).await;
+        client_stdio::run(config, input(), output(), signalled()).await;
     });
     // A read of stdin may be blocked for ever when it was the output that ended.
     runtime.shutdown_background();
     ExitCode::SUCCESS
+}
+
+/// Standard input. A pipe under Linux is read without a thread in between, through a description
+/// of its own: other processes that share the pipe keep their flags.
+fn input() -> Box<dyn AsyncRead + Send + Unpin> {
+    #[cfg(target_os = "linux")]
+    if let Ok(pipe) = OpenOptions::new().open_receiver("/proc/self/fd/0") {
+        return Box::new(pipe);
+    }
+    Box::new(tokio::io::stdin())
+}
+
+/// Standard output, likewise.
+fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
+    #[cfg(target_os = "linux")]
+    if let Ok(pipe) = OpenOptions::new().open_sender("/proc/self/fd/1") {
+        return Box::new(pipe);
+    }
+    Box::new(tokio::io::stdout())
 }
 
 /// The polite signals, which some clients send along with the end of input.
@@ -59,18 +80,8 @@ async fn signalled() {
     }
 }
 
-/// rmcp logs whole messages at info and expected losses of the bridge as errors: only on request.
-/// A line that its stdio transport cannot read is always worth knowing.
 fn log_to_stderr(level: LevelFilter) {
-    let rmcp = if level >= LevelFilter::DEBUG {
-        level
-    } else {
-        LevelFilter::OFF
-    };
-    let filter = Targets::new()
-        .with_target("client_stdio", level)
-        .with_target("rmcp", rmcp)
-        .with_target("rmcp::transport::async_rw", level);
+    let filter = Targets::new().with_target("client_stdio", level);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false);

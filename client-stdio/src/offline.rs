@@ -1,16 +1,23 @@
 //! What the client hears when no bridge answers: the bridge's own tools, and why a call failed.
 
-use rmcp::model::{
-    CallToolResult, ClientRequest, CompleteResult, ContentBlock, DiscoverResult, ErrorData,
-    GetMeta, Implementation, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, NotificationMetaObject, ProtocolVersion, RequestId,
-    ServerCapabilities, ServerJsonRpcMessage, ServerNotification, ServerResult, SubscriptionFilter,
-    SubscriptionsAcknowledgedNotification, SubscriptionsAcknowledgedNotificationParams, Tool,
-    ToolListChangedNotification,
-};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
+use crate::message::{self, Id, Message, Request};
+use crate::standing::Standing;
 use crate::tls::Distrust;
-use crate::upstream::stateless_meta;
+use crate::upstream::{WITH_INITIALIZE, stateless_version};
+
+/// The stateless version that is spoken here; older ones are those that begin with `initialize`.
+const STATELESS: &str = "2026-07-28";
+
+/// The bridge's own resources.
+const SESSIONS: &str = "sessions://list";
+const STATUS: &str = "status://connection";
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// Why there is no answer of a bridge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,122 +104,168 @@ impl Absence {
 /// Answers a request without a bridge. `explanation` says why there is none.
 ///
 /// Must not be called for `subscriptions/listen`, which stays open: see [`acknowledgement`].
-pub(crate) fn answer(
-    request: &ClientRequest,
-    id: RequestId,
-    explanation: &str,
-) -> ServerJsonRpcMessage {
-    let result: ServerResult = match request {
-        ClientRequest::InitializeRequest(request) => {
-            initialize_result(&request.params.protocol_version, explanation).into()
-        }
-        ClientRequest::DiscoverRequest(_) => discover_result(explanation).into(),
-        ClientRequest::PingRequest(_) | ClientRequest::SetLevelRequest(_) => {
-            ServerResult::empty(())
-        }
-        ClientRequest::ListToolsRequest(_) => ListToolsResult::with_all_items(meta_tools()).into(),
-        ClientRequest::ListPromptsRequest(_) => ListPromptsResult::default().into(),
-        ClientRequest::ListResourcesRequest(_) => ListResourcesResult::default().into(),
-        ClientRequest::ListResourceTemplatesRequest(_) => {
-            ListResourceTemplatesResult::default().into()
-        }
-        ClientRequest::CompleteRequest(_) => CompleteResult::default().into(),
-        _ => return failure(request, id, explanation),
+pub(crate) fn answer(request: &Request, explanation: &str) -> Message {
+    if let Some(unknown) = unknown_version(request) {
+        return unknown;
+    }
+    let result = match &*request.method {
+        "initialize" => initialize_result(request, explanation),
+        "server/discover" => cacheable(discover_result(explanation), request),
+        "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => json!({}),
+        "tools/list" => cacheable(json!({ "tools": meta_tools() }), request),
+        "prompts/list" => cacheable(json!({ "prompts": [] }), request),
+        "resources/list" => cacheable(json!({ "resources": own_resources() }), request),
+        "resources/templates/list" => cacheable(json!({ "resourceTemplates": [] }), request),
+        "resources/read" => match own_contents(request, explanation) {
+            Some(contents) => cacheable(contents, request),
+            None => return failure(request, explanation),
+        },
+        "completion/complete" => json!({ "completion": { "values": [], "hasMore": false } }),
+        _ => return failure(request, explanation),
     };
-    ServerJsonRpcMessage::response(for_era(result, request), id)
+    message::response(&request.id, &for_era(result, request))
 }
 
 /// Ends a request with an error: a tool result for calls, so that models can read it.
-pub(crate) fn failure(
-    request: &ClientRequest,
-    id: RequestId,
-    explanation: &str,
-) -> ServerJsonRpcMessage {
-    if !matches!(request, ClientRequest::CallToolRequest(_)) {
-        let error = ErrorData::internal_error(explanation.to_owned(), None);
-        return ServerJsonRpcMessage::error(error, Some(id));
+pub(crate) fn failure(request: &Request, explanation: &str) -> Message {
+    if &*request.method != "tools/call" {
+        let code = message::INTERNAL_ERROR;
+        return message::error(Some(&request.id), code, explanation, None);
     }
-    let result = CallToolResult::error(vec![ContentBlock::text(explanation)]);
-    ServerJsonRpcMessage::response(for_era(result.into(), request), id)
+    let text = json!({ "type": "text", "text": explanation });
+    let result = json!({ "content": [text], "isError": true });
+    message::response(&request.id, &for_era(result, request))
 }
 
-/// Tells the client that its listen is open: list changes will reach it.
-pub(crate) fn acknowledgement(
-    listen: &ClientRequest,
-    id: &RequestId,
-) -> Option<ServerJsonRpcMessage> {
-    let ClientRequest::SubscriptionsListenRequest(request) = listen else {
-        return None;
+/// What a `subscriptions/listen` asks for.
+#[derive(Deserialize)]
+struct Listen {
+    notifications: Map<String, Value>,
+}
+
+/// Tells the client that its listen is open: what it asked for will reach it.
+pub(crate) fn acknowledgement(listen: &Request) -> Option<Message> {
+    let Listen { notifications } = listen.params()?;
+    let params = json!({ "notifications": notifications });
+    let method = "notifications/subscriptions/acknowledged";
+    Some(on_subscription(method, params, &listen.id))
+}
+
+/// Every list may have changed and, at a new bridge, every resource that is followed: for clients
+/// that opened with `initialize`.
+pub(crate) fn changes(standing: &Standing, online: bool) -> Vec<Message> {
+    let lists = ["tools", "prompts", "resources"].map(list_changed);
+    let lists = lists
+        .iter()
+        .map(|method| message::notification(method, &json!({})));
+    let updated = standing.resources().filter(|_| online).map(|uri| {
+        message::notification("notifications/resources/updated", &json!({ "uri": uri }))
+    });
+    lists.chain(updated).collect()
+}
+
+/// The same on the stream of a listen: what it asked for.
+pub(crate) fn changes_on(listen: &Request, online: bool) -> Vec<Message> {
+    let Some(Listen { notifications }) = listen.params() else {
+        return Vec::new();
     };
-    let mut accepted = SubscriptionFilter::new();
-    accepted.tools_list_changed = request.params.notifications.tools_list_changed;
-    let params = SubscriptionsAcknowledgedNotificationParams::new(accepted);
-    let notification = SubscriptionsAcknowledgedNotification::new(params);
-    Some(on_subscription(notification.into(), id))
+    let lists = ["tools", "prompts", "resources"];
+    let asked = lists.iter().filter(|list| {
+        notifications.get(&format!("{list}ListChanged")) == Some(&Value::Bool(true))
+    });
+    let changed = asked.map(|list| on_subscription(&list_changed(list), json!({}), &listen.id));
+    let resources = notifications.get("resourceSubscriptions");
+    let resources = resources.and_then(Value::as_array).into_iter().flatten();
+    let updated = resources.filter(|_| online).map(|uri| {
+        let params = json!({ "uri": uri });
+        on_subscription("notifications/resources/updated", params, &listen.id)
+    });
+    changed.chain(updated).collect()
 }
 
-/// The list changed, for clients that opened with `initialize`.
-pub(crate) fn list_changed() -> ServerJsonRpcMessage {
-    ServerJsonRpcMessage::notification(ToolListChangedNotification::default().into())
+fn list_changed(list: &str) -> String {
+    format!("notifications/{list}/list_changed")
 }
 
-/// The list changed, on the stream of a listen; `None` if that one did not ask.
-pub(crate) fn list_changed_on(
-    listen: &ClientRequest,
-    id: &RequestId,
-) -> Option<ServerJsonRpcMessage> {
-    let ClientRequest::SubscriptionsListenRequest(request) = listen else {
-        return None;
-    };
-    let asked = request.params.notifications.tools_list_changed == Some(true);
-    asked.then(|| on_subscription(ToolListChangedNotification::default().into(), id))
+fn on_subscription(method: &str, mut params: Value, id: &Id) -> Message {
+    let id: Value = serde_json::from_str(&id.to_string()).unwrap_or_default();
+    params["_meta"] = json!({ SUBSCRIPTION: id });
+    message::notification(method, &params)
 }
 
-fn on_subscription(mut notification: ServerNotification, id: &RequestId) -> ServerJsonRpcMessage {
-    let meta: &mut NotificationMetaObject = notification.get_meta_mut();
-    meta.set_subscription_id(id.clone());
-    ServerJsonRpcMessage::notification(notification)
-}
-
-/// 2026-07-28 wants cache hints and `resultType`; strict older clients refuse them.
-fn for_era(mut result: ServerResult, request: &ClientRequest) -> ServerResult {
-    if stateless_meta(request).is_some() {
-        result.fill_missing_cache_hints();
-    } else {
-        result.strip_result_type_for_legacy_peer();
+/// 2026-07-28 wants `resultType` and to know who answers; strict older clients refuse the former.
+fn for_era(mut result: Value, request: &Request) -> Value {
+    if stateless_version(request).is_some() {
+        result["resultType"] = json!("complete");
+        result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation() });
     }
     result
 }
 
-fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::builder()
-        .enable_tools()
-        .enable_tool_list_changed()
-        .build()
-}
-
-fn implementation() -> Implementation {
-    Implementation::new("mcp-web-stdio", env!("CARGO_PKG_VERSION")).with_title("MCP-Web")
-}
-
-fn initialize_result(requested: &ProtocolVersion, explanation: &str) -> InitializeResult {
-    let known = ProtocolVersion::KNOWN_VERSIONS.contains(requested) && requested.has_initialize();
-    let version = if known {
-        requested.clone()
-    } else {
-        ProtocolVersion::LATEST_WITH_INITIALIZE
-    };
-    InitializeResult::new(capabilities())
-        .with_protocol_version(version)
-        .with_server_info(implementation())
-        .with_instructions(instructions(explanation))
-}
-
-fn discover_result(explanation: &str) -> DiscoverResult {
-    let mut result = DiscoverResult::new(ProtocolVersion::KNOWN_VERSIONS.to_vec(), capabilities())
-        .with_server_info(implementation());
-    result.instructions = Some(instructions(explanation));
+/// 2026-07-28 wants to know how long an answer holds: this one until a bridge is there.
+fn cacheable(mut result: Value, request: &Request) -> Value {
+    if stateless_version(request).is_some() {
+        result["ttlMs"] = json!(0);
+        result["cacheScope"] = json!("private");
+    }
     result
+}
+
+fn unknown_version(request: &Request) -> Option<Message> {
+    let requested = stateless_version(request).filter(|version| version != STATELESS)?;
+    let data = json!({ "supported": supported_versions(), "requested": requested });
+    let text = "unsupported protocol version";
+    Some(message::error(
+        Some(&request.id),
+        UNSUPPORTED_VERSION,
+        text,
+        Some(data),
+    ))
+}
+
+fn supported_versions() -> Vec<&'static str> {
+    WITH_INITIALIZE.into_iter().chain([STATELESS]).collect()
+}
+
+/// What the bridge declares, whether or not a page is there.
+fn capabilities() -> Value {
+    json!({
+        "completions": {},
+        "logging": {},
+        "prompts": { "listChanged": true },
+        "resources": { "subscribe": true, "listChanged": true },
+        "tools": { "listChanged": true },
+    })
+}
+
+fn implementation() -> Value {
+    json!({ "name": "mcp-web-stdio", "title": "MCP-Web", "version": env!("CARGO_PKG_VERSION") })
+}
+
+fn initialize_result(request: &Request, explanation: &str) -> Value {
+    #[derive(Deserialize)]
+    struct Initialize {
+        #[serde(rename = "protocolVersion")]
+        version: String,
+    }
+    let requested = request.params().map(|params: Initialize| params.version);
+    let known = requested.filter(|version| WITH_INITIALIZE.contains(&version.as_str()));
+    let [.., latest] = WITH_INITIALIZE;
+    json!({
+        "protocolVersion": known.as_deref().unwrap_or(latest),
+        "capabilities": capabilities(),
+        "serverInfo": implementation(),
+        "instructions": instructions(explanation),
+    })
+}
+
+fn discover_result(explanation: &str) -> Value {
+    json!({
+        "supportedVersions": supported_versions(),
+        "capabilities": capabilities(),
+        "serverInfo": implementation(),
+        "instructions": instructions(explanation),
+    })
 }
 
 fn instructions(explanation: &str) -> String {
@@ -221,8 +274,48 @@ fn instructions(explanation: &str) -> String {
 
 /// The tools of the bridge itself, word for word. Clients that freeze their first list reach every
 /// page's tools through them later.
-fn meta_tools() -> Vec<Tool> {
+fn meta_tools() -> Value {
     serde_json::from_str(bridge_protocol::META_TOOLS).unwrap_or_default()
+}
+
+/// The resources of the bridge itself, as it describes them.
+fn own_resources() -> Value {
+    let own = |uri: &str, name: &str, description: &str| {
+        json!({
+            "uri": uri,
+            "name": name,
+            "description": description,
+            "mimeType": "application/json",
+        })
+    };
+    json!([
+        own(
+            SESSIONS,
+            "sessions",
+            "The pages that are connected for this token, as a JSON array"
+        ),
+        own(
+            STATUS,
+            "connection",
+            "Whether a page is connected for this token, as a JSON object"
+        ),
+    ])
+}
+
+/// What stands in the bridge's own resource that is asked for: no page, and why.
+fn own_contents(request: &Request, explanation: &str) -> Option<Value> {
+    #[derive(Deserialize)]
+    struct Read {
+        uri: String,
+    }
+    let Read { uri } = request.params()?;
+    let text = match uri.as_str() {
+        SESSIONS => json!([]),
+        STATUS => json!({ "connected": false, "message": explanation }),
+        _ => return None,
+    };
+    let contents = json!({ "uri": uri, "mimeType": "application/json", "text": text.to_string() });
+    Some(json!({ "contents": [contents] }))
 }
 
 #[cfg(test)]
@@ -231,7 +324,13 @@ mod tests {
 
     #[test]
     fn the_meta_tools_can_be_read() {
-        let names: Vec<_> = meta_tools().into_iter().map(|tool| tool.name).collect();
+        let tools = meta_tools();
+        let names: Vec<_> = tools
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| &tool["name"])
+            .collect();
         let expected = [
             "list_active_sessions",
             "list_session_tools",

@@ -2,29 +2,21 @@
 
 use std::io;
 
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
-use rmcp::RoleServer;
-use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    ClientRequest, ErrorData, GetMeta, JsonRpcError, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage, ServerNotification, ServerResult,
-};
-use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
+use serde::Deserialize;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
-use crate::MAX_MESSAGE_BYTES;
 use crate::bridge::{Backoff, Bridge, BridgeEvent};
 use crate::config::Config;
+use crate::exchange::FromBridge;
+use crate::headers::Tools;
 use crate::in_flight::InFlight;
+use crate::message::{self, Id, Malformed, Message, Request};
 use crate::offline::{self, Absence};
-use crate::upstream::{FromBridge, Link, Opening, stateless_meta};
-
-/// In the error data by which rmcp's HTTP transport says that a response stream broke off.
-const STREAM_BROKE: &str = "io.modelcontextprotocol/transportClosed";
+use crate::standing::Standing;
+use crate::stdio::Stdio;
+use crate::upstream::{Link, Opening};
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. What is in flight is cancelled then, within seconds.
@@ -33,18 +25,16 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let client =
-        AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_MESSAGE_BYTES);
     let mut pump = Pump {
         config,
-        client,
+        client: Stdio::new(input, output),
         opening: None,
         in_flight: InFlight::default(),
+        standing: Standing::default(),
+        tools: Tools::default(),
         bridge: Bridge::Unasked,
-        generation: 0,
         backoff: Backoff::default(),
         told: None,
-        sending: FuturesUnordered::new(),
     };
     tokio::select! {
         () = stop => tracing::info!("told to stop"),
@@ -55,34 +45,38 @@ where
     pump.end().await;
 }
 
-struct Pump<R: AsyncRead, W: AsyncWrite> {
+struct Pump<R, W> {
     config: Config,
-    client: AsyncRwTransport<RoleServer, R, W>,
+    client: Stdio<R, W>,
     /// How the client began. Until then no bridge is asked for anything.
     opening: Option<Opening>,
     in_flight: InFlight,
+    standing: Standing,
+    tools: Tools,
     bridge: Bridge,
-    /// Changes with each link found or lost, so that the outcome of sending over an old one is
-    /// known as such.
-    generation: u64,
     backoff: Backoff,
     /// Whether the client last saw the bridge's list (true) or our own; `None` before its first.
     told: Option<bool>,
-    sending: FuturesUnordered<BoxFuture<'static, Sent>>,
-}
-
-/// The outcome of handing a message to the bridge.
-struct Sent {
-    generation: u64,
-    /// Of a request; other messages may get lost.
-    id: Option<RequestId>,
-    outcome: Result<(), Absence>,
 }
 
 enum Event {
-    Client(Option<Box<ClientJsonRpcMessage>>),
-    Sent(Sent),
+    Client(Option<Result<Message, Malformed>>),
     Bridge(BridgeEvent),
+}
+
+/// The request that a `notifications/cancelled` or an acknowledgement is about.
+#[derive(Deserialize)]
+struct About {
+    #[serde(rename = "requestId")]
+    cancelled: Option<Value>,
+    #[serde(rename = "_meta")]
+    meta: Option<Subscription>,
+}
+
+#[derive(Deserialize)]
+struct Subscription {
+    #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
+    id: Option<Value>,
 }
 
 impl<R, W> Pump<R, W>
@@ -93,14 +87,16 @@ where
     async fn run_inner(&mut self) -> io::Result<()> {
         loop {
             let event = tokio::select! {
-                message = self.client.receive() => Event::Client(message.map(Box::new)),
-                Some(sent) = self.sending.next() => Event::Sent(sent),
+                line = self.client.receive() => Event::Client(line),
                 event = self.bridge.next() => Event::Bridge(event),
             };
             match event {
                 Event::Client(None) => return Ok(()),
-                Event::Client(Some(message)) => self.client_said(*message).await?,
-                Event::Sent(sent) => self.request_sent(sent).await?,
+                Event::Client(Some(Ok(message))) => self.client_said(message).await?,
+                Event::Client(Some(Err(malformed))) => {
+                    tracing::warn!("a line of the client cannot be used: {malformed}");
+                    self.tell(malformed.answer()).await?;
+                }
                 Event::Bridge(event) => self.bridge_event(event).await?,
             }
         }
@@ -114,7 +110,10 @@ where
                 self.connect();
                 Ok(())
             }
-            BridgeEvent::Said(FromBridge::Message(message)) => self.bridge_said(*message).await,
+            BridgeEvent::Said(FromBridge::Message(message)) => self.bridge_said(message).await,
+            BridgeEvent::Said(FromBridge::Failed { id, absence }) => {
+                self.request_failed(id, absence).await
+            }
             BridgeEvent::Said(FromBridge::Lost(absence)) => self.bridge_lost(absence).await,
         }
     }
@@ -128,54 +127,53 @@ where
     }
 
     /// Awaited in the loop: a client that does not read is not read from either.
-    async fn tell(&mut self, message: ServerJsonRpcMessage) -> io::Result<()> {
-        Transport::<RoleServer>::send(&mut self.client, message).await
+    async fn tell(&mut self, message: Message) -> io::Result<()> {
+        self.client.send(&message).await
     }
 
-    async fn client_said(&mut self, message: ClientJsonRpcMessage) -> io::Result<()> {
-        match message {
-            JsonRpcMessage::Request(request) => {
-                self.client_asked(request.id, request.request).await
-            }
-            JsonRpcMessage::Notification(notification) => {
-                self.client_notified(notification.notification);
-                Ok(())
-            }
-            JsonRpcMessage::Response(response) => {
-                let id = response.id.clone();
-                self.client_replied(&id, JsonRpcMessage::Response(response));
-                Ok(())
-            }
-            JsonRpcMessage::Error(error) => {
-                if let Some(id) = error.id.clone() {
-                    self.client_replied(&id, JsonRpcMessage::Error(error));
+    async fn client_said(&mut self, message: Message) -> io::Result<()> {
+        match &message {
+            Message::Request(request) => self.client_asked(request.clone()).await?,
+            Message::Notification { method, .. } => match &**method {
+                // Each link has had its own, right after its `initialize`.
+                "notifications/initialized" => {}
+                "notifications/cancelled" => self.client_cancelled(message),
+                _ => self.pass_on(message),
+            },
+            Message::Answer { id: Some(id), .. } => {
+                if self.in_flight.replied(id) {
+                    self.pass_on(message);
                 }
-                Ok(())
+            }
+            Message::Answer { id: None, text, .. } => {
+                tracing::warn!("the client reports an error without a request: {text}");
             }
         }
+        Ok(())
     }
 
-    async fn client_asked(&mut self, id: RequestId, request: ClientRequest) -> io::Result<()> {
-        if let ClientRequest::InitializeRequest(initialize) = &request {
-            self.opening = Some(Opening::Session(Box::new(initialize.clone())));
+    async fn client_asked(&mut self, request: Request) -> io::Result<()> {
+        if &*request.method == "initialize" {
+            self.opening = Opening::of(&request);
+            self.standing = Standing::default();
             if !matches!(self.bridge, Bridge::Unasked) {
                 self.bridge_lost(Absence::Interrupted).await?;
             }
             self.bridge = Bridge::Unasked;
         } else if self.opening.is_none() {
-            self.opening = stateless_meta(&request).cloned().map(Opening::Stateless);
+            self.opening = Opening::of(&request);
         }
-        let online = self.bridge.link().is_some();
-        if matches!(request, ClientRequest::PingRequest(_)) && !online {
-            return self.tell(offline::answer(&request, id, "")).await;
+        if &*request.method == "ping" && self.bridge.link().is_none() {
+            return self.tell(offline::answer(&request, "")).await;
         }
         if self.opening.is_none() {
-            let error = ErrorData::invalid_request("send initialize first", None);
+            return self.refuse(&request, "send initialize first").await;
+        }
+        if !self.in_flight.opened(request.clone()) {
             return self
-                .tell(ServerJsonRpcMessage::error(error, Some(id)))
+                .refuse(&request, "a request with this id is open")
                 .await;
         }
-        self.in_flight.opened(id, request);
         match &self.bridge {
             Bridge::Online { .. } => self.send_waiting().await,
             Bridge::Connecting(_) => Ok(()),
@@ -186,138 +184,112 @@ where
         }
     }
 
-    fn client_notified(&mut self, notification: ClientNotification) {
-        match &notification {
-            // Each link has had its own, right after its `initialize`.
-            ClientNotification::InitializedNotification(_) => return,
-            ClientNotification::CancelledNotification(cancelled) => {
-                let sent = |id| self.in_flight.cancelled(id);
-                if !cancelled.params.request_id.as_ref().is_some_and(sent) {
-                    return;
-                }
-            }
-            _ => {}
-        }
-        self.pass_on(ClientJsonRpcMessage::notification(notification));
+    async fn refuse(&mut self, request: &Request, why: &str) -> io::Result<()> {
+        let code = message::INVALID_REQUEST;
+        self.tell(message::error(Some(&request.id), code, why, None))
+            .await
     }
 
-    fn client_replied(&mut self, id: &RequestId, reply: ClientJsonRpcMessage) {
-        if self.in_flight.replied(id) {
-            self.pass_on(reply);
+    fn client_cancelled(&mut self, notification: Message) {
+        let about: Option<About> = message::params(notification.text());
+        let Some(id) = about.and_then(|about| about.cancelled) else {
+            return;
+        };
+        let id = Id::new(&id);
+        if self.in_flight.cancelled(&id)
+            && let Some(link) = self.bridge.link()
+        {
+            link.cancel(&id, notification);
         }
     }
 
     /// Sends what needs no answer. Without a bridge there is nobody whom it could concern.
-    fn pass_on(&mut self, message: ClientJsonRpcMessage) {
+    fn pass_on(&mut self, message: Message) {
         if let Some(link) = self.bridge.link() {
-            let sending = link.send(message);
-            self.sending.push(sent(self.generation, None, sending));
+            link.tell(message);
         }
     }
 
     async fn send_waiting(&mut self) -> io::Result<()> {
-        let waiting = self.in_flight.bridge_found();
-        for (id, request) in waiting {
+        for request in self.in_flight.bridge_found() {
             let Bridge::Online { link, .. } = &mut self.bridge else {
                 break;
             };
-            if let (ClientRequest::InitializeRequest(_), Some(result)) =
-                (&request, &link.initialized)
-            {
-                let result = ServerResult::InitializeResult(result.clone());
-                self.in_flight.answered(&id);
-                self.tell(ServerJsonRpcMessage::response(result, id))
-                    .await?;
+            if let ("initialize", Some(result)) = (&*request.method, &link.initialized) {
+                let answer = message::response(&request.id, result);
+                self.in_flight.answered(&request.id);
+                self.tell(answer).await?;
                 continue;
             }
-            let sending = link.send(ClientJsonRpcMessage::request(request, id.clone()));
-            self.sending.push(sent(self.generation, Some(id), sending));
+            link.ask(request);
         }
         Ok(())
     }
 
-    async fn request_sent(&mut self, sent: Sent) -> io::Result<()> {
-        let Sent {
-            generation,
-            id,
-            outcome: Err(absence),
-        } = sent
-        else {
-            return Ok(());
-        };
-        let Some(id) = id.filter(|_| generation == self.generation) else {
-            return Ok(());
-        };
-        if !absence.not_executed() {
-            return self.fail(&id, &absence).await;
+    async fn request_failed(&mut self, id: Id, absence: Absence) -> io::Result<()> {
+        if absence.not_executed() {
+            if !self.in_flight.came_back(&id) {
+                self.fail(&id, &absence).await?;
+            }
+            return self.bridge_lost(absence).await;
         }
-        if !self.in_flight.came_back(&id) {
-            self.fail(&id, &absence).await?;
+        if absence == Absence::Interrupted && self.in_flight.listens(&id) {
+            return self.bridge_lost(absence).await;
         }
-        self.bridge_lost(absence).await
+        self.fail(&id, &absence).await
     }
 
-    async fn fail(&mut self, id: &RequestId, absence: &Absence) -> io::Result<()> {
+    async fn fail(&mut self, id: &Id, absence: &Absence) -> io::Result<()> {
         let Some(request) = self.in_flight.answered(id) else {
             return Ok(());
         };
         let text = absence.explain(self.config.url.as_str());
-        self.tell(offline::failure(&request, id.clone(), &text))
-            .await
+        self.tell(offline::failure(&request, &text)).await
     }
 
-    async fn bridge_said(&mut self, message: ServerJsonRpcMessage) -> io::Result<()> {
-        match &message {
-            JsonRpcMessage::Response(response) => {
-                if self.in_flight.answered(&response.id).is_none() {
-                    return Ok(());
-                }
+    async fn bridge_said(&mut self, message: Message) -> io::Result<()> {
+        let concerns_client = match &message {
+            Message::Request(request) => {
+                self.in_flight.asked(request.id.clone());
+                true
             }
-            JsonRpcMessage::Error(error) => return self.bridge_refused(error.clone()).await,
-            JsonRpcMessage::Request(request) => self.in_flight.asked(request.id.clone()),
-            JsonRpcMessage::Notification(notification) => {
-                if !self.concerns_client(&notification.notification) {
-                    return Ok(());
-                }
+            Message::Notification { method, text } => self.concerns_client(method, text),
+            Message::Answer {
+                id: Some(id),
+                is_error,
+                ..
+            } => self.bridge_answered(id, *is_error),
+            Message::Answer { id: None, text, .. } => {
+                tracing::warn!("the bridge reports an error without a request: {text}");
+                false
             }
-        }
-        self.tell(message).await
-    }
-
-    async fn bridge_refused(&mut self, error: JsonRpcError) -> io::Result<()> {
-        let Some(id) = error.id.clone() else {
-            tracing::warn!(
-                "the bridge reports an error without a request: {}",
-                error.error.message
-            );
-            return Ok(());
         };
-        let broke = error
-            .error
-            .data
-            .as_ref()
-            .is_some_and(|data| data.get(STREAM_BROKE).is_some());
-        if !broke {
-            return match self.in_flight.answered(&id) {
-                Some(_) => self.tell(JsonRpcMessage::Error(error)).await,
-                None => Ok(()),
-            };
+        if concerns_client {
+            self.tell(message).await?;
         }
-        if self.in_flight.listens(&id) {
-            return self.bridge_lost(Absence::Interrupted).await;
-        }
-        self.fail(&id, &Absence::Interrupted).await
+        Ok(())
     }
 
-    fn concerns_client(&mut self, notification: &ServerNotification) -> bool {
-        match notification {
-            ServerNotification::SubscriptionsAcknowledgedNotification(_) => {
-                let id = notification.get_meta().subscription_id();
-                id.is_some_and(|id| self.in_flight.acknowledged(&id))
+    fn bridge_answered(&mut self, id: &Id, is_error: bool) -> bool {
+        let Some(request) = self.in_flight.answered(id) else {
+            return false;
+        };
+        if !is_error {
+            self.standing.succeeded(&request);
+        }
+        true
+    }
+
+    fn concerns_client(&mut self, method: &str, text: &str) -> bool {
+        let about = || message::params::<About>(text);
+        match method {
+            "notifications/subscriptions/acknowledged" => {
+                let id = about().and_then(|about| about.meta?.id);
+                id.is_some_and(|id| self.in_flight.acknowledged(&Id::new(&id)))
             }
-            ServerNotification::CancelledNotification(cancelled) => {
-                let id = cancelled.params.request_id.as_ref();
-                id.is_some_and(|id| self.in_flight.replied(id))
+            "notifications/cancelled" => {
+                let id = about().and_then(|about| about.cancelled);
+                id.is_some_and(|id| self.in_flight.replied(&Id::new(&id)))
             }
             _ => true,
         }
@@ -325,13 +297,13 @@ where
 
     fn connect(&mut self) {
         if let Some(opening) = &self.opening {
-            self.bridge = Bridge::connect(&self.config, opening);
+            let standing = self.standing.requests();
+            self.bridge = Bridge::connect(&self.config, opening, &self.tools, standing);
         }
     }
 
     async fn bridge_found(&mut self, link: Box<Link>) -> io::Result<()> {
         tracing::info!("connected to {}", self.config.url);
-        self.generation += 1;
         self.bridge = Bridge::Online {
             link,
             since: Instant::now(),
@@ -349,11 +321,15 @@ where
         self.bridge = Bridge::Offline {
             retry_at: can_change.then(|| self.backoff.next_attempt()),
         };
-        for (id, request) in self.in_flight.no_bridge() {
-            self.tell(offline::answer(&request, id, &text)).await?;
+        for request in self.in_flight.no_bridge() {
+            let answer = offline::answer(&request, &text);
+            if !matches!(answer, Message::Answer { is_error: true, .. }) {
+                self.standing.succeeded(&request);
+            }
+            self.tell(answer).await?;
         }
-        for (id, listen) in self.in_flight.acknowledge_all() {
-            if let Some(acknowledgement) = offline::acknowledgement(&listen, &id) {
+        for listen in self.in_flight.acknowledge_all() {
+            if let Some(acknowledgement) = offline::acknowledgement(&listen) {
                 self.tell(acknowledgement).await?;
             }
         }
@@ -363,7 +339,6 @@ where
     /// Ends what the bridge had not answered and looks for it again.
     async fn bridge_lost(&mut self, absence: Absence) -> io::Result<()> {
         tracing::info!("lost the bridge at {}: {absence:?}", self.config.url);
-        self.generation += 1;
         let was_stable = self.bridge.is_stable();
         let answerable = if absence.not_executed() {
             Absence::Interrupted
@@ -371,11 +346,13 @@ where
             absence
         };
         let text = answerable.explain(self.config.url.as_str());
-        for (id, request) in self.in_flight.bridge_lost() {
-            self.tell(offline::failure(&request, id, &text)).await?;
+        for request in self.in_flight.bridge_lost() {
+            self.tell(offline::failure(&request, &text)).await?;
         }
         for id in self.in_flight.forget_asked() {
-            self.tell(withdraw(id)).await?;
+            if let Ok(withdrawal) = withdraw(&id) {
+                self.tell(withdrawal).await?;
+            }
         }
         if was_stable {
             self.backoff.reset();
@@ -388,43 +365,30 @@ where
         Ok(())
     }
 
-    /// Tells the client to read the list again, unless it has not seen another one.
+    /// Tells the client to read the lists again, unless it has not seen others.
     async fn list_changed(&mut self, online: bool) -> io::Result<()> {
         let before = self.told.replace(online);
         if before.is_none() || (before == Some(false) && !online) {
             return Ok(());
         }
-        if matches!(self.opening, Some(Opening::Session(_))) {
-            return self.tell(offline::list_changed()).await;
-        }
-        let listens = self.in_flight.subscriptions();
-        let messages: Vec<_> = listens
-            .filter_map(|(id, listen)| offline::list_changed_on(listen, id))
-            .collect();
-        for message in messages {
-            self.tell(message).await?;
+        let changes = if matches!(self.opening, Some(Opening::Session(_))) {
+            offline::changes(&self.standing, online)
+        } else {
+            let listens = self.in_flight.subscriptions();
+            listens
+                .flat_map(|listen| offline::changes_on(listen, online))
+                .collect()
+        };
+        for change in changes {
+            self.tell(change).await?;
         }
         Ok(())
     }
 }
 
-fn sent(
-    generation: u64,
-    id: Option<RequestId>,
-    sending: BoxFuture<'static, Result<(), Absence>>,
-) -> BoxFuture<'static, Sent> {
-    Box::pin(async move {
-        Sent {
-            generation,
-            id,
-            outcome: sending.await,
-        }
-    })
-}
-
 /// The bridge does not wait for this reply any more.
-fn withdraw(id: RequestId) -> ServerJsonRpcMessage {
-    let reason = Some("the bridge is gone".to_owned());
-    let params = CancelledNotificationParam::new(Some(id), reason);
-    ServerJsonRpcMessage::notification(CancelledNotification::new(params).into())
+fn withdraw(id: &Id) -> Result<Message, Malformed> {
+    Message::parse(format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the bridge is gone"}}}}"#
+    ))
 }

@@ -1,31 +1,23 @@
-//! The HTTP side: one [`Link`] is one MCP connection to one bridge.
-//!
-//! rmcp's `StreamableHttpClientTransport` speaks the protocol of both eras: MCP session and GET
-//! stream for clients that open with `initialize`, the per-request headers (`MCP-Protocol-Version`,
-//! `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`) for 2026-07-28, where dropping a response stream is
-//! the cancel. What it keeps to itself is seen in [`BridgeHttp`].
+//! One [`Link`] is one MCP connection to one bridge: how it is greeted, what goes over it, how it
+//! ends. Up to 2025-11-25 that is an MCP session with an event stream of its own; in 2026-07-28
+//! each request stands alone, and dropping its response is the cancel.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join_all};
-use http::{HeaderName, HeaderValue};
-use rmcp::RoleClient;
-use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientRequest,
-    DiscoverRequest, DiscoverRequestParams, GetMeta, InitializeRequest, InitializeResult,
-    InitializedNotification, JsonRpcMessage, RequestId, RequestMetaObject, ServerJsonRpcMessage,
-    ServerResult,
-};
-use rmcp::transport::common::client_side_sse::ExponentialBackoff;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, Transport};
-use tokio::sync::mpsc;
+use futures_util::future::join_all;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
 
-use crate::MAX_MESSAGE_BYTES;
-use crate::bridge_http::{BridgeHttp, absence};
-use crate::config::{Config, Token};
+use crate::bridge_http::BridgeHttp;
+use crate::config::Config;
+use crate::exchange::{self, FromBridge, Way};
+use crate::headers::Tools;
+use crate::message::{self, Id, Message, Request};
 use crate::offline::Absence;
 
 /// The whole handshake. A client that waits for `initialize` gets our own answer after that.
@@ -34,103 +26,318 @@ const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 /// At the end of input, for cancelling what is in flight and deleting the MCP session.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Responses of the bridge that may be under way at once before requests queue up. rmcp's default
-/// of 16 would let 16 slow calls block the rest where the bridge answers without SSE.
+/// Requests that may be under way at once; more wait. Each has a connection of its own.
 const REQUESTS_AT_ONCE: usize = 1024;
 
-/// Between attempts of rmcp to open an event stream of a living MCP session again.
-const REOPEN_AFTER: Duration = Duration::from_millis(250);
+/// Messages of the bridge that wait for the client to read. Full: the bridge is not read either.
+const WAITING_FROM_BRIDGE: usize = 64;
+
+/// Notifications and replies of the client that wait for the bridge. Full: it takes nothing, and
+/// the link is given up.
+const WAITING_FOR_BRIDGE: usize = 1024;
+
+/// A cancel must not overtake its request. A bridge that answers without a stream says nothing
+/// until the answer, so the wait has an end.
+const CANCEL_AFTER: Duration = Duration::from_millis(250);
 
 /// Our own id for the handshake. Its answer is not the client's.
 const HANDSHAKE_ID: &str = "mcp-web-stdio/handshake";
+
+/// The versions that begin with `initialize`. All others are stateless.
+pub(crate) const WITH_INITIALIZE: [&str; 4] =
+    ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// How the client began, which decides how each new bridge is greeted.
 #[derive(Debug, Clone)]
 pub(crate) enum Opening {
     /// With `initialize`: a bridge gets the client's own.
-    Session(Box<InitializeRequest>),
-    /// With a request of 2026-07-28: a bridge gets `server/discover` with its `_meta`.
-    Stateless(RequestMetaObject),
+    Session(Request),
+    /// With a request that names its version: a bridge gets `server/discover` with its `_meta`.
+    Stateless {
+        version: String,
+        meta: Box<RawValue>,
+    },
 }
 
 impl Opening {
-    fn request(&self) -> ClientRequest {
+    /// What the first request of a client opens; `None` if it should have initialized.
+    pub(crate) fn of(request: &Request) -> Option<Self> {
+        if &*request.method == "initialize" {
+            return Some(Self::Session(request.clone()));
+        }
+        #[derive(Deserialize)]
+        struct Params {
+            #[serde(rename = "_meta")]
+            meta: Box<RawValue>,
+        }
+        let version = stateless_version(request)?;
+        let Params { meta } = request.params()?;
+        Some(Self::Stateless { version, meta })
+    }
+
+    fn greeting(&self) -> Request {
         match self {
-            Self::Session(initialize) => ClientRequest::InitializeRequest((**initialize).clone()),
-            Self::Stateless(meta) => {
-                let mut discover = DiscoverRequest::new(DiscoverRequestParams {});
-                discover.extensions.insert(meta.clone());
-                ClientRequest::DiscoverRequest(discover)
+            Self::Session(initialize) => initialize
+                .under(HANDSHAKE_ID)
+                .unwrap_or_else(|| Request::new(HANDSHAKE_ID, "initialize", "{}")),
+            Self::Stateless { meta, .. } => {
+                // A token of the client's belongs to its own request.
+                let mut meta: Value = serde_json::from_str(meta.get()).unwrap_or_default();
+                if let Some(meta) = meta.as_object_mut() {
+                    meta.remove("progressToken");
+                }
+                let params = json!({ "_meta": meta }).to_string();
+                Request::new(HANDSHAKE_ID, "server/discover", &params)
             }
         }
     }
+}
+
+/// The protocol version that a request of the stateless era names.
+pub(crate) fn stateless_version(request: &Request) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Meta,
+    }
+    #[derive(Deserialize)]
+    struct Meta {
+        #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
+        version: String,
+    }
+    let Params { meta } = request.params()?;
+    Some(meta.version).filter(|version| !WITH_INITIALIZE.contains(&version.as_str()))
 }
 
 /// A connection to a bridge that has answered the opening.
 pub(crate) struct Link {
-    transport: StreamableHttpClientTransport<BridgeHttp>,
-    losses: mpsc::Receiver<Absence>,
+    way: Arc<Way>,
+    /// Of the bridge, from before anybody asked.
+    early: VecDeque<FromBridge>,
+    inbox: mpsc::Receiver<FromBridge>,
+    said: mpsc::Sender<FromBridge>,
+    outbox: mpsc::Sender<Message>,
+    exchanges: HashMap<Id, Exchange>,
+    at_once: Arc<Semaphore>,
+    tasks: JoinSet<()>,
     /// What the bridge answered to `initialize`; `None` in the stateless era.
-    pub(crate) initialized: Option<InitializeResult>,
+    pub(crate) initialized: Option<Box<RawValue>>,
 }
 
-/// What comes from a bridge.
-#[derive(Debug)]
-pub(crate) enum FromBridge {
-    Message(Box<ServerJsonRpcMessage>),
-    /// The link is of no use any more.
-    Lost(Absence),
+struct Exchange {
+    task: AbortHandle,
+    taken: watch::Receiver<bool>,
 }
 
 impl Link {
-    /// Opens a connection and greets the bridge.
-    pub(crate) async fn open(config: Config, opening: Opening) -> Result<Self, Absence> {
-        let Some(token) = &config.token else {
-            return Err(Absence::NoToken);
-        };
-        let (mut transport, losses) = transport(&config, token)?;
-        let greeting = greet(&mut transport, &opening);
+    /// Opens a connection, greets the bridge, and asks it for what lasts.
+    pub(crate) async fn open(
+        config: Config,
+        opening: Opening,
+        tools: Tools,
+        standing: Vec<Request>,
+    ) -> Result<Self, Absence> {
+        let greeting = Self::greet(&config, opening, tools, standing);
         match tokio::time::timeout(HANDSHAKE_WITHIN, greeting).await {
-            Ok(Ok(initialized)) => Ok(Self {
-                transport,
-                losses,
-                initialized,
-            }),
             // Nothing of the client's was sent yet: there is just no bridge.
-            Ok(Err(Absence::Interrupted)) => Err(Absence::NotReached),
-            Ok(Err(absence)) => Err(absence),
-            Err(_) => Err(Absence::NotReached),
+            Ok(Err(Absence::Interrupted)) | Err(_) => Err(Absence::NotReached),
+            Ok(greeted) => greeted,
         }
     }
 
-    /// Sends a message. The future ends when the bridge has accepted it; dropping it cancels.
-    pub(crate) fn send(
-        &mut self,
-        message: ClientJsonRpcMessage,
-    ) -> BoxFuture<'static, Result<(), Absence>> {
-        let sending = Transport::<RoleClient>::send(&mut self.transport, message);
-        Box::pin(async move { sending.await.map_err(|failure| absence(&failure)) })
+    async fn greet(
+        config: &Config,
+        opening: Opening,
+        tools: Tools,
+        standing: Vec<Request>,
+    ) -> Result<Self, Absence> {
+        let stateless = match &opening {
+            Opening::Session(_) => None,
+            Opening::Stateless { version, .. } => Some(version.clone()),
+        };
+        let way = Way {
+            http: BridgeHttp::new(config)?,
+            tools,
+            stateless,
+        };
+        let (said, inbox) = mpsc::channel(WAITING_FROM_BRIDGE);
+        let (outbox, to_send) = mpsc::channel(WAITING_FOR_BRIDGE);
+        let mut link = Self {
+            way: Arc::new(way),
+            early: VecDeque::new(),
+            inbox,
+            said,
+            outbox,
+            exchanges: HashMap::new(),
+            at_once: Arc::new(Semaphore::new(REQUESTS_AT_ONCE)),
+            tasks: JoinSet::new(),
+            initialized: None,
+        };
+        let greeting = opening.greeting();
+        match opening {
+            Opening::Session(_) => link.begin_session(&greeting).await?,
+            Opening::Stateless { .. } => link.discover(&greeting).await?,
+        }
+        for request in standing {
+            link.ask_again(&request).await?;
+        }
+        link.tasks.spawn(deliver(link.way.clone(), to_send));
+        Ok(link)
+    }
+
+    async fn begin_session(&mut self, initialize: &Request) -> Result<(), Absence> {
+        let unusable = |what: &str| Absence::Unusable(what.to_owned());
+        let Some(Message::Answer { is_error, text, .. }) = self.ask_early(initialize).await? else {
+            return Err(unusable("it did not answer initialize"));
+        };
+        if is_error {
+            let answer: Value = serde_json::from_str(&text).unwrap_or_default();
+            let words = answer["error"]["message"].as_str();
+            return Err(unusable(words.unwrap_or("it refused initialize")));
+        }
+        #[derive(Deserialize)]
+        struct Result {
+            #[serde(rename = "protocolVersion")]
+            version: String,
+        }
+        let none = || unusable("its answer to initialize is none");
+        let result = message::result_of(&text).ok_or_else(none)?;
+        let Result { version } = serde_json::from_str(result.get()).map_err(|_| none())?;
+        self.way.http.settle_version(&version);
+        self.initialized = Some(result);
+        let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let initialized = Message::parse(initialized).map_err(|_| none())?;
+        self.way.tell(&initialized).await?;
+        self.tasks
+            .spawn(exchange::listen(self.way.clone(), self.said.clone()));
+        Ok(())
+    }
+
+    /// Whatever a stateless bridge thinks of the discovery, it answers: requests may follow.
+    async fn discover(&mut self, discover: &Request) -> Result<(), Absence> {
+        match self.ask_early(discover).await {
+            Ok(_) => Ok(()),
+            Err(Absence::Refused { status, .. })
+                if (400..500).contains(&status) && status != 403 =>
+            {
+                Ok(())
+            }
+            Err(absence) => Err(absence),
+        }
+    }
+
+    async fn ask_again(&mut self, request: &Request) -> Result<(), Absence> {
+        let answer = self.ask_early(request).await?;
+        if let Some(Message::Answer {
+            is_error: true,
+            text,
+            ..
+        }) = answer
+        {
+            tracing::warn!("the bridge does not repeat {}: {text}", request.method);
+        }
+        Ok(())
+    }
+
+    /// Asks for ourselves. What else the bridge says meanwhile is the client's.
+    async fn ask_early(&mut self, request: &Request) -> Result<Option<Message>, Absence> {
+        let (said, mut heard) = mpsc::channel(WAITING_FROM_BRIDGE);
+        let way = self.way.clone();
+        let asking = exchange::ask(&way, request, &said, || ());
+        tokio::pin!(asking);
+        let mut answer = None;
+        let mut hear = |message| match message {
+            FromBridge::Message(Message::Answer { .. }) if answer.is_none() => {
+                if let FromBridge::Message(message) = message {
+                    answer = Some(message);
+                }
+            }
+            other => self.early.push_back(other),
+        };
+        let asked = loop {
+            tokio::select! {
+                biased;
+                Some(message) = heard.recv() => hear(message),
+                asked = &mut asking => break asked,
+            }
+        };
+        while let Ok(message) = heard.try_recv() {
+            hear(message);
+        }
+        asked.map(|()| answer)
+    }
+
+    /// Sends a request. What comes of it is among what is received.
+    pub(crate) fn ask(&mut self, request: Request) {
+        let (way, said) = (self.way.clone(), self.said.clone());
+        let (taking, taken) = watch::channel(false);
+        let at_once = self.at_once.clone();
+        let id = request.id.clone();
+        let task = self.tasks.spawn(async move {
+            let _turn = at_once.acquire_owned().await;
+            exchange::exchange(way, request, taking, said).await;
+        });
+        self.exchanges.insert(id, Exchange { task, taken });
+    }
+
+    /// Sends a notification or a reply; those stay in order.
+    pub(crate) fn tell(&mut self, message: Message) {
+        if self.outbox.try_send(message).is_err() {
+            self.early.push_back(FromBridge::Lost(Absence::Interrupted));
+        }
+    }
+
+    /// The client does not want the answer of a request that was sent. `notification` says so.
+    pub(crate) fn cancel(&mut self, id: &Id, notification: Message) {
+        let Some(Exchange { task, mut taken }) = self.exchanges.remove(id) else {
+            return;
+        };
+        if self.initialized.is_none() {
+            task.abort();
+            return;
+        }
+        let way = self.way.clone();
+        self.tasks.spawn(async move {
+            let _ = tokio::time::timeout(CANCEL_AFTER, taken.wait_for(|taken| *taken)).await;
+            if let Err(absence) = way.tell(&notification).await {
+                tracing::debug!("a cancel did not arrive: {absence:?}");
+            }
+        });
     }
 
     /// The next message. May be dropped and called again without losing one.
     pub(crate) async fn receive(&mut self) -> FromBridge {
-        tokio::select! {
-            biased;
-            message = Transport::<RoleClient>::receive(&mut self.transport) => match message {
-                Some(message) => FromBridge::Message(Box::new(message)),
-                None => FromBridge::Lost(Absence::Interrupted),
-            },
-            Some(absence) = self.losses.recv() => FromBridge::Lost(absence),
-        }
+        let said = loop {
+            if let Some(early) = self.early.pop_front() {
+                break early;
+            }
+            tokio::select! {
+                Some(said) = self.inbox.recv() => break said,
+                Some(_) = self.tasks.join_next() => {}
+                else => break FromBridge::Lost(Absence::Interrupted),
+            }
+        };
+        match &said {
+            FromBridge::Message(Message::Answer { id: Some(id), .. })
+            | FromBridge::Failed { id, .. } => self.exchanges.remove(id),
+            _ => None,
+        };
+        said
     }
 
     /// Cancels `in_flight` and says goodbye. In the stateless era closing is both.
-    pub(crate) async fn close(mut self, in_flight: Vec<RequestId>) {
+    pub(crate) async fn close(self, in_flight: Vec<Id>) {
+        if self.initialized.is_none() {
+            return;
+        }
         let farewell = async {
-            if self.initialized.is_some() {
-                self.cancel_all(in_flight).await;
+            let cancels = in_flight.iter().map(|id| self.tell_cancelled(id));
+            join_all(cancels).await;
+            if self.way.http.has_session() {
+                self.way.http.delete().await
+            } else {
+                Ok(())
             }
-            Transport::<RoleClient>::close(&mut self.transport).await
         };
         if !matches!(
             tokio::time::timeout(CLOSE_WITHIN, farewell).await,
@@ -140,120 +347,21 @@ impl Link {
         }
     }
 
-    /// Reads on meanwhile: a transport whose messages nobody takes does not send either.
-    async fn cancel_all(&mut self, in_flight: Vec<RequestId>) {
-        let cancels: Vec<_> = in_flight
-            .into_iter()
-            .map(|id| self.send(cancel(id)))
-            .collect();
-        let drain = async {
-            while Transport::<RoleClient>::receive(&mut self.transport)
-                .await
-                .is_some()
-            {}
-        };
-        tokio::select! {
-            _ = join_all(cancels) => {}
-            () = drain => {}
+    async fn tell_cancelled(&self, id: &Id) {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the client is gone"}}}}"#
+        );
+        if let Ok(cancel) = Message::parse(text) {
+            // A bridge that is gone has nothing to cancel.
+            let _ = self.way.tell(&cancel).await;
         }
     }
 }
 
-fn cancel(id: RequestId) -> ClientJsonRpcMessage {
-    let reason = Some("the client is gone".to_owned());
-    let params = CancelledNotificationParam::new(Some(id), reason);
-    ClientJsonRpcMessage::notification(CancelledNotification::new(params).into())
-}
-
-fn transport(
-    config: &Config,
-    token: &Token,
-) -> Result<
-    (
-        StreamableHttpClientTransport<BridgeHttp>,
-        mpsc::Receiver<Absence>,
-    ),
-    Absence,
-> {
-    let (lost, losses) = mpsc::channel(1);
-    let http = BridgeHttp::new(&config.url, lost)?;
-    let mut reopen = ExponentialBackoff::default();
-    reopen.base_duration = REOPEN_AFTER;
-    let mut settings = StreamableHttpClientTransportConfig::with_uri(config.url.as_str())
-        .auth_header(token.expose())
-        .custom_headers(session_header(config))
-        .max_concurrent_requests(REQUESTS_AT_ONCE)
-        .max_sse_event_size(MAX_MESSAGE_BYTES)
-        // A forgotten MCP session is a lost link like any other: the pump begins a new one.
-        .reinit_on_expired_session(false);
-    settings.retry_config = Arc::new(reopen);
-    Ok((
-        StreamableHttpClientTransport::with_client(http, settings),
-        losses,
-    ))
-}
-
-fn session_header(config: &Config) -> HashMap<HeaderName, HeaderValue> {
-    let name = HeaderName::from_static("mcp-web-session");
-    config
-        .session
-        .iter()
-        .map(|session| (name.clone(), session.clone()))
-        .collect()
-}
-
-async fn greet(
-    transport: &mut StreamableHttpClientTransport<BridgeHttp>,
-    opening: &Opening,
-) -> Result<Option<InitializeResult>, Absence> {
-    let id = RequestId::String(HANDSHAKE_ID.into());
-    send(
-        transport,
-        ClientJsonRpcMessage::request(opening.request(), id),
-    )
-    .await?;
-    let answer = Transport::<RoleClient>::receive(transport).await;
-    match (opening, answer) {
-        (_, None) => Err(Absence::Unusable(
-            "it went away during the greeting".to_owned(),
-        )),
-        (Opening::Session(_), Some(JsonRpcMessage::Response(response))) => {
-            let ServerResult::InitializeResult(result) = response.result else {
-                return Err(Absence::Unusable(
-                    "its answer to initialize is none".to_owned(),
-                ));
-            };
-            let notification = InitializedNotification::default();
-            send(
-                transport,
-                ClientJsonRpcMessage::notification(notification.into()),
-            )
-            .await?;
-            Ok(Some(result))
-        }
-        (Opening::Session(_), Some(JsonRpcMessage::Error(refusal))) => {
-            Err(Absence::Unusable(refusal.error.message.into_owned()))
-        }
-        // Whatever a stateless bridge thinks of the discovery, it answers: requests may follow.
-        (Opening::Stateless(_), Some(_)) => Ok(None),
-        (Opening::Session(_), Some(_)) => {
-            Err(Absence::Unusable("it did not answer initialize".to_owned()))
+async fn deliver(way: Arc<Way>, mut messages: mpsc::Receiver<Message>) {
+    while let Some(message) = messages.recv().await {
+        if let Err(absence) = way.tell(&message).await {
+            tracing::debug!("a notification or reply did not arrive: {absence:?}");
         }
     }
-}
-
-async fn send(
-    transport: &mut StreamableHttpClientTransport<BridgeHttp>,
-    message: ClientJsonRpcMessage,
-) -> Result<(), Absence> {
-    let sending = Transport::<RoleClient>::send(transport, message);
-    sending.await.map_err(|failure| absence(&failure))
-}
-
-/// Whether a request is of the stateless era: those name their protocol version themselves.
-pub(crate) fn stateless_meta(request: &ClientRequest) -> Option<&RequestMetaObject> {
-    let meta = request.get_meta();
-    meta.protocol_version()
-        .filter(|version| !version.has_initialize())
-        .map(|_| meta)
 }

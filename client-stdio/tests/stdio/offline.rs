@@ -1,6 +1,6 @@
 //! Without a bridge, and with one that does not want us.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Client, Era, TOKEN, command, error_text, subscription};
 use crate::server::{Server, free_port, url};
@@ -11,6 +11,17 @@ const META_TOOLS: [&str; 4] = [
     "call_session_tool",
     "get_connection_status",
 ];
+
+/// What the bridge promises, whether or not a page is there.
+fn capabilities() -> Value {
+    json!({
+        "completions": {},
+        "logging": {},
+        "prompts": { "listChanged": true },
+        "resources": { "subscribe": true, "listChanged": true },
+        "tools": { "listChanged": true },
+    })
+}
 
 #[tokio::test]
 async fn every_session_version_is_answered() {
@@ -26,7 +37,7 @@ async fn every_session_version_is_answered() {
         let mut client = Client::start(command(&url), Era::Session);
         let result = client.initialize(asked).await;
         assert_eq!(result["protocolVersion"], answered);
-        assert_eq!(result["capabilities"]["tools"]["listChanged"], true);
+        assert_eq!(result["capabilities"], capabilities());
         assert_eq!(result["serverInfo"]["name"], "mcp-web-stdio");
         assert!(client.end().await.success());
     }
@@ -39,7 +50,6 @@ async fn a_session_client_gets_everything_it_asks_for() {
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
     assert_eq!(client.tools().await, META_TOOLS);
     for (method, key) in [
-        ("resources/list", "resources"),
         ("resources/templates/list", "resourceTemplates"),
         ("prompts/list", "prompts"),
     ] {
@@ -53,11 +63,75 @@ async fn a_session_client_gets_everything_it_asks_for() {
     let expected = format!("no bridge at {url}: start it with `mcp-web-bridge` and retry");
     assert_eq!(error_text(&result), expected);
     assert_eq!(result.get("resultType"), None, "older clients are strict");
-    let read = client
-        .request("resources/read", json!({ "uri": "x://y" }))
-        .await;
-    assert_eq!(read["error"]["message"], expected);
+    for (method, params) in [
+        ("resources/read", json!({ "uri": "x://y" })),
+        ("prompts/get", json!({ "name": "greet" })),
+        ("extension/method", json!({})),
+    ] {
+        let answer = client.request(method, params).await;
+        assert_eq!(answer["error"]["message"], expected, "{method}");
+        assert_eq!(answer["error"]["code"], -32603);
+    }
+    for (method, params) in [
+        ("logging/setLevel", json!({ "level": "debug" })),
+        ("resources/subscribe", json!({ "uri": "x://y" })),
+        ("resources/unsubscribe", json!({ "uri": "x://y" })),
+    ] {
+        assert_eq!(
+            client.request(method, params).await["result"],
+            json!({}),
+            "{method}"
+        );
+    }
+    let reference = json!({ "type": "ref/prompt", "name": "greet" });
+    let params = json!({ "ref": reference, "argument": { "name": "who", "value": "a" } });
+    let completion = client.request("completion/complete", params).await["result"].take();
+    assert_eq!(completion["completion"]["values"], json!([]));
     assert!(client.end().await.success());
+}
+
+#[tokio::test]
+async fn the_bridges_own_resources_say_that_there_is_none() {
+    let url = url(free_port().await);
+    for era in [Era::Session, Era::Stateless] {
+        let mut client = Client::ready(&url, era).await;
+        let list = client.request("resources/list", json!({})).await["result"].take();
+        let resources = list["resources"].as_array().unwrap();
+        let uris: Vec<_> = resources
+            .iter()
+            .map(|own| own["uri"].as_str().unwrap())
+            .collect();
+        assert_eq!(uris, ["sessions://list", "status://connection"]);
+        let mut texts = Vec::new();
+        for uri in uris {
+            let read = client
+                .request("resources/read", json!({ "uri": uri }))
+                .await;
+            let text = read["result"]["contents"][0]["text"].as_str().unwrap();
+            texts.push(serde_json::from_str::<Value>(text).unwrap());
+        }
+        assert_eq!(texts[0], json!([]));
+        assert_eq!(texts[1]["connected"], false);
+        assert!(
+            texts[1]["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("no bridge at")
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_version_that_nobody_knows_is_refused() {
+    let mut client = Client::start(command(&url(free_port().await)), Era::Session);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2099-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let answer = client.request("tools/list", json!({ "_meta": meta })).await;
+    assert_eq!(answer["error"]["code"], -32022, "{answer}");
+    let supported = answer["error"]["data"]["supported"].as_array().unwrap();
+    assert!(supported.contains(&json!("2026-07-28")));
 }
 
 #[tokio::test]
@@ -71,7 +145,7 @@ async fn a_stateless_client_gets_everything_it_asks_for() {
             .unwrap()
             .contains(&json!("2026-07-28"))
     );
-    assert_eq!(discovered["capabilities"]["tools"]["listChanged"], true);
+    assert_eq!(discovered["capabilities"], capabilities());
     let list = client.request("tools/list", json!({})).await["result"].take();
     assert_eq!(list["tools"].as_array().unwrap().len(), META_TOOLS.len());
     assert_eq!(

@@ -1,0 +1,159 @@
+//! One request at the bridge, from its POST to its answer.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderValue};
+use tokio::sync::{mpsc, watch};
+
+use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, Posted};
+use crate::events::Messages;
+use crate::headers::{Tools, method_header};
+use crate::message::{Id, Message, Request, readdressed};
+use crate::offline::Absence;
+
+/// What comes from a bridge.
+#[derive(Debug)]
+pub(crate) enum FromBridge {
+    Message(Message),
+    /// A request will not be answered.
+    Failed {
+        id: Id,
+        absence: Absence,
+    },
+    /// The link is of no use any more.
+    Lost(Absence),
+}
+
+/// What the requests of one link have in common.
+pub(crate) struct Way {
+    pub(crate) http: BridgeHttp,
+    pub(crate) tools: Tools,
+    /// The protocol version of requests that do not name theirs; `None` for MCP sessions, which
+    /// settle on one and know no headers of single requests.
+    pub(crate) stateless: Option<String>,
+}
+
+impl Way {
+    fn headers(&self, request: &Request) -> HeaderMap {
+        let Some(version) = &self.stateless else {
+            return HeaderMap::new();
+        };
+        let own = crate::upstream::stateless_version(request);
+        let version = own.as_deref().unwrap_or(version);
+        with_version(self.tools.headers(request), version)
+    }
+
+    /// Sends what has no answer.
+    pub(crate) async fn tell(&self, message: &Message) -> Result<(), Absence> {
+        let headers = match (message, &self.stateless) {
+            (Message::Notification { method, .. }, Some(version)) => {
+                with_version(method_header(method), version)
+            }
+            (_, Some(version)) => with_version(HeaderMap::new(), version),
+            (_, None) => HeaderMap::new(),
+        };
+        self.http.post(message.text(), headers).await.map(drop)
+    }
+}
+
+fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
+    if let Ok(version) = HeaderValue::from_str(version) {
+        headers.insert(PROTOCOL_VERSION, version);
+    }
+    headers
+}
+
+/// Carries out a request and tells what comes of it. `taken` becomes true when the bridge has
+/// certainly read it.
+pub(crate) async fn exchange(
+    way: Arc<Way>,
+    request: Request,
+    taken: watch::Sender<bool>,
+    said: mpsc::Sender<FromBridge>,
+) {
+    let id = request.id.clone();
+    let asked = ask(&way, &request, &said, || _ = taken.send_replace(true)).await;
+    if let Err(absence) = asked {
+        // A link that is closed does not want to know.
+        let _ = said.send(FromBridge::Failed { id, absence }).await;
+    }
+}
+
+/// Sends a request and passes on all messages up to its answer.
+pub(crate) async fn ask(
+    way: &Way,
+    request: &Request,
+    said: &mpsc::Sender<FromBridge>,
+    taken: impl FnOnce(),
+) -> Result<(), Absence> {
+    let posted = way.http.post(&request.text, way.headers(request)).await?;
+    taken();
+    match posted {
+        Posted::Json(text) => {
+            let answer = answer_in(text, &request.id)?;
+            pass(way, request, answer, said).await;
+            Ok(())
+        }
+        Posted::Events(events) => {
+            let mut messages = Messages::of_request(&way.http, events);
+            loop {
+                let message = parse(messages.next().await?)?;
+                let ends = is_answer(&message, &request.id);
+                pass(way, request, message, said).await;
+                if ends {
+                    return Ok(());
+                }
+            }
+        }
+        Posted::Accepted => Err(Absence::Unusable("it did not answer a request".to_owned())),
+    }
+}
+
+/// The event stream of the MCP session, as long as it lasts.
+pub(crate) async fn listen(way: Arc<Way>, said: mpsc::Sender<FromBridge>) {
+    let absence = match way.http.get(None).await {
+        Ok(events) => pass_all(Messages::of_session(&way.http, events), &said).await,
+        Err(Absence::Refused { status, .. }) if (400..500).contains(&status) => {
+            tracing::debug!("the bridge has no event stream of the MCP session: HTTP {status}");
+            return;
+        }
+        Err(absence) => absence,
+    };
+    let _ = said.send(FromBridge::Lost(absence)).await;
+}
+
+async fn pass_all(mut messages: Messages<'_>, said: &mpsc::Sender<FromBridge>) -> Absence {
+    loop {
+        let message = match messages.next().await.and_then(parse) {
+            Ok(message) => message,
+            Err(absence) => return absence,
+        };
+        let _ = said.send(FromBridge::Message(message)).await;
+    }
+}
+
+async fn pass(way: &Way, request: &Request, message: Message, said: &mpsc::Sender<FromBridge>) {
+    let lists_tools = way.stateless.is_some() && &*request.method == "tools/list";
+    let message = if lists_tools && is_answer(&message, &request.id) {
+        way.tools.listed(message)
+    } else {
+        message
+    };
+    let _ = said.send(FromBridge::Message(message)).await;
+}
+
+/// A refusal that could not name its request still answers the one it came back on.
+fn answer_in(text: String, request: &Id) -> Result<Message, Absence> {
+    match parse(text)? {
+        Message::Answer { id: None, text, .. } => Ok(readdressed(&text, request)),
+        message => Ok(message),
+    }
+}
+
+fn is_answer(message: &Message, request: &Id) -> bool {
+    matches!(message, Message::Answer { id: Some(id), .. } if id == request)
+}
+
+fn parse(text: String) -> Result<Message, Absence> {
+    Message::parse(text).map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
+}

@@ -1,0 +1,205 @@
+//! The headers of 2026-07-28 that repeat what stands in a request (basic/transports/streamable-http,
+//! "Standard request headers" and "Custom headers from tool parameters"), so that what lies between
+//! need not read bodies: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::message::{Message, Request};
+use crate::param_headers::{self, ParamHeader};
+
+/// The `params` that are repeated in headers.
+#[derive(Deserialize)]
+struct Named<'a> {
+    name: Option<String>,
+    uri: Option<String>,
+    #[serde(rename = "taskId")]
+    task: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+/// The parameters of tools that want a header of their own, from the lists that passed. They
+/// outlive a bridge, as the client's copy of the list does.
+#[derive(Clone, Default)]
+pub(crate) struct Tools(Arc<Mutex<HashMap<String, Vec<ParamHeader>>>>);
+
+impl Tools {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<ParamHeader>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the answer to `tools/list`. Tools whose header annotations break the rules are taken
+    /// out, which is what the specification asks of the HTTP client; all else stays as it is.
+    pub(crate) fn listed(&self, answer: Message) -> Message {
+        let Message::Answer { id, is_error, text } = answer else {
+            return answer;
+        };
+        let text = self.without_invalid(&text).unwrap_or(text);
+        Message::Answer { id, is_error, text }
+    }
+
+    /// `None` when nothing has to be taken out.
+    fn without_invalid(&self, text: &str) -> Option<Arc<str>> {
+        let mut answer: serde_json::Map<String, Value> = serde_json::from_str(text).ok()?;
+        let tools = answer.get_mut("result")?.get_mut("tools")?.as_array_mut()?;
+        let before = tools.len();
+        tools.retain(|tool| self.is_valid(tool));
+        if tools.len() == before {
+            return None;
+        }
+        Some(Value::Object(answer).to_string().into())
+    }
+
+    fn is_valid(&self, tool: &Value) -> bool {
+        let name = tool["name"].as_str().unwrap_or_default();
+        match param_headers::of_schema(&tool["inputSchema"]) {
+            Ok(headers) => {
+                self.known().insert(name.to_owned(), headers);
+                true
+            }
+            Err(reason) => {
+                tracing::warn!("the tool {name} is left out: {reason}");
+                false
+            }
+        }
+    }
+
+    /// The headers of a request.
+    pub(crate) fn headers(&self, request: &Request) -> HeaderMap {
+        let mut headers = method_header(&request.method);
+        let params: Option<Named<'_>> = request.params();
+        let Some(params) = params else { return headers };
+        let name = match &*request.method {
+            "tools/call" | "prompts/get" => params.name.as_deref(),
+            "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+                params.uri.as_deref()
+            }
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params.task.as_deref(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            add(&mut headers, "mcp-name", name);
+        }
+        if let ("tools/call", Some(name), Some(arguments)) =
+            (&*request.method, name, params.arguments)
+        {
+            self.add_params(&mut headers, name, arguments);
+        }
+        headers
+    }
+
+    fn add_params(&self, headers: &mut HeaderMap, tool: &str, arguments: &RawValue) {
+        let known = self.known();
+        let Some(wanted) = known.get(tool).filter(|wanted| !wanted.is_empty()) else {
+            return;
+        };
+        let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
+            return;
+        };
+        for header in wanted {
+            if let Some(value) = header.value_in(&arguments) {
+                add(headers, &format!("mcp-param-{}", header.name), &value);
+            }
+        }
+    }
+}
+
+/// The header that every POST with a method carries.
+pub(crate) fn method_header(method: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    add(&mut headers, "mcp-method", method);
+    headers
+}
+
+fn add(headers: &mut HeaderMap, name: &str, value: &str) {
+    let name = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes());
+    if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&encoded(value))) {
+        headers.insert(name, value);
+    }
+}
+
+/// What cannot stand in a header as it is goes as base64 between marks.
+fn encoded(value: &str) -> String {
+    let visible = value.chars().all(|char| matches!(char, ' '..='~'));
+    let padded = value.starts_with(' ') || value.ends_with(' ');
+    let marked = value.starts_with("=?base64?") && value.ends_with("?=");
+    if visible && !padded && !marked {
+        return value.to_owned();
+    }
+    format!("=?base64?{}?=", BASE64_STANDARD.encode(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(tools: &Tools, method: &str, params: &str) -> Vec<String> {
+        let headers = tools.headers(&Request::new("1", method, params));
+        let shown = headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        shown.collect()
+    }
+
+    #[test]
+    fn method_and_name_are_repeated() {
+        let tools = Tools::default();
+        for (method, params, expected) in [
+            ("tools/list", "{}", vec!["mcp-method: tools/list"]),
+            (
+                "tools/call",
+                r#"{"name":"a b"}"#,
+                vec!["mcp-method: tools/call", "mcp-name: a b"],
+            ),
+            (
+                "resources/read",
+                r#"{"uri":"x://y"}"#,
+                vec!["mcp-method: resources/read", "mcp-name: x://y"],
+            ),
+            (
+                "prompts/get",
+                r#"{"name":"ä"}"#,
+                vec!["mcp-method: prompts/get", "mcp-name: =?base64?w6Q=?="],
+            ),
+        ] {
+            assert_eq!(shown(&tools, method, params), expected);
+        }
+    }
+
+    #[test]
+    fn annotated_arguments_are_repeated_and_invalid_tools_left_out() {
+        let tools = Tools::default();
+        let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[
+            {"name":"good","extra":1.50,"inputSchema":{"type":"object","properties":{
+                "region":{"type":"string","x-mcp-header":"Region"},
+                "deep":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}},
+                "on":{"type":"boolean","x-mcp-header":"On"}}}},
+            {"name":"bad","inputSchema":{"type":"object","properties":{
+                "region":{"type":"string","x-mcp-header":""}}}}]}}"#;
+        let listed = tools.listed(Message::parse(list).unwrap());
+        assert!(listed.text().contains("good") && !listed.text().contains("bad"));
+        let call = r#"{"name":"good","arguments":{"region":" west ","deep":{"n":7},"on":null}}"#;
+        let expected = [
+            "mcp-method: tools/call",
+            "mcp-name: good",
+            "mcp-param-region: =?base64?IHdlc3Qg?=",
+            "mcp-param-n: 7",
+        ];
+        assert_eq!(shown(&tools, "tools/call", call), expected);
+    }
+
+    #[test]
+    fn a_list_of_valid_tools_is_not_touched() {
+        let text = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.50}]}}"#;
+        let listed = Tools::default().listed(Message::parse(text).unwrap());
+        assert_eq!(&**listed.text(), text);
+    }
+}
