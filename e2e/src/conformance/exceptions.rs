@@ -67,7 +67,7 @@ impl Report {
         })
     }
 
-    /// The counts, and each exception with its reason, for people.
+    /// The counts, marked for the report of all tests, and each exception with its reason.
     pub fn summary(&self, title: &str, exceptions: &[Exception]) -> String {
         let mut summary = String::new();
         for scored in [true, false] {
@@ -88,7 +88,7 @@ impl Report {
             } = self.counts(scored, exceptions);
             let _ = writeln!(
                 summary,
-                "conformance {title}{kind}: {number} scenarios, {passed} checks passed, \
+                "figures: conformance {title}{kind}: {number} scenarios, {passed} checks passed, \
                  {failed} failed, {warnings} warnings, {skipped} skipped, {foreign} not about us"
             );
         }
@@ -183,7 +183,7 @@ mod tests {
         let foreign = exception("*", Judgement::SaysNothing);
         let summary = report(Status::Failure).summary("suite", &[foreign]);
         assert!(
-            summary.starts_with("conformance suite: 1 scenarios, 0 checks passed, 0 failed, 0 warnings, 0 skipped, 2 not about us\n"),
+            summary.starts_with("figures: conformance suite: 1 scenarios, 0 checks passed, 0 failed, 0 warnings, 0 skipped, 2 not about us\n"),
             "{summary}"
         );
         assert!(summary.contains("because"), "{summary}");

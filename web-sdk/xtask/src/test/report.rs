@@ -51,8 +51,16 @@ impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "==> results")?;
         let with_tests = |suite: &&SuiteRun| suite.counts != Counts::default();
-        for SuiteRun { name, counts, took } in self.suites.iter().filter(with_tests) {
-            writeln!(out, "    {name}: {counts} in {:.1} s", took.as_secs_f64())?;
+        for suite in self.suites.iter().filter(with_tests) {
+            let SuiteRun { name, counts, .. } = suite;
+            writeln!(
+                out,
+                "    {name}: {counts} in {:.1} s",
+                suite.took.as_secs_f64()
+            )?;
+            for figures in &suite.figures {
+                writeln!(out, "        {figures}")?;
+            }
         }
         for sentence in &self.broken {
             writeln!(out, "    error: {sentence}")?;
@@ -78,6 +86,7 @@ mod tests {
         SuiteRun {
             name: "bridge: lib".into(),
             counts,
+            figures: vec!["7 checks".into()],
             took: Duration::from_millis(1_200),
         }
     }
@@ -95,9 +104,9 @@ mod tests {
         assert!(report.all_is_well());
         assert_eq!(last_line(&report), "7 passed, 0 failed, 2 skipped");
         assert!(
-            report
-                .to_string()
-                .contains("bridge: lib: 3 passed, 0 failed, 1 skipped in 1.2 s")
+            report.to_string().contains(
+                "bridge: lib: 3 passed, 0 failed, 1 skipped in 1.2 s\n        7 checks\n"
+            )
         );
     }
 

@@ -15,8 +15,14 @@ use crate::wasm_rustc::TARGET;
 pub(super) struct SuiteRun {
     pub(super) name: String,
     pub(super) counts: Counts,
+    /// What a test wants to be seen in the end: the rest of its lines with [`FIGURES`].
+    pub(super) figures: Vec<String>,
     pub(super) took: Duration,
 }
+
+/// Marks what a test printed for the end of the report. It may stand after the beginning of a line
+/// that another test printed at the same time.
+const FIGURES: &str = "figures: ";
 
 /// Runs a test program the way cargo would: in its crate's folder.
 pub(super) fn program(
@@ -96,11 +102,16 @@ fn watch(name: String, mut command: Command) -> Result<SuiteRun> {
     // The command holds the pipe's other end: the output would never end.
     drop(command);
     let mut counts = Counts::default();
+    let mut figures = Vec::new();
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
         counts += Counts::in_line(&line).unwrap_or_default();
+        figures.extend(
+            line.split_once(FIGURES)
+                .map(|(_, figures)| figures.to_owned()),
+        );
     }
     let succeeded = child.wait()?.success();
     if !succeeded && counts.failed == 0 {
@@ -110,6 +121,7 @@ fn watch(name: String, mut command: Command) -> Result<SuiteRun> {
     Ok(SuiteRun {
         name,
         counts,
+        figures,
         took: started.elapsed(),
     })
 }
@@ -136,6 +148,19 @@ mod tests {
                 failed: 0,
                 skipped: 2
             }
+        );
+    }
+
+    #[test]
+    fn keeps_figures_for_the_report() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "echo 'test a ... figures: 3 checks'; echo 'no figures'",
+        ]);
+        assert_eq!(
+            watch("a suite".into(), command).unwrap().figures,
+            ["3 checks"]
         );
     }
 
