@@ -21,9 +21,9 @@ export function addContentTools(mcpWeb, content) {
     mcpWeb.addTool({
       name: "test_embedded_resource",
       description: "Answers with an embedded resource",
-      handler: async () => ({
+      handler: () => ({
         content: [
-          await content.resource({
+          content.resource({
             uri: "test://embedded-resource",
             mimeType: "text/plain",
             text: "This is an embedded resource content.",
@@ -34,11 +34,11 @@ export function addContentTools(mcpWeb, content) {
     mcpWeb.addTool({
       name: "test_multiple_content_types",
       description: "Answers with a text, a picture and an embedded resource",
-      handler: async () => ({
+      handler: () => ({
         content: [
           content.text("Multiple content types test:"),
-          await content.image(redPixel()),
-          await content.resource({
+          content.image(redPixel()),
+          content.resource({
             uri: "test://mixed-content-resource",
             mimeType: "application/json",
             text: JSON.stringify({ test: "data", value: 123 }),

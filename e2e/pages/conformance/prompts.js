@@ -30,10 +30,10 @@ export function addPrompts(mcpWeb, content) {
       arguments: [
         { name: "resourceUri", description: "URI of the resource to embed", required: true },
       ],
-      get: async ({ resourceUri }) => [
+      get: ({ resourceUri }) => [
         {
           role: "user",
-          content: await content.resource({
+          content: content.resource({
             uri: resourceUri,
             mimeType: "text/plain",
             text: "Embedded resource content for testing.",
@@ -45,8 +45,8 @@ export function addPrompts(mcpWeb, content) {
     mcpWeb.addPrompt({
       name: "test_prompt_with_image",
       description: "A prompt with a picture",
-      get: async () => [
-        { role: "user", content: await content.image(redPixel()) },
+      get: () => [
+        { role: "user", content: content.image(redPixel()) },
         "Please analyze the image above.",
       ],
     }),
