@@ -1,9 +1,12 @@
 //! What uses the tools: AI clients and scripts.
 
+mod able;
+mod connect;
 mod inspector;
 mod mcp;
 mod plain_http;
 
+pub use able::{AbleClient, Heard};
 pub use inspector::Inspector;
 pub use mcp::{InFlight, McpClient};
 pub use plain_http::PlainHttp;

@@ -3,6 +3,7 @@
 //! A journey starts a [`World`] (the bridge or the demo as a child process on a free port), opens
 //! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol from Rust) and
 //! lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
+//! [`AbleClient`]: the same with everything that a server may ask of a client;
 //! [`Inspector`]; [`PlainHttp`]). Whatever was started ends when its value is dropped.
 //!
 //! Nothing sleeps: every wait is a wait for something, under [`within`]'s deadline, and says what
@@ -25,7 +26,7 @@ mod world;
 
 pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme};
-pub use clients::{Era, InFlight, Inspector, Leg, McpClient, PlainHttp};
+pub use clients::{AbleClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp};
 pub use deadline::{DEADLINE, within};
 pub use native_page::{
     NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, Wanted,

@@ -1,25 +1,20 @@
 //! rmcp's client over either leg, in either era.
 
-use http::HeaderName;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
     ClientRequest, Implementation, ProtocolVersion, ServerNotification, ServerResult,
     SubscriptionFilter,
 };
 use rmcp::service::{
-    ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, PeerRequestOptions,
-    RequestHandle, RunningService, ServiceError,
+    NotificationContext, Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
 };
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, RoleClient};
-use serde_json::{Value, json};
-use tokio::process::Command;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::http;
-use crate::{Era, Leg, World, tools, within};
+use super::connect::{connect, server};
+use crate::{Era, Leg, World, within};
 
 /// An AI client with an open conversation, which hears when the list of tools changes.
 pub struct McpClient {
@@ -31,11 +26,7 @@ pub struct McpClient {
 impl McpClient {
     /// Connects to `world` and, in the era where one must ask for it, subscribes to changes.
     pub async fn connect(world: &World, leg: Leg, era: Era) -> Self {
-        let server = match leg {
-            Leg::Http => json!({ "url": world.mcp_url(), "headers": bearer(world) }),
-            Leg::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(world) }),
-        };
-        Self::configured(&server, era).await
+        Self::configured(&server(world, leg), era).await
     }
 
     /// Connects as an AI client does that has `server` in its configuration: `url` and `headers`,
@@ -45,23 +36,7 @@ impl McpClient {
         let listener = Listener {
             changed: changed.clone(),
         };
-        let leg = match server["url"].as_str() {
-            Some(_) => Leg::Http,
-            None => Leg::Stdio,
-        };
-        let what = format!("a client to connect ({leg:?}, {era:?})");
-        let service = match leg {
-            Leg::Http => {
-                let connected =
-                    listener.serve_with_lifecycle(streamable_http(server), lifecycle(era));
-                within(what, connected).await
-            }
-            Leg::Stdio => {
-                let connected = listener.serve_with_lifecycle(stdio(server), lifecycle(era));
-                within(what, connected).await
-            }
-        };
-        let service = service.unwrap_or_else(|error| panic!("{leg:?}, {era:?}: {error}"));
+        let service = connect(listener, server, era).await;
         let subscription = match era {
             Era::Initialize => None,
             Era::Discover => Some(subscribe(service.peer().clone(), changed).await),
@@ -211,49 +186,4 @@ async fn subscribe(peer: Peer<RoleClient>, changed: watch::Sender<u64>) -> JoinH
 async fn listen(peer: &Peer<RoleClient>) -> Result<rmcp::service::Subscription, ServiceError> {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
     within("subscriptions/listen", peer.listen(filter)).await
-}
-
-fn lifecycle(era: Era) -> ClientLifecycleMode {
-    match era {
-        Era::Initialize => ClientLifecycleMode::Initialize,
-        Era::Discover => ClientLifecycleMode::Discover {
-            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        },
-    }
-}
-
-fn bearer(world: &World) -> Value {
-    json!({ "Authorization": format!("Bearer {}", world.token()) })
-}
-
-fn environment(world: &World) -> Value {
-    json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
-}
-
-fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
-    let headers = pairs(&server["headers"]).map(|(name, value)| {
-        let name: HeaderName = name.parse().expect("the name of a header");
-        (name, value.parse().expect("the value of a header"))
-    });
-    let url = server["url"].as_str().expect("it is over HTTP");
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(headers.collect())
-        .max_concurrent_requests(64);
-    StreamableHttpClientTransport::with_client(http(), config)
-}
-
-/// rmcp ends the child when the transport is dropped; the child ends by itself with its input.
-fn stdio(server: &Value) -> TokioChildProcess {
-    let program = server["command"].as_str().expect("a URL or a command");
-    let mut command = Command::new(tools::built(program));
-    let arguments = server["args"].as_array().into_iter().flatten();
-    command
-        .args(arguments.filter_map(Value::as_str))
-        .envs(pairs(&server["env"]));
-    TokioChildProcess::new(command).expect("the command starts")
-}
-
-fn pairs(object: &Value) -> impl Iterator<Item = (&str, &str)> {
-    let fields = object.as_object().into_iter().flatten();
-    fields.map(|(key, value)| (key.as_str(), value.as_str().expect("it is a text")))
 }

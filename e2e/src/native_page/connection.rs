@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::call::{Deed, NativeCall, Responder, Wanted, raw};
-use super::item::{NativeAnswer, NativeFailure, NativeItem, NativeOutcome};
+use super::item::{NativeAnswer, NativeItem, NativeOutcome};
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -161,7 +161,7 @@ impl Connection {
         let item = Item { kind, name };
         let Some(native) = self.items.get(&item) else {
             let name = &item.name;
-            let failure = NativeFailure::from(format!("nothing is called {name}").as_str());
+            let failure = format!("nothing is called {name}").as_str().into();
             return self.finished(id, Err(failure)).await;
         };
         let handler = match &wanted {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::NativeCall;
 
 /// What a handler comes to.
-pub type NativeOutcome = Result<NativeAnswer, NativeFailure>;
+pub type NativeOutcome = Result<NativeAnswer, Box<NativeFailure>>;
 
 pub(super) type Handler =
     Arc<dyn Fn(NativeCall) -> BoxFuture<'static, NativeOutcome> + Send + Sync>;
@@ -180,19 +180,19 @@ pub struct NativeFailure {
 
 impl NativeFailure {
     /// A failure of this kind.
-    pub fn new(code: ErrorCode, message: &str) -> Self {
-        Self {
+    pub fn new(code: ErrorCode, message: &str) -> Box<Self> {
+        Box::new(Self {
             code,
             message: message.to_owned(),
             data: None,
             content: None,
-        }
+        })
     }
 }
 
 /// A handler that threw.
-impl From<&str> for NativeFailure {
+impl From<&str> for Box<NativeFailure> {
     fn from(message: &str) -> Self {
-        Self::new(ErrorCode::HandlerFailed, message)
+        NativeFailure::new(ErrorCode::HandlerFailed, message)
     }
 }
