@@ -3,6 +3,7 @@
 
 mod bridge_restart;
 mod cancel;
+mod client_conformance;
 mod client_first;
 mod conformance;
 mod connected_clients;

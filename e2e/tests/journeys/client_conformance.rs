@@ -1,0 +1,240 @@
+//! The client scenarios of the official conformance suites, with `mcp-web-stdio` as what the suite's
+//! servers see. The AI client before it is `conformance-client` of the test kit.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::Output;
+
+use e2e::tools;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+/// Scenarios in which a client gets itself a token. `mcp-web-stdio` is given the page's token by
+/// its user (`AUTH_TOKEN`) and knows no authorization server: there is nothing of OAuth to test, and
+/// each of these begins with it.
+const OAUTH: [&str; 34] = [
+    "auth/2025-03-26-oauth-endpoint-fallback",
+    "auth/2025-03-26-oauth-metadata-backcompat",
+    "auth/authorization-server-migration",
+    "auth/basic-cimd",
+    "auth/client-credentials-basic",
+    "auth/client-credentials-jwt",
+    "auth/cross-app-access-complete-flow",
+    "auth/dpop",
+    "auth/dpop-nonce",
+    "auth/enterprise-managed-authorization",
+    "auth/iss-normalized",
+    "auth/iss-not-advertised",
+    "auth/iss-supported",
+    "auth/iss-supported-missing",
+    "auth/iss-unexpected",
+    "auth/iss-wrong-issuer",
+    "auth/metadata-default",
+    "auth/metadata-issuer-mismatch",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/offline-access-not-supported",
+    "auth/offline-access-scope",
+    "auth/pre-registration",
+    "auth/resource-mismatch",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-retry-limit",
+    "auth/scope-step-up",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-none",
+    "auth/token-endpoint-auth-post",
+    "auth/wif-jwt-bearer",
+];
+
+/// Scenarios about what an AI client does with the content of a skill (an extension) before it
+/// believes it. What only passes content on has nothing to verify.
+const SKILLS: [&str; 3] = [
+    "sep-2640-client-verify-digest",
+    "sep-2640-client-verify-frontmatter",
+    "sep-2640-client-verify-size",
+];
+
+/// Checks that 2026-07-28 leaves without an object: it has no `initialize`.
+const WITHOUT_OBJECT: [&str; 2] = [
+    "ClientMcpMethodHeader_initialize",
+    "ClientMcpMethodHeader_notifications_initialized",
+];
+
+#[tokio::test]
+async fn client_scenarios_0_1() {
+    let package = Package {
+        name: "conformance-0-1",
+        has_versions: false,
+    };
+    package.passes(4).await;
+}
+
+#[tokio::test]
+async fn client_scenarios_0_2() {
+    let package = Package {
+        name: "conformance-0-2",
+        has_versions: true,
+    };
+    package.passes(12).await;
+}
+
+#[tokio::test]
+async fn every_scenario_that_is_left_out_exists() {
+    let mut left_out: BTreeSet<_> = OAUTH.into_iter().chain(SKILLS).collect();
+    for name in ["conformance-0-1", "conformance-0-2"] {
+        let package = Package {
+            name,
+            has_versions: false,
+        };
+        for scenario in package.scenarios().await {
+            left_out.remove(scenario.name.as_str());
+        }
+    }
+    assert_eq!(left_out, BTreeSet::new());
+}
+
+/// A pinned version of the suite.
+struct Package {
+    name: &'static str,
+    /// Whether one scenario can be run at several protocol versions.
+    has_versions: bool,
+}
+
+struct Scenario {
+    name: String,
+    /// The protocol versions to run it at; `None` for the suite's own choice.
+    versions: Vec<Option<String>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    runs: usize,
+    passed: usize,
+    faults: Vec<String>,
+}
+
+impl Package {
+    /// Runs every scenario that applies. `scenarios` is how many those are.
+    async fn passes(&self, scenarios: usize) {
+        let all = self.scenarios().await;
+        let applies = |scenario: &&Scenario| {
+            let name = scenario.name.as_str();
+            !OAUTH.contains(&name) && !SKILLS.contains(&name)
+        };
+        let applicable: Vec<_> = all.iter().filter(applies).collect();
+        let mut counts = Counts::default();
+        for scenario in &applicable {
+            for version in &scenario.versions {
+                self.run(scenario, version.as_deref(), &mut counts).await;
+            }
+        }
+        // `print!` is held back by the test harness, and the counts are to be seen.
+        let summary = format!(
+            "figures: conformance {}, client: {} scenarios in {} runs, {} checks passed, {} failed, \
+             {} scenarios do not apply to a proxy\n",
+            self.name,
+            applicable.len(),
+            counts.runs,
+            counts.passed,
+            counts.faults.len(),
+            all.len() - applicable.len(),
+        );
+        std::io::stdout().write_all(summary.as_bytes()).unwrap();
+        assert!(counts.faults.is_empty(), "{}", counts.faults.join("\n"));
+        assert_eq!(applicable.len(), scenarios, "every scenario ran");
+    }
+
+    async fn run(&self, scenario: &Scenario, version: Option<&str>, counts: &mut Counts) {
+        let results = TempDir::with_prefix("mcp-web-conformance-").unwrap();
+        let client = format!(
+            "{} {}",
+            env!("CARGO_BIN_EXE_conformance-client"),
+            tools::built("mcp-web-stdio").display()
+        );
+        let name = scenario.name.as_str();
+        let mut command = self.command(&["client", "--scenario", name, "--command", &client]);
+        command.arg("--output-dir").arg(results.path());
+        if let Some(version) = version {
+            command.args(["--spec-version", version]);
+        }
+        let output = command.output().await.expect("Node starts");
+        let run = format!("{name} at {}", version.unwrap_or("the suite's version"));
+        let printed = text(&output);
+        counts.runs += 1;
+        counts.judge(&run, &checks(&results, &run, &printed));
+        if !output.status.success() {
+            counts.faults.push(format!("{run}: {printed}"));
+        }
+    }
+
+    async fn scenarios(&self) -> Vec<Scenario> {
+        let output = self.command(&["list", "--client"]).output().await;
+        let printed = text(&output.expect("Node starts"));
+        let lines = printed.lines();
+        let scenarios: Vec<_> = lines.filter_map(|line| self.listed(line)).collect();
+        assert!(!scenarios.is_empty(), "no scenarios in: {printed}");
+        scenarios
+    }
+
+    /// Reads a line such as `  - tools_call [2025-11-25,2026-07-28]`.
+    fn listed(&self, line: &str) -> Option<Scenario> {
+        let (name, versions) = line.trim().strip_prefix("- ")?.split_once(" [")?;
+        let dated = versions
+            .trim_end_matches(']')
+            .split(',')
+            .filter(|version| self.has_versions && version.starts_with("20"))
+            .map(|version| Some(version.to_owned()));
+        let mut versions: Vec<_> = dated.collect();
+        if versions.is_empty() {
+            versions.push(None);
+        }
+        Some(Scenario {
+            name: name.to_owned(),
+            versions,
+        })
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let entry = tools::node_modules().join(self.name).join("dist/index.js");
+        let mut command = Command::new(tools::node());
+        command.arg(entry).args(arguments).kill_on_drop(true);
+        command
+    }
+}
+
+impl Counts {
+    fn judge(&mut self, run: &str, checks: &[Value]) {
+        for check in checks {
+            let field = |key: &str| check[key].as_str().unwrap_or_default();
+            let without_object = WITHOUT_OBJECT.contains(&field("name"));
+            match field("status") {
+                "SUCCESS" => self.passed += 1,
+                "INFO" => {}
+                "SKIPPED" if without_object => {}
+                status => {
+                    let (id, error) = (field("id"), field("errorMessage"));
+                    self.faults.push(format!("{run}: {id}: {status}: {error}"));
+                }
+            }
+        }
+    }
+}
+
+/// What the run left in the one folder that it made.
+fn checks(results: &TempDir, run: &str, printed: &str) -> Vec<Value> {
+    let folder = std::fs::read_dir(results.path()).unwrap().next();
+    let folder = folder.unwrap_or_else(|| panic!("{run} left nothing: {printed}"));
+    let written = std::fs::read_to_string(folder.unwrap().path().join("checks.json"));
+    serde_json::from_str(&written.unwrap()).unwrap()
+}
+
+fn text(output: &Output) -> String {
+    let printed = [&output.stdout, &output.stderr];
+    printed
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        .concat()
+}
