@@ -12,6 +12,12 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct RealmId([u8; 32]);
 
+impl RealmId {
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
 /// The first bytes are enough to tell realms apart in a log.
 impl fmt::Debug for RealmId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,271 +1,175 @@
-//! One tool call, from the caller to the page and back: route, validate, run, validate.
+//! One request of a client, from its leg to the page and back: route, check, run, check.
 //!
-//! Every leg (rmcp, plain HTTP) is a client of this. Dropping the future cancels the call.
+//! Every leg (MCP, plain HTTP) is a client of this. Dropping the future cancels the call.
+//! [`attend`] stays with a call while it runs: it carries progress, logs and what the page asks the
+//! client. Each kind of request has a module of its own.
 
-use std::sync::Arc;
+mod attend;
+mod completion;
+mod prompts;
+mod resources;
+mod tools;
+mod validation;
 
-use bridge_protocol::{CallId, ClientInfo, ErrorCode, SessionId};
+use bridge_protocol::{
+    CallContext, CallId, ClientRequest, ClientResponse, ErrorCode, Kind, SessionId,
+};
 use serde_json::value::to_raw_value;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::auth::RealmId;
-use crate::hub::Hub;
-use crate::meta_tools;
-use crate::realm::{Ending, Failure, NewCall, RouteError, Target};
-use crate::result::ToolResult;
-use crate::schema::Misfit;
-use crate::tool::{SESSION_ARGUMENT, Tool};
+use crate::realm::{Failure, RouteError, Target};
 
-/// Values larger than this many bytes are validated on a thread of their own.
-const VALIDATE_INLINE_BYTES: usize = 64 * 1024;
+pub(crate) use attend::Client;
+pub(crate) use completion::{CompletionRequest, Proposals, complete};
+pub(crate) use prompts::{PromptRequest, get_prompt};
+pub(crate) use resources::read_resource;
+pub(crate) use tools::{CallRequest, call, call_page};
 
-/// A call as it comes from a leg.
-#[derive(Debug)]
-pub(crate) struct CallRequest {
+/// Who asks, and how it can be reached meanwhile.
+pub(crate) struct Caller<'a> {
     pub(crate) realm: RealmId,
-    pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
-    /// The session that the request or the client's pin names; the argument `session_id` wins.
+    /// The session that the request or the client's pin names.
     pub(crate) session: Option<SessionId>,
-    pub(crate) client: Option<ClientInfo>,
+    /// What the page's handler may know.
+    pub(crate) context: CallContext,
+    /// The client itself.
+    pub(crate) client: &'a dyn Client,
+    /// Answers to what the handler asks the client.
+    pub(crate) answers: Vec<ClientResponse>,
+    /// The call that these answers go on with.
+    pub(crate) resumes: Option<Ticket>,
 }
 
-/// A call that is a fault of the request itself, not a result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
-    #[error("unknown tool `{tool}`: {}", hint(.available))]
-    UnknownTool {
-        tool: String,
-        available: Vec<String>,
+impl Caller<'_> {
+    fn target(&self) -> Target {
+        self.session.clone().map_or(Target::Any, Target::Session)
+    }
+}
+
+/// A round of a call that waits for its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    pub(crate) call: CallId,
+    pub(crate) round: u64,
+}
+
+/// What a client hears.
+#[derive(Debug)]
+pub(crate) enum Outcome<T> {
+    Done(T),
+    /// It must answer these and ask again with the ticket.
+    InputRequired {
+        ticket: Ticket,
+        requests: Vec<ClientRequest>,
     },
 }
 
-fn hint(available: &[String]) -> String {
+impl<T> From<T> for Outcome<T> {
+    fn from(done: T) -> Self {
+        Outcome::Done(done)
+    }
+}
+
+/// A request that has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no such tool, prompt, or template to complete.
+    #[error("unknown {} `{name}`: {}", kind_name(*.kind), hint(*.kind, .available))]
+    Unknown {
+        kind: Kind,
+        name: String,
+        available: Vec<String>,
+    },
+    #[error("no resource `{uri}`: {}", hint(Kind::Resource, .available))]
+    ResourceNotFound { uri: String, available: Vec<String> },
+    #[error("{0}")]
+    InvalidArguments(String),
+    /// The `requestState` was good, and nothing waits for it.
+    #[error(
+        "the call that this `requestState` belongs to has ended, or went on with another answer: \
+         send the request again without `requestState`"
+    )]
+    NothingToResume,
+    #[error("{}", .0.message)]
+    Failed(Failure),
+}
+
+impl CallError {
+    fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Failed(Failure::new(code, message.into()))
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tool => "tool",
+        Kind::Prompt => "prompt",
+        Kind::Resource => "resource",
+        Kind::ResourceTemplate => "resource template",
+    }
+}
+
+fn hint(kind: Kind, available: &[String]) -> String {
     match available {
-        [] => "the page has registered no tools yet".to_owned(),
+        [] => format!("no page has registered a {} yet", kind_name(kind)),
         names => format!("there are {}", names.join(", ")),
     }
 }
 
-/// Runs a tool: one of the bridge's own or one of a page.
-pub(crate) async fn call(hub: &Arc<Hub>, request: CallRequest) -> Result<ToolResult, CallError> {
-    if meta_tools::is_one(&request.tool) {
-        return meta_tools::call(hub, request).await;
-    }
-    call_page(hub, request).await
-}
-
-/// Runs a page's tool.
-pub(crate) async fn call_page(
-    hub: &Arc<Hub>,
-    mut request: CallRequest,
-) -> Result<ToolResult, CallError> {
-    let (session, tool) = match route(hub, &mut request) {
-        Ok(found) => found,
-        Err(error) => return no_route(error),
+/// What a prompt or a completion hears of a route that leads nowhere.
+fn no_route(kind: Kind, error: RouteError) -> CallError {
+    let choose = |code, message: String, available: Vec<_>| {
+        let data = to_raw_value(&json!({ "available_sessions": available })).ok();
+        CallError::Failed(Failure {
+            data,
+            ..Failure::new(code, message)
+        })
     };
-    let arguments = Value::Object(request.arguments);
-    if let Err(misfit) = check(&tool, Part::Input, arguments.clone()).await {
-        let message = format!(
-            "the arguments of `{}` do not fit its input schema: {misfit}",
-            tool.name
-        );
-        return Ok(failed(ErrorCode::InvalidArguments, message));
-    }
-    let Ok(input) = to_raw_value(&arguments) else {
-        return Ok(failed(
-            ErrorCode::InternalError,
-            "the arguments cannot be encoded".to_owned(),
-        ));
-    };
-    let call = NewCall {
-        id: hub.new_call_id(),
-        tool: Arc::clone(&tool),
-        input,
-        client: request.client,
-        timeout: hub.config.call_timeout,
-    };
-    match run(hub, request.realm, &session, call).await {
-        Ending::Failed(failure) => Ok(ToolResult::failure(&failure)),
-        Ending::Answered(None) => Ok(answered(&tool, None).await),
-        Ending::Answered(Some(raw)) => match serde_json::from_str(raw.get()) {
-            Ok(value) => Ok(answered(&tool, Some(value)).await),
-            Err(error) => Ok(failed(ErrorCode::InvalidResult, unreadable(&tool, &error))),
-        },
-    }
-}
-
-/// Raw JSON passes through where no value is made of it: deeper nesting and larger numbers too.
-fn unreadable(tool: &Tool, error: &serde_json::Error) -> String {
-    format!(
-        "the result of `{}` cannot be passed on: {error}. Return less nested data, and numbers as \
-         JavaScript has them",
-        tool.name
-    )
-}
-
-/// A call in flight. Dropped before its ending, it is cancelled.
-struct InFlight<'a> {
-    hub: &'a Hub,
-    realm: RealmId,
-    call: CallId,
-    ended: bool,
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.hub.cancel_call(
-                self.realm,
-                &self.call,
-                "the client cancelled or disconnected",
-            );
-        }
-    }
-}
-
-async fn run(hub: &Hub, realm: RealmId, session: &SessionId, call: NewCall) -> Ending {
-    let mut in_flight = InFlight {
-        hub,
-        realm,
-        call: call.id.clone(),
-        ended: false,
-    };
-    let ending = match hub.start_call(realm, session, call) {
-        Ok(ending) => ending.await.unwrap_or_else(|_| {
-            Ending::Failed(Failure::new(
-                ErrorCode::PageGone,
-                "the page is gone: retry".to_owned(),
-            ))
-        }),
-        Err(failure) => Ending::Failed(failure),
-    };
-    in_flight.ended = true;
-    ending
-}
-
-/// Finds the session, and takes `session_id` out of the arguments where it is ours.
-fn route(hub: &Hub, request: &mut CallRequest) -> Result<(SessionId, Arc<Tool>), RouteError> {
-    let find = |target: &Target| {
-        hub.read(request.realm, |realm| realm.route(&request.tool, target))
-            .unwrap_or(Err(RouteError::NoSessions))
-    };
-    let otherwise = request.session.clone().map_or(Target::Any, Target::Session);
-    let named = request
-        .arguments
-        .get(SESSION_ARGUMENT)
-        .and_then(Value::as_str);
-    let Some(named) = named else {
-        let (session, tool) = find(&otherwise)?;
-        tool.take_session_argument(&mut request.arguments);
-        return Ok((session, tool));
-    };
-    let by_argument = find(&Target::Session(SessionId::from(named)));
-    if let Ok((session, tool)) = &by_argument
-        && !tool.has_own_session_argument()
-    {
-        let found = (session.clone(), Arc::clone(tool));
-        tool.take_session_argument(&mut request.arguments);
-        return Ok(found);
-    }
-    // The argument may be the tool's own: then it does not route.
-    match find(&otherwise) {
-        Ok((session, tool)) if tool.has_own_session_argument() => Ok((session, tool)),
-        other => by_argument.and(other),
-    }
-}
-
-fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
     match error {
-        RouteError::ToolNotFound { tool, available } => {
-            Err(CallError::UnknownTool { tool, available })
+        RouteError::NotFound { name, available } if kind == Kind::Resource => {
+            CallError::ResourceNotFound {
+                uri: name,
+                available,
+            }
         }
-        RouteError::NoSessions => Ok(failed(
+        RouteError::NotFound { name, available } => CallError::Unknown {
+            kind,
+            name,
+            available,
+        },
+        RouteError::NoSessions => CallError::failed(
             ErrorCode::NoSessionsFound,
-            "no page is connected for this token: open the app in a browser and retry".to_owned(),
-        )),
-        RouteError::SessionNotFound { session, available } => {
-            let message = format!("no session {session:?}: choose one of available_sessions");
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_object(
-                ErrorCode::SessionNotFound,
-                &message,
-                details,
-            ))
-        }
-        RouteError::Ambiguous { tool, available } => {
-            let message = format!(
-                "several pages have `{tool}`: repeat the call with `{SESSION_ARGUMENT}` set to one \
-                 of available_sessions"
-            );
-            let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_object(
-                ErrorCode::SessionNotSpecified,
-                &message,
-                details,
-            ))
-        }
-    }
-}
-
-async fn answered(tool: &Arc<Tool>, value: Option<Value>) -> ToolResult {
-    if tool.output().is_none() {
-        return ToolResult::from_value(value);
-    }
-    let result = ToolResult::from_value(value);
-    let Some(structured) = result.structured.clone() else {
-        let message = format!(
-            "`{}` has an output schema, but its result is no object",
-            tool.name
-        );
-        return failed(ErrorCode::InvalidResult, message);
-    };
-    match check(tool, Part::Output, structured).await {
-        Ok(()) => result,
-        Err(misfit) => failed(
-            ErrorCode::InvalidResult,
+            "no page is connected for this token: open the app in a browser and retry",
+        ),
+        RouteError::SessionNotFound { session, available } => choose(
+            ErrorCode::SessionNotFound,
+            format!("no session {session:?}: choose one of available_sessions"),
+            available,
+        ),
+        RouteError::Ambiguous { name, available } => choose(
+            ErrorCode::SessionNotSpecified,
             format!(
-                "the result of `{}` does not fit its output schema: {misfit}",
-                tool.name
+                "several pages have `{name}`: name one of available_sessions in `_meta.sessionId`"
             ),
+            available,
         ),
     }
 }
 
-#[derive(Clone, Copy)]
-enum Part {
-    Input,
-    Output,
-}
-
-async fn check(tool: &Arc<Tool>, part: Part, value: Value) -> Result<(), Misfit> {
-    fn check(tool: &Tool, part: Part, value: &Value) -> Result<(), Misfit> {
-        match part {
-            Part::Input => tool.input().check(value),
-            Part::Output => tool.output().map_or(Ok(()), |schema| schema.check(value)),
-        }
-    }
-    if rough_bytes(&value) <= VALIDATE_INLINE_BYTES {
-        return check(tool, part, &value);
-    }
-    let tool = Arc::clone(tool);
-    let checked = tokio::task::spawn_blocking(move || check(&tool, part, &value)).await;
-    checked.unwrap_or_else(|_| Err(Misfit::BadSchema("validation stopped".to_owned())))
-}
-
-/// About how much there is to look at.
-fn rough_bytes(value: &Value) -> usize {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| key.len() + rough_bytes(value))
-            .sum(),
-        Value::Array(items) => items.iter().map(rough_bytes).sum(),
-        Value::String(text) => text.len(),
-        _ => 8,
-    }
-}
-
-fn failed(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::failure(&Failure::new(code, message))
+/// The MCP result object that a page answered.
+fn result_object(
+    what: &str,
+    answer: crate::realm::Answer,
+) -> Result<serde_json::Map<String, Value>, CallError> {
+    let crate::realm::Answer::Value(Some(raw)) = answer else {
+        return Err(CallError::failed(
+            ErrorCode::InvalidResult,
+            format!("the page's answer for {what} is no object"),
+        ));
+    };
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let message = format!("the page's answer for {what} cannot be passed on: {error}");
+        CallError::failed(ErrorCode::InvalidResult, message)
+    })
 }

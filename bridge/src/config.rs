@@ -91,14 +91,14 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_SESSIONS", value_name = "N", default_value_t = 64, value_parser = count)]
     pub max_sessions: usize,
 
-    /// Tools per page.
-    #[arg(long, env = "MCP_WEB_MAX_TOOLS", value_name = "N", default_value_t = 512, value_parser = count)]
-    pub max_tools: usize,
+    /// Tools, prompts, resources and resource templates per page.
+    #[arg(long, env = "MCP_WEB_MAX_DEFINITIONS", value_name = "N", default_value_t = 512, value_parser = count)]
+    pub max_definitions: usize,
 
-    /// Bytes of tool definitions per page.
-    #[arg(long, env = "MCP_WEB_MAX_TOOL_BYTES", value_name = "BYTES",
+    /// Bytes of their definitions per page.
+    #[arg(long, env = "MCP_WEB_MAX_DEFINITION_BYTES", value_name = "BYTES",
         default_value_t = 1024 * 1024, value_parser = count)]
-    pub max_tool_bytes: usize,
+    pub max_definition_bytes: usize,
 
     /// Calls in flight per token.
     #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = count)]
@@ -108,9 +108,19 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_CLIENTS", value_name = "N", default_value_t = 64, value_parser = count)]
     pub max_clients: usize,
 
+    /// Resources that one MCP client can be subscribed to.
+    #[arg(long, env = "MCP_WEB_MAX_SUBSCRIPTIONS", value_name = "N", default_value_t = 256, value_parser = count)]
+    pub max_subscriptions: usize,
+
     /// MCP sessions in all. Each costs about 50 KiB.
     #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", default_value_t = 1_000, value_parser = count)]
     pub max_mcp_sessions: usize,
+
+    /// What is kept of answers that a client may have lost with its stream, in bytes, for all MCP
+    /// sessions together. The newest answer of each session is kept in any case.
+    #[arg(long, env = "MCP_WEB_MAX_REPLAY_BYTES", value_name = "BYTES",
+        default_value_t = 64 * 1024 * 1024, value_parser = count)]
+    pub max_replay_bytes: usize,
 
     /// An MCP session without any request ends after this.
     #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = duration)]
@@ -119,6 +129,17 @@ pub struct Config {
     /// A call that the page has not answered fails after this.
     #[arg(long, env = "MCP_WEB_CALL_TIMEOUT", value_name = "TIME", default_value = "2m", value_parser = duration)]
     pub call_timeout: Duration,
+
+    /// How long a call waits for what its handler asks the client: the person's input, the model's
+    /// answer. That time does not count as the call's own.
+    #[arg(long, env = "MCP_WEB_INPUT_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub input_timeout: Duration,
+
+    /// Secret that seals the state which clients of MCP 2026-07-28 carry between the rounds of a
+    /// call: at least 32 characters. Without one, a new one is made at each start, and calls that
+    /// wait for input do not survive a restart either way.
+    #[arg(long, env = "MCP_WEB_STATE_KEY", value_name = "SECRET", hide_env_values = true, value_parser = state_key)]
+    pub state_key: Option<Secret>,
 
     /// A call that the page has not acknowledged fails after this: its tab is suspended.
     #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -154,13 +175,17 @@ impl Default for Config {
             max_result_bytes: limits::MAX_RESULT_BYTES,
             max_realms: 1_000,
             max_sessions: 64,
-            max_tools: 512,
-            max_tool_bytes: 1024 * 1024,
+            max_definitions: 512,
+            max_definition_bytes: 1024 * 1024,
             max_calls: 256,
             max_clients: 64,
+            max_subscriptions: 256,
             max_mcp_sessions: 1_000,
+            max_replay_bytes: 64 * 1024 * 1024,
             mcp_session_idle: Duration::from_secs(3600),
             call_timeout: Duration::from_secs(120),
+            input_timeout: Duration::from_secs(600),
+            state_key: None,
             call_receipt: limits::RECEIPT_WITHIN,
             authenticate_within: limits::AUTHENTICATE_WITHIN,
             page_grace: limits::PAGE_GRACE,
@@ -173,11 +198,13 @@ impl Config {
     pub(crate) fn realm_limits(&self) -> RealmLimits {
         RealmLimits {
             sessions: self.max_sessions,
-            tools_per_session: self.max_tools,
-            tool_bytes_per_session: self.max_tool_bytes,
+            definitions_per_session: self.max_definitions,
+            definition_bytes_per_session: self.max_definition_bytes,
             calls: self.max_calls,
             clients: self.max_clients,
+            subscriptions_per_client: self.max_subscriptions,
             receipt_within: self.call_receipt,
+            input_within: self.input_timeout,
             page_grace: self.page_grace,
             heartbeat_every: self.heartbeat,
         }
@@ -197,6 +224,34 @@ impl Config {
         }
         Ok(tokens)
     }
+}
+
+/// A text that is shown nowhere.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// As many bytes as HMAC-SHA256 gives (RFC 2104 section 3).
+const MIN_STATE_KEY_CHARS: usize = 32;
+
+fn state_key(text: &str) -> Result<Secret, String> {
+    if text.chars().count() < MIN_STATE_KEY_CHARS {
+        return Err(format!(
+            "at least {MIN_STATE_KEY_CHARS} characters are needed"
+        ));
+    }
+    Ok(Secret(text.to_owned()))
 }
 
 fn count(text: &str) -> Result<usize, String> {

@@ -3,6 +3,8 @@
 //! Every change goes through [`Hub::change`]: lock one realm, run one event, put what it asks for
 //! into bounded outboxes, unlock. Nothing is awaited on the way.
 
+mod calls;
+mod clients;
 mod timer;
 
 use std::collections::HashMap;
@@ -11,22 +13,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::{
-    Authenticated, BridgeId, BridgeToPage, CallId, CloseCode, ConnectedClient, ErrorCode,
-    PROTOCOL_VERSION, PageLimits, SessionId, limits,
+    Authenticated, BridgeId, BridgeToPage, CallId, CloseCode, ErrorCode, PROTOCOL_VERSION,
+    PageLimits, SessionId, limits,
 };
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
 use crate::config::Config;
+use crate::definition::Definitions;
 use crate::realm::{
-    ClientId, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, PageHello, Parting,
-    Realm, Refusal,
+    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
 };
-use crate::tool::Tools;
+use calls::Caller;
 use timer::Timer;
+
+pub(crate) use calls::CallLine;
+pub(crate) use clients::{News, NewsLine};
 
 /// Messages that wait for a page to read them, beside those of its calls. A page that lets them
 /// pile up does not read: its connection is cut, and it may come back within the grace.
@@ -65,7 +70,7 @@ struct PageLine {
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: Config,
-    pub(crate) tools: Tools,
+    pub(crate) definitions: Definitions,
     realms: DashMap<RealmId, Entry>,
     /// One permit per realm that a page opened, and one per realm that only clients wait in.
     page_realms: Arc<Semaphore>,
@@ -81,8 +86,8 @@ pub(crate) struct Hub {
 struct Entry {
     realm: Realm,
     pages: HashMap<ConnectionId, PageLine>,
-    callers: HashMap<CallId, oneshot::Sender<Ending>>,
-    tools_changed: watch::Sender<u64>,
+    callers: HashMap<CallId, Caller>,
+    clients: HashMap<ClientId, Arc<NewsLine>>,
     /// When the timer will look at this realm.
     wakes_at: Option<Instant>,
     opened_by_page: bool,
@@ -90,11 +95,11 @@ struct Entry {
 }
 
 impl Hub {
-    pub(crate) fn new(config: Config, tools: Tools) -> Arc<Self> {
+    pub(crate) fn new(config: Config, definitions: Definitions) -> Arc<Self> {
         let hub = Arc::new(Self {
             page_realms: Arc::new(Semaphore::new(config.max_realms)),
             waiting_realms: Arc::new(Semaphore::new(config.max_realms)),
-            tools,
+            definitions,
             realms: DashMap::new(),
             timer: Timer::default(),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
@@ -180,69 +185,6 @@ impl Hub {
         })
     }
 
-    // ---- calls ----
-
-    /// An id that no other call of this life of the bridge has.
-    pub(crate) fn new_call_id(&self) -> CallId {
-        let number = self.next_id.fetch_add(1, Ordering::Relaxed);
-        CallId(format!("{}-{number}", &self.bridge_id.0[..8]))
-    }
-
-    /// Starts a call; its ending arrives on the receiver.
-    pub(crate) fn start_call(
-        &self,
-        realm: RealmId,
-        session: &SessionId,
-        call: NewCall,
-    ) -> Result<oneshot::Receiver<Ending>, Failure> {
-        let (caller, ending) = oneshot::channel();
-        let gone = || {
-            Failure::new(
-                ErrorCode::PageGone,
-                "the page is gone: open it again".to_owned(),
-            )
-        };
-        let mut entry = self.realms.get_mut(&realm).ok_or_else(gone)?;
-        if self.stopping.load(Ordering::SeqCst) {
-            return Err(Failure::bridge_stopping());
-        }
-        let id = call.id.clone();
-        let effects = entry.realm.call_requested(session, call, self.now())?;
-        entry.callers.insert(id, caller);
-        self.settle(realm, &mut entry, effects);
-        Ok(ending)
-    }
-
-    /// Nobody waits for the call any more.
-    pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
-        self.change(realm, |realm, _| ((), realm.call_cancelled(call, reason)));
-    }
-
-    // ---- clients ----
-
-    /// An MCP client connected. It hears of changed tool lists through the receiver, and of the
-    /// page it waits for; `None` when as many tokens wait as may, an error when as many clients
-    /// of this token are connected as may.
-    pub(crate) fn client_connected(
-        &self,
-        realm: RealmId,
-        mut client: ConnectedClient,
-    ) -> Result<Option<(ClientId, watch::Receiver<u64>)>, Refusal> {
-        let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        client.id = id.0;
-        self.open(realm, false, |entry, _| {
-            let effects = entry.realm.client_connected(id, client)?;
-            Ok(((id, entry.tools_changed.subscribe()), effects))
-        })
-        .transpose()
-    }
-
-    /// An MCP client left.
-    pub(crate) fn client_left(&self, realm: RealmId, client: ClientId) {
-        self.change(realm, |realm, _| ((), realm.client_left(client)));
-        self.forget_if_empty(realm);
-    }
-
     // ---- reading and changing ----
 
     /// Reads a realm; `None` when it does not exist.
@@ -290,7 +232,7 @@ impl Hub {
                     realm: Realm::new(self.config.realm_limits()),
                     pages: HashMap::new(),
                     callers: HashMap::new(),
-                    tools_changed: watch::Sender::new(0),
+                    clients: HashMap::new(),
                     wakes_at: None,
                     opened_by_page: by_page,
                     _place: place,
@@ -376,11 +318,29 @@ impl Entry {
             }
             Effect::End { call, ending } => {
                 if let Some(caller) = self.callers.remove(&call) {
-                    // A caller that is gone has cancelled already.
-                    let _ = caller.send(ending);
+                    caller.end(ending);
                 }
             }
-            Effect::ToolsChanged => self.tools_changed.send_modify(|revision| *revision += 1),
+            Effect::Tell { call, event } => {
+                if let Some(caller) = self.callers.get(&call) {
+                    caller.tell(event);
+                }
+            }
+            Effect::Asks { call } => {
+                if let Some(caller) = self.callers.get(&call) {
+                    caller.ask();
+                }
+            }
+            Effect::ListChanged(kind) => {
+                for client in self.clients.values() {
+                    client.list_changed(kind);
+                }
+            }
+            Effect::ResourceUpdated { client, uri } => {
+                if let Some(client) = self.clients.get(&client) {
+                    client.resource_updated(uri);
+                }
+            }
         }
     }
 

@@ -15,17 +15,20 @@
 mod auth;
 mod calls;
 mod config;
+mod definition;
 mod http;
 mod hub;
 mod mcp;
 mod meta_tools;
 mod origin;
+mod own_resources;
 mod program;
 mod realm;
 mod result;
 mod schema;
 mod server;
 mod tool;
+mod uri_template;
 
 pub use config::Config;
 pub use http::App;

@@ -1,13 +1,23 @@
 //! The MCP leg: rmcp's Streamable HTTP service in front of the realms.
 //!
 //! This is the only module that knows rmcp. `endpoint` checks the token, smooths what rmcp is
-//! strict about, and hands the request on; `handler` answers the methods; `sessions` binds each
-//! MCP session to the realm that opened it; `clients` tells clients that the list changed.
+//! strict about, and hands the request on; `handler` answers the methods; `reach` carries progress,
+//! logs and questions to the client of a running call, `rounds` seals what a client of 2026-07-28
+//! carries between the rounds of one; `sessions` binds each MCP session to the realm that opened
+//! it, `events` keeps what a dropped stream lost; `clients` tells clients what changed.
 
+// SEP-2577 deprecates logging, sampling, roots and subscriptions by method; the clients of today
+// have them.
+#![allow(deprecated)]
+
+mod capabilities;
 mod clients;
 mod convert;
 mod endpoint;
+mod events;
 mod handler;
+mod reach;
+mod rounds;
 mod sessions;
 
 use std::cell::Cell;
@@ -20,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::RealmId;
 use crate::hub::Hub;
 use handler::Handler;
+use rounds::Seal;
 use sessions::BoundSessions;
 
 pub(crate) use convert::check_definition;
@@ -43,18 +54,16 @@ pub(crate) struct McpLeg {
 
 impl McpLeg {
     pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
-        let sessions = Arc::new(BoundSessions::new(
-            hub.config.mcp_session_idle,
-            hub.config.max_mcp_sessions,
-        ));
+        let sessions = Arc::new(BoundSessions::new(&hub.config));
         // Host and Origin are checked on every route before this one.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_cancellation_token(stopping)
             .with_max_request_body_bytes(hub.config.max_request_bytes);
         let hub = Arc::clone(hub);
+        let seal = Arc::new(Seal::new(&hub.config));
         let service = StreamableHttpService::new(
-            move || Ok(Handler::new(Arc::clone(&hub))),
+            move || Ok(Handler::new(Arc::clone(&hub), Arc::clone(&seal))),
             Arc::clone(&sessions),
             config,
         );

@@ -3,10 +3,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use bridge_protocol::{ErrorCode, META_TOOLS, SessionId};
+use bridge_protocol::{ErrorCode, Kind, META_TOOLS, SessionId};
 use serde_json::{Map, Value, json};
 
-use crate::calls::{self, CallError, CallRequest};
+use crate::auth::RealmId;
+use crate::calls::{self, CallError, CallRequest, Outcome};
+use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::result::ToolResult;
 
@@ -20,26 +22,32 @@ pub(crate) fn is_one(name: &str) -> bool {
 }
 
 /// Runs one of them.
-pub(crate) async fn call(hub: &Arc<Hub>, request: CallRequest) -> Result<ToolResult, CallError> {
+pub(crate) async fn call(
+    hub: &Arc<Hub>,
+    request: CallRequest<'_>,
+) -> Result<Outcome<ToolResult>, CallError> {
     match request.tool.as_str() {
-        "list_active_sessions" => Ok(sessions(hub, &request)),
-        "list_session_tools" => Ok(session_tools(hub, &request)),
+        "list_active_sessions" => Ok(sessions(hub, &request).into()),
+        "list_session_tools" => Ok(session_tools(hub, &request).into()),
         "call_session_tool" => call_session_tool(hub, request).await,
-        _ => Ok(status(hub, &request)),
+        _ => Ok(status(hub, &request).into()),
     }
 }
 
-fn sessions(hub: &Hub, request: &CallRequest) -> ToolResult {
+fn sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     let sessions = hub
-        .read(request.realm, |realm| realm.sessions())
+        .read(request.caller.realm, |realm| realm.sessions())
         .unwrap_or_default();
     ToolResult::from_value(Some(json!({ "sessions": sessions })))
 }
 
-fn status(hub: &Hub, request: &CallRequest) -> ToolResult {
-    let pages = hub
-        .read(request.realm, |realm| realm.sessions().len())
-        .unwrap_or(0);
+fn status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+    ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
+}
+
+/// Whether a page is connected, in data and in words.
+pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
+    let pages = hub.read(realm, |realm| realm.session_count()).unwrap_or(0);
     let message = match pages {
         0 => {
             "No page is connected for this token: open the app in a browser; its tools are listed \
@@ -49,28 +57,28 @@ fn status(hub: &Hub, request: &CallRequest) -> ToolResult {
         1 => "1 page is connected.".to_owned(),
         _ => format!("{pages} pages are connected."),
     };
-    ToolResult::from_value(Some(json!({
+    json!({
         "connected": pages > 0,
         "pages": pages,
         "message": message,
-    })))
+    })
 }
 
-fn session_tools(hub: &Hub, request: &CallRequest) -> ToolResult {
-    let named = session_argument(request).or_else(|| request.session.clone());
+fn session_tools(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+    let named = session_argument(request).or_else(|| request.caller.session.clone());
     let is_named = named.is_some();
-    let found = hub.read(request.realm, |realm| {
+    let found = hub.read(request.caller.realm, |realm| {
         let sessions = realm.sessions();
         let session = match (named, &sessions[..]) {
             (Some(id), _) => id,
             (None, [only]) => only.session_id.clone(),
             (None, _) => return Err(sessions),
         };
-        realm.tools_of(&session).ok_or(sessions)
+        realm.published_by(Kind::Tool, &session).ok_or(sessions)
     });
     match found.unwrap_or_else(|| Err(Vec::new())) {
         Ok(tools) => {
-            let tools: Vec<_> = tools.iter().map(|tool| &tool.published).collect();
+            let tools: Vec<_> = tools.iter().map(Definition::published).collect();
             ToolResult::from_value(Some(json!({ "tools": tools })))
         }
         Err(sessions) if sessions.is_empty() => ToolResult {
@@ -92,14 +100,15 @@ fn session_tools(hub: &Hub, request: &CallRequest) -> ToolResult {
 
 async fn call_session_tool(
     hub: &Arc<Hub>,
-    mut request: CallRequest,
-) -> Result<ToolResult, CallError> {
+    mut request: CallRequest<'_>,
+) -> Result<Outcome<ToolResult>, CallError> {
     let Some(tool) = request.arguments.get("tool_name").and_then(Value::as_str) else {
         return Ok(ToolResult::error_object(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
             Map::new(),
-        ));
+        )
+        .into());
     };
     let tool = tool.to_owned();
     let session = session_argument(&request);
@@ -111,23 +120,20 @@ async fn call_session_tool(
                 ErrorCode::InvalidArguments,
                 "`arguments` must be an object",
                 Map::new(),
-            ));
+            )
+            .into());
         }
     };
-    let session = session.or(request.session);
-    calls::call_page(
-        hub,
-        CallRequest {
-            tool,
-            arguments,
-            session,
-            ..request
-        },
-    )
-    .await
+    request.caller.session = session.or(request.caller.session);
+    let request = CallRequest {
+        tool,
+        arguments,
+        ..request
+    };
+    calls::call_page(hub, request).await
 }
 
-fn session_argument(request: &CallRequest) -> Option<SessionId> {
+fn session_argument(request: &CallRequest<'_>) -> Option<SessionId> {
     request
         .arguments
         .get("session_id")

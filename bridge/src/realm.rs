@@ -9,12 +9,15 @@
 //! - `Session::calls` names exactly the calls whose session it is;
 //! - `deadlines` holds exactly the instants that sessions and calls name.
 
+mod asking;
 mod call;
 mod calls;
+mod clients;
 mod deadlines;
 mod effect;
 mod pages;
 mod registration;
+mod requests;
 mod routing;
 mod session;
 
@@ -22,21 +25,21 @@ mod session;
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridge_protocol::{
-    BridgeToPage, CallId, Clients, CloseCode, ConnectedClient, ErrorCode, SessionId,
-};
+use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, SessionId};
 use indexmap::IndexMap;
 
-use crate::tool::Tool;
+use crate::definition::Definition;
+use clients::Client;
 use deadlines::{Deadline, Deadlines};
 
-pub(crate) use call::{Call, NewCall, Receipt};
-pub(crate) use effect::{Effect, Effects, Ending, Failure};
+#[cfg(test)]
+pub(crate) use asking::MAX_OPEN_REQUESTS;
+pub(crate) use call::{Call, NewCall, Receipt, Request};
+pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
 pub(crate) use routing::{RouteError, Target};
-pub(crate) use session::{PageHello, Phase, Session, SessionSummary};
+pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
 
 /// One socket. Counts up over the life of the bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,11 +60,14 @@ pub(crate) struct Now {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RealmLimits {
     pub(crate) sessions: usize,
-    pub(crate) tools_per_session: usize,
-    pub(crate) tool_bytes_per_session: usize,
+    pub(crate) definitions_per_session: usize,
+    pub(crate) definition_bytes_per_session: usize,
     pub(crate) calls: usize,
     pub(crate) clients: usize,
+    pub(crate) subscriptions_per_client: usize,
     pub(crate) receipt_within: Duration,
+    /// How long a client may take to answer what a handler asks it.
+    pub(crate) input_within: Duration,
     pub(crate) page_grace: Duration,
     pub(crate) heartbeat_every: Duration,
 }
@@ -88,9 +94,9 @@ pub(crate) struct Realm {
     limits: RealmLimits,
     sessions: IndexMap<SessionId, Session>,
     calls: HashMap<CallId, Call>,
-    clients: IndexMap<ClientId, ConnectedClient>,
+    clients: IndexMap<ClientId, Client>,
     deadlines: Deadlines,
-    /// Counts up with each registration: of two tools with one name the newer is listed.
+    /// Counts up with each registration: of two items with one name the newer is listed.
     registrations: u64,
 }
 
@@ -116,60 +122,12 @@ impl Realm {
         self.deadlines.first()
     }
 
-    /// An MCP client connected. Pages hear of it.
-    pub(crate) fn client_connected(
-        &mut self,
-        id: ClientId,
-        client: ConnectedClient,
-    ) -> Result<Effects, Refusal> {
-        if self.clients.len() >= self.limits.clients {
-            return Err(Refusal {
-                code: ErrorCode::SessionLimitExceeded,
-                message: format!(
-                    "{} clients are connected with this token, which is the limit: close some, or \
-                     raise `max_clients`",
-                    self.limits.clients
-                ),
-            });
-        }
-        self.clients.insert(id, client);
-        Ok(self.tell_clients())
-    }
-
-    /// An MCP client left.
-    pub(crate) fn client_left(&mut self, id: ClientId) -> Effects {
-        match self.clients.shift_remove(&id) {
-            Some(_) => self.tell_clients(),
-            None => Effects::new(),
-        }
-    }
-
-    /// How many MCP clients are connected.
-    pub(crate) fn client_count(&self) -> usize {
-        self.clients.len()
-    }
-
-    fn clients_message(&self) -> BridgeToPage {
-        BridgeToPage::Clients(Clients {
-            clients: self.clients.values().cloned().collect(),
-        })
-    }
-
-    fn tell_clients(&self) -> Effects {
-        self.connections()
-            .map(|connection| Effect::Send {
-                connection,
-                message: self.clients_message(),
-            })
-            .collect()
-    }
-
     /// Deals with everything that is due.
     pub(crate) fn deadline_passed(&mut self, now: Now) -> Effects {
         let mut effects = Effects::new();
         while let Some(due) = self.deadlines.due(now.instant) {
             effects.extend(match due {
-                Deadline::Call(call) => self.call_overdue(&call),
+                Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
             });
         }
@@ -204,6 +162,11 @@ impl Realm {
             .filter(|session| session.phase.connection() == Some(connection))
     }
 
+    /// How many pages there are, those that may come back included.
+    pub(crate) fn session_count(&self) -> usize {
+        self.sessions.len()
+    }
+
     /// What people and models see of the sessions, in order of connection.
     pub(crate) fn sessions(&self) -> Vec<SessionSummary> {
         self.sessions
@@ -212,31 +175,36 @@ impl Realm {
             .collect()
     }
 
-    /// The published tools: sessions in order of connection, tools in order of registration. Of
-    /// two tools with one name the newer registration is listed, in the place of the first.
-    pub(crate) fn tools(&self) -> Vec<Arc<Tool>> {
-        routing::published(self.sessions.values())
+    /// What is published of one kind: sessions in order of connection, items in order of
+    /// registration. Of two with one name the newer registration is listed, in the place of the
+    /// first.
+    pub(crate) fn published(&self, kind: Kind) -> Vec<Definition> {
+        routing::published(kind, self.sessions.values())
     }
 
-    /// The tools of one session.
-    pub(crate) fn tools_of(&self, id: &SessionId) -> Option<Vec<Arc<Tool>>> {
-        Some(
-            self.sessions
-                .get(id)?
-                .tools
-                .values()
-                .map(|tool| tool.definition.clone())
-                .collect(),
-        )
+    /// What one session has of a kind.
+    pub(crate) fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
+        let session = self.sessions.get(id)?;
+        Some(session.definitions(kind).cloned().collect())
     }
 
     /// Finds the session that a call goes to.
     pub(crate) fn route(
         &self,
-        tool: &str,
+        kind: Kind,
+        name: &str,
         target: &Target,
-    ) -> Result<(SessionId, Arc<Tool>), RouteError> {
-        routing::route(&self.sessions, tool, target)
+    ) -> Result<(SessionId, Definition), RouteError> {
+        routing::route(&self.sessions, kind, name, target)
+    }
+
+    /// Finds the session that serves a URI, and how.
+    pub(crate) fn route_resource(
+        &self,
+        uri: &str,
+        target: &Target,
+    ) -> Result<(SessionId, Served), RouteError> {
+        routing::route_resource(&self.sessions, uri, target)
     }
 
     /// Panics when a fact contradicts another.
@@ -258,13 +226,18 @@ impl Realm {
                     "{call} is in another session"
                 );
             }
-            assert!(session.tools.len() <= self.limits.tools_per_session);
+            assert!(session.items.len() <= self.limits.definitions_per_session);
         }
         for (id, call) in &self.calls {
             assert!(
                 self.sessions[&call.session].calls.contains(id),
                 "{id} has no session"
             );
+            assert!(
+                !call.is_parked() || call.asking.is_waiting(),
+                "{id} waits for nothing"
+            );
+            assert_eq!(call.asking.since().is_some(), call.asking.is_waiting());
             named.insert((call.deadline(), Deadline::Call(id.clone())));
         }
         assert!(self.sessions.len() <= self.limits.sessions);

@@ -11,21 +11,11 @@ use crate::realm::Failure;
 /// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
 
-/// One content block.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Content {
-    Text(String),
-    /// Base64 data and its media type.
-    Image {
-        data: String,
-        mime_type: String,
-    },
-}
-
 /// The result object of MCP's `tools/call`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ToolResult {
-    pub(crate) content: Vec<Content>,
+    /// MCP `ContentBlock`s.
+    pub(crate) content: Vec<Value>,
     pub(crate) structured: Option<Value>,
     pub(crate) is_error: bool,
     pub(crate) meta: Option<Map<String, Value>>,
@@ -71,16 +61,38 @@ impl ToolResult {
         }
         let structured = Value::Object(fields);
         Self {
-            content: vec![Content::Text(structured.to_string())],
+            content: vec![text_block(&structured.to_string())],
             structured: Some(structured),
             is_error: false,
             meta,
         }
     }
 
+    /// From the content blocks that a handler returned.
+    pub(crate) fn from_content(
+        content: Value,
+        structured: Option<Value>,
+        meta: Option<Value>,
+    ) -> Result<Self, String> {
+        let meta = match meta {
+            None | Some(Value::Null) => None,
+            Some(Value::Object(meta)) => Some(meta),
+            Some(_) => return Err("`_meta` must be an object".to_owned()),
+        };
+        if structured.as_ref().is_some_and(|value| !value.is_object()) {
+            return Err("`structuredContent` must be an object".to_owned());
+        }
+        Ok(Self {
+            content: content_blocks(content)?,
+            structured,
+            is_error: false,
+            meta,
+        })
+    }
+
     pub(crate) fn text(text: String) -> Self {
         Self {
-            content: vec![Content::Text(text)],
+            content: vec![text_block(&text)],
             ..Self::default()
         }
     }
@@ -92,11 +104,13 @@ impl ToolResult {
             error["data"] = data;
         }
         let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
-        let text = Self::text(failure.message.clone());
+        let shown = failure.content.as_deref().and_then(parse);
+        let shown = shown.and_then(|content| content_blocks(content).ok());
         Self {
+            content: shown.unwrap_or_else(|| vec![text_block(&failure.message)]),
+            structured: None,
             is_error: true,
             meta: Some(meta),
-            ..text
         }
     }
 
@@ -123,12 +137,46 @@ fn parse(raw: &RawValue) -> Option<Value> {
 }
 
 /// `data:image/png;base64,…`
-fn image(url: &str) -> Option<Content> {
+fn image(url: &str) -> Option<Value> {
     let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
-    mime_type.starts_with("image/").then(|| Content::Image {
-        data: data.to_owned(),
-        mime_type: mime_type.to_owned(),
-    })
+    mime_type
+        .starts_with("image/")
+        .then(|| json!({ "type": "image", "data": data, "mimeType": mime_type }))
+}
+
+fn text_block(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+/// Checks that each block has what MCP's schema demands of its type.
+fn content_blocks(content: Value) -> Result<Vec<Value>, String> {
+    let Value::Array(blocks) = content else {
+        return Err("`content` must be an array of content blocks".to_owned());
+    };
+    for (index, block) in blocks.iter().enumerate() {
+        let needed: &[&str] = match block["type"].as_str() {
+            Some("text") => &["/text"],
+            Some("image" | "audio") => &["/data", "/mimeType"],
+            Some("resource_link") => &["/uri", "/name"],
+            Some("resource") if block.pointer("/resource/blob").is_some() => {
+                &["/resource/uri", "/resource/blob"]
+            }
+            Some("resource") => &["/resource/uri", "/resource/text"],
+            _ => {
+                return Err(format!(
+                    "content block {index} has no known `type`: there are text, image, audio, \
+                     resource and resource_link"
+                ));
+            }
+        };
+        let is_text = |pointer: &&str| block.pointer(pointer).is_some_and(Value::is_string);
+        if let Some(missing) = needed.iter().find(|pointer| !is_text(pointer)) {
+            return Err(format!(
+                "content block {index} needs a string at `{missing}`"
+            ));
+        }
+    }
+    Ok(blocks)
 }
 
 impl Serialize for ToolResult {
@@ -143,24 +191,6 @@ impl Serialize for ToolResult {
         }
         if let Some(meta) = &self.meta {
             map.serialize_entry("_meta", meta)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match self {
-            Content::Text(text) => {
-                map.serialize_entry("type", "text")?;
-                map.serialize_entry("text", text)?;
-            }
-            Content::Image { data, mime_type } => {
-                map.serialize_entry("type", "image")?;
-                map.serialize_entry("data", data)?;
-                map.serialize_entry("mimeType", mime_type)?;
-            }
         }
         map.end()
     }

@@ -13,11 +13,11 @@ use tokio_util::task::TaskTracker;
 
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::definition::Definitions;
 use crate::http::{self, App, Edge};
 use crate::hub::Hub;
 use crate::mcp::{self, McpLeg};
 use crate::origin::Policy;
-use crate::tool::Tools;
 
 /// Open connections have this long to end after [`Running::shutdown`].
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
@@ -93,8 +93,8 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
-    let tools = Tools::new(mcp::check_definition, config.max_tool_bytes);
-    let hub = Hub::new(config, tools);
+    let definitions = Definitions::new(mcp::check_definition, config.max_definition_bytes);
+    let hub = Hub::new(config, definitions);
     let stopping = CancellationToken::new();
     let edge = Edge {
         mcp: McpLeg::new(&hub, stopping.clone()),

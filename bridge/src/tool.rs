@@ -1,9 +1,6 @@
 //! A tool definition: as the page wrote it, and as clients see it.
 
-use std::sync::{Arc, Weak};
-
-use bridge_protocol::{ErrorCode, RegistrationFailure, limits};
-use dashmap::DashMap;
+use bridge_protocol::{ErrorCode, limits};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -37,7 +34,7 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
-    fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
+    pub(crate) fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut published: Map<String, Value> =
             serde_json::from_str(raw.get()).map_err(|_| invalid("a tool must be an object"))?;
@@ -197,101 +194,13 @@ fn keep_original_name(published: &mut Map<String, Value>, name: &str, published_
     }
 }
 
-/// Says what a leg cannot publish of a definition.
-pub(crate) type CheckDefinition = fn(&Map<String, Value>) -> Result<(), String>;
-
-/// All live definitions by content, so that a thousand tabs of one app cost one copy.
-#[derive(Debug)]
-pub(crate) struct Tools {
-    live: DashMap<[u8; 32], Weak<Tool>>,
-    check: CheckDefinition,
-    /// A definition with more bytes fits into no page.
-    max_bytes: usize,
-}
-
-impl Tools {
-    pub(crate) fn new(check: CheckDefinition, max_bytes: usize) -> Self {
-        Self {
-            live: DashMap::new(),
-            check,
-            max_bytes,
-        }
-    }
-
-    /// Reads the definitions of one registration, each on its own.
-    pub(crate) fn parse(
-        &self,
-        definitions: &[Box<RawValue>],
-    ) -> Vec<Result<Arc<Tool>, RegistrationFailure>> {
-        definitions
-            .iter()
-            .enumerate()
-            .map(|(index, raw)| {
-                self.small_enough(raw)
-                    .and_then(|()| self.intern(raw))
-                    .map_err(|(code, message)| RegistrationFailure {
-                        index,
-                        name: name_of(raw),
-                        code,
-                        message,
-                    })
-            })
-            .collect()
-    }
-
-    /// Before it is read: reading takes time and stack.
-    fn small_enough(&self, raw: &RawValue) -> Result<(), (ErrorCode, String)> {
-        let bytes = raw.get().len();
-        if bytes <= self.max_bytes {
-            return Ok(());
-        }
-        let message = format!(
-            "the definition has {bytes} bytes, and {} is the limit for all tools of a page: \
-             shorten it, or raise `max_tool_bytes`",
-            self.max_bytes
-        );
-        Err((ErrorCode::DefinitionLimitExceeded, message))
-    }
-
-    fn intern(&self, raw: &RawValue) -> Result<Arc<Tool>, (ErrorCode, String)> {
-        let hash: [u8; 32] = Sha256::digest(raw.get()).into();
-        if let Some(tool) = self.live.get(&hash).and_then(|tool| tool.upgrade()) {
-            return Ok(tool);
-        }
-        let tool = Tool::parse(raw)?;
-        (self.check)(&tool.published).map_err(|error| {
-            (
-                ErrorCode::DefinitionInvalid,
-                format!("not an MCP tool: {error}"),
-            )
-        })?;
-        let tool = Arc::new(tool);
-        self.live.insert(hash, Arc::downgrade(&tool));
-        Ok(tool)
-    }
-
-    /// Forgets the definitions that nobody holds any more.
-    pub(crate) fn forget_unused(&self) {
-        self.live.retain(|_, tool| tool.strong_count() > 0);
-    }
-}
-
-fn name_of(raw: &RawValue) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: String,
-    }
-    let tool: Named = serde_json::from_str(raw.get()).ok()?;
-    Some(tool.name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(definition: Value) -> Result<Arc<Tool>, RegistrationFailure> {
+    fn parse(definition: Value) -> Result<Tool, (ErrorCode, String)> {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
-        Tools::new(|_| Ok(()), 10_000).parse(&[raw]).remove(0)
+        Tool::parse(&raw)
     }
 
     #[test]
@@ -379,27 +288,9 @@ mod tests {
             ),
         ];
         for (definition, code, word) in cases {
-            let failure = parse(definition.clone()).unwrap_err();
-            assert_eq!(failure.code, code, "{definition}");
-            assert!(
-                failure.message.contains(word),
-                "{definition}: {}",
-                failure.message
-            );
+            let (found, message) = parse(definition.clone()).unwrap_err();
+            assert_eq!(found, code, "{definition}");
+            assert!(message.contains(word), "{definition}: {message}");
         }
-    }
-
-    #[test]
-    fn equal_definitions_are_one() {
-        let tools = Tools::new(|_| Ok(()), 10_000);
-        let raw = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
-        let parsed = tools.parse(&[raw.clone(), raw]);
-        let [Ok(a), Ok(b)] = &parsed[..] else {
-            panic!("refused")
-        };
-        assert!(Arc::ptr_eq(a, b));
-        drop(parsed);
-        tools.forget_unused();
-        assert!(tools.live.is_empty());
     }
 }

@@ -13,8 +13,8 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId, ToolError,
-    ToolResponse, limits,
+    BridgeToPage, CallError, CallId, CallResponse, CloseCode, DecodeError, ErrorCode, PageToBridge,
+    Retry, SessionId, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -26,13 +26,13 @@ use super::{Edge, Problem};
 use crate::auth::RealmId;
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
-use crate::realm::{ConnectionId, Failure, Parting};
+use crate::realm::{Answer, CallEvent, ConnectionId, Failure, Parting};
 use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
 
-/// Tools that are too many are refused one by one, up to this many times `max_tools`.
+/// Items that are too many are refused one by one, up to this many times `max_definitions`.
 const REGISTRATION_TIMES: usize = 16;
 
 /// How much of what a peer invents goes into a log.
@@ -279,27 +279,42 @@ impl Page {
                 let reason = "`authenticate` comes once";
                 return Err(Closing::new(CloseCode::PolicyViolation, reason));
             }
-            PageToBridge::RegisterTools(registration)
-                if registration.tools.len() > REGISTRATION_TIMES * self.hub.config.max_tools =>
+            PageToBridge::Register(registration)
+                if registration.items.len()
+                    > REGISTRATION_TIMES * self.hub.config.max_definitions =>
             {
-                let reason = "a registration has many times the tools that a page may have";
+                let reason = "a registration has many times the items that a page may have";
                 return Err(Closing::new(CloseCode::PolicyViolation, reason));
             }
-            PageToBridge::RegisterTools(registration) => {
-                let tools = self.hub.tools.parse(&registration.tools);
+            PageToBridge::Register(registration) => {
+                let items = self.hub.definitions.parse(&registration.items);
                 self.change(|realm, _| {
-                    realm.tools_registered(id, connection, registration.registration_id, tools)
+                    realm.items_registered(id, connection, registration.registration_id, items)
                 });
             }
-            PageToBridge::UnregisterTools(gone) => self.change(|realm, _| {
-                realm.tools_unregistered(id, connection, gone.registration_id, gone.names)
+            PageToBridge::Unregister(gone) => self.change(|realm, _| {
+                realm.items_unregistered(id, connection, gone.registration_id, gone.items)
             }),
-            PageToBridge::ToolReceived(receipt) => self.change(|realm, _| {
+            PageToBridge::ResourceUpdated(updated) => {
+                self.change(|realm, _| realm.resource_updated(id, connection, &updated.uri));
+            }
+            PageToBridge::CallReceived(receipt) => self.change(|realm, _| {
                 realm.call_received(id, connection, &receipt.request_id);
                 Vec::new()
             }),
-            PageToBridge::ToolResponse(response) => self.answered(response),
-            PageToBridge::ToolError(error) => self.failed(error),
+            PageToBridge::CallResponse(response) => self.answered(response),
+            PageToBridge::CallError(error) => self.failed(error),
+            PageToBridge::CallProgress(progress) => {
+                let call = progress.request_id.clone();
+                self.told(&call, CallEvent::Progress(progress));
+            }
+            PageToBridge::CallLog(log) => {
+                let call = log.request_id.clone();
+                self.told(&call, CallEvent::Log(log));
+            }
+            PageToBridge::ClientRequests(asked) => self.change(|realm, now| {
+                realm.client_asked(id, connection, &asked.request_id, asked.requests, now)
+            }),
             PageToBridge::HeartbeatAck(heartbeat) => self.change(|realm, _| {
                 realm.heartbeat_answered(id, connection, heartbeat);
                 Vec::new()
@@ -317,12 +332,27 @@ impl Page {
         Ok(())
     }
 
-    fn answered(&self, response: ToolResponse) {
-        let bytes = response
-            .result
-            .as_ref()
-            .map_or(0, |result| result.get().len());
-        let answer = self.fits(bytes).map(|()| response.result);
+    fn told(&self, call: &CallId, event: CallEvent) {
+        self.change(|realm, _| realm.call_told(&self.session, self.connection, call, event));
+    }
+
+    fn answered(&self, response: CallResponse) {
+        let parts = [
+            &response.result,
+            &response.content,
+            &response.structured_content,
+            &response.meta,
+        ];
+        let bytes = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
+        let answer = match response.content {
+            Some(content) => Answer::Content {
+                content,
+                structured: response.structured_content,
+                meta: response.meta,
+            },
+            None => Answer::Value(response.result),
+        };
+        let answer = self.fits(bytes).map(|()| answer);
         self.change(|realm, _| {
             realm.call_answered(&self.session, self.connection, &response.request_id, answer)
         });
@@ -342,15 +372,17 @@ impl Page {
         ))
     }
 
-    fn failed(&self, error: ToolError) {
+    fn failed(&self, error: CallError) {
         let failure = Failure {
             code: error.code,
             message: error.message,
             data: error.data,
+            content: error.content,
         };
-        let data = failure.data.as_ref().map_or(0, |data| data.get().len());
+        let raw = [&failure.data, &failure.content].into_iter().flatten();
+        let raw: usize = raw.map(|raw| raw.get().len()).sum();
         let failure = self
-            .fits(failure.message.len() + data)
+            .fits(failure.message.len() + raw)
             .err()
             .unwrap_or(failure);
         self.change(|realm, _| {

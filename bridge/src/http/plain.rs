@@ -5,8 +5,12 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bridge_protocol::{ClientInfo, ErrorCode, SessionId};
+use bridge_protocol::{
+    CallContext, Caller, CallingClient, ClientError, ClientInfo, ClientRequest, ClientResponse,
+    ErrorCode, Kind, SessionId, Via,
+};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
 use http::{HeaderMap, Method, StatusCode, Uri};
 use serde::Deserialize;
@@ -15,8 +19,10 @@ use tower::ServiceExt;
 
 use super::{Edge, Problem};
 use crate::auth::{RealmId, token_of};
-use crate::calls::{self, CallError, CallRequest};
+use crate::calls::{self, CallRequest, Client, Outcome};
+use crate::definition::Definition;
 use crate::meta_tools;
+use crate::realm::CallEvent;
 use crate::result::ToolResult;
 
 impl Edge {
@@ -65,18 +71,65 @@ pub(super) async fn tool_call(
         version: None,
         title: None,
     });
+    let client = client.map(|info| CallingClient {
+        info,
+        protocol_version: None,
+        capabilities: None,
+    });
+    let caller = Caller {
+        via: Via::Http,
+        ..Caller::default()
+    };
     let request = CallRequest {
-        realm,
+        caller: calls::Caller {
+            realm,
+            session: body.session_id,
+            context: CallContext {
+                client,
+                caller: Some(caller),
+                ..CallContext::default()
+            },
+            client: &Unreachable,
+            answers: Vec::new(),
+            resumes: None,
+        },
         tool: body.tool_name,
         arguments: body.tool_input.unwrap_or_default(),
-        session: body.session_id,
-        client,
     };
     match calls::call(&edge.hub, request).await {
-        Ok(result) => Ok(Json(result)),
-        Err(error @ CallError::UnknownTool { .. }) => {
-            Err(Problem::new(ErrorCode::ToolNotFound, error.to_string()))
-        }
+        Ok(Outcome::Done(result)) => Ok(Json(result)),
+        // Nobody is asked who has declared no capability.
+        Ok(Outcome::InputRequired { .. }) => Err(Problem::new(
+            ErrorCode::ClientCapabilityMissing,
+            "the tool asks its client, and plain HTTP cannot answer: use MCP".to_owned(),
+        )),
+        Err(error) => Err(Problem::new(ErrorCode::ToolNotFound, error.to_string())),
+    }
+}
+
+/// A caller that hears the result and nothing else.
+struct Unreachable;
+
+impl Client for Unreachable {
+    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        let error = ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message: "the caller speaks plain HTTP: it cannot be asked".to_owned(),
+            data: None,
+        };
+        Box::pin(std::future::ready(ClientResponse {
+            key: request.key,
+            result: None,
+            error: Some(error),
+        }))
+    }
+
+    fn answers_in_rounds(&self) -> bool {
+        false
     }
 }
 
@@ -117,11 +170,11 @@ pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json
     let realm = edge.realm(&parts.headers, parts.uri.query())?;
     let pages = edge
         .hub
-        .read(realm, |realm| realm.tools())
+        .read(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
     let tools: Vec<_> = meta_tools::DEFINITIONS
         .iter()
-        .chain(pages.iter().map(|tool| &tool.published))
+        .chain(pages.iter().map(Definition::published))
         .collect();
     Ok(Json(json!({ "tools": tools })))
 }

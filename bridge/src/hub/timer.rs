@@ -59,7 +59,7 @@ async fn run(queue: Arc<Queue>, hub: Weak<Hub>) {
             () = queue.earlier.notified() => {}
             _ = housekeeping.tick() => {
                 let Some(hub) = hub.upgrade() else { return };
-                hub.tools.forget_unused();
+                hub.definitions.forget_unused();
             }
         }
         let now = tokio::time::Instant::now().into_std();

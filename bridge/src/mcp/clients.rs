@@ -1,15 +1,16 @@
-//! A connected client: known to its realm as long as this lives, told when the tool list changes.
+//! A connected client: known to its realm as long as this lives, told when something changes.
 
-use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bridge_protocol::ConnectedClient;
-use tokio::sync::watch;
+use rmcp::RoleServer;
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, SubscriptionContext};
 use tokio::task::JoinHandle;
 
 use crate::auth::RealmId;
-use crate::hub::Hub;
+use crate::hub::{Hub, News, NewsLine};
 use crate::realm::{ClientId, Refusal};
 
 /// A client that does not take a notification within this does not read its stream. The next
@@ -17,12 +18,11 @@ use crate::realm::{ClientId, Refusal};
 const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 
 /// The client's place in the realm. It leaves when this is dropped.
-#[derive(Debug)]
 pub(super) struct Client {
     hub: Weak<Hub>,
     realm: RealmId,
     id: ClientId,
-    changes: watch::Receiver<u64>,
+    line: Arc<NewsLine>,
     notifier: Option<JoinHandle<()>>,
 }
 
@@ -35,37 +35,104 @@ impl Client {
         client: ConnectedClient,
     ) -> Result<Option<Self>, Refusal> {
         let connected = hub.client_connected(realm, client)?;
-        Ok(connected.map(|(id, changes)| Self {
+        Ok(connected.map(|(id, line)| Self {
             hub: Arc::downgrade(hub),
             realm,
             id,
-            changes,
+            line,
             notifier: None,
         }))
     }
 
-    /// Notifies from a task of its own. Changes that happen meanwhile become one notification.
-    pub(super) fn notify_with<N, F>(&mut self, notify: N)
-    where
-        N: Fn() -> F + Send + 'static,
-        F: Future<Output = bool> + Send,
-    {
-        let mut changes = self.changes.clone();
-        self.notifier = Some(tokio::spawn(async move {
-            while changes.changed().await.is_ok() {
-                if let Ok(false) = tokio::time::timeout(NOTIFY_WITHIN, notify()).await {
+    /// Notifies from a task of its own, in the revisions before 2026-07-28. What happens meanwhile
+    /// becomes one notification of each kind.
+    pub(super) fn notify(&mut self, peer: Peer<RoleServer>) {
+        let line = Arc::clone(&self.line);
+        let notifier = tokio::spawn(async move {
+            loop {
+                let news = line.next().await;
+                if let Ok(false) = tokio::time::timeout(NOTIFY_WITHIN, tell(&peer, news)).await {
                     return;
                 }
             }
-        }));
-    }
-
-    /// Waits for the next change.
-    pub(super) async fn changed(&mut self) {
-        if self.changes.changed().await.is_err() {
-            std::future::pending::<()>().await;
+        });
+        if let Some(former) = self.notifier.replace(notifier) {
+            former.abort();
         }
     }
+
+    pub(super) fn subscribe(&self, uri: String) -> Result<(), Refusal> {
+        match self.hub.upgrade() {
+            Some(hub) => hub.subscribe(self.realm, self.id, uri),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.unsubscribe(self.realm, self.id, uri);
+        }
+    }
+
+    /// Serves a `subscriptions/listen` (2026-07-28) until the client ends it.
+    pub(super) async fn listen(self, subscription: SubscriptionContext) -> Result<(), Refusal> {
+        let filter = subscription.accepted().clone();
+        for uri in filter.resource_subscriptions.iter().flatten() {
+            self.subscribe(uri.clone())?;
+        }
+        loop {
+            tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                news = self.line.next() => {
+                    if !tell_subscription(&subscription, &filter, news).await {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// False when the client is gone.
+async fn tell(peer: &Peer<RoleServer>, news: News) -> bool {
+    let mut told = true;
+    if news.tools {
+        told &= peer.notify_tool_list_changed().await.is_ok();
+    }
+    if news.prompts {
+        told &= peer.notify_prompt_list_changed().await.is_ok();
+    }
+    if news.resources {
+        told &= peer.notify_resource_list_changed().await.is_ok();
+    }
+    for uri in news.updated {
+        let updated = ResourceUpdatedNotificationParam::new(uri);
+        told &= peer.notify_resource_updated(updated).await.is_ok();
+    }
+    told
+}
+
+/// False when the client is gone. It hears only what it asked for.
+async fn tell_subscription(
+    subscription: &SubscriptionContext,
+    filter: &SubscriptionFilter,
+    news: News,
+) -> bool {
+    let sink = subscription.sink();
+    let mut told = true;
+    if news.tools && filter.tools_list_changed == Some(true) {
+        told &= sink.notify_tool_list_changed().await.is_ok();
+    }
+    if news.prompts && filter.prompts_list_changed == Some(true) {
+        told &= sink.notify_prompt_list_changed().await.is_ok();
+    }
+    if news.resources && filter.resources_list_changed == Some(true) {
+        told &= sink.notify_resource_list_changed().await.is_ok();
+    }
+    for uri in news.updated {
+        told &= sink.notify_resource_updated(uri).await.is_ok();
+    }
+    told
 }
 
 impl Drop for Client {

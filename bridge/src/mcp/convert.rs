@@ -1,34 +1,54 @@
 //! Between our words and rmcp's model.
 
-use bridge_protocol::{ClientInfo, ConnectedClient};
-use rmcp::model::{
-    CallToolResult, ContentBlock, Implementation, MetaObject, ProtocolVersion, Tool as McpTool,
+use bridge_protocol::{
+    Argument, CallContext, CallLog, Caller, CallingClient, ClientError, ClientInfo, ClientResponse,
+    ConnectedClient, ErrorCode, Item, Kind, LogLevel, Via,
 };
-use serde_json::{Map, Value};
+use rmcp::model::{
+    ArgumentInfo, CallToolResult, CompleteResult, CompletionInfo, ContentBlock,
+    ErrorCode as JsonRpcCode, Implementation, InputResponses, LoggingLevel,
+    LoggingMessageNotificationParam, MetaObject, Prompt, ProtocolVersion, Reference, Resource,
+    ResourceTemplate, Tool,
+};
+use rmcp::service::{RequestContext, ServiceError};
+use rmcp::{ErrorData, RoleServer};
+use serde::de::DeserializeOwned;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
 
-use crate::result::{Content, ToolResult};
+use crate::calls::{CallError, Proposals};
+use crate::realm::Failure;
+use crate::result::ToolResult;
+
+/// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
-pub(crate) fn check_definition(definition: &Map<String, Value>) -> Result<(), String> {
-    tool(definition)
-        .map(|_| ())
-        .map_err(|error| error.to_string())
+pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
+    let checked = match kind {
+        Kind::Tool => model::<Tool>(definition).map(drop),
+        Kind::Prompt => model::<Prompt>(definition).map(drop),
+        Kind::Resource => model::<Resource>(definition).map(drop),
+        Kind::ResourceTemplate => model::<ResourceTemplate>(definition).map(drop),
+    };
+    checked.map_err(|error| error.to_string())
 }
 
-/// What the model does not know is left out: see "Losses" in the documentation.
-pub(super) fn tool(definition: &Map<String, Value>) -> Result<McpTool, serde_json::Error> {
+/// What the model does not know is left out: see "What does not survive the way" in
+/// ARCHITECTURE.md.
+pub(super) fn model<T: DeserializeOwned>(
+    definition: &Map<String, Value>,
+) -> Result<T, serde_json::Error> {
     serde_json::from_value(Value::Object(definition.clone()))
 }
 
-pub(super) fn result(result: ToolResult) -> CallToolResult {
+pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
     let content = result
         .content
         .into_iter()
-        .map(|content| match content {
-            Content::Text(text) => ContentBlock::text(text),
-            Content::Image { data, mime_type } => ContentBlock::image(data, mime_type),
-        })
-        .collect();
+        .map(serde_json::from_value::<ContentBlock>)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| invalid_result(&error))?;
     let mut converted = if result.is_error {
         CallToolResult::error(content)
     } else {
@@ -36,13 +56,72 @@ pub(super) fn result(result: ToolResult) -> CallToolResult {
     };
     converted.structured_content = result.structured;
     converted.meta = result.meta.map(MetaObject);
-    converted
+    Ok(converted)
+}
+
+/// A page's prompt or resource as the model has it.
+pub(super) fn answer<T: DeserializeOwned>(answer: Map<String, Value>) -> Result<T, ErrorData> {
+    serde_json::from_value(Value::Object(answer)).map_err(|error| invalid_result(&error))
+}
+
+fn invalid_result(error: &serde_json::Error) -> ErrorData {
+    let message = format!("the page's answer is not as MCP has it: {error}");
+    let data = json!({ "code": ErrorCode::InvalidResult.as_str() });
+    ErrorData::internal_error(message, Some(data))
+}
+
+pub(super) fn completion(proposals: Proposals) -> CompleteResult {
+    let mut info = CompletionInfo::default();
+    info.values = proposals.values;
+    info.total = proposals.total;
+    info.has_more = proposals.has_more;
+    CompleteResult::new(info)
+}
+
+/// The one table from our failures to JSON-RPC errors. `modern`: MCP 2026-07-28 or later.
+pub(super) fn error(error: CallError, modern: bool) -> ErrorData {
+    let message = error.to_string();
+    match error {
+        CallError::Unknown { .. } | CallError::InvalidArguments(_) => {
+            ErrorData::invalid_params(message, None)
+        }
+        CallError::NothingToResume => {
+            let data = json!({ "code": ErrorCode::RequestStateInvalid.as_str() });
+            ErrorData::invalid_params(message, Some(data))
+        }
+        CallError::ResourceNotFound { uri, .. } => {
+            ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
+        }
+        CallError::Failed(failure) => failed(failure, modern),
+    }
+}
+
+fn failed(failure: Failure, modern: bool) -> ErrorData {
+    let details: Option<Value> = failure
+        .data
+        .as_deref()
+        .and_then(|data| serde_json::from_str(data.get()).ok());
+    if modern && failure.code == ErrorCode::ClientCapabilityMissing {
+        let code = JsonRpcCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+        return ErrorData::new(code, failure.message, details);
+    }
+    let mut data = json!({ "code": failure.code.as_str() });
+    if let Some(details) = details {
+        data["data"] = details;
+    }
+    match failure.code {
+        ErrorCode::InvalidArguments
+        | ErrorCode::PromptNotFound
+        | ErrorCode::SessionNotFound
+        | ErrorCode::SessionNotSpecified => ErrorData::invalid_params(failure.message, Some(data)),
+        _ => ErrorData::internal_error(failure.message, Some(data)),
+    }
 }
 
 /// What a client says of itself goes to every page with every change: so much of each text.
 const CLIENT_CHARS: usize = 128;
 
-pub(super) fn client_info(client: Implementation) -> ClientInfo {
+fn client_info(client: Implementation) -> ClientInfo {
     let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
     ClientInfo {
         name: short(client.name),
@@ -51,18 +130,155 @@ pub(super) fn client_info(client: Implementation) -> ClientInfo {
     }
 }
 
+fn unknown_client() -> ClientInfo {
+    ClientInfo {
+        name: "unknown client".to_owned(),
+        version: None,
+        title: None,
+    }
+}
+
 pub(super) fn connected_client(
     client: Option<Implementation>,
     protocol_version: Option<ProtocolVersion>,
 ) -> ConnectedClient {
-    let unknown = || ClientInfo {
-        name: "unknown client".to_owned(),
-        version: None,
-        title: None,
-    };
     ConnectedClient {
         id: 0,
-        info: client.map_or_else(unknown, client_info),
+        info: client.map_or_else(unknown_client, client_info),
         protocol_version: protocol_version.map_or_else(String::new, |version| version.to_string()),
+    }
+}
+
+/// What a page's handler may know of a request.
+pub(super) fn call_context(
+    context: &RequestContext<RoleServer>,
+    log_level: Option<LogLevel>,
+) -> CallContext {
+    let capabilities = match context.meta.0.get(CLIENT_CAPABILITIES) {
+        Some(declared) => to_raw_value(declared).ok(),
+        None => context
+            .client_capabilities()
+            .and_then(|declared| to_raw_value(&declared).ok()),
+    };
+    let client = CallingClient {
+        info: context
+            .client_info()
+            .map_or_else(unknown_client, client_info),
+        protocol_version: context
+            .protocol_version()
+            .map(|version| version.to_string()),
+        capabilities,
+    };
+    CallContext {
+        client: Some(client),
+        caller: Some(Caller {
+            via: Via::Mcp,
+            sub: None,
+            roles: Vec::new(),
+        }),
+        log_level,
+        progress: context.meta.get_progress_token().is_some(),
+        timeout_ms: None,
+    }
+}
+
+pub(super) fn log_level(level: LoggingLevel) -> LogLevel {
+    match level {
+        LoggingLevel::Debug => LogLevel::Debug,
+        LoggingLevel::Info => LogLevel::Info,
+        LoggingLevel::Notice => LogLevel::Notice,
+        LoggingLevel::Warning => LogLevel::Warning,
+        LoggingLevel::Error => LogLevel::Error,
+        LoggingLevel::Critical => LogLevel::Critical,
+        LoggingLevel::Alert => LogLevel::Alert,
+        LoggingLevel::Emergency => LogLevel::Emergency,
+    }
+}
+
+pub(super) fn log_message(log: CallLog) -> LoggingMessageNotificationParam {
+    let level = match log.level {
+        LogLevel::Debug => LoggingLevel::Debug,
+        LogLevel::Info => LoggingLevel::Info,
+        LogLevel::Notice => LoggingLevel::Notice,
+        LogLevel::Warning => LoggingLevel::Warning,
+        LogLevel::Error => LoggingLevel::Error,
+        LogLevel::Critical => LoggingLevel::Critical,
+        LogLevel::Alert => LoggingLevel::Alert,
+        LogLevel::Emergency => LoggingLevel::Emergency,
+    };
+    let data = serde_json::from_str(log.data.get()).unwrap_or_default();
+    let mut message = LoggingMessageNotificationParam::new(level, data);
+    message.logger = log.logger;
+    message
+}
+
+pub(super) fn reference(reference: Reference) -> Result<Item, ErrorData> {
+    match reference {
+        Reference::Prompt(prompt) => Ok(Item {
+            kind: Kind::Prompt,
+            name: prompt.name,
+        }),
+        Reference::Resource(template) => Ok(Item {
+            kind: Kind::ResourceTemplate,
+            name: template.uri,
+        }),
+        _ => {
+            let message = "`ref` must be a ref/prompt or a ref/resource";
+            Err(ErrorData::invalid_params(message, None))
+        }
+    }
+}
+
+pub(super) fn argument(argument: ArgumentInfo) -> Argument {
+    Argument {
+        name: argument.name,
+        value: argument.value,
+    }
+}
+
+/// Answers that a request brings back.
+pub(super) fn answers(responses: Option<InputResponses>) -> Vec<ClientResponse> {
+    responses
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(key, result)| ClientResponse {
+            key,
+            result: to_raw_value(&result).ok(),
+            error: None,
+        })
+        .collect()
+}
+
+/// What a client answered to a request of the page.
+pub(super) fn client_response(
+    key: String,
+    answer: Result<impl serde::Serialize, ServiceError>,
+) -> ClientResponse {
+    let answered = answer.map_err(client_error).and_then(|answer| {
+        to_raw_value(&answer).map_err(|error| request_failed(error.to_string(), None))
+    });
+    let (result, error): (Option<Box<RawValue>>, _) = match answered {
+        Ok(result) => (Some(result), None),
+        Err(error) => (None, Some(error)),
+    };
+    ClientResponse { key, result, error }
+}
+
+fn client_error(error: ServiceError) -> ClientError {
+    match error {
+        ServiceError::McpError(error) => {
+            let data = json!({ "jsonRpcCode": error.code.0, "data": error.data });
+            let message = format!("the client answered with an error: {}", error.message);
+            request_failed(message, to_raw_value(&data).ok())
+        }
+        other => request_failed(format!("the client cannot be reached: {other}"), None),
+    }
+}
+
+fn request_failed(message: String, data: Option<Box<RawValue>>) -> ClientError {
+    ClientError {
+        code: ErrorCode::ClientRequestFailed,
+        message,
+        data,
     }
 }

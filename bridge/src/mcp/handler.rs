@@ -1,99 +1,153 @@
 //! The MCP methods, answered from the realm.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridge_protocol::SessionId;
+use bridge_protocol::{Kind, LogLevel, SessionId};
 use http::request::Parts;
-use rmcp::ErrorData;
-use rmcp::RoleServer;
-use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, InitializeRequestParams,
-    InitializeResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    SubscriptionFilter, Tool as McpTool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
+    GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool as McpTool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::clients::Client;
-use super::{REALM, convert};
+use super::reach::Reach;
+use super::rounds::{Asked, Seal};
+use super::{REALM, capabilities, convert};
 use crate::auth::RealmId;
-use crate::calls::{self, CallError, CallRequest};
+use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
+use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::meta_tools;
 use crate::realm::Refusal;
-use crate::tool::Tool;
+use crate::{meta_tools, own_resources};
 
 const SESSION_PIN: &str = "mcp-web-session";
 
-const INSTRUCTIONS: &str = "The tools of this server live in web pages that a person has open in a \
-    browser; calling them acts in that page, in sight of the person. The list changes as pages \
-    open and close. If a tool you expect is missing, call get_connection_status or \
-    list_session_tools; call_session_tool reaches every tool of every open page.";
+/// What a client of a revision before 2026-07-28 hears until it says what it wants.
+const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 
 /// One per MCP session, or per request where there are no sessions.
 pub(super) struct Handler {
     hub: Arc<Hub>,
+    seal: Arc<Seal>,
     /// The client of this MCP session, from `initialize` to its end.
     client: Mutex<Option<Client>>,
+    log_level: Mutex<LogLevel>,
 }
 
 impl Handler {
-    pub(super) fn new(hub: Arc<Hub>) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, seal: Arc<Seal>) -> Self {
         Self {
             hub,
+            seal,
             client: Mutex::new(None),
+            log_level: Mutex::new(DEFAULT_LOG_LEVEL),
         }
     }
 
-    fn tools(&self, realm: RealmId) -> Vec<McpTool> {
-        let pages = self
-            .hub
-            .read(realm, |realm| realm.tools())
-            .unwrap_or_default();
-        definitions(&pages)
-            .filter_map(|definition| convert::tool(definition).ok())
-            .collect()
+    fn client(&self) -> MutexGuard<'_, Option<Client>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is listed of a kind, as far as the model takes it: the bridge's own first.
+    fn list<T: DeserializeOwned>(
+        &self,
+        own: &[Map<String, Value>],
+        kind: Kind,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Vec<T>, ErrorData> {
+        let pages = self.published(realm_of(context)?, kind);
+        let pages = pages.iter().map(Definition::published);
+        Ok(own
+            .iter()
+            .chain(pages)
+            .filter_map(|definition| convert::model(definition).ok())
+            .collect())
+    }
+
+    fn published(&self, realm: RealmId, kind: Kind) -> Vec<Definition> {
+        let published = self.hub.read(realm, |realm| realm.published(kind));
+        published.unwrap_or_default()
+    }
+
+    /// The caller behind a request, with what it brings back from an earlier round.
+    fn caller<'a>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        reach: &'a Reach<'a>,
+        asked: Asked,
+    ) -> Result<Caller<'a>, ErrorData> {
+        let realm = realm_of(context)?;
+        let log_level = if reach.modern() {
+            context.meta.log_level().map(convert::log_level)
+        } else {
+            Some(
+                *self
+                    .log_level
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            )
+        };
+        Ok(Caller {
+            realm,
+            session: session_of(context),
+            context: convert::call_context(context, log_level),
+            client: reach,
+            resumes: self.seal.open(realm, &asked)?,
+            answers: convert::answers(asked.responses),
+        })
     }
 }
 
-/// What is listed: the bridge's own tools first.
-fn definitions(pages: &[Arc<Tool>]) -> impl Iterator<Item = &Map<String, Value>> {
-    let pages = pages.iter().map(|tool| &tool.published);
-    meta_tools::DEFINITIONS.iter().chain(pages)
+/// Runs a request. Dropping it cancels it in the page.
+async fn unless_cancelled<T>(
+    context: &RequestContext<RoleServer>,
+    run: impl Future<Output = Result<T, calls::CallError>>,
+    modern: bool,
+) -> Result<T, ErrorData> {
+    tokio::select! {
+        () = context.ct.cancelled() => {
+            Err(ErrorData::internal_error("the call was cancelled", None))
+        }
+        outcome = run => outcome.map_err(|error| convert::error(error, modern)),
+    }
 }
 
 fn refused(refusal: Refusal) -> ErrorData {
     ErrorData::internal_error(refusal.message, None)
 }
 
-fn parts(context: &RequestContext<RoleServer>) -> Result<&Parts, ErrorData> {
-    let parts = context.extensions.get::<Parts>();
+fn parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
+    let parts = extensions.get::<Parts>();
     parts.ok_or_else(|| ErrorData::internal_error("the request came without its HTTP head", None))
 }
 
 fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> {
-    let realm = parts(context)?.extensions.get::<RealmId>().copied();
+    let parts = parts(&context.extensions)?;
+    let realm = parts.extensions.get::<RealmId>().copied();
     realm.ok_or_else(|| ErrorData::internal_error("the request came without its token", None))
 }
 
 /// `_meta.sessionId`, else the client's pin.
 fn session_of(context: &RequestContext<RoleServer>) -> Option<SessionId> {
     let named = context.meta.0.get("sessionId").and_then(|id| id.as_str());
-    let pinned = || parts(context).ok()?.headers.get(SESSION_PIN)?.to_str().ok();
+    let pinned = || {
+        let headers = &parts(&context.extensions).ok()?.headers;
+        headers.get(SESSION_PIN)?.to_str().ok()
+    };
     named.or_else(pinned).map(SessionId::from)
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .build();
-        let implementation = Implementation::new(&self.hub.config.name, env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(capabilities)
-            .with_server_info(implementation)
-            .with_instructions(INSTRUCTIONS)
+        capabilities::server(&self.hub.config.name)
     }
 
     async fn initialize(
@@ -105,7 +159,7 @@ impl ServerHandler for Handler {
         let answer = self.negotiate_initialize(&request)?;
         let version = answer.protocol_version.clone();
         let client = convert::connected_client(Some(request.client_info), Some(version));
-        let mut place = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.client();
         // A client that initialises again is still one client.
         *place = None;
         *place = Client::connect(&self.hub, realm_of(&context)?, client).map_err(refused)?;
@@ -113,13 +167,21 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let peer = context.peer;
-        if let Some(client) = &mut *self.client.lock().unwrap_or_else(PoisonError::into_inner) {
-            client.notify_with(move || {
-                let peer = peer.clone();
-                async move { peer.notify_tool_list_changed().await.is_ok() }
-            });
+        if let Some(client) = &mut *self.client() {
+            client.notify(context.peer);
         }
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        *self
+            .log_level
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = convert::log_level(request.level);
+        Ok(())
     }
 
     fn accepted_subscription_filter(
@@ -133,20 +195,35 @@ impl ServerHandler for Handler {
         let context = subscription.request_context();
         let client = convert::connected_client(context.client_info(), context.protocol_version());
         let client = Client::connect(&self.hub, realm_of(context)?, client).map_err(refused)?;
-        let Some(mut client) = client else {
-            subscription.cancelled().await;
-            return Ok(());
-        };
-        loop {
-            tokio::select! {
-                () = subscription.cancelled() => return Ok(()),
-                () = client.changed() => {
-                    if subscription.sink().notify_tool_list_changed().await.is_err() {
-                        return Ok(());
-                    }
-                }
+        match client {
+            Some(client) => client.listen(subscription).await.map_err(refused),
+            None => {
+                subscription.cancelled().await;
+                Ok(())
             }
         }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        match &*self.client() {
+            Some(client) => client.subscribe(request.uri).map_err(refused),
+            None => Ok(()),
+        }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(client) = &*self.client() {
+            client.unsubscribe(&request.uri);
+        }
+        Ok(())
     }
 
     async fn list_tools(
@@ -154,19 +231,19 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(
-            self.tools(realm_of(&context)?),
-        ))
+        let tools = self.list(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     /// rmcp asks before a call, outside any request context.
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let realm = REALM.try_get().ok()?;
-        let pages = self.hub.read(realm, |realm| realm.tools());
-        let pages = pages.unwrap_or_default();
-        definitions(&pages)
+        let pages = self.published(REALM.try_get().ok()?, Kind::Tool);
+        let pages = pages.iter().map(Definition::published);
+        meta_tools::DEFINITIONS
+            .iter()
+            .chain(pages)
             .find(|definition| definition.get("name").is_some_and(|own| own == name))
-            .and_then(|definition| convert::tool(definition).ok())
+            .and_then(|definition| convert::model(definition).ok())
     }
 
     async fn call_tool(
@@ -174,24 +251,134 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let reach = Reach::new(&context);
+        let asked = Asked {
+            what: format!("tools/call {}", request.name),
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let what = asked.what.clone();
+        let caller = self.caller(&context, &reach, asked)?;
+        let realm = caller.realm;
         let call = CallRequest {
-            realm: realm_of(&context)?,
+            caller,
             tool: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default(),
-            session: session_of(&context),
-            client: context.client_info().map(convert::client_info),
         };
-        tokio::select! {
-            // Dropping the call cancels it in the page.
-            () = context.ct.cancelled() => {
-                Err(ErrorData::internal_error("the call was cancelled", None))
-            }
-            result = calls::call(&self.hub, call) => match result {
-                Ok(result) => Ok(convert::result(result).into()),
-                Err(error @ CallError::UnknownTool { .. }) => {
-                    Err(ErrorData::invalid_params(error.to_string(), None))
-                }
-            },
+        let run = calls::call(&self.hub, call);
+        match unless_cancelled(&context, run, reach.modern()).await? {
+            Outcome::Done(result) => Ok(convert::result(result)?.into()),
+            Outcome::InputRequired { ticket, requests } => Ok(self
+                .seal
+                .input_required(realm, &what, &ticket, requests)?
+                .into()),
         }
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = self.list(&[], Kind::Prompt, &context)?;
+        Ok(ListPromptsResult::with_all_items(prompts))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let reach = Reach::new(&context);
+        let asked = Asked {
+            what: format!("prompts/get {}", request.name),
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let what = asked.what.clone();
+        let caller = self.caller(&context, &reach, asked)?;
+        let realm = caller.realm;
+        let prompt = PromptRequest {
+            caller,
+            name: request.name,
+            arguments: request.arguments.unwrap_or_default(),
+        };
+        let run = calls::get_prompt(&self.hub, prompt);
+        match unless_cancelled(&context, run, reach.modern()).await? {
+            Outcome::Done(result) => Ok(GetPromptResponse::Complete(convert::answer(result)?)),
+            Outcome::InputRequired { ticket, requests } => Ok(self
+                .seal
+                .input_required(realm, &what, &ticket, requests)?
+                .into()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let resources = self.list(&own_resources::DEFINITIONS, Kind::Resource, &context)?;
+        Ok(ListResourcesResult::with_all_items(resources))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.list(&[], Kind::ResourceTemplate, &context)?;
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        if let Some(text) = own_resources::read(&self.hub, realm_of(&context)?, &uri) {
+            let contents = ResourceContents::text(text, uri).with_mime_type("application/json");
+            return Ok(ReadResourceResult::new(vec![contents]).into());
+        }
+        let reach = Reach::new(&context);
+        let asked = Asked {
+            what: format!("resources/read {uri}"),
+            state: request.request_state,
+            responses: request.input_responses,
+        };
+        let what = asked.what.clone();
+        let caller = self.caller(&context, &reach, asked)?;
+        let realm = caller.realm;
+        let run = calls::read_resource(&self.hub, caller, uri);
+        match unless_cancelled(&context, run, reach.modern()).await? {
+            Outcome::Done(result) => Ok(ReadResourceResponse::Complete(convert::answer(result)?)),
+            Outcome::InputRequired { ticket, requests } => Ok(self
+                .seal
+                .input_required(realm, &what, &ticket, requests)?
+                .into()),
+        }
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let reach = Reach::mute(&context);
+        let completion = CompletionRequest {
+            caller: self.caller(&context, &reach, Asked::nothing())?,
+            reference: convert::reference(request.r#ref)?,
+            argument: convert::argument(request.argument),
+            arguments: request
+                .context
+                .and_then(|context| context.arguments)
+                .unwrap_or_default()
+                .into_iter()
+                .collect(),
+        };
+        let run = calls::complete(&self.hub, completion);
+        let proposals = unless_cancelled(&context, run, reach.modern()).await?;
+        Ok(convert::completion(proposals))
     }
 }

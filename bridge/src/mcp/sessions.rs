@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dashmap::DashMap;
 use futures_util::Stream;
@@ -15,14 +14,16 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::events::{self, Events};
 use super::{PLACE, REALM};
 use crate::auth::RealmId;
+use crate::config::Config;
 
 /// rmcp's sessions in memory, visible only to the token that opened them.
-#[derive(Debug)]
 pub(super) struct BoundSessions {
     inner: LocalSessionManager,
     owners: DashMap<SessionId, Owner>,
+    events: Arc<Events>,
     places: Arc<Semaphore>,
 }
 
@@ -33,13 +34,16 @@ struct Owner {
 }
 
 impl BoundSessions {
-    pub(super) fn new(idle: Duration, most: usize) -> Self {
-        let mut inner = LocalSessionManager::default();
-        inner.session_config.keep_alive = Some(idle);
+    pub(super) fn new(config: &Config) -> Self {
+        let events = Arc::new(Events::new(config.max_replay_bytes));
+        let store: Arc<dyn EventStore> = Arc::clone(&events) as _;
+        let mut inner = LocalSessionManager::default().with_event_store(store);
+        inner.session_config.keep_alive = Some(config.mcp_session_idle);
         Self {
             inner,
             owners: DashMap::new(),
-            places: Arc::new(Semaphore::new(most)),
+            events,
+            places: Arc::new(Semaphore::new(config.max_mcp_sessions)),
         }
     }
 
@@ -81,6 +85,7 @@ impl SessionManager for BoundSessions {
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
         self.owners.remove(id);
+        self.events.forget(id);
         self.inner.close_session(id).await
     }
 
@@ -120,6 +125,10 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        // An event of another session is as good as none.
+        if events::session_of(&last_event_id) != Some(&**id) {
+            return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
+        }
         self.inner.resume(id, last_event_id).await
     }
 

@@ -1,22 +1,63 @@
-//! One call in flight.
+//! One call in flight: a request to a page.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bridge_protocol::{BridgeToPage, CallId, ClientInfo, ErrorCode, SessionId, ToolCall};
+use bridge_protocol::{
+    Argument, BridgeToPage, CallContext, CallId, ClientResponse, Completion, ErrorCode, Item,
+    PromptGet, ResourceRead, SessionId, ToolCall,
+};
 use serde_json::value::RawValue;
 
-use super::{Failure, Now};
+use super::asking::Asking;
+use super::{Ending, Failure, Now};
 use crate::tool::Tool;
 
 /// What a caller asks for.
 #[derive(Debug)]
 pub(crate) struct NewCall {
     pub(crate) id: CallId,
-    pub(crate) tool: Arc<Tool>,
-    pub(crate) input: Box<RawValue>,
-    pub(crate) client: Option<ClientInfo>,
+    pub(crate) request: Request,
+    pub(crate) context: CallContext,
     pub(crate) timeout: Duration,
+    /// Answers to what the handler will ask the client.
+    pub(crate) answers: Vec<ClientResponse>,
+}
+
+/// What a page is asked to do.
+#[derive(Clone, Debug)]
+pub(crate) enum Request {
+    Tool {
+        tool: Arc<Tool>,
+        input: Box<RawValue>,
+    },
+    Prompt {
+        name: String,
+        arguments: Box<RawValue>,
+    },
+    Resource {
+        uri: String,
+        /// The template that the URI fits, and its variables.
+        template: Option<(String, BTreeMap<String, String>)>,
+    },
+    Completion {
+        reference: Item,
+        argument: Argument,
+        arguments: BTreeMap<String, String>,
+    },
+}
+
+impl Request {
+    /// For people.
+    fn name(&self) -> &str {
+        match self {
+            Request::Tool { tool, .. } => &tool.name,
+            Request::Prompt { name, .. } => name,
+            Request::Resource { uri, .. } => uri,
+            Request::Completion { reference, .. } => &reference.name,
+        }
+    }
 }
 
 /// Whether the call has reached page code.
@@ -26,55 +67,144 @@ pub(crate) enum Receipt {
     Received,
 }
 
+/// Who waits for the ending.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    /// A caller.
+    Caller,
+    /// Nobody: the client was told what it must answer, and will call again with this number.
+    Parked {
+        round: u64,
+        /// The ending, if the page could not wait.
+        ending: Option<Ending>,
+    },
+}
+
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(super) session: SessionId,
-    tool: Arc<Tool>,
-    input: Box<RawValue>,
-    client: Option<ClientInfo>,
+    pub(super) request: Request,
+    pub(super) context: CallContext,
     timeout: Duration,
     pub(super) receipt: Receipt,
     expires: Instant,
+    pub(super) asking: Asking,
+    pub(super) waiting: Waiting,
+    /// How often it was parked.
+    rounds: u64,
+    /// How long the client may take to answer.
+    input_within: Duration,
 }
 
 impl Call {
-    pub(super) fn new(call: NewCall, session: SessionId, receipt_by: Instant, now: Now) -> Self {
+    pub(super) fn new(
+        call: NewCall,
+        session: SessionId,
+        receipt_within: Duration,
+        input_within: Duration,
+        now: Now,
+    ) -> Self {
         Self {
             session,
-            tool: call.tool,
-            input: call.input,
-            client: call.client,
+            request: call.request,
+            context: call.context,
             timeout: call.timeout,
-            receipt: Receipt::Awaited { until: receipt_by },
+            receipt: Receipt::Awaited {
+                until: now.instant + receipt_within,
+            },
             expires: now.instant + call.timeout,
+            asking: Asking::answered_before(call.answers),
+            waiting: Waiting::Caller,
+            rounds: 0,
+            input_within,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
-        match self.receipt {
-            Receipt::Awaited { until } => until.min(self.expires),
-            Receipt::Received => self.expires,
+        match (self.receipt, self.asking.since()) {
+            (_, Some(since)) => since + self.input_within,
+            (Receipt::Awaited { until }, None) => until.min(self.expires),
+            (Receipt::Received, None) => self.expires,
         }
     }
 
+    /// Time in which the page waited for the client does not count.
+    pub(super) fn waited_for_client(&mut self, now: Instant) {
+        if let Some(waited) = self.asking.waited(now) {
+            self.expires += waited;
+        }
+    }
+
+    /// The caller leaves; who comes with this number goes on.
+    pub(super) fn park(&mut self) -> u64 {
+        self.rounds += 1;
+        self.waiting = Waiting::Parked {
+            round: self.rounds,
+            ending: None,
+        };
+        self.rounds
+    }
+
+    pub(super) fn is_parked(&self) -> bool {
+        matches!(self.waiting, Waiting::Parked { .. })
+    }
+
     pub(super) fn message(&self, id: &CallId) -> BridgeToPage {
-        BridgeToPage::ToolCall(ToolCall {
-            request_id: id.clone(),
-            tool_name: self.tool.name.clone(),
-            tool_input: self.input.clone(),
-            client: self.client.clone(),
-            timeout_ms: u64::try_from(self.timeout.as_millis()).ok(),
-        })
+        let request_id = id.clone();
+        let context = self.context.clone();
+        match self.request.clone() {
+            Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
+                request_id,
+                tool_name: tool.name.clone(),
+                tool_input: input,
+                context,
+            }),
+            Request::Prompt { name, arguments } => BridgeToPage::PromptGet(PromptGet {
+                request_id,
+                name,
+                arguments,
+                context,
+            }),
+            Request::Resource { uri, template } => {
+                let (uri_template, variables) = template.unzip();
+                BridgeToPage::ResourceRead(ResourceRead {
+                    request_id,
+                    uri,
+                    uri_template,
+                    variables,
+                    context,
+                })
+            }
+            Request::Completion {
+                reference,
+                argument,
+                arguments,
+            } => BridgeToPage::Completion(Completion {
+                request_id,
+                reference,
+                argument,
+                arguments,
+                context,
+            }),
+        }
     }
 
     /// Why the call ends when its deadline has passed.
     pub(super) fn overdue(&self, receipt_within: Duration) -> Failure {
-        let tool = &self.tool.name;
+        let name = self.request.name();
         match self.receipt {
+            _ if self.is_parked() => Failure::new(
+                ErrorCode::CallTimeout,
+                format!(
+                    "the client did not go on with `{name}` within {} s: retry, or raise \
+                     `input_timeout`",
+                    self.input_within.as_secs_f32()
+                ),
+            ),
             Receipt::Awaited { until } if until < self.expires => Failure::new(
                 ErrorCode::PageSuspended,
                 format!(
-                    "the page did not take the call of `{tool}` within {} s: its tab is suspended \
+                    "the page did not take the call of `{name}` within {} s: its tab is suspended \
                      or busy. Bring it to the front and retry",
                     receipt_within.as_secs_f32()
                 ),
@@ -82,7 +212,7 @@ impl Call {
             _ => Failure::new(
                 ErrorCode::CallTimeout,
                 format!(
-                    "`{tool}` did not answer within {} s: retry, or raise `call_timeout`",
+                    "`{name}` did not answer within {} s: retry, or raise `call_timeout`",
                     self.timeout.as_secs_f32()
                 ),
             ),

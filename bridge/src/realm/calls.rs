@@ -1,13 +1,16 @@
 //! Calls begin, reach the page, and end: each exactly once, through [`Realm::end_call`].
 
-use bridge_protocol::{BridgeToPage, CallId, ErrorCode, SessionId, ToolCancel};
-use serde_json::value::RawValue;
+use bridge_protocol::{BridgeToPage, CallCancel, CallId, ErrorCode, SessionId};
 
+use super::call::Waiting;
 use super::deadlines::Deadline;
-use super::{Call, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Realm, Receipt};
+use super::{
+    Answer, Call, CallEvent, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Realm,
+    Receipt,
+};
 
 impl Realm {
-    /// A caller wants a tool of a session run. Held back while the page is away.
+    /// A caller wants something of a session. Held back while the page is away.
     pub(crate) fn call_requested(
         &mut self,
         session_id: &SessionId,
@@ -25,11 +28,16 @@ impl Realm {
             ));
         }
         let Some(session) = self.sessions.get_mut(session_id) else {
-            return Err(page_gone());
+            return Err(Failure::page_gone());
         };
         let id = call.id.clone();
-        let receipt_by = now.instant + self.limits.receipt_within;
-        let call = Call::new(call, session_id.clone(), receipt_by, now);
+        let call = Call::new(
+            call,
+            session_id.clone(),
+            self.limits.receipt_within,
+            self.limits.input_within,
+            now,
+        );
         let effects = match session.phase.connection() {
             Some(connection) => Effects::from([Effect::Send {
                 connection,
@@ -51,14 +59,9 @@ impl Realm {
         connection: ConnectionId,
         call: &CallId,
     ) {
-        let Some(open) = self.call_on(id, connection, call) else {
-            return;
-        };
-        let due = open.deadline();
-        open.receipt = Receipt::Received;
-        let next = open.deadline();
-        self.deadlines.remove((due, Deadline::Call(call.clone())));
-        self.deadlines.insert(next, Deadline::Call(call.clone()));
+        if self.call_on(id, connection, call).is_some() {
+            self.change_call(call, |open| open.receipt = Receipt::Received);
+        }
     }
 
     /// The page answered, on this connection or on the one before.
@@ -67,12 +70,45 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-        answer: Result<Option<Box<RawValue>>, Failure>,
+        answer: Result<Answer, Failure>,
     ) -> Effects {
-        if self.call_on(id, connection, call).is_none() {
+        let Some(open) = self.call_on(id, connection, call) else {
+            return Effects::new();
+        };
+        let answer = answer.map_or_else(Ending::Failed, Ending::Answered);
+        if let Waiting::Parked { ending, .. } = &mut open.waiting {
+            // The client will come for it, within the time that it has to answer.
+            ending.get_or_insert(answer);
             return Effects::new();
         }
-        self.end_call(call, answer.map_or_else(Ending::Failed, Ending::Answered))
+        self.end_call(call, answer)
+    }
+
+    /// Something happened in a call that its caller may want to hear.
+    pub(crate) fn call_told(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+        event: CallEvent,
+    ) -> Effects {
+        let Some(open) = self.call_on(id, connection, call) else {
+            return Effects::new();
+        };
+        let wanted = match &event {
+            CallEvent::Progress(_) => open.context.progress,
+            CallEvent::Log(log) => open
+                .context
+                .log_level
+                .is_some_and(|least| log.level >= least),
+        };
+        if !wanted {
+            return Effects::new();
+        }
+        Effects::from([Effect::Tell {
+            call: call.clone(),
+            event,
+        }])
     }
 
     /// The caller no longer waits. The page is told, the call is over.
@@ -96,7 +132,7 @@ impl Realm {
         if let Some(connection) = connection {
             effects.push(Effect::Send {
                 connection,
-                message: BridgeToPage::ToolCancel(ToolCancel {
+                message: BridgeToPage::CallCancel(CallCancel {
                     request_id: id.clone(),
                     code: failure.code,
                     reason: failure.message.clone(),
@@ -140,10 +176,13 @@ impl Realm {
             .collect()
     }
 
-    pub(super) fn call_overdue(&mut self, id: &CallId) -> Effects {
+    pub(super) fn call_overdue(&mut self, id: &CallId, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
+        if call.asking.is_waiting() && !call.is_parked() {
+            return self.client_silent(id, now);
+        }
         let failure = call.overdue(self.limits.receipt_within);
         self.abort_call(id, failure)
     }
@@ -158,11 +197,4 @@ impl Realm {
         self.session_on(id, connection)?;
         self.calls.get_mut(call).filter(|call| call.session == *id)
     }
-}
-
-fn page_gone() -> Failure {
-    Failure::new(
-        ErrorCode::PageGone,
-        "the page is gone: open the app again and retry".to_owned(),
-    )
 }

@@ -1,9 +1,9 @@
 //! What must happen after an event.
 
-use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
+use bridge_protocol::{BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind};
 use serde_json::value::RawValue;
 
-use super::ConnectionId;
+use super::{ClientId, ConnectionId};
 
 pub(crate) type Effects = Vec<Effect>;
 
@@ -23,17 +23,43 @@ pub(crate) enum Effect {
     },
     /// Give a caller its answer.
     End { call: CallId, ending: Ending },
-    /// Tell the MCP clients that `tools/list` answers differently now.
-    ToolsChanged,
+    /// Tell a caller what happens in its call. It may be too busy to hear.
+    Tell { call: CallId, event: CallEvent },
+    /// Tell a caller that its page asks the client something.
+    Asks { call: CallId },
+    /// Tell the MCP clients that the list of this kind is another one now.
+    ListChanged(Kind),
+    /// Tell an MCP client that a resource it is subscribed to has changed.
+    ResourceUpdated { client: ClientId, uri: String },
+}
+
+/// What a caller may hear before the ending.
+#[derive(Debug)]
+pub(crate) enum CallEvent {
+    Progress(CallProgress),
+    Log(CallLog),
 }
 
 /// How a call ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// With the page's result, verbatim; `None` when the handler returned nothing.
-    Answered(Option<Box<RawValue>>),
+    /// With the page's result, verbatim.
+    Answered(Answer),
     /// Without one.
     Failed(Failure),
+}
+
+/// What a page answered.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// A value, or an MCP result object; `None` when the handler returned nothing.
+    Value(Option<Box<RawValue>>),
+    /// A tool's content blocks.
+    Content {
+        content: Box<RawValue>,
+        structured: Option<Box<RawValue>>,
+        meta: Option<Box<RawValue>>,
+    },
 }
 
 /// Why a call has no result.
@@ -43,6 +69,8 @@ pub(crate) struct Failure {
     /// What happened, to what, and what to do next.
     pub(crate) message: String,
     pub(crate) data: Option<Box<RawValue>>,
+    /// What a tool shows of it instead of the message: content blocks.
+    pub(crate) content: Option<Box<RawValue>>,
 }
 
 impl Failure {
@@ -51,7 +79,15 @@ impl Failure {
             code,
             message,
             data: None,
+            content: None,
         }
+    }
+
+    pub(crate) fn page_gone() -> Self {
+        Self::new(
+            ErrorCode::PageGone,
+            "the page is gone: open the app again and retry".to_owned(),
+        )
     }
 
     pub(crate) fn bridge_stopping() -> Self {

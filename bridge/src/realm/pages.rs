@@ -5,10 +5,12 @@ use bridge_protocol::{
 };
 
 use super::deadlines::Deadline;
+use super::registration::lists_changed;
 use super::{
     ConnectionId, Effect, Effects, Ending, Failure, Now, PageHello, Parting, Phase, Realm, Refusal,
     Session,
 };
+use crate::own_resources;
 
 impl Realm {
     /// A page has authenticated: a new session, or a known one on a new connection.
@@ -58,7 +60,15 @@ impl Realm {
             message: self.clients_message(),
         });
         effects.extend(self.unreceived_calls(&id, connection));
+        effects.extend(self.tell_own_resources_updated());
         Ok(effects)
+    }
+
+    /// The bridge's own resources tell of the sessions.
+    fn tell_own_resources_updated(&self) -> Effects {
+        let mut effects = self.tell_updated(own_resources::SESSIONS);
+        effects.extend(self.tell_updated(own_resources::STATUS));
+        effects
     }
 
     /// The socket of a connection is gone.
@@ -126,7 +136,7 @@ impl Realm {
             return Effects::new();
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
-        let had_tools = !session.tools.is_empty();
+        let had = session.lists();
         self.deadlines.remove(session.phase.deadline(id));
         let mut effects = Effects::new();
         for call in calls {
@@ -137,9 +147,8 @@ impl Realm {
             effects.extend(self.end_call(&call, Ending::Failed(failure)));
         }
         self.sessions.shift_remove(id);
-        if had_tools {
-            effects.push(Effect::ToolsChanged);
-        }
+        effects.extend(lists_changed(had.into_keys().collect()));
+        effects.extend(self.tell_own_resources_updated());
         effects
     }
 

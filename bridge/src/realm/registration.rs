@@ -1,23 +1,29 @@
-//! Pages register tools and take them back.
-
-use std::sync::Arc;
+//! Pages register definitions and take them back.
 
 use bridge_protocol::{
-    BridgeToPage, Registered, RegisteredTool, RegistrationFailure, RegistrationId, SessionId,
-    Unregistered,
+    BridgeToPage, Item, Kind, Registered, RegisteredItem, RegistrationFailure, RegistrationId,
+    SessionId, Unregistered,
 };
 
+use super::session::Lists;
 use super::{ConnectionId, Effect, Effects, Realm};
-use crate::tool::Tool;
+use crate::definition::Definition;
+
+const KINDS: [Kind; 4] = [
+    Kind::Tool,
+    Kind::Prompt,
+    Kind::Resource,
+    Kind::ResourceTemplate,
+];
 
 impl Realm {
-    /// A page registers tools. The first registration on a connection is its whole set.
-    pub(crate) fn tools_registered(
+    /// A page registers definitions. The first registration on a connection is its whole set.
+    pub(crate) fn items_registered(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
         registration: RegistrationId,
-        tools: Vec<Result<Arc<Tool>, RegistrationFailure>>,
+        definitions: Vec<Result<Definition, RegistrationFailure>>,
     ) -> Effects {
         let limits = self.limits;
         self.registrations += 1;
@@ -25,71 +31,98 @@ impl Realm {
         let Some(session) = self.session_on(id, connection) else {
             return Effects::new();
         };
-        let former = session.take_former_tools();
-        let mut tools_changed = false;
-        let mut bytes = session.tool_bytes();
-        let mut registered = Vec::new();
+        let former = session.take_former_items();
+        let mut changed_kinds = Vec::new();
+        let mut bytes = session.definition_bytes();
+        let mut items = Vec::new();
         let mut errors = Vec::new();
-        for (index, tool) in tools.into_iter().enumerate() {
-            let outcome = tool.and_then(|tool| {
-                let names = RegisteredTool {
-                    name: tool.name.clone(),
-                    published_name: tool.published_name.clone(),
+        for (index, definition) in definitions.into_iter().enumerate() {
+            let outcome = definition.and_then(|definition| {
+                let item = RegisteredItem {
+                    kind: definition.kind(),
+                    name: definition.name().to_owned(),
+                    published_name: definition.published_name().to_owned(),
                 };
-                let changed =
-                    session.register(index, tool, registration_number, &limits, &mut bytes)?;
-                Ok((names, changed))
+                let changed = session.register(
+                    index,
+                    definition,
+                    registration_number,
+                    &limits,
+                    &mut bytes,
+                )?;
+                Ok((item, changed))
             });
             match outcome {
-                Ok((names, changed)) => {
-                    registered.push(names);
-                    tools_changed |= changed;
+                Ok((item, changed)) => {
+                    if changed {
+                        changed_kinds.push(item.kind);
+                    }
+                    items.push(item);
                 }
                 Err(failure) => errors.push(failure),
             }
         }
+        if let Some(former) = former {
+            changed_kinds = differing(&former, &session.lists());
+        }
         let message = BridgeToPage::Registered(Registered {
             registration_id: registration,
-            tools: registered,
+            items,
             errors,
         });
         let mut effects = Effects::from([Effect::Send {
             connection,
             message,
         }]);
-        if former.map_or(tools_changed, |former| former != session.tool_hashes()) {
-            effects.push(Effect::ToolsChanged);
-        }
+        effects.extend(lists_changed(changed_kinds));
+        effects.extend(self.tell_subscriptions());
         effects
     }
 
-    /// A page takes tools back. Calls in flight go on.
-    pub(crate) fn tools_unregistered(
+    /// A page takes definitions back. Calls in flight go on.
+    pub(crate) fn items_unregistered(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
         registration: RegistrationId,
-        names: Vec<String>,
+        items: Vec<Item>,
     ) -> Effects {
         let Some(session) = self.session_on(id, connection) else {
             return Effects::new();
         };
-        let names: Vec<_> = names
+        let items: Vec<_> = items
             .into_iter()
-            .filter(|name| session.unregister(name))
+            .filter(|item| session.unregister(item))
             .collect();
-        let changed = !names.is_empty();
+        let changed_kinds = items.iter().map(|item| item.kind).collect();
         let message = BridgeToPage::Unregistered(Unregistered {
             registration_id: registration,
-            names,
+            items,
         });
         let mut effects = Effects::from([Effect::Send {
             connection,
             message,
         }]);
-        if changed {
-            effects.push(Effect::ToolsChanged);
-        }
+        effects.extend(lists_changed(changed_kinds));
+        effects.extend(self.tell_subscriptions());
         effects
     }
+}
+
+/// The kinds whose lists are not the same.
+pub(super) fn differing(former: &Lists, now: &Lists) -> Vec<Kind> {
+    let differs = |kind: &Kind| former.get(kind) != now.get(kind);
+    KINDS.into_iter().filter(differs).collect()
+}
+
+/// Resources and templates are one list to MCP's `notifications/resources/list_changed`.
+pub(super) fn lists_changed(kinds: Vec<Kind>) -> Effects {
+    let changed = |kind: &Kind| {
+        kinds.contains(kind) || (*kind == Kind::Resource && kinds.contains(&Kind::ResourceTemplate))
+    };
+    [Kind::Tool, Kind::Prompt, Kind::Resource]
+        .into_iter()
+        .filter(changed)
+        .map(Effect::ListChanged)
+        .collect()
 }

@@ -1,20 +1,18 @@
-//! Which session a call goes to, and which tools are listed.
+//! Which session a call goes to, and what is listed.
 
-use std::sync::Arc;
-
-use bridge_protocol::SessionId;
+use bridge_protocol::{Kind, SessionId};
 use indexmap::IndexMap;
 
 use super::Session;
-use super::session::SessionSummary;
-use crate::tool::Tool;
+use super::session::{Served, SessionSummary};
+use crate::definition::Definition;
 
 /// What the caller said about the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// This one (argument `session_id`, `_meta.sessionId`, or the client's pin).
     Session(SessionId),
-    /// The only one that has the tool.
+    /// The only one that has what is asked for.
     Any,
 }
 
@@ -28,28 +26,70 @@ pub(crate) enum RouteError {
         session: SessionId,
         available: Vec<SessionSummary>,
     },
-    /// No session has the tool, or the named one has not.
-    ToolNotFound {
-        tool: String,
+    /// No session has it, or the named one has not.
+    NotFound {
+        name: String,
         available: Vec<String>,
     },
     /// Several have it.
     Ambiguous {
-        tool: String,
+        name: String,
         available: Vec<SessionSummary>,
     },
 }
 
-type Sessions = IndexMap<SessionId, Session>;
+pub(super) type Sessions = IndexMap<SessionId, Session>;
 
+/// Finds what clients know under a name.
 pub(super) fn route(
     sessions: &Sessions,
-    tool: &str,
+    kind: Kind,
+    name: &str,
     target: &Target,
-) -> Result<(SessionId, Arc<Tool>), RouteError> {
+) -> Result<(SessionId, Definition), RouteError> {
+    let available = |sessions: &[&Session]| names(kind, sessions.iter().copied());
+    choose(sessions, name, target, available, |session| {
+        session.item(kind, name).cloned()
+    })
+}
+
+/// Finds what serves a URI. A resource of that very URI goes before any template that fits.
+pub(super) fn route_resource(
+    sessions: &Sessions,
+    uri: &str,
+    target: &Target,
+) -> Result<(SessionId, Served), RouteError> {
+    let available = |sessions: &[&Session]| {
+        let mut available = names(Kind::Resource, sessions.iter().copied());
+        available.extend(names(Kind::ResourceTemplate, sessions.iter().copied()));
+        available
+    };
+    let directly = |session: &Session| {
+        let found = session.item(Kind::Resource, uri)?;
+        matches!(found, Definition::Resource(_)).then_some(Served::Itself)
+    };
+    match choose(sessions, uri, target, available, directly) {
+        Err(RouteError::NotFound { .. }) => choose(sessions, uri, target, available, |session| {
+            session.resource(uri)
+        }),
+        found => found,
+    }
+}
+
+fn choose<T>(
+    sessions: &Sessions,
+    name: &str,
+    target: &Target,
+    available: impl Fn(&[&Session]) -> Vec<String>,
+    find: impl Fn(&Session) -> Option<T>,
+) -> Result<(SessionId, T), RouteError> {
     if sessions.is_empty() {
         return Err(RouteError::NoSessions);
     }
+    let not_found = |sessions: &[&Session]| RouteError::NotFound {
+        name: name.to_owned(),
+        available: available(sessions),
+    };
     match target {
         Target::Session(id) => {
             let session = sessions
@@ -58,35 +98,43 @@ pub(super) fn route(
                     session: id.clone(),
                     available: summaries(sessions.iter()),
                 })?;
-            let found = session
-                .tool(tool)
-                .ok_or_else(|| not_found(tool, [session]))?;
-            Ok((id.clone(), found.clone()))
+            let found = find(session).ok_or_else(|| not_found(&[session]))?;
+            Ok((id.clone(), found))
         }
         Target::Any => {
-            let having: Vec<_> = sessions
+            let mut having: Vec<_> = sessions
                 .iter()
-                .filter_map(|(id, session)| Some((id, session, session.tool(tool)?)))
+                .filter_map(|(id, session)| Some((id, session, find(session)?)))
                 .collect();
-            match having[..] {
-                [] => Err(not_found(tool, sessions.values())),
-                [(id, _, found)] => Ok((id.clone(), found.clone())),
-                _ => Err(RouteError::Ambiguous {
-                    tool: tool.to_owned(),
-                    available: summaries(having.iter().map(|(id, session, _)| (*id, *session))),
-                }),
+            match (having.len(), having.pop()) {
+                (1, Some((id, _, found))) => Ok((id.clone(), found)),
+                (_, None) => Err(not_found(&sessions.values().collect::<Vec<_>>())),
+                (_, Some(last)) => {
+                    having.push(last);
+                    Err(RouteError::Ambiguous {
+                        name: name.to_owned(),
+                        available: summaries(having.iter().map(|(id, session, _)| (*id, *session))),
+                    })
+                }
             }
         }
     }
 }
 
-pub(super) fn published<'a>(sessions: impl Iterator<Item = &'a Session>) -> Vec<Arc<Tool>> {
-    let mut by_name: IndexMap<&str, (u64, &Arc<Tool>)> = IndexMap::new();
+pub(super) fn published<'a>(
+    kind: Kind,
+    sessions: impl Iterator<Item = &'a Session>,
+) -> Vec<Definition> {
+    let mut by_name: IndexMap<&str, (u64, &Definition)> = IndexMap::new();
     for session in sessions {
-        for tool in session.tools.values() {
-            let entry = (tool.registration, &tool.definition);
+        for item in session.items.values() {
+            let definition = &item.definition;
+            if definition.kind() != kind {
+                continue;
+            }
+            let entry = (item.registration, definition);
             by_name
-                .entry(&tool.definition.published_name)
+                .entry(definition.published_name())
                 .and_modify(|listed| {
                     if listed.0 < entry.0 {
                         *listed = entry;
@@ -97,7 +145,14 @@ pub(super) fn published<'a>(sessions: impl Iterator<Item = &'a Session>) -> Vec<
     }
     by_name
         .into_values()
-        .map(|(_, tool)| tool.clone())
+        .map(|(_, definition)| definition.clone())
+        .collect()
+}
+
+fn names<'a>(kind: Kind, sessions: impl Iterator<Item = &'a Session>) -> Vec<String> {
+    published(kind, sessions)
+        .iter()
+        .map(|definition| definition.published_name().to_owned())
         .collect()
 }
 
@@ -105,15 +160,4 @@ fn summaries<'a>(
     sessions: impl Iterator<Item = (&'a SessionId, &'a Session)>,
 ) -> Vec<SessionSummary> {
     sessions.map(|(id, session)| session.summary(id)).collect()
-}
-
-fn not_found<'a>(tool: &str, sessions: impl IntoIterator<Item = &'a Session>) -> RouteError {
-    let available = published(sessions.into_iter())
-        .iter()
-        .map(|tool| tool.published_name.clone())
-        .collect();
-    RouteError::ToolNotFound {
-        tool: tool.to_owned(),
-        available,
-    }
 }

@@ -1,16 +1,18 @@
 //! A session: one tab. It outlives its connections.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use bridge_protocol::{CallId, ErrorCode, PageState, RegistrationFailure, SessionId, Visibility};
+use bridge_protocol::{
+    CallId, ErrorCode, Item, Kind, PageState, RegistrationFailure, SessionId, Visibility,
+};
 use chrono::{DateTime, SecondsFormat};
-use indexmap::{IndexMap, IndexSet};
+use indexmap::{Equivalent, IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::deadlines::Deadline;
 use super::{ConnectionId, Now, RealmLimits};
-use crate::tool::Tool;
+use crate::definition::Definition;
 
 /// What a page says of itself when it connects, and what its socket says of it.
 #[derive(Clone, Debug)]
@@ -78,10 +80,10 @@ impl Phase {
     }
 }
 
-/// A tool of this session and the number of the registration that brought it.
+/// A definition of this session and the number of the registration that brought it.
 #[derive(Debug)]
-pub(super) struct SessionTool {
-    pub(super) definition: Arc<Tool>,
+pub(super) struct Registered {
+    pub(super) definition: Definition,
     pub(super) registration: u64,
 }
 
@@ -89,10 +91,12 @@ pub(super) struct SessionTool {
 pub(crate) struct Session {
     hello: PageHello,
     pub(super) phase: Phase,
-    pub(super) tools: IndexMap<String, SessionTool>,
+    pub(super) items: IndexMap<Item, Registered>,
     pub(super) calls: IndexSet<CallId>,
-    /// The tools are those of a former connection; the next registration replaces them.
-    tools_are_former: bool,
+    /// The items are those of a former connection; the next registration replaces them.
+    items_are_former: bool,
+    /// The subscribed URIs that the page knows of, on this connection.
+    pub(super) told_subscriptions: Vec<String>,
     visibility: Option<Visibility>,
     focused: bool,
     connected_at_ms: u64,
@@ -104,9 +108,10 @@ impl Session {
         Self {
             hello: hello.shortened(),
             phase,
-            tools: IndexMap::new(),
+            items: IndexMap::new(),
             calls: IndexSet::new(),
-            tools_are_former: false,
+            items_are_former: false,
+            told_subscriptions: Vec::new(),
             visibility: None,
             focused: false,
             connected_at_ms: now.unix_ms,
@@ -117,7 +122,8 @@ impl Session {
     /// The page is back on a new connection.
     pub(super) fn came_back(&mut self, hello: PageHello, now: Now) {
         self.hello = hello.shortened();
-        self.tools_are_former = true;
+        self.items_are_former = true;
+        self.told_subscriptions.clear();
         self.last_activity_ms = now.unix_ms;
     }
 
@@ -130,91 +136,119 @@ impl Session {
         }
     }
 
-    /// Drops the tools of a former connection, once, and says which those were.
-    pub(super) fn take_former_tools(&mut self) -> Option<Vec<[u8; 32]>> {
-        if !std::mem::take(&mut self.tools_are_former) {
+    /// Drops the items of a former connection, once, and says which those were.
+    pub(super) fn take_former_items(&mut self) -> Option<Lists> {
+        if !std::mem::take(&mut self.items_are_former) {
             return None;
         }
-        let former = self.tool_hashes();
-        self.tools.clear();
+        let former = self.lists();
+        self.items.clear();
         Some(former)
     }
 
-    pub(super) fn tool_hashes(&self) -> Vec<[u8; 32]> {
-        self.tools
-            .values()
-            .map(|tool| tool.definition.hash)
-            .collect()
+    /// What the lists of each kind are made of.
+    pub(super) fn lists(&self) -> Lists {
+        let mut lists = Lists::new();
+        for item in self.items.values() {
+            let definition = &item.definition;
+            let list = lists.entry(definition.kind()).or_default();
+            list.push(definition.hash());
+        }
+        lists
     }
 
     /// The size of all definitions.
-    pub(super) fn tool_bytes(&self) -> usize {
-        self.tools.values().map(|tool| tool.definition.bytes).sum()
+    pub(super) fn definition_bytes(&self) -> usize {
+        self.items
+            .values()
+            .map(|item| item.definition.bytes())
+            .sum()
     }
 
-    /// Registers a tool, or replaces the one of that name in its place. True when that changes
-    /// what clients see. `total` is [`Session::tool_bytes`], before and after: a batch adds it up
-    /// once.
+    /// Registers an item, or replaces the one of that name in its place. True when that changes
+    /// what clients see. `total` is [`Session::definition_bytes`], before and after: a batch adds
+    /// it up once.
     pub(super) fn register(
         &mut self,
         index: usize,
-        tool: Arc<Tool>,
+        definition: Definition,
         registration: u64,
         limits: &RealmLimits,
         total: &mut usize,
     ) -> Result<bool, RegistrationFailure> {
-        let replaced = self.tools.get(&tool.name).map(|old| &old.definition);
-        let bytes = *total - replaced.map_or(0, |old| old.bytes) + tool.bytes;
-        let refusal = if replaced.is_none() && self.tools.len() >= limits.tools_per_session {
+        let item = definition.item();
+        let replaced = self.items.get(&item).map(|old| &old.definition);
+        let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
+        let refusal = if replaced.is_none() && self.items.len() >= limits.definitions_per_session {
             Some(format!(
-                "this page has {} tools, which is the limit: remove some, or raise `max_tools`",
-                limits.tools_per_session
+                "this page has {} definitions, which is the limit: remove some, or raise \
+                 `max_definitions`",
+                limits.definitions_per_session
             ))
-        } else if bytes > limits.tool_bytes_per_session {
+        } else if bytes > limits.definition_bytes_per_session {
             Some(format!(
-                "with this tool the definitions of the page have {bytes} bytes, and {} is the \
-                 limit: shorten them, or raise `max_tool_bytes`",
-                limits.tool_bytes_per_session
+                "with this one the definitions of the page have {bytes} bytes, and {} is the \
+                 limit: shorten them, or raise `max_definition_bytes`",
+                limits.definition_bytes_per_session
             ))
         } else {
             None
         };
         if let Some(message) = refusal {
-            let name = Some(tool.name.clone());
-            let code = ErrorCode::DefinitionLimitExceeded;
             return Err(RegistrationFailure {
                 index,
-                name,
-                code,
+                name: Some(item.name),
+                code: ErrorCode::DefinitionLimitExceeded,
                 message,
             });
         }
-        let changed = replaced.is_none_or(|old| old.hash != tool.hash);
+        let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
         *total = bytes;
-        self.tools.insert(
-            tool.name.clone(),
-            SessionTool {
-                definition: tool,
+        self.items.insert(
+            item,
+            Registered {
+                definition,
                 registration,
             },
         );
         Ok(changed)
     }
 
-    pub(super) fn unregister(&mut self, name: &str) -> bool {
-        self.tools.shift_remove(name).is_some()
+    pub(super) fn unregister(&mut self, item: &Item) -> bool {
+        self.items.shift_remove(item).is_some()
     }
 
-    /// The tool that clients know under this name, or that the page registered under it.
-    pub(super) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.tools
-            .get(name)
+    /// What clients know under this name, or what the page registered under it.
+    pub(super) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
+        self.items
+            .get(&Named { kind, name })
+            .map(|item| &item.definition)
             .or_else(|| {
-                self.tools
-                    .values()
-                    .find(|tool| tool.definition.published_name == name)
+                self.definitions(kind)
+                    .find(|definition| definition.published_name() == name)
             })
-            .map(|tool| &tool.definition)
+    }
+
+    pub(super) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
+        self.items
+            .values()
+            .map(|item| &item.definition)
+            .filter(move |definition| definition.kind() == kind)
+    }
+
+    /// How this session serves a resource: itself, or through the first template that fits.
+    pub(super) fn resource(&self, uri: &str) -> Option<Served> {
+        if self.item(Kind::Resource, uri).is_some() {
+            return Some(Served::Itself);
+        }
+        self.definitions(Kind::ResourceTemplate)
+            .find_map(|definition| match definition {
+                Definition::Template(template) => {
+                    let variables = template.matches(uri)?;
+                    Some(Served::Through(template.listed.name.clone(), variables))
+                }
+                _ => None,
+            })
     }
 
     pub(super) fn summary(&self, id: &SessionId) -> SessionSummary {
@@ -230,11 +264,35 @@ impl Session {
             focused: self.focused,
             connected: self.phase.connection().is_some(),
             available_tools: self
-                .tools
-                .values()
-                .map(|tool| tool.definition.published_name.clone())
+                .definitions(Kind::Tool)
+                .map(|tool| tool.published_name().to_owned())
                 .collect(),
         }
+    }
+}
+
+/// The hashes of the definitions of each kind, in order.
+pub(super) type Lists = BTreeMap<Kind, Vec<[u8; 32]>>;
+
+/// How a session serves a URI.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// As a resource of that URI.
+    Itself,
+    /// As a template, with these variables.
+    Through(String, BTreeMap<String, String>),
+}
+
+/// An [`Item`] to look for.
+#[derive(Hash)]
+struct Named<'a> {
+    kind: Kind,
+    name: &'a str,
+}
+
+impl Equivalent<Item> for Named<'_> {
+    fn equivalent(&self, item: &Item) -> bool {
+        self.kind == item.kind && self.name == item.name
     }
 }
 

@@ -1,0 +1,483 @@
+//! What a page registers: tools, prompts, resources and resource templates.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Weak};
+
+use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
+use dashmap::DashMap;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::tool::Tool;
+use crate::uri_template::UriTemplate;
+
+/// Why a definition is refused.
+pub(crate) type Refused = (ErrorCode, String);
+
+/// One definition. Equal definitions are one allocation, see [`Definitions`].
+#[derive(Clone, Debug)]
+pub(crate) enum Definition {
+    Tool(Arc<Tool>),
+    Prompt(Arc<Listed>),
+    Resource(Arc<Listed>),
+    Template(Arc<Template>),
+}
+
+impl Definition {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Definition::Tool(_) => Kind::Tool,
+            Definition::Prompt(_) => Kind::Prompt,
+            Definition::Resource(_) => Kind::Resource,
+            Definition::Template(_) => Kind::ResourceTemplate,
+        }
+    }
+
+    /// The name, URI or URI template as registered.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Definition::Tool(tool) => &tool.name,
+            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.name,
+            Definition::Template(template) => &template.listed.name,
+        }
+    }
+
+    /// The same as clients know it.
+    pub(crate) fn published_name(&self) -> &str {
+        match self {
+            Definition::Tool(tool) => &tool.published_name,
+            _ => self.name(),
+        }
+    }
+
+    /// The whole MCP object as listed.
+    pub(crate) fn published(&self) -> &Map<String, Value> {
+        match self {
+            Definition::Tool(tool) => &tool.published,
+            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
+            Definition::Template(template) => &template.listed.published,
+        }
+    }
+
+    pub(crate) fn item(&self) -> Item {
+        Item {
+            kind: self.kind(),
+            name: self.name().to_owned(),
+        }
+    }
+
+    /// The size of the definition as registered, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Definition::Tool(tool) => tool.bytes,
+            Definition::Prompt(listed) | Definition::Resource(listed) => listed.bytes,
+            Definition::Template(template) => template.listed.bytes,
+        }
+    }
+
+    /// Of the definition as registered.
+    pub(crate) fn hash(&self) -> [u8; 32] {
+        match self {
+            Definition::Tool(tool) => tool.hash,
+            Definition::Prompt(listed) | Definition::Resource(listed) => listed.hash,
+            Definition::Template(template) => template.listed.hash,
+        }
+    }
+}
+
+/// A prompt or a resource: listed as the page wrote it.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) published: Map<String, Value>,
+    bytes: usize,
+    hash: [u8; 32],
+}
+
+impl Listed {
+    fn parse(raw: &RawValue, key: &'static str) -> Result<Self, Refused> {
+        let invalid = |message: String| (ErrorCode::DefinitionInvalid, message);
+        let published: Map<String, Value> = serde_json::from_str(raw.get())
+            .map_err(|_| invalid("a definition must be an object".to_owned()))?;
+        let text = |key: &str| {
+            published
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .ok_or_else(|| invalid(format!("it needs `{key}`: a non-empty string")))
+        };
+        text("name")?;
+        let name = text(key)?.to_owned();
+        if published.get("_meta").is_some_and(|meta| !meta.is_object()) {
+            return Err(invalid("`_meta` must be an object".to_owned()));
+        }
+        Ok(Self {
+            name,
+            published,
+            bytes: raw.get().len(),
+            hash: Sha256::digest(raw.get()).into(),
+        })
+    }
+
+    fn prompt(raw: &RawValue) -> Result<Self, Refused> {
+        let prompt = Self::parse(raw, "name")?;
+        let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
+        let mut names = std::collections::HashSet::new();
+        for argument in prompt.arguments()? {
+            let name = argument.get("name").and_then(Value::as_str);
+            match name.filter(|name| !name.is_empty()) {
+                None => return Err(invalid("each of `arguments` needs a `name`")),
+                Some(name) if !names.insert(name.to_owned()) => {
+                    return Err(invalid("two of `arguments` have one `name`"));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(prompt)
+    }
+
+    fn resource(raw: &RawValue) -> Result<Self, Refused> {
+        let resource = Self::parse(raw, "uri")?;
+        check_uri(&resource.name)?;
+        Ok(resource)
+    }
+
+    fn arguments(&self) -> Result<&[Value], Refused> {
+        match self.published.get("arguments") {
+            None => Ok(&[]),
+            Some(Value::Array(arguments)) => Ok(arguments),
+            Some(_) => Err((
+                ErrorCode::DefinitionInvalid,
+                "`arguments` must be an array".to_owned(),
+            )),
+        }
+    }
+
+    /// The prompt's required arguments that are not among those given.
+    pub(crate) fn missing_arguments(&self, given: &Map<String, Value>) -> Vec<&str> {
+        self.arguments()
+            .unwrap_or_default()
+            .iter()
+            .filter(|argument| argument.get("required") == Some(&Value::Bool(true)))
+            .filter_map(|argument| argument.get("name").and_then(Value::as_str))
+            .filter(|name| !given.contains_key(*name))
+            .collect()
+    }
+}
+
+/// RFC 3986 section 3: a URI has a scheme. Some schemes are the bridge's own.
+fn check_uri(uri: &str) -> Result<(), Refused> {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+    let fits = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    if !scheme.is_some_and(fits) || uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        let message = format!("{uri:?} is no URI: write it as `scheme:…`, such as `board://cards`");
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
+    if crate::own_resources::is_one(uri) {
+        let message = format!("`{uri}` is a resource of the bridge itself: choose another URI");
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
+    Ok(())
+}
+
+/// A resource template and what fits it.
+#[derive(Debug)]
+pub(crate) struct Template {
+    pub(crate) listed: Listed,
+    uris: UriTemplate,
+}
+
+impl Template {
+    fn parse(raw: &RawValue) -> Result<Self, Refused> {
+        let listed = Listed::parse(raw, "uriTemplate")?;
+        let uris = UriTemplate::parse(&listed.name).map_err(|error| {
+            let message = format!("`uriTemplate` is no URI template of RFC 6570: {error}");
+            (ErrorCode::DefinitionInvalid, message)
+        })?;
+        Ok(Self { listed, uris })
+    }
+
+    /// The values of its variables, if the URI fits.
+    pub(crate) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        self.uris.matches(uri)
+    }
+}
+
+/// Says what a leg cannot publish of a definition.
+pub(crate) type CheckDefinition = fn(Kind, &Map<String, Value>) -> Result<(), String>;
+
+/// All live definitions by content, so that a thousand tabs of one app cost one copy.
+#[derive(Debug)]
+pub(crate) struct Definitions {
+    tools: Interned<Tool>,
+    prompts: Interned<Listed>,
+    resources: Interned<Listed>,
+    templates: Interned<Template>,
+    check: CheckDefinition,
+    /// A definition with more bytes fits into no page.
+    max_bytes: usize,
+}
+
+impl Definitions {
+    pub(crate) fn new(check: CheckDefinition, max_bytes: usize) -> Self {
+        Self {
+            tools: Interned::default(),
+            prompts: Interned::default(),
+            resources: Interned::default(),
+            templates: Interned::default(),
+            check,
+            max_bytes,
+        }
+    }
+
+    /// Reads the definitions of one registration, each on its own.
+    pub(crate) fn parse(&self, sent: &[Sent]) -> Vec<Result<Definition, RegistrationFailure>> {
+        sent.iter()
+            .enumerate()
+            .map(|(index, sent)| {
+                self.small_enough(&sent.definition)
+                    .and_then(|()| self.intern(sent))
+                    .map_err(|(code, message)| RegistrationFailure {
+                        index,
+                        name: name_of(sent),
+                        code,
+                        message,
+                    })
+            })
+            .collect()
+    }
+
+    /// Before it is read: reading takes time and stack.
+    fn small_enough(&self, raw: &RawValue) -> Result<(), Refused> {
+        let bytes = raw.get().len();
+        if bytes <= self.max_bytes {
+            return Ok(());
+        }
+        let message = format!(
+            "the definition has {bytes} bytes, and {} is the limit for all definitions of a page: \
+             shorten it, or raise `max_definition_bytes`",
+            self.max_bytes
+        );
+        Err((ErrorCode::DefinitionLimitExceeded, message))
+    }
+
+    fn intern(&self, sent: &Sent) -> Result<Definition, Refused> {
+        let raw = &sent.definition;
+        let check = |published: &Map<String, Value>| {
+            (self.check)(sent.kind, published).map_err(|error| {
+                let message = format!("not as MCP has it: {error}");
+                (ErrorCode::DefinitionInvalid, message)
+            })
+        };
+        match sent.kind {
+            Kind::Tool => self
+                .tools
+                .get_or_make(raw, || {
+                    let tool = Tool::parse(raw)?;
+                    check(&tool.published)?;
+                    Ok(tool)
+                })
+                .map(Definition::Tool),
+            Kind::Prompt => self
+                .prompts
+                .get_or_make(raw, || checked(Listed::prompt(raw)?, check))
+                .map(Definition::Prompt),
+            Kind::Resource => self
+                .resources
+                .get_or_make(raw, || checked(Listed::resource(raw)?, check))
+                .map(Definition::Resource),
+            Kind::ResourceTemplate => self
+                .templates
+                .get_or_make(raw, || {
+                    let template = Template::parse(raw)?;
+                    check(&template.listed.published)?;
+                    Ok(template)
+                })
+                .map(Definition::Template),
+        }
+    }
+
+    /// Forgets the definitions that nobody holds any more.
+    pub(crate) fn forget_unused(&self) {
+        self.tools.forget_unused();
+        self.prompts.forget_unused();
+        self.resources.forget_unused();
+        self.templates.forget_unused();
+    }
+}
+
+fn checked(
+    listed: Listed,
+    check: impl Fn(&Map<String, Value>) -> Result<(), Refused>,
+) -> Result<Listed, Refused> {
+    check(&listed.published)?;
+    Ok(listed)
+}
+
+fn name_of(sent: &Sent) -> Option<String> {
+    let key = match sent.kind {
+        Kind::Tool | Kind::Prompt => "name",
+        Kind::Resource => "uri",
+        Kind::ResourceTemplate => "uriTemplate",
+    };
+    let definition: Map<String, Value> = serde_json::from_str(sent.definition.get()).ok()?;
+    Some(definition.get(key)?.as_str()?.to_owned())
+}
+
+#[derive(Debug)]
+struct Interned<T>(DashMap<[u8; 32], Weak<T>>);
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self(DashMap::new())
+    }
+}
+
+impl<T> Interned<T> {
+    fn get_or_make(
+        &self,
+        raw: &RawValue,
+        make: impl FnOnce() -> Result<T, Refused>,
+    ) -> Result<Arc<T>, Refused> {
+        let hash: [u8; 32] = Sha256::digest(raw.get()).into();
+        if let Some(live) = self.0.get(&hash).and_then(|live| live.upgrade()) {
+            return Ok(live);
+        }
+        let made = Arc::new(make()?);
+        self.0.insert(hash, Arc::downgrade(&made));
+        Ok(made)
+    }
+
+    fn forget_unused(&self) {
+        self.0.retain(|_, live| live.strong_count() > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn parse(kind: Kind, definition: Value) -> Result<Definition, RegistrationFailure> {
+        let definition = RawValue::from_string(definition.to_string()).unwrap();
+        Definitions::new(|_, _| Ok(()), 10_000)
+            .parse(&[Sent { kind, definition }])
+            .remove(0)
+    }
+
+    #[test]
+    fn prompts_resources_and_templates_are_published_verbatim() {
+        let cases = [
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{"name": "a", "required": true}], "z": 1}),
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "board://cards", "name": "cards", "size": 7}),
+            ),
+            (
+                Kind::ResourceTemplate,
+                json!({"uriTemplate": "board://{id}", "name": "card"}),
+            ),
+        ];
+        for (kind, definition) in cases {
+            let parsed = parse(kind, definition.clone()).unwrap();
+            assert_eq!(
+                Value::Object(parsed.published().clone()).to_string(),
+                definition.to_string()
+            );
+            assert_eq!(parsed.kind(), kind);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_published_says_why() {
+        let cases = [
+            (Kind::Prompt, json!({"name": ""}), "`name`"),
+            (Kind::Prompt, json!({"name": "p", "arguments": {}}), "array"),
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{}]}),
+                "needs a `name`",
+            ),
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{"name": "a"}, {"name": "a"}]}),
+                "one `name`",
+            ),
+            (Kind::Resource, json!({"uri": "board://x"}), "`name`"),
+            (
+                Kind::Resource,
+                json!({"uri": "cards", "name": "n"}),
+                "scheme",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "a b:c", "name": "n"}),
+                "no URI",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "sessions://list", "name": "n"}),
+                "itself",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "a:b", "name": "n", "_meta": 7}),
+                "_meta",
+            ),
+            (
+                Kind::ResourceTemplate,
+                json!({"uriTemplate": "a{", "name": "n"}),
+                "RFC 6570",
+            ),
+            (Kind::ResourceTemplate, json!([]), "object"),
+        ];
+        for (kind, definition, word) in cases {
+            let failure = parse(kind, definition.clone()).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::DefinitionInvalid, "{definition}");
+            assert!(
+                failure.message.contains(word),
+                "{definition}: {}",
+                failure.message
+            );
+        }
+    }
+
+    #[test]
+    fn a_prompt_names_the_arguments_it_misses() {
+        let prompt =
+            json!({"name": "p", "arguments": [{"name": "a", "required": true}, {"name": "b"}]});
+        let Ok(Definition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
+            panic!("refused")
+        };
+        assert_eq!(prompt.missing_arguments(&Map::new()), ["a"]);
+        let given = Map::from_iter([("a".to_owned(), json!("x"))]);
+        assert!(prompt.missing_arguments(&given).is_empty());
+    }
+
+    #[test]
+    fn equal_definitions_are_one() {
+        let definitions = Definitions::new(|_, _| Ok(()), 10_000);
+        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
+        let sent = Sent {
+            kind: Kind::Tool,
+            definition,
+        };
+        let parsed = definitions.parse(&[sent.clone(), sent]);
+        let [Ok(Definition::Tool(a)), Ok(Definition::Tool(b))] = &parsed[..] else {
+            panic!("refused")
+        };
+        assert!(Arc::ptr_eq(a, b));
+        drop(parsed);
+        definitions.forget_unused();
+        assert!(definitions.tools.0.is_empty());
+    }
+}

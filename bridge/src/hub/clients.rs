@@ -1,0 +1,123 @@
+//! MCP clients and the news that wait for them.
+//!
+//! News are facts, not messages: however often a list changes while a client is busy, it is told
+//! once. So no client can pile anything up, and a stuck one harms nobody.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bridge_protocol::{ConnectedClient, Kind};
+use indexmap::IndexSet;
+use tokio::sync::Notify;
+
+use super::Hub;
+use crate::auth::RealmId;
+use crate::realm::{ClientId, Refusal};
+
+/// What a client has not been told yet.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// `tools/list` answers differently.
+    pub(crate) tools: bool,
+    /// `prompts/list` answers differently.
+    pub(crate) prompts: bool,
+    /// `resources/list` or `resources/templates/list` answers differently.
+    pub(crate) resources: bool,
+    /// Subscribed resources that changed.
+    pub(crate) updated: IndexSet<String>,
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        !self.tools && !self.prompts && !self.resources && self.updated.is_empty()
+    }
+}
+
+/// Where the news of one client wait.
+#[derive(Debug, Default)]
+pub(crate) struct NewsLine {
+    news: Mutex<News>,
+    ready: Notify,
+}
+
+impl NewsLine {
+    /// Waits until there are news.
+    pub(crate) async fn next(&self) -> News {
+        loop {
+            let ready = self.ready.notified();
+            let news = std::mem::take(&mut *self.lock());
+            if !news.is_empty() {
+                return news;
+            }
+            ready.await;
+        }
+    }
+
+    pub(super) fn list_changed(&self, kind: Kind) {
+        let mut news = self.lock();
+        match kind {
+            Kind::Tool => news.tools = true,
+            Kind::Prompt => news.prompts = true,
+            Kind::Resource | Kind::ResourceTemplate => news.resources = true,
+        }
+        self.ready.notify_one();
+    }
+
+    pub(super) fn resource_updated(&self, uri: String) {
+        self.lock().updated.insert(uri);
+        self.ready.notify_one();
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hub {
+    /// An MCP client connected. It hears of changes through the line, and of the page it waits
+    /// for; `None` when as many tokens wait as may, an error when as many clients of this token are
+    /// connected as may.
+    pub(crate) fn client_connected(
+        &self,
+        realm: RealmId,
+        mut client: ConnectedClient,
+    ) -> Result<Option<(ClientId, Arc<NewsLine>)>, Refusal> {
+        let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        client.id = id.0;
+        self.open(realm, false, |entry, _| {
+            let effects = entry.realm.client_connected(id, client)?;
+            let line = Arc::new(NewsLine::default());
+            entry.clients.insert(id, Arc::clone(&line));
+            Ok(((id, line), effects))
+        })
+        .transpose()
+    }
+
+    /// An MCP client left.
+    pub(crate) fn client_left(&self, realm: RealmId, client: ClientId) {
+        self.change(realm, |realm, _| ((), realm.client_left(client)));
+        if let Some(mut entry) = self.realms.get_mut(&realm) {
+            entry.clients.remove(&client);
+        }
+        self.forget_if_empty(realm);
+    }
+
+    /// A client wants to hear when a resource changes.
+    pub(crate) fn subscribe(
+        &self,
+        realm: RealmId,
+        client: ClientId,
+        uri: String,
+    ) -> Result<(), Refusal> {
+        let subscribed = self.change(realm, |realm, _| match realm.subscribed(client, uri) {
+            Ok(effects) => (Ok(()), effects),
+            Err(refusal) => (Err(refusal), Vec::new()),
+        });
+        subscribed.unwrap_or(Ok(()))
+    }
+
+    /// A client no longer wants to hear of a resource.
+    pub(crate) fn unsubscribe(&self, realm: RealmId, client: ClientId, uri: &str) {
+        self.change(realm, |realm, _| ((), realm.unsubscribed(client, uri)));
+    }
+}

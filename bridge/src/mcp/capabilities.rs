@@ -1,0 +1,33 @@
+//! What this server says of itself: the same whether or not a page is there, since clients ask once.
+
+use rmcp::model::{
+    ExtensionCapabilities, Implementation, JsonObject, ServerCapabilities, ServerConfig,
+};
+
+/// MCP Apps (SEP-1865): tools that point to a `ui://` resource.
+const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
+
+const INSTRUCTIONS: &str = "The tools of this server live in web pages that a person has open in a \
+    browser; calling them acts in that page, in sight of the person. The list changes as pages \
+    open and close. If a tool you expect is missing, call get_connection_status or \
+    list_session_tools; call_session_tool reaches every tool of every open page.";
+
+pub(super) fn server(name: &str) -> ServerConfig {
+    let mut extensions = ExtensionCapabilities::new();
+    extensions.insert(UI_EXTENSION.to_owned(), JsonObject::new());
+    let capabilities = ServerCapabilities::builder()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .enable_prompts()
+        .enable_prompts_list_changed()
+        .enable_resources()
+        .enable_resources_list_changed()
+        .enable_resources_subscribe()
+        .enable_completions()
+        .enable_logging()
+        .enable_extensions_with(extensions)
+        .build();
+    ServerConfig::new(capabilities)
+        .with_server_info(Implementation::new(name, env!("CARGO_PKG_VERSION")))
+        .with_instructions(INSTRUCTIONS)
+}

@@ -1,0 +1,241 @@
+//! A handler asks the client behind its call: elicitation, sampling, roots.
+//!
+//! What was asked and answered stays with the call until it ends, by key: a page that comes back
+//! asks again and hears the answer again.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
+use indexmap::IndexMap;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value, json};
+
+/// Requests of one call that nobody has answered yet.
+pub(crate) const MAX_OPEN_REQUESTS: usize = 16;
+
+const ELICIT: &str = "elicitation/create";
+const SAMPLE: &str = "sampling/createMessage";
+const ROOTS: &str = "roots/list";
+
+/// The requests of one call.
+#[derive(Debug, Default)]
+pub(super) struct Asking {
+    open: IndexMap<String, Open>,
+    answers: HashMap<String, ClientResponse>,
+    /// Since when something is open. Meanwhile the call's own time stands still.
+    since: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Open {
+    request: ClientRequest,
+    /// The leg has it.
+    taken: bool,
+}
+
+impl Asking {
+    /// Answers that came with the call, before anything was asked.
+    pub(super) fn answered_before(answers: Vec<ClientResponse>) -> Self {
+        let answers = answers
+            .into_iter()
+            .map(|answer| (answer.key.clone(), answer))
+            .collect();
+        Self {
+            answers,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// A page asks. An answer that is known already comes back at once.
+    pub(super) fn asked(
+        &mut self,
+        request: ClientRequest,
+        capabilities: Option<&RawValue>,
+        now: Instant,
+    ) -> Option<ClientResponse> {
+        let key = &request.key;
+        if self.open.contains_key(key) {
+            return None;
+        }
+        if let Some(answer) = self.answers.get(key) {
+            let refused_before = answer.error.is_some();
+            if refused_before || answers(&request, answer) {
+                return Some(answer.clone());
+            }
+            // It came uninvited and is no answer to this: ask properly.
+            self.answers.remove(key);
+        }
+        let refusal = if self.open.len() >= MAX_OPEN_REQUESTS {
+            Some(ClientError {
+                code: ErrorCode::ClientRequestFailed,
+                message: format!(
+                    "the handler waits for {MAX_OPEN_REQUESTS} answers of the client, which is the \
+                     limit: await some before you ask more"
+                ),
+                data: None,
+            })
+        } else {
+            missing_capability(&request, capabilities)
+        };
+        if let Some(error) = refusal {
+            let response = ClientResponse {
+                key: request.key,
+                result: None,
+                error: Some(error),
+            };
+            return Some(response);
+        }
+        self.since.get_or_insert(now);
+        let open = Open {
+            request,
+            taken: false,
+        };
+        self.open.insert(open.request.key.clone(), open);
+        None
+    }
+
+    /// What the leg has not sent to the client yet.
+    pub(super) fn take(&mut self) -> Vec<ClientRequest> {
+        let untaken = self.open.values_mut().filter(|open| !open.taken);
+        untaken
+            .map(|open| {
+                open.taken = true;
+                open.request.clone()
+            })
+            .collect()
+    }
+
+    /// Everything that has no answer.
+    pub(super) fn open(&self) -> Vec<ClientRequest> {
+        let open = self.open.values();
+        open.map(|open| open.request.clone()).collect()
+    }
+
+    /// The client answered. `None` when this was not asked, or this is no answer to it.
+    pub(super) fn answered(&mut self, response: ClientResponse) -> Option<ClientResponse> {
+        let open = self.open.get(&response.key)?;
+        if response.error.is_none() && !answers(&open.request, &response) {
+            return None;
+        }
+        self.open.shift_remove(&response.key);
+        self.answers.insert(response.key.clone(), response.clone());
+        Some(response)
+    }
+
+    /// How long the call waited, once nothing is open any more.
+    pub(super) fn waited(&mut self, now: Instant) -> Option<Duration> {
+        if !self.open.is_empty() {
+            return None;
+        }
+        Some(now - self.since.take()?)
+    }
+
+    /// Fails what is open.
+    pub(super) fn give_up(&mut self, within: Duration) -> Vec<ClientResponse> {
+        let error = ClientError {
+            code: ErrorCode::ClientRequestFailed,
+            message: format!(
+                "the client did not answer within {} s: retry, or raise `input_timeout`",
+                within.as_secs_f32()
+            ),
+            data: None,
+        };
+        let keys: Vec<_> = self.open.keys().cloned().collect();
+        let failed = keys.into_iter().map(|key| ClientResponse {
+            key,
+            result: None,
+            error: Some(error.clone()),
+        });
+        let failed: Vec<_> = failed.collect();
+        failed
+            .into_iter()
+            .filter_map(|response| self.answered(response))
+            .collect()
+    }
+}
+
+/// Whether the result has the shape that MCP's schema gives the answer to this request.
+fn answers(request: &ClientRequest, response: &ClientResponse) -> bool {
+    let result = response.result.as_deref().map(RawValue::get);
+    let Some(Ok(result)) = result.map(serde_json::from_str::<Map<String, Value>>) else {
+        return false;
+    };
+    match request.method.as_str() {
+        ELICIT => {
+            let action = result.get("action").and_then(Value::as_str);
+            let content = result.get("content");
+            action.is_some_and(|action| ["accept", "decline", "cancel"].contains(&action))
+                && content.is_none_or(|content| content.is_object() || content.is_null())
+        }
+        SAMPLE => {
+            result.get("role").is_some_and(Value::is_string) && result.contains_key("content")
+        }
+        _ => result.get("roots").is_some_and(Value::is_array),
+    }
+}
+
+/// Why the client cannot be asked this, by the capabilities it declared.
+fn missing_capability(
+    request: &ClientRequest,
+    capabilities: Option<&RawValue>,
+) -> Option<ClientError> {
+    let declared: Value = capabilities
+        .and_then(|declared| serde_json::from_str(declared.get()).ok())
+        .unwrap_or_default();
+    let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
+    let has = |pointer: &str| {
+        declared
+            .pointer(pointer)
+            .is_some_and(|found| !found.is_null())
+    };
+    let (able, required, what) = match request.method.as_str() {
+        ELICIT if params["mode"] == "url" => (
+            has("/elicitation/url"),
+            json!({"elicitation": {"url": {}}}),
+            "open a URL for the person (elicitation in URL mode)",
+        ),
+        // Before 2025-11-25, and by default since, elicitation means forms.
+        ELICIT => (
+            has("/elicitation/form") || (has("/elicitation") && !has("/elicitation/url")),
+            json!({"elicitation": {}}),
+            "ask the person (elicitation)",
+        ),
+        SAMPLE if !params["tools"].is_null() || !params["toolChoice"].is_null() => (
+            has("/sampling/tools"),
+            json!({"sampling": {"tools": {}}}),
+            "sample with tools",
+        ),
+        SAMPLE => (
+            has("/sampling"),
+            json!({"sampling": {}}),
+            "sample its model",
+        ),
+        ROOTS => (has("/roots"), json!({"roots": {}}), "list its roots"),
+        unknown => {
+            let message = format!(
+                "a client cannot be asked `{unknown}`: there are {ELICIT}, {SAMPLE} and {ROOTS}"
+            );
+            return Some(ClientError {
+                code: ErrorCode::UnknownMethod,
+                message,
+                data: None,
+            });
+        }
+    };
+    (!able).then(|| ClientError {
+        code: ErrorCode::ClientCapabilityMissing,
+        message: format!(
+            "the client behind this call cannot {what}: do without, or use another client"
+        ),
+        data: to_raw_value(&json!({ "requiredCapabilities": required })).ok(),
+    })
+}
