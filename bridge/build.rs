@@ -6,8 +6,10 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const FILES: [&str; 4] = [
+const FILES: [&str; 6] = [
     "mcp-web.js",
+    "mcp-web-advice.js",
+    "mcp-web-dialog.js",
     "mcp_web_core.js",
     "mcp_web_core_bg.wasm",
     "mcp-web.d.ts",

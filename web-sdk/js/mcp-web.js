@@ -1,27 +1,36 @@
 /**
- * MCP-Web: lets AI clients use this page through tools that the page registers.
+ * MCP-Web: lets AI clients use this page through the tools, prompts and resources that it registers.
  *
  * This module is what an app imports. It holds the public surface, and loads the protocol itself
  * (`mcp_web_core`) as wasm when a browser makes the first `McpWeb`. The types and their documentation are
  * in `mcp-web.d.ts`.
  */
 
+import { thrown } from "./mcp-web/answers.js";
+import { AppHandle, appParts } from "./mcp-web/app.js";
+import { checked } from "./mcp-web/checks.js";
+import { content } from "./mcp-web/content.js";
+import { Call } from "./mcp-web/context.js";
+import { Entry, HANDLES, advise } from "./mcp-web/definition.js";
 import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
 import { adviseOne } from "./mcp-web/one-per-page.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
+import { factsOf, run } from "./mcp-web/run.js";
+import { tellSubscribed } from "./mcp-web/subscriptions.js";
 import { keptToken } from "./mcp-web/token.js";
-import { Tool, ToolHandle, checkedTool, toJson } from "./mcp-web/tool.js";
 
-export { McpWebError };
+export { McpWebError, content };
 
 /** The bridge tells pages and AI clients the same about a token; a page has it from its own option. */
 const inWordsOfThePage = (code, message) =>
   code === "InvalidAuthentication" ? `${message} (authToken of new McpWeb())` : message;
 
 const importGlue = () => import("./mcp_web_core.js");
+const importAdvice = () => import("./mcp-web-advice.js");
+const importDialog = () => import("./mcp-web-dialog.js");
 
 export class McpWeb {
   #options;
@@ -33,11 +42,13 @@ export class McpWeb {
   #statusListeners = new Set();
   #clientsListeners = new Set();
   #callListeners = new Set();
-  /** Every tool that was added and not removed: key → Tool, in order of adding. */
-  #tools = new Map();
+  /** Everything that was added and not removed: key → Entry, in order of adding. */
+  #entries = new Map();
   #nextKey = 1;
-  /** Calls under way: call id → what their events and handlers share. */
+  /** Calls under way: call id → Call. */
   #calls = new Map();
+  /** The URIs that clients are subscribed to. */
+  #subscribed = new Set();
   /** The wasm connection, once it is loaded. */
   #connection;
   #loading;
@@ -106,42 +117,101 @@ export class McpWeb {
     return subscribe(this.#callListeners, listener, "onCall");
   }
 
-  addTool(definition, options = {}) {
-    const { handler, ...tool } = checkedTool(definition);
-    const { signal } = options;
-    const json = toJson(tool);
-    const key = this.#nextKey++;
-    const entry = new Tool(key, tool.name, json, handler);
-    const handle = new ToolHandle(entry, () => this.#removeTool(entry));
+  addTool(definition, options) {
+    return this.#add("tool", definition, options);
+  }
+
+  addResource(definition, options) {
+    return this.#add("resource", definition, options);
+  }
+
+  addResourceTemplate(definition, options) {
+    return this.#add("resource-template", definition, options);
+  }
+
+  addPrompt(definition, options) {
+    return this.#add("prompt", definition, options);
+  }
+
+  addApp(definition, options) {
+    const { name } = this.#options;
+    const { tool, resource } = appParts(definition, name);
+    checked("tool", tool);
+    const ui = this.#add("resource", resource, options);
+    return new AppHandle(this.#add("tool", tool, options), ui, (changes) =>
+      appParts((definition = { ...definition, ...changes }), name),
+    );
+  }
+
+  notifyResourceUpdated(uri) {
+    this.#connection?.resourceUpdated(String(uri));
+  }
+
+  #add(kind, definition, { signal } = {}) {
+    const { id, json } = checked(kind, definition);
+    const entry = new Entry(this.#nextKey++, kind, id, definition, json);
+    const handle = new HANDLES[kind](entry, {
+      update: (entry, changes) => this.#update(entry, changes),
+      remove: (entry) => this.#remove(entry),
+      resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
+    });
     if (signal?.aborted) {
       entry.dropped();
       entry.gone();
       return handle;
     }
     signal?.addEventListener("abort", () => handle.remove(), { once: true });
+    advise(importAdvice, kind, json);
     this.#keep(entry);
-    if (this.#connection) this.#connection.addTool(key, tool.name, json, handler);
-    else if (this.#status.state === "failed") entry.unavailable(this.#status.error);
+    this.#register(entry);
     return handle;
   }
 
-  /** Until the wasm is there, a tool of the same name is replaced here; its place stays the same. */
+  /** Until the wasm is there, what is known by the same name is replaced here; its place stays the same. */
   #keep(entry) {
-    const twin = [...this.#tools.values()].find((other) => other.name === entry.name);
+    const twin = [...this.#entries.values()].find(({ kind, id }) => kind === entry.kind && id === entry.id);
     if (twin && !this.#connection) {
       twin.dropped();
-      const tools = [...this.#tools].map(([key, tool]) => (tool === twin ? [entry.key, entry] : [key, tool]));
-      this.#tools = new Map(tools);
+      twin.gone();
+      this.#rekey(twin.key, entry);
     } else {
-      this.#tools.set(entry.key, entry);
+      this.#entries.set(entry.key, entry);
     }
   }
 
-  #removeTool(entry) {
+  /** Puts the entry, under its key, where the other key was. */
+  #rekey(former, entry) {
+    this.#entries = new Map([...this.#entries].map((pair) => (pair[0] === former ? [entry.key, entry] : pair)));
+  }
+
+  #register(entry) {
+    if (this.#connection) this.#connection.add(entry.key, entry.kind, entry.id, entry.json);
+    else if (this.#status.state === "failed") entry.unavailable(this.#status.error);
+  }
+
+  /** A changed definition has a key of its own, so that late news about the former cannot be taken for its. */
+  #update(entry, changes) {
+    const definition = { ...entry.definition, ...changes };
+    const { id, json } = checked(entry.kind, definition);
+    if (id !== entry.id) {
+      throw new TypeError(`update() cannot make "${id}" of ${entry.kind} "${entry.id}": remove it, and add the other`);
+    }
+    const former = entry.key;
+    if (!this.#entries.has(former)) {
+      return Promise.reject(new McpWebError("Removed", `${entry.kind} "${id}" was removed or replaced`));
+    }
+    const registered = entry.changed(this.#nextKey++, definition, json);
+    this.#rekey(former, entry);
+    advise(importAdvice, entry.kind, json);
+    this.#register(entry);
+    return registered;
+  }
+
+  #remove(entry) {
     if (this.#connection) {
-      this.#connection.removeTool(entry.key);
+      this.#connection.remove(entry.key);
     } else {
-      this.#tools.delete(entry.key);
+      this.#entries.delete(entry.key);
       entry.dropped();
       entry.gone();
     }
@@ -184,13 +254,11 @@ export class McpWeb {
     } catch (error) {
       // Before anyone hears of it: they may connect() again at once.
       this.#loading = undefined;
-      for (const tool of this.#tools.values()) tool.unavailable(error);
+      for (const entry of this.#entries.values()) entry.unavailable(error);
       if (this.#status.state === "loading") this.#setStatus({ state: "failed", error });
       return;
     }
-    for (const tool of this.#tools.values()) {
-      this.#connection.addTool(tool.key, tool.name, tool.json, tool.handler);
-    }
+    for (const entry of this.#entries.values()) this.#register(entry);
     // The app may have changed its mind while the wasm was on its way.
     if (this.#status.state === "loading") this.#connection.connect();
   }
@@ -223,23 +291,31 @@ export class McpWeb {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
-      registered: (key, publishedName) => this.#tools.get(key)?.registered(publishedName),
-      refused: (key, code, message) => this.#tools.get(key)?.refused(new McpWebError(code, message)),
-      dropped: (key) => this.#tools.get(key)?.dropped(),
+      subscriptions: (uris) => {
+        this.#subscribed = new Set(uris ?? []);
+        tellSubscribed(this.#entries.values(), this.#subscribed);
+      },
+      registered: (key, publishedName) => {
+        const entry = this.#entries.get(key);
+        if (!entry) return;
+        entry.registered(publishedName);
+        tellSubscribed([entry], this.#subscribed);
+      },
+      refused: (key, code, message) => this.#entries.get(key)?.refused(new McpWebError(code, message)),
+      dropped: (key) => this.#entries.get(key)?.dropped(),
       removed: (key) => {
-        this.#tools.get(key)?.gone();
-        this.#tools.delete(key);
+        const entry = this.#entries.get(key);
+        this.#entries.delete(key);
+        if (!entry) return;
+        tellSubscribed([entry], new Set());
+        entry.gone();
       },
-      callStarted: (callId, toolName, input, client) => this.#callStarted(callId, toolName, input, client),
-      callFinished: (callId, result) => this.#callEnded(callId, { phase: "finished", result }),
-      callFailed: (callId, code, message) =>
-        this.#callEnded(callId, { phase: "failed", error: new McpWebError(code, message) }),
-      callCancelled: (callId, code, message) => {
-        const error = new McpWebError(code, message);
-        const call = this.#calls.get(callId);
-        this.#callEnded(callId, { phase: "cancelled", error });
-        call?.controller.abort(error);
-      },
+      call: (callId, key, message) => this.#call(callId, this.#entries.get(key), message),
+      callEnded: (callId, phase, code, message) =>
+        this.#callEnded(callId, phase, code === undefined ? undefined : new McpWebError(code, message)),
+      clientAnswered: (callId, key, answer) => this.#calls.get(callId)?.answered(key, answer),
+      clientRefused: (callId, key, code, message) =>
+        this.#calls.get(callId)?.refused(key, new McpWebError(code, message)),
       warn: (message) => console.warn(`mcp-web: ${message}`),
     };
   }
@@ -267,20 +343,41 @@ export class McpWeb {
     notify(this.#statusListeners, this.#status);
   }
 
-  #callStarted(callId, toolName, input, client) {
-    const controller = new AbortController();
-    const event = { callId, toolName, input };
-    if (client) event.client = client;
-    this.#calls.set(callId, { controller, event, startedAt: performance.now() });
-    notify(this.#callListeners, Object.freeze({ phase: "started", ...event }));
-    return { signal: controller.signal, callId, client };
+  /** Runs a handler; the promise is never rejected. */
+  async #call(callId, entry, message) {
+    const call = new Call(callId, message.context ?? {}, this.#port());
+    const { client, caller } = call;
+    call.event = { callId, ...factsOf(message, entry), ...(client && { client }), caller };
+    this.#calls.set(callId, call);
+    notify(this.#callListeners, Object.freeze({ phase: "started", ...call.event }));
+    try {
+      const { value, answer } = await run(entry, message, call);
+      call.result = value;
+      return answer;
+    } catch (error) {
+      return thrown(error);
+    }
   }
 
-  #callEnded(callId, ending) {
+  #callEnded(callId, phase, error) {
     const call = this.#calls.get(callId);
     if (!call) return;
     this.#calls.delete(callId);
     const durationMs = performance.now() - call.startedAt;
+    const ending = error ? { phase, error } : { phase, result: call.result };
     notify(this.#callListeners, Object.freeze({ ...call.event, ...ending, durationMs }));
+    call.ended(phase === "cancelled" ? error : undefined);
+  }
+
+  /** What calls may use of this page. */
+  #port() {
+    const { name, elicitInPage } = this.#options;
+    return {
+      progress: (...report) => this.#connection.progress(...report),
+      log: (...entry) => this.#connection.log(...entry),
+      ask: (...request) => this.#connection.ask(...request),
+      elicitInPage,
+      dialog: async (request, signal) => (await importDialog()).elicit({ ...request, appName: name }, signal),
+    };
   }
 }

@@ -8,11 +8,14 @@ export function checkedOptions(options) {
   if (!isObject(options) || typeof options.name !== "string" || !options.name.trim()) {
     throw new TypeError('new McpWeb() needs the name of your app: new McpWeb({ name: "My app" })');
   }
-  const { authToken, storage } = options;
+  const { authToken, elicitInPage, storage } = options;
   const tokenIsFine = authToken === undefined || typeof authToken === "function" || (typeof authToken === "string" && authToken);
   if (!tokenIsFine) throw new TypeError("authToken must be a non-empty string or a function that returns one");
   if (![undefined, "local", "session", "none"].includes(storage)) {
     throw new TypeError('storage must be "local", "session" or "none"');
+  }
+  if (![undefined, "never", "fallback", "always"].includes(elicitInPage)) {
+    throw new TypeError('elicitInPage must be "never", "fallback" or "always"');
   }
   for (const field of ["description", "version", "icon", "sessionId", "sessionName"]) {
     const text = options[field];

@@ -2,46 +2,76 @@
 
 use bridge_protocol::{CallId, ErrorCode};
 
-use super::effect::{Call, Effect, Effects, Ending, Failure, Report};
-use super::messages::{Encoded, Limits, PageToBridge, ToolCall};
+use super::asking::Asking;
+use super::effect::{Call, DefinitionKey, Effect, Effects, Ending, Failure, Report};
+use super::messages::{
+    Answer, CallRequest, ClientRequest, ClientResponse, Encoded, Item, Kind, Limits, PageToBridge,
+};
 use super::seen::Seen;
 use super::text::decimal;
 
 /// Room in a frame for everything but the result.
 const ENVELOPE_BYTES: usize = 1024;
 
-/// A thrown message longer than this is cut: it is meant to be read.
+/// A message longer than this is cut: it is meant to be read.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
+
+/// The largest `data` of a log message, in bytes of JSON.
+pub const MAX_LOG_BYTES: usize = 256 * 1024;
+
+/// What a handler may say of its failure; any other word becomes `HandlerFailed`. The other codes say
+/// what went wrong between client, bridge and page, which a handler cannot know.
+const THROWABLE: [&str; 8] = [
+    ErrorCode::ClientCapabilityMissing.as_str(),
+    ErrorCode::ClientRequestFailed.as_str(),
+    ErrorCode::InvalidArguments.as_str(),
+    ErrorCode::InvalidResult.as_str(),
+    ErrorCode::PromptNotFound.as_str(),
+    ErrorCode::ResourceNotFound.as_str(),
+    ErrorCode::ResultTooLarge.as_str(),
+    ErrorCode::ToolNotAllowed.as_str(),
+];
 
 /// How a handler ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome<V> {
     /// It returned.
     Returned {
-        /// What the app hears.
-        value: V,
-        /// The same as JSON text; nothing when it is not a JSON value (`undefined`).
-        result: Option<Encoded<V>>,
+        /// What.
+        answer: Answer<V>,
+        /// The length of all JSON texts in it.
+        bytes: usize,
     },
     /// It threw.
     Threw {
+        /// The error's `code`, if it has one.
+        code: Option<String>,
         /// The message, for the model and the person.
         message: String,
         /// The error's `data`, as JSON text.
         data: Option<Encoded<V>>,
+        /// What a tool shows of its failure, as JSON text.
+        content: Option<Encoded<V>>,
     },
 }
 
 /// Calls of one life of the bridge.
 #[derive(Debug)]
 pub(super) struct Calls<V> {
-    running: Vec<CallId>,
+    running: Vec<Running<V>>,
     /// Answers that were ready while there was no connection, in order.
     unsent: Vec<(CallId, PageToBridge<V>)>,
     seen: Seen,
 }
 
-impl<V> Calls<V> {
+#[derive(Debug)]
+struct Running<V> {
+    id: CallId,
+    /// What its handler asks the client.
+    asking: Asking<V>,
+}
+
+impl<V: Clone> Calls<V> {
     pub(super) fn new() -> Self {
         Self {
             running: Vec::new(),
@@ -50,47 +80,44 @@ impl<V> Calls<V> {
         }
     }
 
-    /// A call arrived; `handler` is that of its tool, if the page has it.
+    /// A call arrived; `definition` is what it is for, if the page has that.
     pub(super) fn arrived(
         &mut self,
-        call: ToolCall<V>,
-        handler: Option<V>,
+        request: CallRequest<V>,
+        definition: Option<DefinitionKey>,
         effects: &mut Effects<V>,
     ) {
-        let id = call.call;
-        effects.send(PageToBridge::ToolReceived(id.clone()));
+        let id = request.call;
+        effects.send(PageToBridge::CallReceived(id.clone()));
         if !self.seen.insert(&id) {
             self.repeated(id, effects);
             return;
         }
-        let Some(handler) = handler else {
-            effects.send(PageToBridge::ToolError {
-                call: id,
-                code: ErrorCode::ToolNotFound,
-                message: ["the page has no tool `", &call.tool_name, "` any more"].concat(),
-                data: None,
-            });
+        let Some(definition) = definition else {
+            effects.send(not_here(id, &request.item));
             return;
         };
-        self.running.push(id.clone());
+        self.running.push(Running {
+            id: id.clone(),
+            asking: Asking::new(),
+        });
         effects.push(Effect::StartCall(Call {
             id,
-            tool_name: call.tool_name,
-            handler,
-            input: call.tool_input,
-            client: call.client,
+            definition,
+            message: request.message,
         }));
     }
 
     /// The bridge asks again for a call it has no answer to. It never runs twice.
-    fn repeated(&self, id: CallId, effects: &mut Effects<V>) {
+    fn repeated(&mut self, id: CallId, effects: &mut Effects<V>) {
         let unsent = self.unsent.iter().any(|(unsent, _)| *unsent == id);
-        if !unsent && !self.running.contains(&id) {
-            effects.send(PageToBridge::ToolError {
+        if !unsent && self.find(&id).is_none() {
+            effects.send(PageToBridge::CallError {
                 call: id,
-                code: ErrorCode::InternalError,
-                message: "the tool ran, but its result was lost with the connection".into(),
+                code: ErrorCode::InternalError.as_str(),
+                message: "the handler ran, but its result was lost with the connection".into(),
                 data: None,
+                content: None,
             });
         }
     }
@@ -108,10 +135,7 @@ impl<V> Calls<V> {
         if !self.ended(&call) {
             return;
         }
-        let room = limits
-            .max_frame_bytes
-            .saturating_sub(ENVELOPE_BYTES)
-            .min(limits.max_result_bytes);
+        let room = frame_room(limits).min(limits.max_result_bytes);
         let (answer, ending) = answer(call.clone(), outcome, room);
         if connected {
             effects.send(answer);
@@ -119,6 +143,112 @@ impl<V> Calls<V> {
             self.unsent.push((call.clone(), answer));
         }
         effects.report(Report::CallEnded { call, ending });
+    }
+
+    /// A handler says how far it is. Nobody needs to know later what was true before.
+    pub(super) fn progressed(
+        &mut self,
+        call: CallId,
+        progress: V,
+        total: Option<V>,
+        message: Option<String>,
+        effects: &mut Effects<V>,
+    ) {
+        if self.find(&call).is_some() {
+            effects.send(PageToBridge::CallProgress {
+                call,
+                progress,
+                total,
+                message: message.map(shortened),
+            });
+        }
+    }
+
+    /// A handler has something for the client's log.
+    pub(super) fn logged(
+        &mut self,
+        call: CallId,
+        level: String,
+        logger: Option<String>,
+        data: Encoded<V>,
+        effects: &mut Effects<V>,
+    ) {
+        if self.find(&call).is_none() {
+            return;
+        }
+        if data.bytes > MAX_LOG_BYTES {
+            let what = too_large("a log message", data.bytes, MAX_LOG_BYTES);
+            effects.report(Report::Warning(what));
+            return;
+        }
+        effects.send(PageToBridge::CallLog {
+            call,
+            level,
+            logger: logger.map(shortened),
+            data: data.json,
+        });
+    }
+
+    /// A handler asks the client. [`Calls::flush`] sends it.
+    pub(super) fn asked(
+        &mut self,
+        call: CallId,
+        request: ClientRequest<V>,
+        bytes: usize,
+        limits: &Limits,
+        effects: &mut Effects<V>,
+    ) {
+        let room = frame_room(limits);
+        let Some(running) = self.find(&call) else {
+            return;
+        };
+        if bytes <= room {
+            running.asking.asked(request, bytes);
+            return;
+        }
+        let why = too_large("the request to the client", bytes, room);
+        effects.report(Report::ClientAnswered {
+            call,
+            key: request.key,
+            answer: Err(Failure::new(ErrorCode::RequestTooLarge.as_str(), why)),
+        });
+    }
+
+    /// The client behind a call answered.
+    pub(super) fn client_answered(
+        &mut self,
+        call: &CallId,
+        responses: Vec<ClientResponse<V>>,
+        effects: &mut Effects<V>,
+    ) {
+        let Some(running) = self.find(call) else {
+            return;
+        };
+        for ClientResponse { key, response } in responses {
+            if running.asking.answered(&key) {
+                effects.report(Report::ClientAnswered {
+                    call: call.clone(),
+                    key,
+                    answer: Ok(response),
+                });
+            }
+        }
+    }
+
+    /// Sends what handlers asked and this connection has not heard.
+    pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<V>) {
+        for running in &mut self.running {
+            running
+                .asking
+                .flush(&running.id, frame_room(limits), effects);
+        }
+    }
+
+    /// The connection is gone, and perhaps what was asked on it: it is asked again on the next.
+    pub(super) fn connection_lost(&mut self) {
+        for running in &mut self.running {
+            running.asking.connection_lost();
+        }
     }
 
     /// The same bridge is back: it gets the answers it has not had.
@@ -138,8 +268,8 @@ impl<V> Calls<V> {
     /// Nobody waits for any call any more.
     pub(super) fn void(&mut self, reason: &Failure, effects: &mut Effects<V>) {
         self.unsent.clear();
-        for call in std::mem::take(&mut self.running) {
-            report_cancelled(call, reason, effects);
+        for running in std::mem::take(&mut self.running) {
+            report_cancelled(running.id, reason, effects);
         }
     }
 
@@ -150,15 +280,39 @@ impl<V> Calls<V> {
         self.void(&reason, effects);
     }
 
+    fn find(&mut self, call: &CallId) -> Option<&mut Running<V>> {
+        self.running.iter_mut().find(|running| running.id == *call)
+    }
+
     /// Whether the call was running; it is not any more.
     fn ended(&mut self, call: &CallId) -> bool {
-        match self.running.iter().position(|running| running == call) {
+        match self.running.iter().position(|running| running.id == *call) {
             Some(place) => {
                 self.running.remove(place);
                 true
             }
             None => false,
         }
+    }
+}
+
+fn frame_room(limits: &Limits) -> usize {
+    limits.max_frame_bytes.saturating_sub(ENVELOPE_BYTES)
+}
+
+fn not_here<V>(call: CallId, item: &Item) -> PageToBridge<V> {
+    let code = match item.kind {
+        Kind::Tool => ErrorCode::ToolNotFound.as_str(),
+        Kind::Prompt => ErrorCode::PromptNotFound.as_str(),
+        Kind::Resource | Kind::ResourceTemplate => ErrorCode::ResourceNotFound.as_str(),
+    };
+    let kind = item.kind.as_str();
+    PageToBridge::CallError {
+        call,
+        code,
+        message: ["the page has no ", kind, " `", &item.name, "` any more"].concat(),
+        data: None,
+        content: None,
     }
 }
 
@@ -169,48 +323,63 @@ fn report_cancelled<V>(call: CallId, reason: &Failure, effects: &mut Effects<V>)
     });
 }
 
-fn answer<V>(call: CallId, outcome: Outcome<V>, room: usize) -> (PageToBridge<V>, Ending<V>) {
-    let (code, message, data) = match outcome {
-        Outcome::Returned { value, result } => match result {
-            Some(result) if result.bytes > room => (
-                ErrorCode::ResultTooLarge,
-                too_large(result.bytes, room),
-                None,
-            ),
-            result => {
-                let result = result.map(|result| result.json);
-                return (
-                    PageToBridge::ToolResponse { call, result },
-                    Ending::Finished(value),
-                );
-            }
-        },
-        Outcome::Threw { message, data } => {
-            let data = data.filter(|data| data.bytes <= room.saturating_sub(MAX_MESSAGE_BYTES));
-            (
-                ErrorCode::ToolFailed,
-                shortened(message),
-                data.map(|data| data.json),
-            )
+fn answer<V>(call: CallId, outcome: Outcome<V>, room: usize) -> (PageToBridge<V>, Ending) {
+    let (code, message, data, content) = match outcome {
+        Outcome::Returned { answer, bytes } if bytes <= room => {
+            return (
+                PageToBridge::CallResponse { call, answer },
+                Ending::Finished,
+            );
+        }
+        Outcome::Returned { bytes, .. } => {
+            let what = too_large("the result", bytes, room);
+            (ErrorCode::ResultTooLarge.as_str(), what, None, None)
+        }
+        Outcome::Threw {
+            code,
+            message,
+            data,
+            content,
+        } => {
+            let mut room = room.saturating_sub(MAX_MESSAGE_BYTES);
+            let content = fitting(content, &mut room);
+            let data = fitting(data, &mut room);
+            (thrown_code(code), shortened(message), data, content)
         }
     };
-    let ending = Ending::Failed(Failure::new(code.as_str(), message.clone()));
-    let answer = PageToBridge::ToolError {
+    let ending = Ending::Failed(Failure::new(code, message.clone()));
+    let answer = PageToBridge::CallError {
         call,
         code,
         message,
         data,
+        content,
     };
     (answer, ending)
 }
 
-fn too_large(bytes: usize, limit: usize) -> String {
+fn thrown_code(word: Option<String>) -> &'static str {
+    THROWABLE
+        .into_iter()
+        .find(|code| word.as_deref() == Some(code))
+        .unwrap_or(ErrorCode::HandlerFailed.as_str())
+}
+
+/// The text, if there is room for it.
+fn fitting<V>(text: Option<Encoded<V>>, room: &mut usize) -> Option<V> {
+    let text = text.filter(|text| text.bytes <= *room)?;
+    *room -= text.bytes;
+    Some(text.json)
+}
+
+fn too_large(what: &str, bytes: usize, limit: usize) -> String {
     [
-        "the result has ",
+        what,
+        " has ",
         &decimal(bytes as u64),
         " bytes; at most ",
         &decimal(limit as u64),
-        " are allowed: return less, or a part at a time",
+        " are allowed: make it smaller, or split it",
     ]
     .concat()
 }

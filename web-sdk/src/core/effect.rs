@@ -24,7 +24,8 @@ pub enum Effect<V> {
     SetTimer(u32),
     /// Stop the timer.
     StopTimer,
-    /// Call `flush` when the running task is over, so that tools added together travel together.
+    /// Call `flush` when the running task is over, so that what an app does in one task
+    /// travels together.
     FlushSoon,
     /// Run a handler; answered by `handler_finished`.
     StartCall(Call<V>),
@@ -63,19 +64,15 @@ impl<V> Effects<V> {
 pub struct Call<V> {
     /// The call.
     pub id: CallId,
-    /// The tool, as registered.
-    pub tool_name: String,
-    /// The tool's handler.
-    pub handler: V,
-    /// The arguments.
-    pub input: V,
-    /// Who calls, as far as the client said.
-    pub client: Option<V>,
+    /// Whose handler runs.
+    pub definition: DefinitionKey,
+    /// What it gets: the whole message.
+    pub message: V,
 }
 
-/// A tool as the app holds it: two tools of one name have different keys.
+/// A definition as the app holds it: two of one kind and name have different keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ToolKey(pub u32);
+pub struct DefinitionKey(pub u32);
 
 /// What the app hears.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,38 +81,51 @@ pub enum Report<V> {
     Status(Status),
     /// The connected AI clients; nothing when they are not known any more.
     Clients(Option<V>),
-    /// Clients can call the tool now.
-    ToolRegistered {
-        /// The tool.
-        tool: ToolKey,
+    /// The resources that clients are subscribed to; nothing when there cannot be any.
+    Subscriptions(Option<V>),
+    /// Clients can use the definition now.
+    Registered {
+        /// The definition.
+        definition: DefinitionKey,
         /// The name that clients see, when the bridge said one.
         published_name: Option<String>,
     },
-    /// The bridge refused the tool.
-    ToolRefused {
-        /// The tool.
-        tool: ToolKey,
+    /// The bridge or this page refused the definition.
+    Refused {
+        /// The definition.
+        definition: DefinitionKey,
         /// Why.
         failure: Failure,
     },
-    /// The tool was removed, or another one took its name.
-    ToolDropped(ToolKey),
-    /// No client can call the removed tool any more.
-    ToolRemoved(ToolKey),
+    /// The definition was removed, or another one took its place.
+    Dropped(DefinitionKey),
+    /// No client can use the removed definition any more.
+    Removed(DefinitionKey),
+    /// The client behind a call answered, or cannot.
+    ClientAnswered {
+        /// The call.
+        call: CallId,
+        /// The key of the request.
+        key: String,
+        /// The whole answer, with `result` or `error`.
+        answer: Result<V, Failure>,
+    },
     /// A call is over.
     CallEnded {
         /// The call.
         call: CallId,
         /// How.
-        ending: Ending<V>,
+        ending: Ending,
     },
+    /// Something a developer should see.
+    Warning(String),
 }
 
 /// How a call ended, as the app hears it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Ending<V> {
-    /// The handler returned this.
-    Finished(V),
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The handler returned.
+    Finished,
     /// It threw, or its result cannot be sent.
     Failed(Failure),
     /// Nobody waits for it any more: its signal fires.
@@ -161,7 +171,7 @@ impl Failure {
 pub enum Status {
     /// The first attempt is under way.
     Connecting,
-    /// Tools can be called.
+    /// Calls can come.
     Connected,
     /// An attempt failed or the connection broke; the page keeps trying.
     Reconnecting {

@@ -3,8 +3,8 @@
 //! Only the envelope is written here; values that are JSON already are passed through as pieces,
 //! so that a large result is never copied into this module's memory.
 
-use bridge_protocol::PROTOCOL_VERSION;
 use bridge_protocol::names::page_to_bridge as kind;
+use bridge_protocol::{CallId, PROTOCOL_VERSION};
 
 use super::messages::{Authenticate, PageToBridge};
 use super::text::decimal;
@@ -22,37 +22,80 @@ pub enum Piece<V> {
 pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
     match message {
         PageToBridge::Authenticate(page) => authenticate(page),
-        PageToBridge::RegisterTools {
+        PageToBridge::Register {
             registration_id,
-            tools,
-        } => Object::new(kind::REGISTER_TOOLS)
+            items,
+        } => Object::new(kind::REGISTER)
             .string("registrationId", registration_id.as_str())
-            .json_list("tools", tools)
+            .list("items", items, |frame, item| {
+                frame
+                    .begin_string("kind", item.kind.as_str())
+                    .json("definition", item.json)
+                    .end()
+            })
             .finish(),
-        PageToBridge::UnregisterTools {
+        PageToBridge::Unregister {
             registration_id,
-            names,
-        } => Object::new(kind::UNREGISTER_TOOLS)
+            items,
+        } => Object::new(kind::UNREGISTER)
             .string("registrationId", registration_id.as_str())
-            .string_list("names", &names)
+            .list("items", items, |frame, item| {
+                frame
+                    .begin_string("kind", item.kind.as_str())
+                    .string("name", &item.name)
+                    .end()
+            })
             .finish(),
-        PageToBridge::ToolReceived(call) => Object::new(kind::TOOL_RECEIVED)
-            .string("requestId", call.as_str())
+        PageToBridge::CallReceived(call) => about(kind::CALL_RECEIVED, &call).finish(),
+        PageToBridge::CallResponse { call, answer } => about(kind::CALL_RESPONSE, &call)
+            .maybe_json("result", answer.result)
+            .maybe_json("content", answer.content)
+            .maybe_json("structuredContent", answer.structured_content)
+            .maybe_json("_meta", answer.meta)
             .finish(),
-        PageToBridge::ToolResponse { call, result } => Object::new(kind::TOOL_RESPONSE)
-            .string("requestId", call.as_str())
-            .maybe_json("result", result)
-            .finish(),
-        PageToBridge::ToolError {
+        PageToBridge::CallError {
             call,
             code,
             message,
             data,
-        } => Object::new(kind::TOOL_ERROR)
-            .string("requestId", call.as_str())
-            .string("code", code.as_str())
+            content,
+        } => about(kind::CALL_ERROR, &call)
+            .string("code", code)
             .string("message", &message)
             .maybe_json("data", data)
+            .maybe_json("content", content)
+            .finish(),
+        PageToBridge::CallProgress {
+            call,
+            progress,
+            total,
+            message,
+        } => about(kind::CALL_PROGRESS, &call)
+            .json("progress", progress)
+            .maybe_json("total", total)
+            .maybe_string("message", message.as_deref())
+            .finish(),
+        PageToBridge::CallLog {
+            call,
+            level,
+            logger,
+            data,
+        } => about(kind::CALL_LOG, &call)
+            .string("level", &level)
+            .maybe_string("logger", logger.as_deref())
+            .json("data", data)
+            .finish(),
+        PageToBridge::ClientRequests { call, requests } => about(kind::CLIENT_REQUESTS, &call)
+            .list("requests", requests, |frame, request| {
+                frame
+                    .begin_string("key", &request.key)
+                    .string("method", &request.method)
+                    .json("params", request.params)
+                    .end()
+            })
+            .finish(),
+        PageToBridge::ResourceUpdated { uri } => Object::new(kind::RESOURCE_UPDATED)
+            .string("uri", &uri)
             .finish(),
         PageToBridge::HeartbeatAck { sequence } => Object::new(kind::HEARTBEAT_ACK)
             .number("sequence", sequence)
@@ -85,6 +128,11 @@ fn authenticate<V>(page: Authenticate<V>) -> Vec<Piece<V>> {
         Some(timestamp) => frame.number("timestamp", timestamp).finish(),
         None => frame.finish(),
     }
+}
+
+/// A message about a call.
+fn about<V>(kind: &str, call: &CallId) -> Object<V> {
+    Object::new(kind).string("requestId", call.as_str())
 }
 
 /// A JSON object under construction.
@@ -125,29 +173,38 @@ impl<V> Object<V> {
 
     fn maybe_json(self, name: &str, value: Option<V>) -> Self {
         match value {
-            Some(value) => self.name(name).then_json(value),
+            Some(value) => self.json(name, value),
             None => self,
         }
     }
 
-    fn json_list(self, name: &str, values: Vec<V>) -> Self {
+    fn json(self, name: &str, value: V) -> Self {
+        self.name(name).then_json(value)
+    }
+
+    /// An array of what `write` writes of each value.
+    fn list<T>(self, name: &str, values: Vec<T>, write: fn(Self, T) -> Self) -> Self {
         let mut object = self.literal(name, "[");
         for (index, value) in values.into_iter().enumerate() {
             object.text.push_str(if index > 0 { "," } else { "" });
-            object = object.then_json(value);
+            object = write(object, value);
         }
         object.text.push(']');
         object
     }
 
-    fn string_list(self, name: &str, values: &[String]) -> Self {
-        let mut object = self.literal(name, "[");
-        for (index, value) in values.iter().enumerate() {
-            object.text.push_str(if index > 0 { "," } else { "" });
-            object = object.then_string(value);
-        }
-        object.text.push(']');
-        object
+    /// An object inside this one, with its first member.
+    fn begin_string(mut self, name: &str, value: &str) -> Self {
+        self.text.push_str("{\"");
+        self.text.push_str(name);
+        self.text.push_str("\":");
+        self.then_string(value)
+    }
+
+    /// The end of an object inside this one.
+    fn end(mut self) -> Self {
+        self.text.push('}');
+        self
     }
 
     fn name(mut self, name: &str) -> Self {

@@ -3,7 +3,7 @@
 //! JSON inside a message (definitions, arguments, results) is a `V`: the browser's own value in
 //! the wasm build, plain text in native tests. This module never looks into one.
 
-use bridge_protocol::{BridgeId, CallId, ErrorCode, RegistrationId, SessionId};
+use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
 /// JSON text that was measured when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,86 @@ pub struct Encoded<V> {
     pub json: V,
     /// Its length in UTF-8 bytes.
     pub bytes: usize,
+}
+
+/// What a page can register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An MCP tool, known by its `name`.
+    Tool,
+    /// An MCP prompt, known by its `name`.
+    Prompt,
+    /// An MCP resource, known by its `uri`.
+    Resource,
+    /// An MCP resource template, known by its `uriTemplate`.
+    ResourceTemplate,
+}
+
+impl Kind {
+    /// The kind as it stands on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Tool => "tool",
+            Kind::Prompt => "prompt",
+            Kind::Resource => "resource",
+            Kind::ResourceTemplate => "resource-template",
+        }
+    }
+
+    /// The kind with this word, if there is one.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [
+            Kind::Tool,
+            Kind::Prompt,
+            Kind::Resource,
+            Kind::ResourceTemplate,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == word)
+    }
+}
+
+/// Something that is registered, or was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name, URI or URI template, as registered.
+    pub name: String,
+}
+
+/// Something to register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition<V> {
+    /// What it is.
+    pub kind: Kind,
+    /// The whole MCP object as JSON text.
+    pub json: V,
+}
+
+/// What a handler returned, as JSON texts: of a tool either a value or content blocks, of the other
+/// kinds the MCP result object as `result`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer<V> {
+    /// Any value; nothing when the handler returned nothing, or content.
+    pub result: Option<V>,
+    /// An array of MCP content blocks.
+    pub content: Option<V>,
+    /// The object beside the content.
+    pub structured_content: Option<V>,
+    /// What client and app agree on, beside the content.
+    pub meta: Option<V>,
+}
+
+/// Something that a handler asks the client behind its call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientRequest<V> {
+    /// Its name within the call.
+    pub key: String,
+    /// The MCP method, such as `elicitation/create`.
+    pub method: String,
+    /// The parameters as JSON text.
+    pub params: V,
 }
 
 /// The opaque token that names the realm. It never appears in logs.
@@ -29,39 +109,76 @@ impl std::fmt::Debug for Token {
 pub enum PageToBridge<V> {
     /// First frame.
     Authenticate(Authenticate<V>),
-    /// Registers or replaces tools, each one a whole MCP tool object as JSON text.
-    RegisterTools {
+    /// Registers or replaces definitions.
+    Register {
         /// Echoed in the answer.
         registration_id: RegistrationId,
-        /// The tool objects.
-        tools: Vec<V>,
+        /// What to register, in order.
+        items: Vec<Definition<V>>,
     },
-    /// Removes tools.
-    UnregisterTools {
+    /// Takes definitions back.
+    Unregister {
         /// Echoed in the answer.
         registration_id: RegistrationId,
-        /// Their names.
-        names: Vec<String>,
+        /// Which ones.
+        items: Vec<Item>,
     },
     /// Receipt of a call, before its handler runs.
-    ToolReceived(CallId),
+    CallReceived(CallId),
     /// A call ended with a result.
-    ToolResponse {
+    CallResponse {
         /// The call.
         call: CallId,
-        /// JSON text; nothing when the handler returned nothing.
-        result: Option<V>,
+        /// What the handler returned.
+        answer: Answer<V>,
     },
     /// A call failed.
-    ToolError {
+    CallError {
         /// The call.
         call: CallId,
-        /// What kind of failure.
-        code: ErrorCode,
+        /// What kind of failure: the word of an `ErrorCode`. A word, so that only those in use are part
+        /// of the download.
+        code: &'static str,
         /// In words.
         message: String,
         /// JSON text, for programs.
         data: Option<V>,
+        /// JSON text of the content blocks that a tool shows instead of the message.
+        content: Option<V>,
+    },
+    /// How far a call is.
+    CallProgress {
+        /// The call.
+        call: CallId,
+        /// How far, as JSON text.
+        progress: V,
+        /// What that will be at the end, as JSON text.
+        total: Option<V>,
+        /// In words.
+        message: Option<String>,
+    },
+    /// A log message for the client behind a call.
+    CallLog {
+        /// The call.
+        call: CallId,
+        /// One of MCP's levels.
+        level: String,
+        /// Which part of the app says it.
+        logger: Option<String>,
+        /// Any JSON text.
+        data: V,
+    },
+    /// A handler asks the client behind its call.
+    ClientRequests {
+        /// The call.
+        call: CallId,
+        /// What was asked in one task.
+        requests: Vec<ClientRequest<V>>,
+    },
+    /// The content of a resource changed.
+    ResourceUpdated {
+        /// Which one.
+        uri: String,
     },
     /// Page code is alive.
     HeartbeatAck {
@@ -121,19 +238,19 @@ pub enum BridgeToPage<V> {
         /// Why, and what to do.
         error: String,
     },
-    /// What became of a registration or, with neither tools nor errors, an unregistration.
+    /// What became of a registration or, without errors, an unregistration.
     Registered {
         /// The registration.
         registration_id: RegistrationId,
-        /// The tools that clients can call now.
-        tools: Vec<RegisteredTool>,
-        /// The tools that were refused.
-        errors: Vec<RefusedTool>,
+        /// What clients can use now.
+        items: Vec<RegisteredItem>,
+        /// What was refused.
+        errors: Vec<Refusal>,
     },
-    /// Run a tool.
-    ToolCall(ToolCall<V>),
+    /// Run a handler.
+    CallRequested(CallRequest<V>),
     /// Stop a call.
-    ToolCancel {
+    CallCancel {
         /// The call.
         call: CallId,
         /// Why, as a word.
@@ -141,6 +258,15 @@ pub enum BridgeToPage<V> {
         /// Why, in words.
         reason: String,
     },
+    /// What the client behind a call answered.
+    ClientResponses {
+        /// The call.
+        call: CallId,
+        /// Some of the answers that are due.
+        responses: Vec<ClientResponse<V>>,
+    },
+    /// The URIs of this page that clients are subscribed to, as a list of the browser's.
+    Subscriptions(V),
     /// Page code must answer.
     Heartbeat {
         /// Its number.
@@ -168,18 +294,18 @@ pub struct Limits {
     pub heartbeat_seconds: u32,
 }
 
-/// A tool that clients can call.
+/// A definition that clients can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RegisteredTool {
-    /// The name as registered.
-    pub name: String,
+pub struct RegisteredItem {
+    /// As registered.
+    pub item: Item,
     /// The name that clients see.
     pub published_name: String,
 }
 
-/// A tool that the bridge refused.
+/// A definition that the bridge refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedTool {
+pub struct Refusal {
     /// Its place in the registration, from 0.
     pub index: usize,
     /// Why, as a word.
@@ -188,15 +314,22 @@ pub struct RefusedTool {
     pub message: String,
 }
 
-/// A call of a tool.
+/// A call of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolCall<V> {
+pub struct CallRequest<V> {
     /// The call.
     pub call: CallId,
-    /// The name as registered.
-    pub tool_name: String,
-    /// The arguments: always an object.
-    pub tool_input: V,
-    /// Who calls, as far as the client said.
-    pub client: Option<V>,
+    /// Whose handler it is for.
+    pub item: Item,
+    /// The whole message, for the handler.
+    pub message: V,
+}
+
+/// One answer of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientResponse<V> {
+    /// The key of the request.
+    pub key: String,
+    /// The whole answer, with `result` or `error`.
+    pub response: V,
 }

@@ -3,25 +3,27 @@
 //! [`Page`] has one method per event. Afterwards [`Page::next_effect`] says what must happen, one
 //! [`Effect`] after the other. JSON values are a type parameter, so that all of it is tested natively.
 
+mod asking;
 mod calls;
 mod connection;
+mod definitions;
 mod effect;
 pub mod frame;
 mod messages;
 mod page;
 mod seen;
 mod text;
-mod tools;
+mod updates;
 
 // They read the golden files, and need no browser.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests;
 
-pub use calls::Outcome;
-pub use effect::{Call, Effect, Ending, Failure, Report, Status, ToolKey};
+pub use calls::{MAX_LOG_BYTES, Outcome};
+pub use effect::{Call, DefinitionKey, Effect, Ending, Failure, Report, Status};
 pub use messages::{
-    Authenticate, BridgeToPage, Encoded, Limits, PageToBridge, RefusedTool, RegisteredTool, Token,
-    ToolCall,
+    Answer, Authenticate, BridgeToPage, CallRequest, ClientRequest, ClientResponse, Definition,
+    Encoded, Item, Kind, Limits, PageToBridge, Refusal, RegisteredItem, Token,
 };
 pub use page::{Introduction, Page, Sight};

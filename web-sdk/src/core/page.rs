@@ -1,4 +1,4 @@
-//! A page: its connection, tools and calls, and what each event does to them.
+//! A page: its connection, definitions and calls, and what each event does to them.
 
 use bridge_protocol::limits::{
     AUTHENTICATE_WITHIN, HEARTBEAT_EVERY, MAX_FRAME_BYTES, MAX_RESULT_BYTES,
@@ -7,10 +7,13 @@ use bridge_protocol::{BridgeId, CallId, CloseCode, ErrorCode, PROTOCOL_VERSION, 
 
 use super::calls::{Calls, Outcome};
 use super::connection::{Connection, OPEN_WITHIN_MS, Phase, SILENCE_ALLOWANCE_MS};
-use super::effect::{Effect, Effects, Failure, Report, Status, ToolKey};
-use super::messages::{Authenticate, BridgeToPage, Encoded, Limits, PageToBridge, Token};
+use super::definitions::Definitions;
+use super::effect::{DefinitionKey, Effect, Effects, Failure, Report, Status};
+use super::messages::{
+    Authenticate, BridgeToPage, ClientRequest, Encoded, Item, Limits, PageToBridge, Token,
+};
 use super::text::decimal;
-use super::tools::Tools;
+use super::updates::Updates;
 
 /// The facts about a page that do not change.
 #[derive(Clone, Debug)]
@@ -49,8 +52,9 @@ pub struct Page<V> {
     bridge_id: Option<BridgeId>,
     /// Those of that bridge.
     limits: Limits,
-    tools: Tools<V>,
+    definitions: Definitions<V>,
     calls: Calls<V>,
+    updates: Updates,
     sight: Sight,
     /// The title as the bridge knows it.
     told_title: String,
@@ -58,6 +62,8 @@ pub struct Page<V> {
     told_sight: Option<Sight>,
     /// Whether the app was told of connected clients.
     knows_clients: bool,
+    /// Whether the app was told of subscriptions. They outlive a broken connection.
+    knows_subscriptions: bool,
     effects: Effects<V>,
 }
 
@@ -73,12 +79,14 @@ impl<V: Clone> Page<V> {
                 max_frame_bytes: MAX_FRAME_BYTES,
                 heartbeat_seconds: HEARTBEAT_EVERY.as_secs() as u32,
             },
-            tools: Tools::new(),
+            definitions: Definitions::new(),
             calls: Calls::new(),
+            updates: Updates::default(),
             told_title: String::new(),
             told_sight: None,
             sight,
             knows_clients: false,
+            knows_subscriptions: false,
             effects: Effects::new(),
         }
     }
@@ -106,33 +114,79 @@ impl<V: Clone> Page<V> {
         self.stop(&reason, Status::Disconnected);
     }
 
-    /// The app added a tool: `definition` is the whole MCP tool object.
-    pub fn tool_added(&mut self, key: ToolKey, name: String, definition: Encoded<V>, handler: V) {
-        self.tools
-            .added(key, name, definition, handler, &mut self.effects);
+    /// The app added something: `definition` is the whole MCP object.
+    pub fn added(&mut self, key: DefinitionKey, item: Item, definition: Encoded<V>) {
+        self.definitions
+            .added(key, item, definition, &mut self.effects);
         self.flush_soon();
     }
 
-    /// The app removed a tool. One that was replaced before is gone already.
-    pub fn tool_removed(&mut self, key: ToolKey) {
+    /// The app removed something. What was replaced before is gone already.
+    pub fn removed(&mut self, key: DefinitionKey) {
         let connected = self.connection.is_ready();
-        self.tools.removed(key, connected, &mut self.effects);
+        self.definitions.removed(key, connected, &mut self.effects);
+        self.flush_soon();
+    }
+
+    /// The content of a resource changed.
+    pub fn resource_updated(&mut self, uri: String) {
+        self.updates.happened(uri, self.connection.is_ready());
         self.flush_soon();
     }
 
     /// The task that asked for [`Effect::FlushSoon`] is over.
     pub fn flush(&mut self) {
         if self.connection.is_ready() {
-            self.tools
+            self.definitions
                 .flush(self.limits.max_frame_bytes, &mut self.effects);
+            self.calls.flush(&self.limits, &mut self.effects);
+            self.updates.flush(&mut self.effects);
         }
     }
+
+    // What handlers do.
 
     /// A handler ended.
     pub fn handler_finished(&mut self, call: CallId, outcome: Outcome<V>) {
         let connected = self.connection.is_ready();
         self.calls
             .finished(call, outcome, &self.limits, connected, &mut self.effects);
+    }
+
+    /// A handler says how far it is, as JSON texts. Said without a connection, it is not said.
+    pub fn progressed(
+        &mut self,
+        call: CallId,
+        progress: V,
+        total: Option<V>,
+        message: Option<String>,
+    ) {
+        if self.connection.is_ready() {
+            self.calls
+                .progressed(call, progress, total, message, &mut self.effects);
+        }
+    }
+
+    /// A handler has something for the client's log. Said without a connection, it is not said.
+    pub fn logged(
+        &mut self,
+        call: CallId,
+        level: String,
+        logger: Option<String>,
+        data: Encoded<V>,
+    ) {
+        if self.connection.is_ready() {
+            self.calls
+                .logged(call, level, logger, data, &mut self.effects);
+        }
+    }
+
+    /// A handler asks the client behind its call; `bytes` is the length of the parameters. Answered by
+    /// [`Report::ClientAnswered`], unless the call ends before.
+    pub fn client_asked(&mut self, call: CallId, request: ClientRequest<V>, bytes: usize) {
+        self.calls
+            .asked(call, request, bytes, &self.limits, &mut self.effects);
+        self.flush_soon();
     }
 
     // What the browser says.
@@ -268,13 +322,21 @@ impl<V: Clone> Page<V> {
 
     fn heard(&mut self, message: BridgeToPage<V>) {
         match message {
-            BridgeToPage::ToolCall(call) => {
-                let handler = self.tools.handler(&call.tool_name);
-                self.calls.arrived(call, handler, &mut self.effects);
+            BridgeToPage::CallRequested(request) => {
+                let definition = self.definitions.find(&request.item);
+                self.calls.arrived(request, definition, &mut self.effects);
             }
-            BridgeToPage::ToolCancel { call, code, reason } => {
+            BridgeToPage::CallCancel { call, code, reason } => {
                 let reason = Failure::new(code, reason);
                 self.calls.cancelled(call, &reason, &mut self.effects);
+            }
+            BridgeToPage::ClientResponses { call, responses } => {
+                self.calls
+                    .client_answered(&call, responses, &mut self.effects);
+            }
+            BridgeToPage::Subscriptions(uris) => {
+                self.knows_subscriptions = true;
+                self.effects.report(Report::Subscriptions(Some(uris)));
             }
             BridgeToPage::Heartbeat { sequence } => {
                 self.connection.lasted();
@@ -282,11 +344,11 @@ impl<V: Clone> Page<V> {
             }
             BridgeToPage::Registered {
                 registration_id,
-                tools,
+                items,
                 errors,
             } => self
-                .tools
-                .answered(&registration_id, &tools, errors, &mut self.effects),
+                .definitions
+                .answered(&registration_id, &items, errors, &mut self.effects),
             BridgeToPage::Clients(clients) => {
                 self.knows_clients = true;
                 self.effects.report(Report::Clients(Some(clients)));
@@ -308,8 +370,10 @@ impl<V: Clone> Page<V> {
             return;
         }
         if self.bridge_id.as_ref() != Some(&bridge_id) {
-            self.tools.bridge_changed();
+            self.definitions.bridge_changed();
             self.calls.bridge_changed(&mut self.effects);
+            self.updates.bridge_changed();
+            self.forget_subscriptions();
         }
         self.bridge_id = Some(bridge_id);
         self.limits = limits;
@@ -355,11 +419,19 @@ impl<V: Clone> Page<V> {
         self.effects.push(Effect::CloseSocket);
         self.connection_lost();
         self.calls.void(reason, &mut self.effects);
+        self.forget_subscriptions();
         self.effects.report(Report::Status(status));
     }
 
+    fn forget_subscriptions(&mut self) {
+        if std::mem::take(&mut self.knows_subscriptions) {
+            self.effects.report(Report::Subscriptions(None));
+        }
+    }
+
     fn connection_lost(&mut self) {
-        self.tools.connection_lost(&mut self.effects);
+        self.definitions.connection_lost(&mut self.effects);
+        self.calls.connection_lost();
         if std::mem::take(&mut self.knows_clients) {
             self.effects.report(Report::Clients(None));
         }

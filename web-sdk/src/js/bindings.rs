@@ -36,28 +36,31 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn clients(this: &Host, clients: &JsValue);
     #[wasm_bindgen(method)]
-    pub(super) fn registered(this: &Host, tool: u32, published_name: Option<&str>);
+    pub(super) fn subscriptions(this: &Host, uris: &JsValue);
     #[wasm_bindgen(method)]
-    pub(super) fn refused(this: &Host, tool: u32, code: &str, message: &str);
+    pub(super) fn registered(this: &Host, key: u32, published_name: Option<&str>);
     #[wasm_bindgen(method)]
-    pub(super) fn dropped(this: &Host, tool: u32);
+    pub(super) fn refused(this: &Host, key: u32, code: &str, message: &str);
     #[wasm_bindgen(method)]
-    pub(super) fn removed(this: &Host, tool: u32);
-    /// A call starts. Returns what its handler gets as the second argument.
-    #[wasm_bindgen(method, js_name = callStarted)]
-    pub(super) fn call_started(
+    pub(super) fn dropped(this: &Host, key: u32);
+    #[wasm_bindgen(method)]
+    pub(super) fn removed(this: &Host, key: u32);
+    /// Runs a handler. Returns a promise of how it ended, which is never rejected.
+    #[wasm_bindgen(method)]
+    pub(super) fn call(this: &Host, call: &str, key: u32, message: &JsValue) -> Promise;
+    /// Without a code it finished.
+    #[wasm_bindgen(method, js_name = callEnded)]
+    pub(super) fn call_ended(
         this: &Host,
         call: &str,
-        tool_name: &str,
-        input: &JsValue,
-        client: &JsValue,
-    ) -> JsValue;
-    #[wasm_bindgen(method, js_name = callFinished)]
-    pub(super) fn call_finished(this: &Host, call: &str, result: &JsValue);
-    #[wasm_bindgen(method, js_name = callFailed)]
-    pub(super) fn call_failed(this: &Host, call: &str, code: &str, message: &str);
-    #[wasm_bindgen(method, js_name = callCancelled)]
-    pub(super) fn call_cancelled(this: &Host, call: &str, code: &str, reason: &str);
+        phase: &str,
+        code: Option<&str>,
+        message: Option<&str>,
+    );
+    #[wasm_bindgen(method, js_name = clientAnswered)]
+    pub(super) fn client_answered(this: &Host, call: &str, key: &str, answer: &JsValue);
+    #[wasm_bindgen(method, js_name = clientRefused)]
+    pub(super) fn client_refused(this: &Host, call: &str, key: &str, code: &str, message: &str);
     /// Something a developer should see.
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);

@@ -3,13 +3,14 @@
 
 use bridge_protocol::names::bridge_to_page as kind;
 use bridge_protocol::{BridgeId, CallId, RegistrationId};
-use js_sys::{Array, JSON, JsString, Reflect};
+use js_sys::{Array, JsString, Reflect};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{self, Encoder};
 use crate::core::frame::{self, Piece};
 use crate::core::{
-    BridgeToPage, Encoded, Limits, PageToBridge, RefusedTool, RegisteredTool, ToolCall,
+    BridgeToPage, CallRequest, ClientResponse, Encoded, Item, Kind, Limits, PageToBridge, Refusal,
+    RegisteredItem,
 };
 
 /// Why a frame is not a message.
@@ -32,7 +33,12 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
         kind::AUTHENTICATION_FAILED => authentication_failed(&message),
         kind::REGISTERED | kind::UNREGISTERED => registered(&message),
         kind::TOOL_CALL => tool_call(&message),
-        kind::TOOL_CANCEL => tool_cancel(&message),
+        kind::PROMPT_GET => prompt_get(&message),
+        kind::RESOURCE_READ => resource_read(&message),
+        kind::COMPLETION => completion(&message),
+        kind::CALL_CANCEL => call_cancel(&message),
+        kind::CLIENT_RESPONSES => client_responses(&message),
+        kind::SUBSCRIPTIONS => field(&message, "uris").map(BridgeToPage::Subscriptions),
         kind::HEARTBEAT => heartbeat(&message),
         kind::CLIENTS => field(&message, "clients").map(BridgeToPage::Clients),
         kind::SESSION_CLOSED => session_closed(&message),
@@ -51,15 +57,6 @@ pub fn encode(message: PageToBridge<JsValue>) -> JsString {
         });
     }
     texts.join("")
-}
-
-/// A value as JSON text; nothing when it is no JSON value, like `undefined`.
-///
-/// # Errors
-/// What `JSON.stringify` throws: a cycle, a `BigInt`, a `toJSON` that fails.
-pub fn stringify(value: &JsValue) -> Result<Option<Encoded<JsValue>>, JsValue> {
-    let text: JsValue = JSON::stringify(value)?.into();
-    Ok(text.dyn_into().ok().map(measured))
 }
 
 /// A JSON text with its length as the bridge counts it.
@@ -93,44 +90,91 @@ fn authentication_failed(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     })
 }
 
-/// `unregistered` has neither tools nor errors.
+/// `unregistered` has no errors.
 fn registered(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Registered {
         registration_id: string(message, "registrationId").map(RegistrationId)?,
-        tools: items(message, "tools", registered_tool),
-        errors: items(message, "errors", refused_tool),
+        items: items(message, "items", registered_item),
+        errors: items(message, "errors", refusal),
     })
 }
 
-fn registered_tool(tool: &JsValue) -> Option<RegisteredTool> {
-    Some(RegisteredTool {
-        name: string(tool, "name")?,
-        published_name: string(tool, "publishedName")?,
+fn registered_item(registered: &JsValue) -> Option<RegisteredItem> {
+    Some(RegisteredItem {
+        item: item(registered)?,
+        published_name: string(registered, "publishedName")?,
     })
 }
 
-fn refused_tool(error: &JsValue) -> Option<RefusedTool> {
-    Some(RefusedTool {
+fn refusal(error: &JsValue) -> Option<Refusal> {
+    Some(Refusal {
         index: number(error, "index")? as usize,
         code: string(error, "code")?,
         message: string(error, "message")?,
     })
 }
 
+fn item(object: &JsValue) -> Option<Item> {
+    Some(Item {
+        kind: Kind::from_word(&string(object, "kind")?)?,
+        name: string(object, "name")?,
+    })
+}
+
 fn tool_call(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
-    Some(BridgeToPage::ToolCall(ToolCall {
+    field(message, "toolInput")?;
+    requested(message, Kind::Tool, "toolName")
+}
+
+fn prompt_get(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    field(message, "arguments")?;
+    requested(message, Kind::Prompt, "name")
+}
+
+/// A template's variables come with it.
+fn resource_read(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    field(message, "uri")?;
+    requested(message, Kind::ResourceTemplate, "uriTemplate")
+        .or_else(|| requested(message, Kind::Resource, "uri"))
+}
+
+fn completion(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    field(message, "argument")?;
+    call_request(message, item(&field(message, "ref")?)?)
+}
+
+fn requested(message: &JsValue, kind: Kind, name: &str) -> Option<BridgeToPage<JsValue>> {
+    let name = string(message, name)?;
+    call_request(message, Item { kind, name })
+}
+
+fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> {
+    Some(BridgeToPage::CallRequested(CallRequest {
         call: call_id(message)?,
-        tool_name: string(message, "toolName")?,
-        tool_input: field(message, "toolInput")?,
-        client: field(message, "client"),
+        item,
+        message: message.clone(),
     }))
 }
 
-fn tool_cancel(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
-    Some(BridgeToPage::ToolCancel {
+fn call_cancel(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    Some(BridgeToPage::CallCancel {
         call: call_id(message)?,
         code: string(message, "code")?,
         reason: string(message, "reason")?,
+    })
+}
+
+fn client_responses(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    Some(BridgeToPage::ClientResponses {
+        call: call_id(message)?,
+        responses: items(message, "responses", client_response),
+    })
+}
+
+fn client_response(response: &JsValue) -> Option<ClientResponse<JsValue>> {
+    Some(ClientResponse {
+        key: string(response, "key")?,
+        response: response.clone(),
     })
 }
 

@@ -1,44 +1,44 @@
-//! Runs a tool's handler: a plain function or an async one, whatever it returns or throws.
+//! How a handler ended, as the module says it: the module runs handlers and turns what they return into
+//! JSON texts, because both are easier in JavaScript.
 
-use js_sys::{Function, Promise};
 use wasm_bindgen::prelude::*;
 
-use super::codec;
-use crate::core::{Call, Outcome};
+use super::codec::{field, measured, string};
+use crate::core::{Answer, Encoded, Outcome};
 
-/// Calls the handler with its input and context.
-pub(super) fn run(call: &Call<JsValue>, context: &JsValue) -> Promise {
-    let handler: &Function = call.handler.unchecked_ref();
-    match handler.call2(&JsValue::UNDEFINED, &call.input, context) {
-        Ok(value) => Promise::resolve(&value),
-        Err(error) => Promise::reject(&error),
+/// The handler ended like this: `{ result?, content?, structuredContent?, _meta? }`, or
+/// `{ message, code?, data?, content? }` when it threw. All but message and code are JSON texts.
+pub(super) fn outcome(ended: &JsValue) -> Outcome<JsValue> {
+    if let Some(message) = string(ended, "message") {
+        return Outcome::Threw {
+            code: string(ended, "code"),
+            message,
+            data: text(ended, "data"),
+            content: text(ended, "content"),
+        };
     }
+    let mut bytes = 0;
+    let mut part = |name| {
+        let text = text(ended, name)?;
+        bytes += text.bytes;
+        Some(text.json)
+    };
+    let answer = Answer {
+        result: part("result"),
+        content: part("content"),
+        structured_content: part("structuredContent"),
+        meta: part("_meta"),
+    };
+    Outcome::Returned { answer, bytes }
 }
 
-/// The handler's promise was fulfilled.
-pub(super) fn returned(value: JsValue) -> Outcome<JsValue> {
-    match codec::stringify(&value) {
-        Ok(result) => Outcome::Returned { value, result },
-        Err(error) => Outcome::Threw {
-            message: ["the result is not JSON: ", &message_of(&error)].concat(),
-            data: None,
-        },
-    }
-}
-
-/// The handler's promise was rejected.
-pub(super) fn threw(error: &JsValue) -> Outcome<JsValue> {
-    Outcome::Threw {
-        message: message_of(error),
-        data: codec::field(error, "data")
-            .and_then(|data| codec::stringify(&data).ok())
-            .flatten(),
-    }
+fn text(object: &JsValue, name: &str) -> Option<Encoded<JsValue>> {
+    field(object, name)?.dyn_into().ok().map(measured)
 }
 
 /// What an exception says.
 pub(super) fn message_of(error: &JsValue) -> String {
-    codec::string(error, "message")
+    string(error, "message")
         .or_else(|| error.as_string())
         .filter(|message| !message.is_empty())
         .unwrap_or_else(|| "it threw something without a message".into())

@@ -8,13 +8,14 @@ mod socket;
 
 use std::rc::Rc;
 
-use js_sys::{Function, JsString};
+use bridge_protocol::CallId;
+use js_sys::JsString;
 use wasm_bindgen::prelude::*;
 
 pub use bindings::{Host, Options};
 use runtime::Runtime;
 
-use crate::core::ToolKey;
+use crate::core::{ClientRequest, DefinitionKey, Item, Kind};
 
 /// One page's connection to a bridge, as `mcp-web.js` holds it.
 #[wasm_bindgen]
@@ -38,18 +39,57 @@ impl Connection {
         self.0.tell(|page| page.disconnect());
     }
 
-    /// The app added a tool. `definition` is the JSON text of the whole tool object; `key` is the
-    /// host's own and never used twice.
-    #[wasm_bindgen(js_name = addTool)]
-    pub fn add_tool(&self, key: u32, name: String, definition: JsString, handler: Function) {
-        let definition = codec::measured(definition);
-        self.0
-            .tell(|page| page.tool_added(ToolKey(key), name, definition, handler.into()));
+    /// The app added something. `definition` is the JSON text of the whole MCP object; `key` is the
+    /// host's own and never used twice; `kind` is the word on the wire.
+    pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString) {
+        if let Some(kind) = Kind::from_word(kind) {
+            let definition = codec::measured(definition);
+            let item = Item { kind, name };
+            self.0
+                .tell(|page| page.added(DefinitionKey(key), item, definition));
+        }
     }
 
-    /// The app removed a tool.
-    #[wasm_bindgen(js_name = removeTool)]
-    pub fn remove_tool(&self, key: u32) {
-        self.0.tell(|page| page.tool_removed(ToolKey(key)));
+    /// The app removed something.
+    pub fn remove(&self, key: u32) {
+        self.0.tell(|page| page.removed(DefinitionKey(key)));
+    }
+
+    /// The content of a resource changed.
+    #[wasm_bindgen(js_name = resourceUpdated)]
+    pub fn resource_updated(&self, uri: String) {
+        self.0.tell(|page| page.resource_updated(uri));
+    }
+
+    /// A handler says how far it is; the numbers are JSON texts.
+    pub fn progress(
+        &self,
+        call: String,
+        progress: JsString,
+        total: Option<JsString>,
+        message: Option<String>,
+    ) {
+        let total = total.map(JsValue::from);
+        self.0
+            .tell(|page| page.progressed(CallId(call), progress.into(), total, message));
+    }
+
+    /// A handler has something for the client's log; `data` is a JSON text.
+    pub fn log(&self, call: String, level: String, logger: Option<String>, data: JsString) {
+        let data = codec::measured(data);
+        self.0
+            .tell(|page| page.logged(CallId(call), level, logger, data));
+    }
+
+    /// A handler asks the client; `params` is a JSON text.
+    pub fn ask(&self, call: String, key: String, method: String, params: JsString) {
+        let params = codec::measured(params);
+        let request = ClientRequest {
+            key,
+            method,
+            params: params.json,
+        };
+        self.0
+            .tell(|page| page.client_asked(CallId(call), request, params.bytes));
     }
 }

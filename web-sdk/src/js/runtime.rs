@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use bridge_protocol::{CallId, SessionId};
+use bridge_protocol::SessionId;
 use js_sys::{Date, Math};
 use wasm_bindgen::prelude::*;
 use web_sys::EventTarget;
@@ -15,9 +15,7 @@ use super::bindings::{
 use super::codec::{self, DecodeError};
 use super::handler;
 use super::socket::{Socket, SocketEvent};
-use crate::core::{
-    Call, Effect, Ending, Introduction, Outcome, Page, Report, Sight, Status, Token,
-};
+use crate::core::{Call, Effect, Ending, Introduction, Page, Report, Sight, Status, Token};
 
 /// A page at work. It lives as long as the document.
 pub(super) struct Runtime {
@@ -156,24 +154,15 @@ impl Runtime {
     }
 
     fn start_call(self: &Rc<Self>, call: Call<JsValue>) {
-        let client = call.client.clone().unwrap_or_default();
-        let context =
-            self.host
-                .call_started(call.id.as_str(), &call.tool_name, &call.input, &client);
-        let (returned, threw) = (call.id.clone(), call.id.clone());
-        let resolved = self.listener(move |runtime, value| {
-            runtime.handler_finished(&returned, handler::returned(value));
+        let ended = self
+            .host
+            .call(call.id.as_str(), call.definition.0, &call.message);
+        let settled = self.listener(move |runtime, ended| {
+            let outcome = handler::outcome(&ended);
+            runtime.tell(|page| page.handler_finished(call.id.clone(), outcome));
         });
-        let rejected = self.listener(move |runtime, error| {
-            runtime.handler_finished(&threw, handler::threw(&error));
-        });
-        handler::run(&call, &context)
-            .unchecked_ref::<Settling>()
-            .then(&resolved, &rejected);
-    }
-
-    fn handler_finished(self: &Rc<Self>, call: &CallId, outcome: Outcome<JsValue>) {
-        self.tell(|page| page.handler_finished(call.clone(), outcome));
+        let settling: &Settling = ended.unchecked_ref();
+        settling.then(&settled, &JsValue::UNDEFINED);
     }
 
     fn report(&self, report: Report<JsValue>) {
@@ -181,24 +170,34 @@ impl Runtime {
         match report {
             Report::Status(status) => self.report_status(&status),
             Report::Clients(clients) => host.clients(&clients.unwrap_or_default()),
-            Report::ToolRegistered {
-                tool,
+            Report::Subscriptions(uris) => host.subscriptions(&uris.unwrap_or_default()),
+            Report::Registered {
+                definition,
                 published_name,
-            } => host.registered(tool.0, published_name.as_deref()),
-            Report::ToolRefused { tool, failure } => {
-                host.refused(tool.0, &failure.code, &failure.message);
-            }
-            Report::ToolDropped(tool) => host.dropped(tool.0),
-            Report::ToolRemoved(tool) => host.removed(tool.0),
-            Report::CallEnded { call, ending } => match ending {
-                Ending::Finished(result) => host.call_finished(call.as_str(), &result),
-                Ending::Failed(error) => {
-                    host.call_failed(call.as_str(), &error.code, &error.message);
-                }
-                Ending::Cancelled(reason) => {
-                    host.call_cancelled(call.as_str(), &reason.code, &reason.message);
+            } => host.registered(definition.0, published_name.as_deref()),
+            Report::Refused {
+                definition,
+                failure,
+            } => host.refused(definition.0, &failure.code, &failure.message),
+            Report::Dropped(definition) => host.dropped(definition.0),
+            Report::Removed(definition) => host.removed(definition.0),
+            Report::ClientAnswered { call, key, answer } => match answer {
+                Ok(answer) => host.client_answered(call.as_str(), &key, &answer),
+                Err(error) => {
+                    host.client_refused(call.as_str(), &key, &error.code, &error.message);
                 }
             },
+            Report::CallEnded { call, ending } => {
+                let (phase, error) = match &ending {
+                    Ending::Finished => ("finished", None),
+                    Ending::Failed(error) => ("failed", Some(error)),
+                    Ending::Cancelled(reason) => ("cancelled", Some(reason)),
+                };
+                let code = error.map(|error| &*error.code);
+                let message = error.map(|error| &*error.message);
+                host.call_ended(call.as_str(), phase, code, message);
+            }
+            Report::Warning(message) => host.warn(&message),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Each call runs at most once, and its answer reaches the bridge that asked.
 
-use bridge_protocol::ErrorCode;
-
 use super::*;
 
 /// A connected page with the tool `echo`.
@@ -14,15 +12,15 @@ fn page_with_echo() -> TestPage {
 }
 
 fn received(call: &str) -> Message {
-    PageToBridge::ToolReceived(CallId::from(call))
+    PageToBridge::CallReceived(CallId::from(call))
 }
 
-fn only_error(page: &TestPage) -> (ErrorCode, String) {
+fn only_error(page: &TestPage) -> (&'static str, String) {
     let errors: Vec<_> = page
         .sent
         .iter()
         .filter_map(|message| match message {
-            PageToBridge::ToolError { code, message, .. } => Some((*code, message.clone())),
+            PageToBridge::CallError { code, message, .. } => Some((*code, message.clone())),
             _ => None,
         })
         .collect();
@@ -35,25 +33,27 @@ fn the_receipt_goes_out_before_the_handler_runs() {
     let mut page = page_with_echo();
     page.hear(tool_call("c1", "echo"));
     let place = |wanted: fn(&Effect<String>) -> bool| page.all.iter().position(wanted).unwrap();
-    let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::ToolReceived(_))));
+    let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::CallReceived(_))));
     let start = place(|effect| matches!(effect, Effect::StartCall(_)));
     assert!(receipt < start);
     page.finish("c1", returned(r#"{"n":1}"#));
     assert_eq!(page.sent, [received("c1"), response("c1", r#"{"n":1}"#)]);
-    let ending = Ending::Finished(r#"{"n":1}"#.to_owned());
+    let ending = Ending::Finished;
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
 }
 
 #[test]
-fn the_newest_handler_of_a_name_runs() {
+fn the_newest_definition_of_a_name_runs() {
     let mut page = page_with_echo();
     page.add_tool(2, "echo");
     page.hear(tool_call("c1", "echo"));
-    let handler = page.all.iter().find_map(|effect| match effect {
-        Effect::StartCall(call) => Some(call.handler.clone()),
+    let call = page.all.iter().find_map(|effect| match effect {
+        Effect::StartCall(call) => Some(call.clone()),
         _ => None,
     });
-    assert_eq!(handler.as_deref(), Some("handler 2"));
+    let call = call.unwrap();
+    assert_eq!(call.definition, DefinitionKey(2));
+    assert_eq!(call.message, "message c1");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_call_that_comes_twice_runs_once() {
     page.forget();
     page.hear(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
-    assert_eq!(only_error(&page).0, ErrorCode::InternalError);
+    assert_eq!(only_error(&page).0, "InternalError");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn another_bridge_gets_no_answers_to_questions_of_the_former() {
     };
     assert_eq!(*cancelled, CallId::from("c2"), "its signal fires");
     page.finish("c2", returned("2"));
-    let answers = |message: &&Message| matches!(message, PageToBridge::ToolResponse { .. });
+    let answers = |message: &&Message| matches!(message, PageToBridge::CallResponse { .. });
     assert_eq!(page.sent.iter().find(answers), None);
     page.hear(tool_call("c1", "echo"));
     assert_eq!(page.started, [CallId::from("c1")], "the new bridge's own");
@@ -122,13 +122,8 @@ fn a_cancelled_call_has_no_result() {
     let mut page = page_with_echo();
     page.hear(tool_call("c1", "echo"));
     page.forget();
-    let cancel = || BridgeToPage::ToolCancel {
-        call: CallId::from("c1"),
-        code: "CallCancelled".into(),
-        reason: "the client cancelled".into(),
-    };
-    page.hear(cancel());
-    page.hear(cancel());
+    page.hear(cancel("c1"));
+    page.hear(cancel("c1"));
     page.finish("c1", returned("1"));
     let ending = Ending::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
@@ -136,42 +131,73 @@ fn a_cancelled_call_has_no_result() {
 }
 
 #[test]
-fn a_tool_that_is_gone_is_said_to_be_gone() {
+fn what_is_gone_is_said_to_be_gone() {
+    for (kind, code) in [
+        (Kind::Tool, "ToolNotFound"),
+        (Kind::Prompt, "PromptNotFound"),
+        (Kind::Resource, "ResourceNotFound"),
+        (Kind::ResourceTemplate, "ResourceNotFound"),
+    ] {
+        let mut page = TestPage::connected();
+        page.add(1, kind, "x");
+        page.flush();
+        page.remove(1);
+        page.forget();
+        page.hear(request("c1", kind, "x"));
+        assert_eq!(page.started, []);
+        let (found, message) = only_error(&page);
+        assert_eq!(found, code);
+        assert!(message.contains(kind.as_str()), "{message}");
+    }
+}
+
+#[test]
+fn kinds_have_their_own_names() {
     let mut page = page_with_echo();
-    page.remove_tool(1);
-    page.hear(tool_call("c1", "echo"));
-    assert_eq!(page.started, []);
-    assert_eq!(only_error(&page).0, ErrorCode::ToolNotFound);
+    page.add(2, Kind::Prompt, "echo");
+    page.hear(request("c1", Kind::Prompt, "echo"));
+    page.hear(request("c2", Kind::Resource, "echo"));
+    assert_eq!(page.started, [CallId::from("c1")]);
+    assert_eq!(only_error(&page).0, "ResourceNotFound");
 }
 
 #[test]
 fn a_throw_is_an_error_with_its_message() {
     let mut page = page_with_echo();
     page.hear(tool_call("c1", "echo"));
-    page.finish(
-        "c1",
-        Outcome::Threw {
-            message: "no such card: 7".into(),
-            data: None,
-        },
-    );
-    let error = (ErrorCode::ToolFailed, "no such card: 7".to_owned());
+    page.finish("c1", threw("no such card: 7"));
+    let error = ("HandlerFailed", "no such card: 7".to_owned());
     assert_eq!(only_error(&page), error);
-    let ending = Ending::Failed(Failure::new("ToolFailed", "no such card: 7"));
+    let ending = Ending::Failed(Failure::new("HandlerFailed", "no such card: 7"));
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+}
+
+#[test]
+fn a_handler_chooses_its_code_from_those_it_can_know() {
+    for (thrown, sent) in [
+        ("ResourceNotFound", "ResourceNotFound"),
+        ("ClientCapabilityMissing", "ClientCapabilityMissing"),
+        ("ENOENT", "HandlerFailed"),
+        ("PageGone", "HandlerFailed"),
+    ] {
+        let mut page = page_with_echo();
+        page.hear(tool_call("c1", "echo"));
+        let outcome = Outcome::Threw {
+            code: Some(thrown.into()),
+            message: "why".into(),
+            data: Some(measured("{}".into())),
+            content: Some(measured("[]".into())),
+        };
+        page.finish("c1", outcome);
+        assert_eq!(only_error(&page).0, sent);
+    }
 }
 
 #[test]
 fn a_message_is_for_reading() {
     let mut page = page_with_echo();
     page.hear(tool_call("c1", "echo"));
-    page.finish(
-        "c1",
-        Outcome::Threw {
-            message: "ü".repeat(100_000),
-            data: None,
-        },
-    );
+    page.finish("c1", threw(&"ü".repeat(100_000)));
     let (_, message) = only_error(&page);
     assert!(message.len() < 66_000 && message.ends_with("ü…"));
 }
@@ -186,7 +212,7 @@ fn a_result_over_the_limit_names_size_and_limit() {
     page.finish("c2", returned(&"x".repeat(1001)));
     assert_eq!(page.sent[0], response("c1", &"x".repeat(1000)));
     let (code, message) = only_error(&page);
-    assert_eq!(code, ErrorCode::ResultTooLarge);
+    assert_eq!(code, "ResultTooLarge");
     assert!(message.contains("1001 bytes; at most 1000"), "{message}");
     assert!(matches!(page.endings()[1].1, Ending::Failed(_)));
 }
@@ -205,4 +231,61 @@ fn disconnecting_cancels_what_runs() {
     page.forget();
     page.finish("c1", returned("1"));
     assert_eq!(page.all, []);
+}
+
+#[test]
+fn progress_and_logs_are_of_running_calls_only() {
+    let mut page = page_with_echo();
+    let report = |page: &mut TestPage| {
+        page.tell(|page| page.progressed("c1".into(), "0.5".into(), Some("1".into()), None));
+        let data = measured("{}".into());
+        page.tell(|page| page.logged("c1".into(), "info".into(), None, data));
+    };
+    report(&mut page);
+    assert_eq!(page.sent, []);
+    page.hear(tool_call("c1", "echo"));
+    page.forget();
+    report(&mut page);
+    let call = CallId::from("c1");
+    assert_eq!(
+        page.sent,
+        [
+            PageToBridge::CallProgress {
+                call: call.clone(),
+                progress: "0.5".into(),
+                total: Some("1".into()),
+                message: None,
+            },
+            PageToBridge::CallLog {
+                call,
+                level: "info".into(),
+                logger: None,
+                data: "{}".into(),
+            },
+        ]
+    );
+    page.close(1006);
+    page.forget();
+    report(&mut page);
+    assert_eq!(page.all, []);
+}
+
+#[test]
+fn a_log_message_has_a_limit() {
+    let mut page = page_with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.forget();
+    for (length, sent) in [(MAX_LOG_BYTES, 1), (MAX_LOG_BYTES + 1, 0)] {
+        let data = measured("x".repeat(length));
+        page.tell(|page| page.logged("c1".into(), "info".into(), None, data));
+        assert_eq!(page.sent.len(), sent);
+        page.sent.clear();
+    }
+    let [Report::Warning(warning)] = &page.reports[..] else {
+        panic!("{:?}", page.reports);
+    };
+    assert!(
+        warning.contains("262145 bytes; at most 262144"),
+        "{warning}"
+    );
 }

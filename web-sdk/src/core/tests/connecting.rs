@@ -277,7 +277,7 @@ fn a_page_that_is_put_aside_leaves_and_is_back_when_it_is_shown() {
         page.sent[..],
         [
             PageToBridge::Authenticate(_),
-            PageToBridge::RegisterTools { .. },
+            PageToBridge::Register { .. },
             ..
         ]
     ));

@@ -5,7 +5,9 @@ use std::path::Path;
 use bridge_protocol::{CallId, ErrorCode, RegistrationId, SessionId};
 
 use crate::core::frame::{Piece, encode};
-use crate::core::{Authenticate, PageToBridge, Token};
+use crate::core::{
+    Answer, Authenticate, ClientRequest, Definition, Item, Kind, PageToBridge, Token,
+};
 
 type Message = PageToBridge<String>;
 
@@ -55,53 +57,154 @@ fn introductions() {
 
 #[test]
 fn registrations() {
-    let register = Message::RegisterTools {
+    let definition = |kind, json: &str| Definition {
+        kind,
+        json: json.to_owned(),
+    };
+    let item = |kind, name: &str| Item {
+        kind,
+        name: name.into(),
+    };
+    let register = Message::Register {
         registration_id: RegistrationId::from("r1"),
-        tools: vec![
-            r#"{"name":"echo","title":"Echo","description":"Says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"z":1,"a":2.50}}"#
-                .into(),
+        items: vec![
+            definition(
+                Kind::Tool,
+                r#"{"name":"echo","title":"Echo","description":"Says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"z":1,"a":2.50}}"#,
+            ),
+            definition(
+                Kind::Prompt,
+                r#"{"name":"review","arguments":[{"name":"card","required":true}]}"#,
+            ),
+            definition(
+                Kind::Resource,
+                r#"{"uri":"board://cards","name":"cards","mimeType":"application/json"}"#,
+            ),
+            definition(
+                Kind::ResourceTemplate,
+                r#"{"uriTemplate":"board://cards/{id}","name":"card"}"#,
+            ),
         ],
     };
-    let unregister = Message::UnregisterTools {
+    let unregister = Message::Unregister {
         registration_id: RegistrationId::from("r2"),
-        names: vec!["echo".into()],
+        items: vec![
+            item(Kind::Tool, "echo"),
+            item(Kind::ResourceTemplate, "board://cards/{id}"),
+        ],
     };
-    assert_eq!(text(register), golden("register-tools"));
-    assert_eq!(text(unregister), golden("unregister-tools"));
+    assert_eq!(text(register), golden("register"));
+    assert_eq!(text(unregister), golden("unregister"));
+}
+
+fn call() -> CallId {
+    CallId::from("c1")
 }
 
 #[test]
 fn answers() {
-    let call = || CallId::from("c1");
-    let response = |result: Option<&str>| Message::ToolResponse {
+    let value = |result: Option<&str>| Message::CallResponse {
         call: call(),
-        result: result.map(str::to_owned),
+        answer: Answer {
+            result: result.map(str::to_owned),
+            content: None,
+            structured_content: None,
+            meta: None,
+        },
     };
-    assert_eq!(text(Message::ToolReceived(call())), golden("tool-received"));
+    let content = Message::CallResponse {
+        call: call(),
+        answer: Answer {
+            result: None,
+            content: Some(
+                r#"[{"type":"text","text":"hi"},{"type":"image","data":"AAAA","mimeType":"image/png"}]"#
+                    .into(),
+            ),
+            structured_content: Some(r#"{"n":1.0}"#.into()),
+            meta: Some(r#"{"k":null}"#.into()),
+        },
+    };
+    assert_eq!(text(Message::CallReceived(call())), golden("call-received"));
     assert_eq!(
-        text(response(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
-        golden("tool-response")
+        text(value(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
+        golden("call-response")
     );
-    assert_eq!(text(response(Some("null"))), golden("tool-response-null"));
-    assert_eq!(text(response(None)), golden("tool-response-nothing"));
+    assert_eq!(text(value(Some("null"))), golden("call-response-null"));
+    assert_eq!(text(value(None)), golden("call-response-nothing"));
+    assert_eq!(text(content), golden("call-response-content"));
 }
 
 #[test]
 fn failures() {
-    let thrown = Message::ToolError {
-        call: CallId::from("c1"),
-        code: ErrorCode::ToolFailed,
-        message: "no such card: 7".into(),
-        data: Some(r#"{"card":7}"#.into()),
+    let error = |code: ErrorCode, message: &str, data: Option<&str>, content: Option<&str>| {
+        Message::CallError {
+            call: call(),
+            code: code.as_str(),
+            message: message.into(),
+            data: data.map(str::to_owned),
+            content: content.map(str::to_owned),
+        }
     };
-    let large = Message::ToolError {
-        call: CallId::from("c1"),
-        code: ErrorCode::ResultTooLarge,
-        message: "the result has 11 MiB; at most 10 MiB are allowed".into(),
-        data: None,
+    let failed = ErrorCode::HandlerFailed;
+    let thrown = error(failed, "no such card: 7", Some(r#"{"card":7}"#), None);
+    let shown = r#"[{"type":"text","text":"no such card"}]"#;
+    let shown = error(failed, "no such card", None, Some(shown));
+    let large = "the result has 11 MiB; at most 10 MiB are allowed";
+    let large = error(ErrorCode::ResultTooLarge, large, None, None);
+    assert_eq!(text(thrown), golden("call-error"));
+    assert_eq!(text(shown), golden("call-error-content"));
+    assert_eq!(text(large), golden("call-error-minimal"));
+}
+
+#[test]
+fn reports_of_running_calls() {
+    let minimal = Message::CallProgress {
+        call: call(),
+        progress: "1".into(),
+        total: None,
+        message: None,
     };
-    assert_eq!(text(thrown), golden("tool-error"));
-    assert_eq!(text(large), golden("tool-error-minimal"));
+    let whole = Message::CallProgress {
+        call: call(),
+        progress: "1.5".into(),
+        total: Some("3".into()),
+        message: Some("half of it".into()),
+    };
+    assert_eq!(text(minimal), golden("call-progress-minimal"));
+    assert_eq!(text(whole), golden("call-progress"));
+    let log = |level: &str, logger: Option<&str>, data: &str| Message::CallLog {
+        call: call(),
+        level: level.into(),
+        logger: logger.map(str::to_owned),
+        data: data.into(),
+    };
+    assert_eq!(text(log("debug", None, "null")), golden("call-log-minimal"));
+    assert_eq!(
+        text(log("warning", Some("board"), r#"{"card":7}"#)),
+        golden("call-log")
+    );
+}
+
+#[test]
+fn questions() {
+    let request = |key: &str, method: &str, params: &str| ClientRequest {
+        key: key.into(),
+        method: method.into(),
+        params: params.into(),
+    };
+    let elicit = r#"{"message":"Which column?","requestedSchema":{"type":"object","properties":{"column":{"type":"string"}}}}"#;
+    let requests = Message::ClientRequests {
+        call: call(),
+        requests: vec![
+            request("elicit-1", "elicitation/create", elicit),
+            request("roots", "roots/list", "{}"),
+        ],
+    };
+    let updated = Message::ResourceUpdated {
+        uri: "board://cards".into(),
+    };
+    assert_eq!(text(requests), golden("client-requests"));
+    assert_eq!(text(updated), golden("resource-updated"));
 }
 
 #[test]
@@ -126,9 +229,12 @@ fn signs_of_life() {
 #[test]
 fn every_string_is_valid_json() {
     let name = (0..=0x7f_u8).map(char::from).collect::<String>() + "\u{2028}ü🦀";
-    let unregister = Message::UnregisterTools {
+    let unregister = Message::Unregister {
         registration_id: RegistrationId::from("r1"),
-        names: vec![name],
+        items: vec![Item {
+            kind: Kind::Tool,
+            name,
+        }],
     };
     let escaped = concat!(
         r#"\u0000\u0001\u0002\u0003\u0004\u0005\u0006\u0007\u0008\t\n\u000b\u000c\r\u000e\u000f"#,
@@ -136,7 +242,7 @@ fn every_string_is_valid_json() {
         r##" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"##,
         "\u{7f}\u{2028}ü🦀",
     );
-    assert!(text(unregister).contains(&format!("[\"{escaped}\"]")));
+    assert!(text(unregister).contains(&format!("\"name\":\"{escaped}\"}}")));
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! The page's side of the protocol, driven by hand.
 
+mod asking;
 mod calls;
 mod connecting;
 mod frames;
 mod orders;
 mod registering;
+mod resources;
 
 use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
@@ -130,13 +132,16 @@ impl TestPage {
     }
 
     pub(super) fn add_tool(&mut self, key: u32, name: &str) {
-        let definition = measured(format!(r#"{{"name":"{name}"}}"#));
-        let name = name.to_owned();
-        self.tell(|page| page.tool_added(ToolKey(key), name, definition, format!("handler {key}")));
+        self.add(key, Kind::Tool, name);
     }
 
-    pub(super) fn remove_tool(&mut self, key: u32) {
-        self.tell(|page| page.tool_removed(ToolKey(key)));
+    pub(super) fn add(&mut self, key: u32, kind: Kind, name: &str) {
+        let definition = measured(format!(r#"{{"name":"{name}"}}"#));
+        self.tell(|page| page.added(DefinitionKey(key), item(kind, name), definition));
+    }
+
+    pub(super) fn remove(&mut self, key: u32) {
+        self.tell(|page| page.removed(DefinitionKey(key)));
     }
 
     pub(super) fn finish(&mut self, call: &str, outcome: Outcome<String>) {
@@ -151,7 +156,7 @@ impl TestPage {
         self.reports.iter().filter_map(status).collect()
     }
 
-    pub(super) fn endings(&self) -> Vec<(CallId, Ending<String>)> {
+    pub(super) fn endings(&self) -> Vec<(CallId, Ending)> {
         let ending = |report: &Report<String>| match report {
             Report::CallEnded { call, ending } => Some((call.clone(), ending.clone())),
             _ => None,
@@ -183,42 +188,87 @@ pub(super) fn authenticated(bridge_id: &str) -> BridgeToPage<String> {
     }
 }
 
+pub(super) fn item(kind: Kind, name: &str) -> Item {
+    Item {
+        kind,
+        name: name.into(),
+    }
+}
+
 pub(super) fn tool_call(call: &str, tool: &str) -> BridgeToPage<String> {
-    BridgeToPage::ToolCall(ToolCall {
+    request(call, Kind::Tool, tool)
+}
+
+pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String> {
+    BridgeToPage::CallRequested(CallRequest {
         call: CallId::from(call),
-        tool_name: tool.into(),
-        tool_input: "{}".into(),
-        client: None,
+        item: item(kind, name),
+        message: format!("message {call}"),
     })
+}
+
+pub(super) fn cancel(call: &str) -> BridgeToPage<String> {
+    BridgeToPage::CallCancel {
+        call: CallId::from(call),
+        code: "CallCancelled".into(),
+        reason: "the client cancelled".into(),
+    }
 }
 
 pub(super) fn returned(json: &str) -> Outcome<String> {
     Outcome::Returned {
-        value: json.into(),
-        result: Some(measured(json.into())),
+        answer: Answer {
+            result: Some(json.into()),
+            ..no_answer()
+        },
+        bytes: json.len(),
+    }
+}
+
+pub(super) fn no_answer() -> Answer<String> {
+    Answer {
+        result: None,
+        content: None,
+        structured_content: None,
+        meta: None,
+    }
+}
+
+pub(super) fn threw(message: &str) -> Outcome<String> {
+    Outcome::Threw {
+        code: None,
+        message: message.into(),
+        data: None,
+        content: None,
     }
 }
 
 pub(super) fn response(call: &str, json: &str) -> Message {
-    PageToBridge::ToolResponse {
+    PageToBridge::CallResponse {
         call: CallId::from(call),
-        result: Some(json.into()),
+        answer: Answer {
+            result: Some(json.into()),
+            ..no_answer()
+        },
     }
 }
 
 pub(super) fn register(id: &str, names: &[&str]) -> Message {
-    PageToBridge::RegisterTools {
+    PageToBridge::Register {
         registration_id: RegistrationId::from(id),
-        tools: names
+        items: names
             .iter()
-            .map(|name| format!(r#"{{"name":"{name}"}}"#))
+            .map(|name| Definition {
+                kind: Kind::Tool,
+                json: format!(r#"{{"name":"{name}"}}"#),
+            })
             .collect(),
     }
 }
 
 pub(super) fn unregister(id: &str, names: &[&str]) -> Message {
-    PageToBridge::UnregisterTools {
+    PageToBridge::Unregister {
         registration_id: RegistrationId::from(id),
-        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        items: names.iter().map(|name| item(Kind::Tool, name)).collect(),
     }
 }

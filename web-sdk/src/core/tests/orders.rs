@@ -15,6 +15,8 @@ enum Step {
     Call { id: u32, tool: u32 },
     Finish(usize),
     Cancel(usize),
+    Ask(usize),
+    Respond(usize),
     Break,
     BridgeRestarts,
     Retry,
@@ -30,6 +32,8 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..12_u32, 0..4_u32).prop_map(|(id, tool)| Step::Call { id, tool }),
         4 => any::<usize>().prop_map(Step::Finish),
         1 => any::<usize>().prop_map(Step::Cancel),
+        4 => any::<usize>().prop_map(Step::Ask),
+        2 => any::<usize>().prop_map(Step::Respond),
         2 => Just(Step::Break),
         1 => Just(Step::BridgeRestarts),
         3 => Just(Step::Retry),
@@ -55,6 +59,11 @@ struct World {
     ended: HashSet<CallId>,
     finished: HashSet<CallId>,
     answered: HashMap<CallId, usize>,
+    /// What handlers asked their clients, and what the bridge heard of it in this life.
+    asked: Vec<(CallId, String)>,
+    heard: HashSet<(CallId, String)>,
+    /// What clients answered.
+    replied: HashSet<(CallId, String)>,
 }
 
 impl World {
@@ -72,6 +81,9 @@ impl World {
             ended: HashSet::new(),
             finished: HashSet::new(),
             answered: HashMap::new(),
+            asked: Vec::new(),
+            heard: HashSet::new(),
+            replied: HashSet::new(),
         };
         world.look();
         world
@@ -89,7 +101,7 @@ impl World {
             Step::Add(name) => self.add(format!("t{name}")),
             Step::Remove(pick) if !self.wanted.is_empty() => {
                 let (key, _) = self.wanted.remove(pick % self.wanted.len());
-                self.page.remove_tool(key);
+                self.page.remove(key);
             }
             Step::Flush => self.page.flush(),
             Step::Call { id, tool } if self.online => {
@@ -103,13 +115,15 @@ impl World {
             }
             Step::Cancel(pick) if self.online => {
                 if let Some(call) = self.running(pick) {
-                    self.page.hear(BridgeToPage::ToolCancel {
-                        call: CallId(call),
-                        code: "CallCancelled".into(),
-                        reason: String::new(),
-                    });
+                    self.page.hear(cancel(&call));
                 }
             }
+            Step::Ask(pick) => {
+                if let Some(call) = self.running(pick) {
+                    self.ask(CallId(call));
+                }
+            }
+            Step::Respond(pick) if self.online => self.respond(pick),
             Step::Break => self.go_offline(),
             Step::BridgeRestarts => {
                 self.go_offline();
@@ -124,6 +138,35 @@ impl World {
             _ => {}
         }
         self.look();
+    }
+
+    fn ask(&mut self, call: CallId) {
+        let key = format!("k{}", self.asked.len());
+        let request = ClientRequest {
+            key: key.clone(),
+            method: "roots/list".into(),
+            params: "{}".into(),
+        };
+        self.page
+            .tell(|page| page.client_asked(call.clone(), request, 2));
+        self.asked.push((call, key));
+    }
+
+    /// The client answers something that it was asked, perhaps again.
+    fn respond(&mut self, pick: usize) {
+        let mut heard: Vec<_> = self.heard.iter().cloned().collect();
+        heard.sort();
+        let count = heard.len().max(1);
+        if let Some((call, key)) = heard.get(pick % count).cloned() {
+            let response = ClientResponse {
+                key,
+                response: "{}".into(),
+            };
+            self.page.hear(BridgeToPage::ClientResponses {
+                call,
+                responses: vec![response],
+            });
+        }
     }
 
     fn add(&mut self, name: String) {
@@ -162,10 +205,14 @@ impl World {
                 }
                 Effect::Report(Report::CallEnded { call, ending }) => {
                     assert!(self.started.contains(&call));
-                    if matches!(ending, Ending::Finished(_)) {
+                    if matches!(ending, Ending::Finished) {
                         self.finished.insert(call.clone());
                     }
                     assert!(self.ended.insert(call), "a call ends once");
+                }
+                Effect::Report(Report::ClientAnswered { call, key, .. }) => {
+                    assert!(!self.ended.contains(&call), "nobody waits any more");
+                    assert!(self.replied.insert((call, key)), "an answer comes once");
                 }
                 _ => {}
             }
@@ -174,24 +221,32 @@ impl World {
 
     fn bridge_hears(&mut self, message: Message) {
         match message {
-            PageToBridge::ToolReceived(call) => {
+            PageToBridge::CallReceived(call) => {
                 self.received.insert(call);
             }
-            PageToBridge::ToolResponse { call, .. } => {
+            PageToBridge::CallResponse { call, .. } => {
                 let life = format!("life {} ", self.life);
                 assert!(call.0.starts_with(&life), "{call} is not of {life}");
                 *self.answered.entry(call).or_default() += 1;
             }
-            PageToBridge::RegisterTools { tools, .. } => {
-                for tool in tools {
-                    if !self.listed.contains(&tool) {
-                        self.listed.push(tool);
+            PageToBridge::Register { items, .. } => {
+                for Definition { json, .. } in items {
+                    if !self.listed.contains(&json) {
+                        self.listed.push(json);
                     }
                 }
             }
-            PageToBridge::UnregisterTools { names, .. } => self
+            PageToBridge::Unregister { items, .. } => self
                 .listed
-                .retain(|tool| !names.iter().any(|name| *tool == definition(name))),
+                .retain(|tool| !items.iter().any(|item| *tool == definition(&item.name))),
+            PageToBridge::ClientRequests { call, requests } => {
+                let life = format!("life {} ", self.life);
+                assert!(call.0.starts_with(&life), "{call} is not of {life}");
+                assert!(!self.ended.contains(&call), "{call} is over");
+                for request in requests {
+                    self.heard.insert((call.clone(), request.key));
+                }
+            }
             _ => {}
         }
     }
@@ -200,6 +255,14 @@ impl World {
     fn settle(&mut self) {
         self.run(Step::Retry);
         self.run(Step::Flush);
+        for (call, key) in &self.asked {
+            let asked = (call.clone(), key.clone());
+            let running = self.started.contains(call) && !self.ended.contains(call);
+            assert!(
+                !running || self.heard.contains(&asked),
+                "{call} waits in vain for {key}"
+            );
+        }
         while let Some(call) = self.running(0) {
             self.page.finish(&call, returned("1"));
             self.look();

@@ -1,14 +1,14 @@
-//! What the bridge hears of tools, and what their handles hear of the bridge.
+//! What the bridge hears of definitions, and what their handles hear of the bridge.
 
 use super::*;
 
-fn registered(id: &str, names: &[&str], errors: Vec<RefusedTool>) -> BridgeToPage<String> {
+fn registered(id: &str, names: &[&str], errors: Vec<Refusal>) -> BridgeToPage<String> {
     BridgeToPage::Registered {
         registration_id: RegistrationId::from(id),
-        tools: names
+        items: names
             .iter()
-            .map(|name| RegisteredTool {
-                name: (*name).to_owned(),
+            .map(|name| RegisteredItem {
+                item: item(Kind::Tool, name),
                 published_name: format!("{name}!"),
             })
             .collect(),
@@ -21,18 +21,18 @@ fn unregistered(id: &str) -> BridgeToPage<String> {
 }
 
 fn ok(key: u32, published_name: &str) -> Report<String> {
-    Report::ToolRegistered {
-        tool: ToolKey(key),
+    Report::Registered {
+        definition: DefinitionKey(key),
         published_name: Some(published_name.into()),
     }
 }
 
 fn removed(key: u32) -> Report<String> {
-    Report::ToolRemoved(ToolKey(key))
+    Report::Removed(DefinitionKey(key))
 }
 
 fn dropped(key: u32) -> Report<String> {
-    Report::ToolDropped(ToolKey(key))
+    Report::Dropped(DefinitionKey(key))
 }
 
 /// The registrations among what was sent.
@@ -40,7 +40,7 @@ fn registrations(page: &TestPage) -> Vec<Message> {
     let wanted = |message: &&Message| {
         matches!(
             message,
-            PageToBridge::RegisterTools { .. } | PageToBridge::UnregisterTools { .. }
+            PageToBridge::Register { .. } | PageToBridge::Unregister { .. }
         )
     };
     page.sent.iter().filter(wanted).cloned().collect()
@@ -79,20 +79,23 @@ fn each_handle_hears_of_its_own_tool() {
     page.add_tool(2, "b");
     page.add_tool(3, "c");
     page.flush();
-    let refusal = RefusedTool {
+    let refusal = Refusal {
         index: 1,
         code: "ToolNameReserved".into(),
         message: "the name belongs to the bridge".into(),
     };
     page.hear(registered("r1", &["a", "c"], vec![refusal]));
     let failure = Failure::new("ToolNameReserved", "the name belongs to the bridge");
-    let tool = ToolKey(2);
+    let definition = DefinitionKey(2);
     assert_eq!(
         page.reports,
         [
             ok(1, "a!"),
             ok(3, "c!"),
-            Report::ToolRefused { tool, failure }
+            Report::Refused {
+                definition,
+                failure
+            }
         ]
     );
 }
@@ -102,7 +105,7 @@ fn answers_nobody_asked_for_change_nothing() {
     let mut page = TestPage::connected();
     page.add_tool(1, "a");
     page.flush();
-    let stray = RefusedTool {
+    let stray = Refusal {
         index: 9,
         code: "X".into(),
         message: String::new(),
@@ -120,7 +123,7 @@ fn a_removal_is_acknowledged() {
     page.add_tool(1, "a");
     page.flush();
     page.forget();
-    page.remove_tool(1);
+    page.remove(1);
     page.flush();
     assert_eq!(page.sent, [unregister("r2", &["a"])]);
     assert_eq!(page.reports, [dropped(1)]);
@@ -132,7 +135,7 @@ fn a_removal_is_acknowledged() {
 fn a_tool_the_bridge_never_saw_is_removed_in_silence() {
     let mut page = TestPage::connected();
     page.add_tool(1, "a");
-    page.remove_tool(1);
+    page.remove(1);
     page.flush();
     assert_eq!(page.sent, []);
     assert_eq!(page.reports, [dropped(1), removed(1)]);
@@ -146,7 +149,7 @@ fn the_same_name_again_replaces_in_place_and_the_old_handle_is_powerless() {
     page.flush();
     page.forget();
     page.add_tool(3, "a");
-    page.remove_tool(1);
+    page.remove(1);
     page.flush();
     assert_eq!(page.sent, [register("r2", &["a"])]);
     assert_eq!(page.reports, [dropped(1), removed(1), removed(1)]);
@@ -164,7 +167,7 @@ fn removed_and_added_again_in_one_task_is_a_replacement() {
     page.add_tool(1, "a");
     page.flush();
     page.forget();
-    page.remove_tool(1);
+    page.remove(1);
     page.add_tool(2, "a");
     page.flush();
     assert_eq!(page.sent, [register("r2", &["a"])]);
@@ -193,7 +196,7 @@ fn a_tool_removed_without_a_connection_is_not_listed_afterwards() {
     page.add_tool(2, "b");
     page.flush();
     page.close(1006);
-    page.remove_tool(1);
+    page.remove(1);
     assert_eq!(page.reports.last(), Some(&removed(1)));
     page.forget();
     page.tell(|page| page.timer_fired(0.0));
@@ -211,7 +214,7 @@ fn another_bridge_never_heard_of_removed_tools() {
     page.add_tool(2, "b");
     page.flush();
     page.close(1006);
-    page.remove_tool(1);
+    page.remove(1);
     page.forget();
     page.tell(|page| page.timer_fired(0.0));
     page.accept("b-2");
@@ -223,7 +226,7 @@ fn a_removal_whose_answer_was_lost_is_told_again() {
     let mut page = TestPage::connected();
     page.add_tool(1, "a");
     page.flush();
-    page.remove_tool(1);
+    page.remove(1);
     page.flush();
     page.forget();
     page.break_and_retry();
@@ -239,21 +242,71 @@ fn a_batch_fits_into_a_frame_and_a_giant_is_refused_here() {
     for (key, size) in (1..).zip(sizes) {
         let definition = measured("x".repeat(size));
         let name = format!("t{key}");
-        page.tell(|page| page.tool_added(ToolKey(key), name, definition, "h".into()));
+        page.tell(|page| page.added(DefinitionKey(key), item(Kind::Tool, &name), definition));
     }
     page.flush();
     let batches: Vec<_> = page
         .sent
         .iter()
         .map(|message| match message {
-            PageToBridge::RegisterTools { tools, .. } => tools.len(),
+            PageToBridge::Register { items, .. } => items.len(),
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(batches, [2, 1]);
-    let [Report::ToolRefused { tool, failure }] = &page.reports[..] else {
+    let [
+        Report::Refused {
+            definition,
+            failure,
+        },
+    ] = &page.reports[..]
+    else {
         panic!("{:?}", page.reports);
     };
-    assert_eq!(*tool, ToolKey(4));
-    assert!(failure.message.contains("9501 bytes; at most 8976"));
+    assert_eq!(*definition, DefinitionKey(4));
+    assert!(failure.message.contains("9500 bytes; at most 8928"));
+}
+
+#[test]
+fn kinds_are_told_apart() {
+    let mut page = TestPage::connected();
+    page.add(1, Kind::Tool, "x");
+    page.add(2, Kind::Prompt, "x");
+    page.flush();
+    let both = Message::Register {
+        registration_id: RegistrationId::from("r1"),
+        items: [Kind::Tool, Kind::Prompt]
+            .map(|kind| Definition {
+                kind,
+                json: r#"{"name":"x"}"#.into(),
+            })
+            .into(),
+    };
+    assert_eq!(page.sent, [both]);
+    page.forget();
+    page.remove(2);
+    page.flush();
+    let prompt = Message::Unregister {
+        registration_id: RegistrationId::from("r2"),
+        items: vec![item(Kind::Prompt, "x")],
+    };
+    assert_eq!(page.sent, [prompt]);
+}
+
+#[test]
+fn late_news_about_a_former_definition_is_told_under_its_own_key() {
+    let mut page = TestPage::connected();
+    page.add_tool(1, "a");
+    page.flush();
+    page.add_tool(2, "a");
+    page.flush();
+    page.forget();
+    page.hear(registered("r1", &["a"], vec![]));
+    let former = Report::Registered {
+        definition: DefinitionKey(1),
+        published_name: None,
+    };
+    assert_eq!(page.reports, [former]);
+    page.hear(registered("r2", &["a"], vec![]));
+    assert_eq!(page.reports.last(), Some(&ok(2, "a!")));
 }

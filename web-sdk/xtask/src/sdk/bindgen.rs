@@ -1,9 +1,10 @@
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
-use super::CORE;
+use super::{CORE, names};
 
 /// Writes the JavaScript glue and the wasm that fits it into `folder`.
 ///
@@ -23,5 +24,11 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
         .and_then(|bindgen| bindgen.generate(folder))
         .context(
             "wasm-bindgen refuses the compiled SDK: see that its crates are those of Cargo.lock",
-        )
+        )?;
+    let glue = folder.join(format!("{CORE}.js"));
+    let wasm = folder.join(format!("{CORE}_bg.wasm"));
+    let (small_glue, small_wasm) = names::number(&fs::read_to_string(&glue)?, &fs::read(&wasm)?);
+    fs::write(glue, small_glue)?;
+    fs::write(wasm, small_wasm)?;
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask sdk`: from the crate `web-sdk` to the files that a page loads.
 //!
 //! cargo compiles the crate to wasm ([`compile`]), wasm-bindgen writes the JavaScript glue for it
-//! ([`bindgen`]), npm's binaryen and esbuild shrink the two ([`shrink`]), and the hand-written module
+//! ([`bindgen`], [`names`]), npm's binaryen and esbuild shrink the two ([`shrink`]), and the hand-written module
 //! around them, its types and its `package.json` come from `web-sdk/js`. What a page downloads is measured
 //! each time ([`size`]) and must stay under [`size::LIMIT`].
 //!
@@ -10,6 +10,7 @@
 
 mod bindgen;
 mod compile;
+mod names;
 mod shrink;
 pub mod size;
 

@@ -32,8 +32,8 @@ fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     fs::read(&small).with_context(|| format!("cannot read {}", small.display()))
 }
 
-/// A module without its comments and spaces, together with the modules it is made of. The glue stays a
-/// module of its own: it is loaded with the wasm, when a page needs it.
+/// A module without its comments and spaces, together with the modules it is made of. The glue and the
+/// modules beside the main one stay modules of their own: they are loaded when a page needs them.
 fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild
@@ -42,6 +42,7 @@ fn javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
         .args([
             "--bundle",
             "--external:*/mcp_web_core.js",
+            "--external:./mcp-web-*.js",
             "--minify",
             "--format=esm",
             "--target=es2022",

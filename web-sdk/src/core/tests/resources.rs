@@ -1,0 +1,94 @@
+//! Who is subscribed, and which content changed.
+
+use super::*;
+use crate::core::updates::REMEMBERED;
+
+fn updated(uri: &str) -> Message {
+    PageToBridge::ResourceUpdated { uri: uri.into() }
+}
+
+fn update(page: &mut TestPage, uri: &str) {
+    page.tell(|page| page.resource_updated(uri.into()));
+}
+
+fn updates(page: &TestPage) -> Vec<Message> {
+    let wanted = |message: &&Message| matches!(message, PageToBridge::ResourceUpdated { .. });
+    page.sent.iter().filter(wanted).cloned().collect()
+}
+
+fn subscriptions(page: &TestPage) -> Vec<Option<String>> {
+    let subscriptions = |report: &Report<String>| match report {
+        Report::Subscriptions(uris) => Some(uris.clone()),
+        _ => None,
+    };
+    page.reports.iter().filter_map(subscriptions).collect()
+}
+
+#[test]
+fn several_changes_in_one_task_are_one() {
+    let mut page = TestPage::connected();
+    update(&mut page, "a:1");
+    update(&mut page, "a:2");
+    update(&mut page, "a:1");
+    assert_eq!(page.sent, []);
+    page.flush();
+    assert_eq!(page.sent, [updated("a:1"), updated("a:2")]);
+    page.flush();
+    assert_eq!(page.sent.len(), 2);
+}
+
+#[test]
+fn a_resource_is_registered_before_it_changes() {
+    let mut page = TestPage::connected();
+    update(&mut page, "a:1");
+    page.add(1, Kind::Resource, "a:1");
+    page.flush();
+    assert!(matches!(page.sent[0], PageToBridge::Register { .. }));
+    assert_eq!(page.sent[1], updated("a:1"));
+}
+
+#[test]
+fn what_changes_without_a_connection_is_told_to_the_same_bridge_only() {
+    for (bridge, told) in [("b-1", 1), ("b-2", 0)] {
+        let mut page = TestPage::connected();
+        page.close(1006);
+        update(&mut page, "a:1");
+        update(&mut page, "a:1");
+        page.tell(|page| page.timer_fired(0.0));
+        page.accept(bridge);
+        assert_eq!(updates(&page).len(), told, "{bridge}");
+    }
+}
+
+#[test]
+fn without_a_connection_the_newest_changes_are_remembered() {
+    let mut page = TestPage::connected();
+    page.close(1006);
+    for number in 0..=REMEMBERED {
+        update(&mut page, &format!("a:{number}"));
+    }
+    page.tell(|page| page.timer_fired(0.0));
+    page.accept("b-1");
+    let updates = updates(&page);
+    assert_eq!(updates.len(), REMEMBERED);
+    assert_eq!(updates[0], updated("a:1"));
+}
+
+#[test]
+fn subscriptions_outlive_a_break_but_not_the_bridge_nor_the_connection() {
+    let list = || BridgeToPage::Subscriptions("[uris]".to_owned());
+    let mut page = TestPage::connected();
+    page.hear(list());
+    assert_eq!(subscriptions(&page), [Some("[uris]".into())]);
+    page.forget();
+    page.break_and_retry();
+    page.accept("b-1");
+    assert_eq!(subscriptions(&page), []);
+    page.break_and_retry();
+    page.accept("b-2");
+    assert_eq!(subscriptions(&page), [None]);
+    page.hear(list());
+    page.forget();
+    page.tell(|page| page.disconnect());
+    assert_eq!(subscriptions(&page), [None]);
+}

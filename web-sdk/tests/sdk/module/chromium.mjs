@@ -1,0 +1,63 @@
+// Runs the tests in `../page` in a real Chromium, against the module's sources and the built wasm.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+/** Where the files of a page come from, in this order: the sources, what is built from them, and the tests. */
+const FOLDERS = [here("../../../js"), here("../../../../target/sdk"), here("../page")];
+
+const TYPES = { ".js": "text/javascript", ".html": "text/html", ".wasm": "application/wasm" };
+
+const FLAGS = [
+  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+];
+
+/** What became of each test in `suite`, a module in `../page`: `[{ name, error? }]`. */
+export async function inChromium(suite) {
+  const results = Promise.withResolvers();
+  const server = createServer((request, response) => answer(request, response, results.resolve));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const profile = await mkdtemp(join(tmpdir(), "mcp-web-chromium-"));
+  const url = `http://127.0.0.1:${server.address().port}/page.html?${suite}`;
+  const program = process.env.MCP_WEB_CHROMIUM ?? "/usr/bin/chromium";
+  const browser = spawn(program, [...FLAGS, `--user-data-dir=${profile}`, url], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  browser.stderr.on("data", (text) => (said += text));
+  browser.on("error", results.reject);
+  const exited = once(browser, "exit").then(() => results.reject(new Error(`Chromium ended early: ${said}`)));
+  try {
+    return await results.promise;
+  } finally {
+    browser.kill("SIGKILL");
+    await exited;
+    server.close();
+    server.closeAllConnections();
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function answer(request, response, done) {
+  if (request.method === "POST") {
+    let body = "";
+    for await (const part of request) body += part;
+    response.end();
+    return done(JSON.parse(body));
+  }
+  const { pathname } = new URL(request.url, "http://page");
+  for (const folder of FOLDERS) {
+    const content = await readFile(join(folder, pathname)).catch(() => undefined);
+    if (content) {
+      response.setHeader("content-type", TYPES[extname(pathname)] ?? "text/plain");
+      return response.end(content);
+    }
+  }
+  response.statusCode = 404;
+  response.end();
+}

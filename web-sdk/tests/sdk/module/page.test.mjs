@@ -1,0 +1,13 @@
+// The module in a real browser.
+import { test } from "node:test";
+import { inChromium } from "./chromium.mjs";
+
+for (const suite of ["capabilities.js"]) {
+  test(suite, async (context) => {
+    for (const { name, error } of await inChromium(suite)) {
+      await context.test(name, () => {
+        if (error) throw new Error(error);
+      });
+    }
+  });
+}

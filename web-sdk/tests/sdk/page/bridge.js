@@ -1,0 +1,97 @@
+/** A bridge inside the page: its end of a WebSocket that never leaves the browser. */
+
+import { McpWeb } from "./mcp-web.js";
+
+const LIMITS = { maxResultBytes: 1_000_000, maxFrameBytes: 2_000_000, heartbeatSeconds: 20 };
+
+export class Bridge {
+  /** Every frame of the page that nobody has taken. */
+  #frames = [];
+  #wanted = [];
+  #socket;
+  #nextCall = 1;
+
+  constructor() {
+    const bridge = this;
+    globalThis.WebSocket = class {
+      constructor() {
+        bridge.#socket = this;
+        setTimeout(() => this.onopen?.(new Event("open")));
+      }
+      send(text) {
+        bridge.#hear(JSON.parse(text));
+      }
+      close() {}
+    };
+  }
+
+  /** A page that is connected to this bridge. */
+  async page(options = {}) {
+    const mcpWeb = new McpWeb({ name: "Test app", storage: "none", ...options });
+    await this.accept();
+    await mcpWeb.connect();
+    return mcpWeb;
+  }
+
+  async accept(bridgeId = "b-1") {
+    const { sessionId } = await this.next("authenticate");
+    this.say({ type: "authenticated", sessionId, success: true, protocol: 2, bridgeId, limits: LIMITS });
+  }
+
+  breakConnection() {
+    this.#socket.onclose(new CloseEvent("close", { code: 1006 }));
+  }
+
+  say(message) {
+    this.#socket.onmessage(new MessageEvent("message", { data: JSON.stringify(message) }));
+  }
+
+  /** Answers the next registration as a bridge does. */
+  async register() {
+    const { registrationId, items } = await this.next("register");
+    const names = items.map(({ kind, definition }) => ({ kind, name: definition.uriTemplate ?? definition.uri ?? definition.name }));
+    this.say({
+      type: "registered",
+      registrationId,
+      items: names.map((item) => ({ ...item, publishedName: item.name })),
+      errors: [],
+    });
+    return items;
+  }
+
+  /** Starts a call and returns its id. */
+  start(message) {
+    const requestId = `c${this.#nextCall++}`;
+    this.say({ requestId, context: {}, ...message });
+    return requestId;
+  }
+
+  /** Calls, and waits for the answer. */
+  async call(message) {
+    this.start(message);
+    await this.next("call-received");
+    return this.next("call-response", "call-error");
+  }
+
+  tool(toolName, toolInput = {}, context = {}) {
+    return this.call({ type: "tool-call", toolName, toolInput, context });
+  }
+
+  /** The next frame of one of these types; others stay. */
+  next(...types) {
+    const at = this.#frames.findIndex(({ type }) => types.includes(type));
+    if (at >= 0) return Promise.resolve(this.#frames.splice(at, 1)[0]);
+    return new Promise((resolve) => this.#wanted.push({ types, resolve }));
+  }
+
+  /** Whether a frame of this type waits. */
+  has(type) {
+    return this.#frames.some((frame) => frame.type === type);
+  }
+
+  #hear(frame) {
+    const at = this.#wanted.findIndex(({ types }) => types.includes(frame.type));
+    if (at < 0) this.#frames.push(frame);
+    else this.#wanted.splice(at, 1)[0].resolve(frame);
+  }
+}
