@@ -32,7 +32,7 @@ export function recordCall(calls, event, now) {
 function begun(event, now) {
   return {
     callId: event.callId,
-    toolName: event.toolName,
+    toolName: event.name,
     clientName: event.client?.title ?? event.client?.name ?? "unnamed client",
     input: event.input,
     startedAt: now,
