@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { MAX_CALLS, recordCall } from "../../page/js/call-log.js";
 
 const NOW = new Date("2026-03-10T12:00:00Z");
-const event = (callId, phase, more = {}) => ({ callId, phase, toolName: "list_cards", input: {}, ...more });
+const event = (callId, phase, more = {}) => ({ callId, phase, kind: "tool", name: "list_cards", input: {}, ...more });
 const record = (events) => events.reduce((calls, next) => recordCall(calls, next, NOW), []);
 
 test("calls stand newest first, each with how it ended", () => {
