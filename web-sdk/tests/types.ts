@@ -1,7 +1,16 @@
 // Compiled, never run: the types say what an app may rely on. Lines that must not compile say so.
-import { McpWeb, McpWebError, type CallEvent, type Status, type ToolHandle } from "mcp-web-sdk";
+import {
+  McpWeb,
+  McpWebError,
+  content,
+  type AppHandle,
+  type CallEvent,
+  type McpToolResult,
+  type Status,
+  type ToolHandle,
+} from "mcp-web-sdk";
 
-const mcpWeb = new McpWeb({ name: "Board", authToken: async () => "0123456789abcdef", storage: "session" });
+const mcpWeb = new McpWeb({ name: "Board", authToken: async () => "0123456789abcdef", storage: "session", elicitInPage: "fallback" });
 
 const handle: ToolHandle = mcpWeb.addTool<{ title: string }>(
   {
@@ -18,6 +27,68 @@ const handle: ToolHandle = mcpWeb.addTool<{ title: string }>(
 
 mcpWeb.addTool({ name: "now", handler: () => Date.now() });
 
+const cards = mcpWeb.addResource({
+  uri: "board://cards",
+  name: "cards",
+  size: 7,
+  read: async (uri, { client }) => ({ text: uri.href, mimeType: client ? "text/plain" : "text/html" }),
+  onSubscribe() {},
+});
+
+const card = mcpWeb.addResourceTemplate<"id">({
+  uriTemplate: "board://cards/{id}",
+  name: "card",
+  read: (_uri, { id }) => [new Uint8Array([1]), { blob: new Blob([id]) }],
+  complete: { id: async (value, { arguments: others }) => [value, others["column"] ?? ""] },
+});
+
+const review = mcpWeb.addPrompt<"card">({
+  name: "review",
+  arguments: [{ name: "card", required: true, complete: () => ({ values: ["a"], hasMore: true }) }],
+  get: ({ card }) => ({ description: "A review", messages: [{ role: "user", content: [card ?? "all", new Blob()] }, "now"] }),
+});
+
+const app: AppHandle = mcpWeb.addApp({
+  name: "chart",
+  html: () => "<p>chart</p>",
+  csp: { connectDomains: ["https://example.com"] },
+  handler: (): McpToolResult => ({
+    content: [content.text("a"), content.image(new ImageData(1, 1)), content.link({ uri: "a:b", name: "b" })],
+    structuredContent: { n: 1 },
+  }),
+});
+
+mcpWeb.addTool({
+  name: "ask",
+  async handler(_input: { sure: boolean }, ctx) {
+    ctx.progress(1, 2, "half");
+    ctx.log("notice", { a: 1 });
+    const answer = await ctx.elicit<{ sure: boolean }>({ message: "Sure?", schema: { type: "object" } });
+    if (answer.action !== "accept" || !answer.content.sure) return;
+    const { action } = await ctx.elicit({ message: "Sign in", url: new URL("https://example.com") });
+    const { model } = await ctx.sample({ prompt: "hi", maxTokens: 10 });
+    const [root] = await ctx.listRoots();
+    return [action, model, root?.uri, ctx.client?.capabilities.sampling, ctx.caller.roles];
+  },
+});
+
+export async function changes() {
+  await cards.update({ description: "All cards", title: undefined });
+  cards.notifyUpdated();
+  card.notifyUpdated("board://cards/7");
+  mcpWeb.notifyResourceUpdated(new URL("board://cards/8"));
+  await Promise.all([review.remove(), app.registered, app.update({ html: "<p>2</p>" })]);
+  return [cards.subscribed, cards.uri, card.uriTemplate, review.publishedName, app.resourceUri];
+}
+
+// @ts-expect-error there is no such level
+mcpWeb.addTool({ name: "log", handler: (_, ctx) => ctx.log("loud", 1) });
+// @ts-expect-error an app has one page
+mcpWeb.addApp({ name: "two", html: "", url: "", handler() {} });
+// @ts-expect-error an elicitation needs a schema or an address
+mcpWeb.addTool({ name: "elicit", handler: (_, ctx) => ctx.elicit({ message: "?" }) });
+// @ts-expect-error a resource without a reader
+mcpWeb.addResource({ uri: "a:b", name: "b" });
 // @ts-expect-error a tool without a handler
 mcpWeb.addTool({ name: "idle" });
 // @ts-expect-error an app without a name
@@ -37,7 +108,7 @@ export function describe(status: Status): string {
 }
 
 export function summary(event: CallEvent): string {
-  if (event.phase === "started") return event.toolName;
+  if (event.phase === "started") return `${event.kind} ${event.name} by ${event.caller.via}`;
   if (event.phase === "finished") return `${event.durationMs} ms: ${JSON.stringify(event.result)}`;
   return event.error.message;
 }
