@@ -21,6 +21,7 @@ mod native_page;
 mod node;
 mod process;
 mod site;
+mod token_proxy;
 pub mod tools;
 mod world;
 
@@ -34,4 +35,5 @@ pub use native_page::{
 pub use node::NodeProject;
 pub use process::ProcessGroup;
 pub use site::Site;
+pub use token_proxy::TokenProxy;
 pub use world::World;

@@ -107,7 +107,7 @@ impl NativePage {
             .expect("the page is connected")
     }
 
-    /// The next list of subscribed resources that differs from the one before it.
+    /// The next list of subscribed resources; there is one after each change.
     pub async fn subscriptions(&self) -> Vec<String> {
         let mut subscriptions = self.subscriptions.lock().await;
         within("the subscriptions to change", subscriptions.recv())
