@@ -92,7 +92,7 @@ impl Realm {
         Some((request, effects))
     }
 
-    /// The client answered.
+    /// The client answered. One whose call is parked brings its answers with the next round.
     pub(crate) fn client_answered(
         &mut self,
         call: &CallId,
@@ -100,10 +100,11 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let taken = self.change_call(call, |open| {
-            let taken = answers
-                .into_iter()
-                .filter_map(|answer| open.asking.answered(answer))
-                .collect();
+            if open.is_parked() {
+                return Vec::new();
+            }
+            let answered = |answer| open.asking.answered(answer);
+            let taken = answers.into_iter().filter_map(answered).collect();
             open.waited_for_client(now.instant);
             taken
         });

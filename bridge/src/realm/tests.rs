@@ -1,26 +1,31 @@
 //! The realm without a runtime: named behaviours, and random schedules.
 
+mod asking;
 mod schedules;
+mod subscriptions;
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{
-    BridgeToPage, CallId, ClientInfo, CloseCode, ConnectedClient, ErrorCode, Heartbeat,
-    RegistrationFailure, RegistrationId, SessionId,
+    BridgeToPage, CallContext, CallId, ClientInfo, CloseCode, ConnectedClient, Definition as Sent,
+    ErrorCode, Heartbeat, RegistrationFailure, RegistrationId, SessionId,
 };
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::tool::Tools;
+use crate::definition::Definitions;
+use crate::tool::Tool;
 
 pub(super) const LIMITS: RealmLimits = RealmLimits {
     sessions: 3,
-    tools_per_session: 4,
-    tool_bytes_per_session: 10_000,
+    definitions_per_session: 4,
+    definition_bytes_per_session: 10_000,
     calls: 6,
     clients: 2,
+    subscriptions_per_client: 2,
     receipt_within: Duration::from_secs(5),
+    input_within: Duration::from_secs(600),
     page_grace: Duration::from_secs(5),
     heartbeat_every: Duration::from_secs(20),
 };
@@ -35,25 +40,47 @@ pub(super) fn hello(session: &str) -> PageHello {
     }
 }
 
-static TOOLS: LazyLock<Tools> = LazyLock::new(|| Tools::new(|_| Ok(()), 1_000_000));
+static DEFINITIONS: LazyLock<Definitions> =
+    LazyLock::new(|| Definitions::new(|_, _| Ok(()), 1_000_000));
 
-pub(super) fn tool(name: &str) -> Arc<Tool> {
-    parse(format!(r#"{{"name":"{name}"}}"#)).remove(0).unwrap()
+pub(super) fn tool(name: &str) -> Definition {
+    let definition = format!(r#"{{"name":"{name}"}}"#);
+    parse(Kind::Tool, definition).remove(0).unwrap()
 }
 
-fn parse(definition: String) -> Vec<Result<Arc<Tool>, RegistrationFailure>> {
-    TOOLS.parse(&[RawValue::from_string(definition).unwrap()])
+pub(super) fn parse(
+    kind: Kind,
+    definition: String,
+) -> Vec<Result<Definition, RegistrationFailure>> {
+    let definition = RawValue::from_string(definition).unwrap();
+    DEFINITIONS.parse(&[Sent { kind, definition }])
 }
 
-pub(super) fn new_call(id: &str, tool: &Arc<Tool>) -> NewCall {
-    NewCall {
-        id: CallId::from(id),
-        tool: Arc::clone(tool),
-        input: RawValue::from_string("{}".to_owned()).unwrap(),
-        client: None,
-        timeout: Duration::from_secs(120),
+fn the_tool(definition: Definition) -> Arc<Tool> {
+    match definition {
+        Definition::Tool(tool) => tool,
+        other => panic!("no tool: {other:?}"),
     }
 }
+
+pub(super) fn raw(json: &str) -> Box<RawValue> {
+    RawValue::from_string(json.to_owned()).unwrap()
+}
+
+pub(super) fn new_call(id: &str, tool: Definition) -> NewCall {
+    NewCall {
+        id: CallId::from(id),
+        request: Request::Tool {
+            tool: the_tool(tool),
+            input: raw("{}"),
+        },
+        context: CallContext::default(),
+        timeout: Duration::from_secs(120),
+        answers: Vec::new(),
+    }
+}
+
+pub(super) const NOTHING: Result<Answer, Failure> = Ok(Answer::Value(None));
 
 /// A realm, its clock, and what it asked for.
 struct Scene {
@@ -110,14 +137,14 @@ impl Scene {
         let registration = RegistrationId::from("r");
         let effects = self
             .realm
-            .tools_registered(&TAB.into(), connection, registration, tools);
+            .items_registered(&TAB.into(), connection, registration, tools);
         self.then(effects);
     }
 
     fn call(&mut self, id: &str) -> Result<(), Failure> {
         let effects =
             self.realm
-                .call_requested(&TAB.into(), new_call(id, &tool("echo")), self.now)?;
+                .call_requested(&TAB.into(), new_call(id, tool("echo")), self.now)?;
         self.then(effects);
         Ok(())
     }
@@ -125,7 +152,7 @@ impl Scene {
     fn answer(&mut self, connection: ConnectionId, id: &str) {
         let effects = self
             .realm
-            .call_answered(&TAB.into(), connection, &id.into(), Ok(None));
+            .call_answered(&TAB.into(), connection, &id.into(), NOTHING);
         self.then(effects);
     }
 
@@ -164,11 +191,13 @@ impl Scene {
                 message,
             } if *connection == to => Some(match message {
                 BridgeToPage::ToolCall(_) => "tool-call",
-                BridgeToPage::ToolCancel(_) => "tool-cancel",
+                BridgeToPage::CallCancel(_) => "call-cancel",
                 BridgeToPage::Heartbeat(_) => "heartbeat",
                 BridgeToPage::Registered(_) => "registered",
                 BridgeToPage::Clients(_) => "clients",
                 BridgeToPage::SessionClosed(_) => "session-closed",
+                BridgeToPage::ClientResponses(_) => "client-responses",
+                BridgeToPage::Subscriptions(_) => "subscriptions",
                 _ => "other",
             }),
             _ => None,
@@ -179,7 +208,7 @@ impl Scene {
     fn tools_changed(&self) -> bool {
         self.effects
             .iter()
-            .any(|effect| matches!(effect, Effect::ToolsChanged))
+            .any(|effect| matches!(effect, Effect::ListChanged(Kind::Tool)))
     }
 }
 
@@ -205,7 +234,7 @@ fn a_call_that_is_not_acknowledged_fails_after_five_seconds_and_is_called_off() 
         scene.endings(),
         [("c".to_owned(), Some(ErrorCode::PageSuspended))]
     );
-    assert_eq!(scene.sent(FIRST), ["tool-cancel"]);
+    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
 }
 
 #[test]
@@ -242,7 +271,7 @@ fn a_page_whose_connection_broke_keeps_tools_and_calls_for_the_grace() {
     scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
     scene.end(FIRST, Parting::Broken);
     assert_eq!(scene.endings(), []);
-    assert_eq!(scene.realm.tools().len(), 1);
+    assert_eq!(scene.realm.published(Kind::Tool).len(), 1);
     scene.after(4.0);
     scene.connect(SECOND);
     scene.answer(SECOND, "c");
@@ -306,9 +335,9 @@ fn a_page_that_is_back_with_the_same_tools_changes_no_list() {
     assert!(scene.tools_changed());
     let names: Vec<_> = scene
         .realm
-        .tools()
+        .published(Kind::Tool)
         .iter()
-        .map(|tool| tool.name.clone())
+        .map(|tool| tool.name().to_owned())
         .collect();
     assert_eq!(names, ["echo", "more"]);
 }
@@ -322,9 +351,9 @@ fn tools_that_a_page_lost_while_away_are_gone_after_its_registration() {
     assert!(scene.tools_changed());
     let names: Vec<_> = scene
         .realm
-        .tools()
+        .published(Kind::Tool)
         .iter()
-        .map(|tool| tool.name.clone())
+        .map(|tool| tool.name().to_owned())
         .collect();
     assert_eq!(names, ["other"]);
 }
@@ -337,7 +366,7 @@ fn a_cancelled_call_is_called_off_in_the_page() {
         .realm
         .call_cancelled(&"c".into(), "the client cancelled");
     scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["tool-cancel"]);
+    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
     assert_eq!(
         scene.endings(),
         [("c".to_owned(), Some(ErrorCode::CallCancelled))]
@@ -376,16 +405,19 @@ fn limits_refuse_and_name_the_setting() {
     else {
         panic!("no answer: {:?}", scene.effects)
     };
-    assert_eq!(answer.tools.len(), 3);
+    assert_eq!(answer.items.len(), 3);
     assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     assert_eq!(answer.errors[0].index, 3);
-    assert!(answer.errors[0].message.contains("max_tools"));
+    assert!(answer.errors[0].message.contains("max_definitions"));
 
-    let text = "x".repeat(LIMITS.tool_bytes_per_session);
-    let large = parse(format!(r#"{{"name":"a","description":"{text}"}}"#));
+    let text = "x".repeat(LIMITS.definition_bytes_per_session);
+    let large = parse(
+        Kind::Tool,
+        format!(r#"{{"name":"a","description":"{text}"}}"#),
+    );
     let effects = scene
         .realm
-        .tools_registered(&TAB.into(), FIRST, "r".into(), large);
+        .items_registered(&TAB.into(), FIRST, "r".into(), large);
     scene.then(effects);
     let Some(Effect::Send {
         message: BridgeToPage::Registered(answer),
@@ -394,7 +426,7 @@ fn limits_refuse_and_name_the_setting() {
     else {
         panic!("no answer: {:?}", scene.effects)
     };
-    assert!(answer.errors[0].message.contains("max_tool_bytes"));
+    assert!(answer.errors[0].message.contains("max_definition_bytes"));
 }
 
 #[test]
@@ -440,28 +472,37 @@ fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
         .realm
         .page_connected(SECOND, hello("other"), scene.now)
         .unwrap();
-    let newer = parse(r#"{"name":"echo","description":"newer"}"#.to_owned());
+    let newer = parse(
+        Kind::Tool,
+        r#"{"name":"echo","description":"newer"}"#.to_owned(),
+    );
     scene
         .realm
-        .tools_registered(&"other".into(), SECOND, "r".into(), newer);
-    let tools = scene.realm.tools();
+        .items_registered(&"other".into(), SECOND, "r".into(), newer);
+    let tools = scene.realm.published(Kind::Tool);
     assert_eq!(tools.len(), 1);
-    assert_eq!(tools[0].published["description"], "newer");
+    assert_eq!(tools[0].published()["description"], "newer");
 
-    let error = scene.realm.route("echo", &Target::Any).unwrap_err();
+    let error = scene
+        .realm
+        .route(Kind::Tool, "echo", &Target::Any)
+        .unwrap_err();
     assert!(matches!(error, RouteError::Ambiguous { available, .. } if available.len() == 2));
     let (session, _) = scene
         .realm
-        .route("echo", &Target::Session(TAB.into()))
+        .route(Kind::Tool, "echo", &Target::Session(TAB.into()))
         .unwrap();
     assert_eq!(session.as_str(), TAB);
     let error = scene
         .realm
-        .route("echo", &Target::Session("none".into()))
+        .route(Kind::Tool, "echo", &Target::Session("none".into()))
         .unwrap_err();
     assert!(matches!(error, RouteError::SessionNotFound { .. }));
-    let error = scene.realm.route("nope", &Target::Any).unwrap_err();
-    assert!(matches!(error, RouteError::ToolNotFound { available, .. } if available == ["echo"]));
+    let error = scene
+        .realm
+        .route(Kind::Tool, "nope", &Target::Any)
+        .unwrap_err();
+    assert!(matches!(error, RouteError::NotFound { available, .. } if available == ["echo"]));
 }
 
 #[test]

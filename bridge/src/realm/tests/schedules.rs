@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::Config as ProptestConfig;
 
+use bridge_protocol::{CallingClient, ClientRequest, ClientResponse, Item};
+
 use super::*;
 
 #[derive(Clone, Debug)]
@@ -18,6 +20,14 @@ enum Step {
     Answer { call: u8 },
     AnswerFromOldConnection { call: u8 },
     Cancel { call: u8 },
+    Ask { call: u8, key: u8 },
+    ClientAnswers { call: u8, key: u8 },
+    Park { call: u8 },
+    Resume { call: u8, key: u8 },
+    Client { id: u8 },
+    Subscribe { client: u8, uri: u8 },
+    Update { tab: u8, uri: u8 },
+    ClientLeaves { id: u8 },
     Part { tab: u8, gone: bool },
     PartOldConnection { tab: u8 },
     Wait { seconds: u8 },
@@ -37,11 +47,62 @@ fn any_step() -> impl Strategy<Value = Step> {
         4 => call.prop_map(|call| Step::Answer { call }),
         1 => call.prop_map(|call| Step::AnswerFromOldConnection { call }),
         2 => call.prop_map(|call| Step::Cancel { call }),
+        3 => (call, 0..3u8).prop_map(|(call, key)| Step::Ask { call, key }),
+        2 => (call, 0..3u8).prop_map(|(call, key)| Step::ClientAnswers { call, key }),
+        2 => call.prop_map(|call| Step::Park { call }),
+        2 => (call, 0..3u8).prop_map(|(call, key)| Step::Resume { call, key }),
+        1 => (0..2u8).prop_map(|id| Step::Client { id }),
+        1 => (0..2u8, 0..3u8).prop_map(|(client, uri)| Step::Subscribe { client, uri }),
+        1 => (tab.clone(), 0..3u8).prop_map(|(tab, uri)| Step::Update { tab, uri }),
+        1 => (0..2u8).prop_map(|id| Step::ClientLeaves { id }),
         2 => (tab.clone(), any::<bool>()).prop_map(|(tab, gone)| Step::Part { tab, gone }),
         1 => tab.prop_map(|tab| Step::PartOldConnection { tab }),
         3 => (0..30u8).prop_map(|seconds| Step::Wait { seconds }),
         1 => Just(Step::Stop),
     ]
+}
+
+fn tool_item(number: u8) -> Item {
+    Item {
+        kind: Kind::Tool,
+        name: format!("t{number}"),
+    }
+}
+
+fn resource(number: u8) -> Definition {
+    let definition = format!(r#"{{"uri":"app://{number}","name":"n"}}"#);
+    parse(Kind::Resource, definition).remove(0).unwrap()
+}
+
+/// A client that can be asked anything.
+fn call_by_a_client(id: &str) -> NewCall {
+    let mut call = new_call(id, tool("t0"));
+    call.context.client = Some(CallingClient {
+        info: ClientInfo {
+            name: "client".to_owned(),
+            version: None,
+            title: None,
+        },
+        protocol_version: None,
+        capabilities: Some(raw(r#"{"elicitation":{},"sampling":{},"roots":{}}"#)),
+    });
+    call
+}
+
+fn request(key: u8) -> ClientRequest {
+    ClientRequest {
+        key: key.to_string(),
+        method: "roots/list".to_owned(),
+        params: raw("{}"),
+    }
+}
+
+fn response(key: u8) -> ClientResponse {
+    ClientResponse {
+        key: key.to_string(),
+        result: Some(raw(r#"{"roots":[]}"#)),
+        error: None,
+    }
 }
 
 /// The world around the realm: who is connected, which calls were made, which ended.
@@ -52,6 +113,7 @@ struct World {
     connections: BTreeMap<u8, ConnectionId>,
     former: BTreeMap<u8, ConnectionId>,
     made: Vec<(CallId, u8)>,
+    rounds: BTreeMap<CallId, u64>,
     ended: BTreeSet<CallId>,
 }
 
@@ -59,6 +121,9 @@ impl World {
     fn run(&mut self, step: Step) {
         let effects = self.apply(step);
         for effect in effects {
+            if let Effect::Asks { call } | Effect::Tell { call, .. } = &effect {
+                assert!(!self.ended.contains(call), "{call} goes on after its end");
+            }
             if let Effect::End { call, .. } = effect {
                 assert!(
                     self.made.iter().any(|(made, _)| *made == call),
@@ -101,21 +166,23 @@ impl World {
                     .unwrap()
             }
             Step::Register { tab, tools } => {
-                let tools = tools.iter().map(|n| Ok(tool(&format!("t{n}")))).collect();
+                let resources = tools.iter().take(1).map(|n| Ok(resource(*n)));
+                let tools = tools.iter().map(|n| Ok(tool(&format!("t{n}"))));
+                let items = tools.chain(resources).collect();
                 let registration = RegistrationId(number.to_string());
                 let connection = self.connection(tab);
                 self.realm
-                    .tools_registered(&Self::session(tab), connection, registration, tools)
+                    .items_registered(&Self::session(tab), connection, registration, items)
             }
-            Step::Unregister { tab, tool } => self.realm.tools_unregistered(
+            Step::Unregister { tab, tool } => self.realm.items_unregistered(
                 &Self::session(tab),
                 self.connection(tab),
                 RegistrationId(number.to_string()),
-                vec![format!("t{tool}")],
+                vec![tool_item(tool)],
             ),
             Step::Call { tab } => {
                 let id = CallId(format!("c{number}"));
-                let call = new_call(id.as_str(), &tool("t0"));
+                let call = call_by_a_client(id.as_str());
                 match self
                     .realm
                     .call_requested(&Self::session(tab), call, self.now)
@@ -138,7 +205,7 @@ impl World {
                 Some((id, tab)) => {
                     let connection = self.connection(tab);
                     self.realm
-                        .call_answered(&Self::session(tab), connection, &id, Ok(None))
+                        .call_answered(&Self::session(tab), connection, &id, NOTHING)
                 }
                 None => Vec::new(),
             },
@@ -151,7 +218,7 @@ impl World {
                 };
                 let effects = self
                     .realm
-                    .call_answered(&Self::session(tab), *old, &id, Ok(None));
+                    .call_answered(&Self::session(tab), *old, &id, NOTHING);
                 assert!(effects.is_empty(), "an old connection ended a call");
                 effects
             }
@@ -159,6 +226,69 @@ impl World {
                 Some((id, _)) => self.realm.call_cancelled(&id, "cancelled"),
                 None => Vec::new(),
             },
+            Step::Ask { call, key } => match self.pick(call) {
+                Some((id, tab)) => self.realm.client_asked(
+                    &Self::session(tab),
+                    self.connection(tab),
+                    &id,
+                    vec![request(key)],
+                    self.now,
+                ),
+                None => Vec::new(),
+            },
+            Step::ClientAnswers { call, key } => match self.pick(call) {
+                Some((id, _)) => {
+                    let _ = self.realm.take_client_requests(&id);
+                    self.realm
+                        .client_answered(&id, vec![response(key)], self.now)
+                }
+                None => Vec::new(),
+            },
+            Step::Park { call } => {
+                if let Some((id, _)) = self.pick(call)
+                    && let Some((round, _)) = self.realm.call_parked(&id)
+                {
+                    self.rounds.insert(id, round);
+                }
+                Vec::new()
+            }
+            Step::Resume { call, key } => {
+                let Some((id, _)) = self.pick(call) else {
+                    return Vec::new();
+                };
+                let Some(round) = self.rounds.remove(&id) else {
+                    return Vec::new();
+                };
+                let answers = vec![response(key)];
+                let resumed = self.realm.call_resumed(&id, round, answers, self.now);
+                resumed.map(|(_, effects)| effects).unwrap_or_default()
+            }
+            Step::Client { id } => {
+                let info = ClientInfo {
+                    name: "client".to_owned(),
+                    version: None,
+                    title: None,
+                };
+                let client = ConnectedClient {
+                    id: id.into(),
+                    info,
+                    protocol_version: String::new(),
+                };
+                let connected = self.realm.client_connected(ClientId(id.into()), client);
+                connected.unwrap_or_default()
+            }
+            Step::Subscribe { client, uri } => {
+                let client = ClientId(client.into());
+                let subscribed = self.realm.subscribed(client, format!("app://{uri}"));
+                subscribed.unwrap_or_default()
+            }
+            Step::Update { tab, uri } => {
+                let connection = self.connection(tab);
+                let uri = format!("app://{uri}");
+                self.realm
+                    .resource_updated(&Self::session(tab), connection, &uri)
+            }
+            Step::ClientLeaves { id } => self.realm.client_left(ClientId(id.into())),
             Step::Part { tab, gone } => {
                 let parting = if gone { Parting::Gone } else { Parting::Broken };
                 let connection = self.connection(tab);
@@ -196,6 +326,7 @@ proptest! {
             connections: BTreeMap::new(),
             former: BTreeMap::new(),
             made: Vec::new(),
+            rounds: BTreeMap::new(),
             ended: BTreeSet::new(),
         };
         for step in steps {
@@ -204,7 +335,13 @@ proptest! {
         for tab in 0..3 {
             world.run(Step::Part { tab, gone: false });
         }
-        world.run(Step::Wait { seconds: 200 });
+        for id in 0..2 {
+            world.run(Step::ClientLeaves { id });
+        }
+        // Longer than a client may take to answer.
+        for _ in 0..4 {
+            world.run(Step::Wait { seconds: 200 });
+        }
         let made: BTreeSet<_> = world.made.iter().map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&made, &world.ended);
         prop_assert!(world.realm.is_empty());
