@@ -9,7 +9,6 @@ mod completion;
 mod prompts;
 mod resources;
 mod tools;
-mod validation;
 
 use bridge_protocol::{
     CallContext, CallId, ClientRequest, ClientResponse, ErrorCode, Kind, SessionId,

@@ -1,5 +1,6 @@
 //! What a page registers: tools, prompts, resources and resource templates.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
@@ -48,6 +49,17 @@ impl Definition {
         match self {
             Definition::Tool(tool) => &tool.published_name,
             _ => self.name(),
+        }
+    }
+
+    /// The same for a client of 2026-07-28 or later (`modern`) or of an earlier revision, which
+    /// takes less in input schemas.
+    pub(crate) fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
+        match self {
+            Definition::Tool(tool) if !modern => tool
+                .published_plainly()
+                .map_or(Cow::Borrowed(&tool.published), Cow::Owned),
+            _ => Cow::Borrowed(self.published()),
         }
     }
 

@@ -1,26 +1,68 @@
-//! JSON Schema 2020-12 validation: compiled on first use, no remote references, no backtracking.
+//! JSON Schema 2020-12 validation: compiled on first use, no remote references, no backtracking,
+//! and never more work than a number says.
+//!
+//! - `format` is asserted where the validator knows it: a model that sends "tomorrow" as a `date`
+//!   should hear so. Formats that it does not know say nothing.
+//! - What a schema costs is known when it is registered ([`work`]), what a value costs before it
+//!   is looked at: too much is refused, much is done away from the threads that serve sockets.
+//! - An error names up to [`MAX_VIOLATIONS`] places and rules, in bounded text, and does not
+//!   repeat the value.
 
 mod graph;
+mod off_thread;
+mod patterns;
+mod price;
+#[cfg(test)]
+mod table;
+pub(crate) mod walk;
 mod work;
 
 use std::fmt;
 use std::sync::OnceLock;
 
-use jsonschema::{Draft, PatternOptions};
+use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
+
+pub(crate) use off_thread::check;
+
+/// Violations that one error tells.
+const MAX_VIOLATIONS: usize = 5;
+
+/// Of each path, rule and message.
+const MAX_TEXT_CHARS: usize = 240;
+
+/// Up to this price (in looks) everything that is wrong is collected. Each takes some 400 bytes.
+const MAX_REASONS_WORK: u64 = 100_000;
+
+/// Up to this price a value is validated where it comes in: a few milliseconds.
+const MAX_INLINE_WORK: u64 = 100_000;
+
+/// A larger schema is compiled away from the threads that serve sockets.
+const MAX_INLINE_SCHEMA_NODES: usize = 1_000;
+
+/// The automaton of one pattern, in bytes.
+const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
+
+/// What one pattern may remember while it runs, in bytes, for each thread.
+const MAX_PATTERN_CACHE_BYTES: usize = 64 * 1024;
 
 /// A schema and, once it was needed, its compiled form.
 pub(crate) struct Validator {
     schema: Value,
+    /// Without the patterns that cannot be run, where there are some.
+    enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
-    deepest_value: usize,
+    budget: work::Budget,
 }
 
 impl Validator {
-    /// Takes a schema whose work is bearable whatever the value is.
+    /// Takes a schema whose work is bearable.
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
+        let mut enforced = schema.clone();
+        patterns::keep_linear(&mut enforced)?;
         Ok(Self {
-            deepest_value: work::deepest_value(&schema)?,
+            budget: work::Budget::of(&enforced)?,
+            enforced: (enforced != schema).then_some(enforced),
             schema,
             compiled: OnceLock::new(),
         })
@@ -30,20 +72,57 @@ impl Validator {
         &self.schema
     }
 
-    /// The first thing that does not fit: where, which rule, and why.
+    /// What does not fit: where, which rule, and why.
     pub(crate) fn check(&self, value: &Value) -> Result<(), Misfit> {
-        if work::depth(value) > self.deepest_value {
-            return Err(Misfit::TooDeep(self.deepest_value));
+        let price = self.budget.price(value).ok_or(Misfit::TooMuchWork)?;
+        let validator = self.compiled().map_err(Misfit::BadSchema)?;
+        if validator.is_valid(value) {
+            return Ok(());
         }
-        let compiled = self.compiled.get_or_init(|| compile(&self.schema));
-        match compiled {
-            Err(error) => Err(Misfit::BadSchema(error.clone())),
-            Ok(validator) => validator.validate(value).map_err(|error| Misfit::Value {
-                path: root_or(&error.instance_path().to_string()),
-                rule: error.schema_path().to_string(),
-                message: error.masked_with("the value").to_string(),
-            }),
+        let mut violations = Vec::new();
+        let mut more = false;
+        if price.reasons <= MAX_REASONS_WORK {
+            let mut errors = validator.iter_errors(value);
+            violations.extend(errors.by_ref().take(MAX_VIOLATIONS).map(Violation::from));
+            more = errors.next().is_some();
+        } else if price.reasons == price.verdict {
+            // Without unions the first error comes without the others.
+            violations.extend(validator.validate(value).err().map(Violation::from));
         }
+        Err(Misfit::Value { violations, more })
+    }
+
+    /// Whether [`check`](Self::check) takes a few milliseconds at most.
+    fn is_quick(&self, value: &Value) -> bool {
+        let is_small = || nodes_up_to(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
+        (self.compiled.get().is_some() || is_small())
+            && self
+                .budget
+                .price(value)
+                .is_none_or(|price| price.verdict.max(price.reasons) <= MAX_INLINE_WORK)
+    }
+
+    fn compiled(&self) -> Result<&jsonschema::Validator, String> {
+        self.compiled
+            .get_or_init(|| compile(self.enforced.as_ref().unwrap_or(&self.schema)))
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+/// What is left of `most` after the values in a value.
+fn nodes_up_to(value: &Value, most: usize) -> usize {
+    let most = most.saturating_sub(1);
+    match value {
+        Value::Object(fields) => fields.values().fold(most, |most, inner| match most {
+            0 => 0,
+            most => nodes_up_to(inner, most),
+        }),
+        Value::Array(items) => items.iter().fold(most, |most, inner| match most {
+            0 => 0,
+            most => nodes_up_to(inner, most),
+        }),
+        _ => most,
     }
 }
 
@@ -58,40 +137,78 @@ impl fmt::Debug for Validator {
 pub(crate) enum Misfit {
     /// The schema itself is wrong.
     BadSchema(String),
-    /// The schema is recursive in so many ways that only values of this depth can be validated.
-    TooDeep(usize),
-    /// The value at `path` breaks `rule` (both JSON pointers).
+    /// The value is too large or too deep for a schema of this kind.
+    TooMuchWork,
+    /// The value breaks these rules, or some that would be too many to look for.
     Value {
-        path: String,
-        rule: String,
-        message: String,
+        violations: Vec<Violation>,
+        more: bool,
     },
+}
+
+/// The value at `path` breaks `rule` (both JSON pointers).
+#[derive(Debug)]
+pub(crate) struct Violation {
+    pub(crate) path: String,
+    pub(crate) rule: String,
+    pub(crate) message: String,
+}
+
+impl From<ValidationError<'_>> for Violation {
+    fn from(error: ValidationError<'_>) -> Self {
+        Self {
+            path: short(&root_or(&error.instance_path().to_string())),
+            rule: short(&error.schema_path().to_string()),
+            message: short(&error.masked_with("the value").to_string()),
+        }
+    }
 }
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Misfit::BadSchema(error) => write!(f, "the tool's schema is not valid: {error}"),
-            Misfit::TooDeep(deepest) => write!(
+            Misfit::TooMuchWork => write!(
                 f,
-                "the value is nested too deeply for this recursive schema: {deepest} levels can be \
-                 validated"
+                "the value is too large or nested too deeply to be checked against this schema \
+                 (more than {} steps): make it smaller",
+                work::MAX_WORK
             ),
-            Misfit::Value {
-                path,
-                rule,
-                message,
-            } => write!(f, "at {path}: {message} (rule {rule})"),
+            Misfit::Value { violations, more } => {
+                if violations.is_empty() {
+                    return write!(f, "it is too large to say where: try with less data");
+                }
+                for (n, violation) in violations.iter().enumerate() {
+                    let separator = if n == 0 { "" } else { "; " };
+                    write!(f, "{separator}{violation}")?;
+                }
+                write!(f, "{}", if *more { "; and more" } else { "" })
+            }
         }
     }
 }
 
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            rule,
+            message,
+        } = self;
+        write!(f, "at {path}: {message} (rule {rule})")
+    }
+}
+
 fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
+    let patterns = PatternOptions::regex()
+        .size_limit(MAX_PATTERN_BYTES)
+        .dfa_size_limit(MAX_PATTERN_CACHE_BYTES);
     jsonschema::options()
         .with_draft(Draft::Draft202012)
-        .with_pattern_options(PatternOptions::regex())
+        .with_pattern_options(patterns)
+        .should_validate_formats(true)
         .build(schema)
-        .map_err(|error| error.to_string())
+        .map_err(|error| short(&error.masked_with("the keyword's value").to_string()))
 }
 
 fn root_or(pointer: &str) -> String {
@@ -99,6 +216,14 @@ fn root_or(pointer: &str) -> String {
         "/".to_owned()
     } else {
         pointer.to_owned()
+    }
+}
+
+/// Schemas are free to have long names and lists.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", &text[..end]),
     }
 }
 
@@ -171,11 +296,9 @@ mod tests {
         assert!(check(schema, json!({"s": long})).is_err());
         let look =
             json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "(?=a)b"}}});
-        assert!(
-            check(look, json!({"s": "b"}))
-                .unwrap_err()
-                .contains("schema is not valid")
-        );
+        assert_eq!(check(look.clone(), json!({"s": "b"})), Ok(()));
+        let error = check(look, json!({"s": 1})).unwrap_err();
+        assert!(error.contains("/properties/s/type"), "{error}");
     }
 
     /// `names` says how the n-th definition names itself, and how others refer to it.

@@ -1,5 +1,8 @@
 //! A tool definition: as the page wrote it, and as clients see it.
 
+mod fields;
+pub(crate) mod repair;
+
 use bridge_protocol::{ErrorCode, limits};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -29,6 +32,8 @@ pub(crate) struct Tool {
     pub(crate) hash: [u8; 32],
     /// The tool's own schema has a `session_id`: it is an argument like any other.
     has_own_session_argument: bool,
+    /// The published input schema for clients that refuse unions at its root, if it has some.
+    plain_input: Option<Value>,
     input: Validator,
     output: Option<Validator>,
 }
@@ -53,25 +58,16 @@ impl Tool {
             let message = format!("`{name}` is a tool of the bridge itself: choose another name");
             return Err((ErrorCode::ToolNameReserved, message));
         }
-        if published
-            .get("description")
-            .is_some_and(|text| !text.is_string())
-        {
-            return Err(invalid("`description` must be a string"));
-        }
-        let input = published
-            .get("inputSchema")
-            .cloned()
-            .unwrap_or_else(|| json!({}));
-        let input = Validator::new(object_schema(input, "inputSchema")?)
-            .map_err(|error| invalid(&format!("`inputSchema`: {error}")))?;
-        let output = match published.get("outputSchema") {
-            None | Some(Value::Null) => None,
-            Some(schema) => Some(
-                Validator::new(object_schema(schema.clone(), "outputSchema")?)
-                    .map_err(|error| invalid(&format!("`outputSchema`: {error}")))?,
-            ),
-        };
+        fields::check(&mut published).map_err(|error| invalid(&error))?;
+        let of = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
+        let input = repair::modern(published.get("inputSchema"))
+            .and_then(Validator::new)
+            .map_err(|error| of("inputSchema", error))?;
+        let output = published
+            .get("outputSchema")
+            .map(|schema| repair::modern(Some(schema)).and_then(Validator::new))
+            .transpose()
+            .map_err(|error| of("outputSchema", error))?;
         let has_own_session_argument = input
             .schema()
             .pointer("/properties")
@@ -80,21 +76,36 @@ impl Tool {
         if published_name != name {
             keep_original_name(&mut published, &name, &published_name);
         }
-        let mut schema = input.schema().clone();
+        let mut schema = repair::for_clients(input.schema().clone())
+            .map_err(|error| of("inputSchema", error))?;
         if !has_own_session_argument {
             add_session_argument(&mut schema);
         }
+        let plain_input = repair::without_unions(&schema);
         published.insert("inputSchema".to_owned(), schema);
+        if let Some(output) = &output {
+            published.insert("outputSchema".to_owned(), output.schema().clone());
+        }
         Ok(Self {
             published_name,
             published,
             bytes: raw.get().len(),
             hash: Sha256::digest(raw.get()).into(),
             has_own_session_argument,
+            plain_input,
             input,
             output,
             name,
         })
+    }
+
+    /// The tool object for clients of revisions before 2026-07-28, where it is another one: with
+    /// an input schema that has no unions at its root.
+    pub(crate) fn published_plainly(&self) -> Option<Map<String, Value>> {
+        let schema = self.plain_input.clone()?;
+        let mut plain = self.published.clone();
+        plain.insert("inputSchema".to_owned(), schema);
+        Some(plain)
     }
 
     /// Takes the argument that picks a session out of the arguments, unless it is the tool's own.
@@ -122,31 +133,6 @@ impl Tool {
     pub(crate) fn output(&self) -> Option<&Validator> {
         self.output.as_ref()
     }
-}
-
-/// Clients accept only schemas whose root is an object.
-fn object_schema(mut schema: Value, key: &str) -> Result<Value, (ErrorCode, String)> {
-    let invalid = || {
-        let message =
-            format!("the root of `{key}` must be an object schema (`\"type\": \"object\"`)");
-        (ErrorCode::DefinitionInvalid, message)
-    };
-    let root = schema.as_object_mut().ok_or_else(invalid)?;
-    match root.get("type") {
-        None => {
-            root.shift_insert(0, "type".to_owned(), json!("object"));
-        }
-        Some(Value::String(kind)) if kind == "object" => {}
-        Some(_) => return Err(invalid()),
-    }
-    if root
-        .get("properties")
-        .is_some_and(|properties| !properties.is_object())
-    {
-        let message = format!("`properties` of `{key}` must be an object");
-        return Err((ErrorCode::DefinitionInvalid, message));
-    }
-    Ok(schema)
 }
 
 fn add_session_argument(schema: &mut Value) {

@@ -6,13 +6,13 @@ use bridge_protocol::{ErrorCode, Kind, SessionId};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::validation::{Part, check};
 use super::{CallError, Caller, Outcome, attend};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
 use crate::realm::{Answer, Ending, Failure, Request, RouteError, Target};
 use crate::result::ToolResult;
+use crate::schema;
 use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// Which tool, with what. The argument `session_id` goes before the caller's session.
@@ -75,7 +75,7 @@ async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, Call
         Err(error) => return no_route(error).map(Started::Refused),
     };
     let arguments = Value::Object(std::mem::take(&mut request.arguments));
-    if let Err(misfit) = check(&tool, Part::Input, arguments.clone()).await {
+    if let Err(misfit) = schema::check(&tool, |tool| Some(tool.input()), arguments.clone()).await {
         let message = format!(
             "the arguments of `{}` do not fit its input schema: {misfit}",
             tool.name
@@ -188,7 +188,7 @@ async fn answered(tool: &Arc<Tool>, answer: Answer) -> ToolResult {
         );
         return failed(ErrorCode::InvalidResult, message);
     };
-    match check(tool, Part::Output, structured).await {
+    match schema::check(tool, Tool::output, structured).await {
         Ok(()) => result,
         Err(misfit) => failed(
             ErrorCode::InvalidResult,

@@ -1,5 +1,6 @@
 //! The MCP methods, answered from the realm.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bridge_protocol::{Kind, LogLevel, SessionId};
@@ -64,11 +65,13 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<T>, ErrorData> {
         let pages = self.published(realm_of(context)?, kind);
-        let pages = pages.iter().map(Definition::published);
+        let modern = Reach::new(context).modern();
+        let pages = pages.iter().map(|page| page.published_for(modern));
         Ok(own
             .iter()
+            .map(Cow::Borrowed)
             .chain(pages)
-            .filter_map(|definition| convert::model(definition).ok())
+            .filter_map(|definition| convert::model(&definition).ok())
             .collect())
     }
 

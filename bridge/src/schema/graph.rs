@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::price;
+
 /// Keywords whose subschemas look at the value itself.
 const IN_PLACE: [&str; 10] = [
     "allOf",
@@ -29,8 +31,8 @@ const BELOW: [&str; 7] = [
     "unevaluatedProperties",
 ];
 
-/// Keywords with one subschema for each name or place: each value in the value meets only one.
-const APART: [&str; 2] = ["properties", "prefixItems"];
+/// Keywords that ask every other subschema once more what it has looked at.
+const LEFT_OVER: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
@@ -42,7 +44,15 @@ const META_SCHEMAS: &str = "https://json-schema.org/draft/";
 pub(super) struct Node {
     pub(super) in_place: Vec<usize>,
     pub(super) below: Vec<usize>,
-    pub(super) apart: Vec<usize>,
+    /// One for each name (`properties`) or place (`prefixItems`): a value meets only one.
+    /// With the name, as a number.
+    pub(super) apart: Vec<(usize, usize)>,
+    /// Those of `below` that look at what the others have left over.
+    pub(super) left_over: Vec<usize>,
+    /// What the keywords themselves cost, in looks at one value.
+    pub(super) price: u64,
+    /// Whether an error tells what is wrong with each of its branches.
+    pub(super) is_union: bool,
 }
 
 /// Every subschema that validation can reach; the root is the first.
@@ -50,6 +60,7 @@ pub(super) fn nodes(root: &Value) -> Result<Vec<Node>, String> {
     let mut walk = Walk {
         names: Names::of(root)?,
         places: HashMap::new(),
+        property_names: HashMap::new(),
         open: Vec::new(),
     };
     walk.place(At {
@@ -84,6 +95,7 @@ impl<'a> At<'a> {
 struct Walk<'a> {
     names: Names<'a>,
     places: HashMap<*const Value, usize>,
+    property_names: HashMap<&'a str, usize>,
     open: Vec<At<'a>>,
 }
 
@@ -109,7 +121,10 @@ impl<'a> Walk<'a> {
         }
         node.in_place = self.subschemas(at, fields, &IN_PLACE);
         node.below = self.subschemas(at, fields, &BELOW);
-        node.apart = self.subschemas(at, fields, &APART);
+        node.apart = self.apart(at, fields);
+        node.left_over = self.subschemas(at, fields, &LEFT_OVER);
+        node.price = price::of(fields);
+        node.is_union = fields.contains_key("anyOf") || fields.contains_key("oneOf");
         for keyword in REFERENCES {
             if let Some(reference) = fields.get(keyword).and_then(Value::as_str)
                 && !reference.starts_with(META_SCHEMAS)
@@ -121,6 +136,24 @@ impl<'a> Walk<'a> {
             }
         }
         Ok(node)
+    }
+
+    fn apart(&mut self, at: At<'a>, fields: &'a Map<String, Value>) -> Vec<(usize, usize)> {
+        let mut found = Vec::new();
+        if let Some(Value::Object(named)) = fields.get("properties") {
+            for (name, schema) in named {
+                let fresh = self.property_names.len();
+                let name = *self.property_names.entry(name).or_insert(fresh);
+                // Even numbers are names, odd ones places.
+                found.push((2 * name, self.place(at.child(schema))));
+            }
+        }
+        if let Some(Value::Array(listed)) = fields.get("prefixItems") {
+            for (index, schema) in listed.iter().enumerate() {
+                found.push((2 * index + 1, self.place(at.child(schema))));
+            }
+        }
+        found
     }
 
     fn subschemas(
@@ -150,7 +183,7 @@ impl<'a> Walk<'a> {
 fn holds_names(keyword: &str) -> bool {
     matches!(
         keyword,
-        "properties" | "patternProperties" | "dependentSchemas" | "dependencies"
+        "patternProperties" | "dependentSchemas" | "dependencies"
     )
 }
 

@@ -1,0 +1,144 @@
+//! Regular expressions of a schema: run in linear time and bounded memory, or not at all.
+
+use regex_syntax::ast::ErrorKind;
+use regex_syntax::hir::{Class, Hir, HirKind};
+use serde_json::Value;
+
+use super::walk;
+
+/// States that the automata of one schema's patterns may have together. Each takes some fifty
+/// bytes, more while it runs: 1,000 patterns like `\w{100}` would hold a hundred megabytes.
+pub(super) const MAX_STATES: u64 = 20_000;
+
+/// Takes out the patterns that no linear-time engine runs, and refuses those that are none, or
+/// that are too large together.
+pub(super) fn keep_linear(schema: &mut Value) -> Result<(), String> {
+    let mut total = 0_u64;
+    let mut refused = None;
+    walk::each(schema, &mut |fields| {
+        if let Some(Value::String(pattern)) = fields.get("pattern") {
+            match Pattern::read(pattern) {
+                Pattern::Linear(states) => total = total.saturating_add(states),
+                Pattern::Backtracking => {
+                    fields.shift_remove("pattern");
+                }
+                Pattern::Broken => refused = Some(format!("`pattern` {pattern:?} {BROKEN}")),
+            }
+        }
+        let named = fields.get("patternProperties").and_then(Value::as_object);
+        for pattern in named.into_iter().flat_map(|named| named.keys()) {
+            match Pattern::read(pattern) {
+                Pattern::Linear(states) => total = total.saturating_add(states),
+                // Which properties are additional depends on it.
+                Pattern::Backtracking => {
+                    refused = Some(format!(
+                        "`patternProperties` {pattern:?} has look-around or back-references: \
+                         write it without"
+                    ));
+                }
+                Pattern::Broken => {
+                    refused = Some(format!("`patternProperties` {pattern:?} {BROKEN}"));
+                }
+            }
+        }
+    });
+    match refused {
+        Some(error) => Err(error),
+        None if total > MAX_STATES => Err(format!(
+            "its patterns have more than {MAX_STATES} states together: repeat less in them, or \
+             use `maxLength`"
+        )),
+        None => Ok(()),
+    }
+}
+
+const BROKEN: &str = "is not a regular expression (ECMA-262)";
+
+/// The states of a pattern that was kept.
+pub(super) fn states(pattern: &str) -> u64 {
+    match Pattern::read(pattern) {
+        Pattern::Linear(states) => states,
+        Pattern::Backtracking | Pattern::Broken => 0,
+    }
+}
+
+enum Pattern {
+    /// With about so many states.
+    Linear(u64),
+    /// Look-around or back-references.
+    Backtracking,
+    Broken,
+}
+
+impl Pattern {
+    fn read(pattern: &str) -> Self {
+        let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
+            return Pattern::Broken;
+        };
+        match regex_syntax::parse(&translated) {
+            Ok(hir) => Pattern::Linear(size(&hir)),
+            Err(regex_syntax::Error::Parse(error)) => match error.kind() {
+                ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => {
+                    Pattern::Backtracking
+                }
+                _ => Pattern::Broken,
+            },
+            Err(_) => Pattern::Broken,
+        }
+    }
+}
+
+/// About the states of its automaton, repetitions written out.
+fn size(hir: &Hir) -> u64 {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len() as u64,
+        HirKind::Class(Class::Unicode(class)) => 1 + class.ranges().len() as u64,
+        HirKind::Class(Class::Bytes(_)) => 1,
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1);
+            size(&repetition.sub)
+                .saturating_mul(u64::from(times))
+                .saturating_add(u64::from(times))
+        }
+        HirKind::Capture(capture) => size(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
+            .iter()
+            .map(size)
+            .fold(1, |sum, part| sum.saturating_add(part)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn repetitions_in_repetitions_are_counted_and_capped() {
+        assert!(states("^[a-z]{1,64}$") < 300);
+        assert!(states("(?:(?:a{100}){100}){100}") > 1_000_000);
+        let mut schema = json!({"properties": {"a": {"pattern": "(?:(?:a{100}){100}){100}"}}});
+        let error = keep_linear(&mut schema).unwrap_err();
+        assert!(error.contains("20000"), "{error}");
+        let many: serde_json::Map<_, _> = (0..1_000)
+            .map(|n| (format!("p{n}"), json!({"pattern": format!(r"\w{{{n}}}")})))
+            .collect();
+        assert!(keep_linear(&mut json!({ "properties": many })).is_err());
+    }
+
+    #[test]
+    fn look_around_is_left_to_the_page() {
+        let mut schema = json!({"properties": {"a": {"pattern": r"^(?=.*\d).{8,}$", "minLength": 8},
+            "b": {"pattern": r"^(a)\1$"}, "c": {"pattern": r"^\d+$"}}});
+        assert_eq!(keep_linear(&mut schema), Ok(()));
+        assert_eq!(
+            schema,
+            json!({"properties": {"a": {"minLength": 8}, "b": {}, "c": {"pattern": r"^\d+$"}}})
+        );
+        let named = |pattern: &str| keep_linear(&mut json!({"patternProperties": {pattern: {}}}));
+        assert!(named("^(?!x)").unwrap_err().contains("look-around"));
+        assert!(named("(").unwrap_err().contains("ECMA-262"));
+        assert_eq!(named("^x-"), Ok(()));
+    }
+}

@@ -1,0 +1,71 @@
+//! What clients mind that JSON Schema allows.
+
+use serde_json::{Value, json};
+
+use crate::schema::walk;
+
+/// Claude's service refuses every request in which the name of a top-level argument is longer.
+const MAX_ARGUMENT_NAME_CHARS: usize = 64;
+
+/// VS Code: "tool parameters array type must have items".
+pub(super) fn arrays_have_items(schema: &mut Value) {
+    walk::each(schema, &mut |fields| {
+        let is_array = match fields.get("type") {
+            Some(Value::String(kind)) => kind == "array",
+            Some(Value::Array(kinds)) => kinds.contains(&json!("array")),
+            _ => false,
+        };
+        if is_array && !fields.contains_key("items") {
+            fields.insert("items".to_owned(), json!({}));
+        }
+    });
+}
+
+/// Renaming an argument would have to be undone in each call: the page is told instead.
+pub(super) fn check_argument_names(schema: &Value) -> Result<(), String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let mut names = properties
+        .into_iter()
+        .flat_map(|properties| properties.keys());
+    match names.find(|name| {
+        name.is_empty() || name.len() > MAX_ARGUMENT_NAME_CHARS || !name.chars().all(fits)
+    }) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "some clients refuse every tool if an argument is called {name:?}: use up to \
+             {MAX_ARGUMENT_NAME_CHARS} letters, digits, `_`, `.` and `-`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_gets_items_and_nothing_else_does() {
+        let mut schema = json!({"properties": {"a": {"type": "array"},
+            "b": {"type": ["array", "null"], "minItems": 1}, "c": {"type": "array", "items": false},
+            "d": {"const": {"type": "array"}}, "type": {"anyOf": [{"type": "array"}]}}});
+        arrays_have_items(&mut schema);
+        assert_eq!(
+            schema,
+            json!({"properties": {"a": {"type": "array", "items": {}},
+            "b": {"type": ["array", "null"], "minItems": 1, "items": {}},
+            "c": {"type": "array", "items": false}, "d": {"const": {"type": "array"}},
+            "type": {"anyOf": [{"type": "array", "items": {}}]}}})
+        );
+    }
+
+    #[test]
+    fn arguments_with_names_that_spoil_the_list_are_refused() {
+        for name in ["uids[]", "", "größe", "a b", &"x".repeat(65)] {
+            let schema = json!({"properties": {"fine": {}, name: {}}});
+            let error = check_argument_names(&schema).unwrap_err();
+            assert!(error.contains(&format!("{name:?}")), "{error}");
+        }
+        let nested = json!({"properties": {"a.b-c_1": {"properties": {"größe": {}}}}});
+        assert_eq!(check_argument_names(&nested), Ok(()));
+    }
+}
