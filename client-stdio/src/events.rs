@@ -152,7 +152,11 @@ impl<'a> Messages<'a> {
         }
         tokio::time::sleep_until(Instant::now() + self.pause(end)).await;
         self.reopened += 1;
-        self.events = self.http.get(self.last_event.as_deref()).await?;
+        self.events = match self.http.get(self.last_event.as_deref()).await {
+            // It does not resume, or not this one.
+            Err(Absence::Refused { .. }) if !self.anew => return Err(Absence::Interrupted),
+            opened => opened?,
+        };
         Ok(())
     }
 

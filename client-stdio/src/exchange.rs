@@ -71,12 +71,17 @@ pub(crate) async fn exchange(
     taken: watch::Sender<bool>,
     said: mpsc::Sender<FromBridge>,
 ) {
-    let id = request.id.clone();
     let asked = ask(&way, &request, &said, || _ = taken.send_replace(true)).await;
-    if let Err(absence) = asked {
-        // A link that is closed does not want to know.
-        let _ = said.send(FromBridge::Failed { id, absence }).await;
-    }
+    let Err(absence) = asked else { return };
+    let outcome = if *taken.borrow() && absence.not_executed() {
+        // Found when its stream was to be resumed: it was executed all the same.
+        FromBridge::Lost(absence)
+    } else {
+        let id = request.id;
+        FromBridge::Failed { id, absence }
+    };
+    // A link that is closed does not want to know.
+    let _ = said.send(outcome).await;
 }
 
 /// Sends a request and passes on all messages up to its answer.

@@ -231,6 +231,7 @@ fn supported_versions() -> Vec<&'static str> {
 fn capabilities() -> Value {
     json!({
         "completions": {},
+        "extensions": { "io.modelcontextprotocol/ui": {} },
         "logging": {},
         "prompts": { "listChanged": true },
         "resources": { "subscribe": true, "listChanged": true },

@@ -16,6 +16,7 @@ const META_TOOLS: [&str; 4] = [
 fn capabilities() -> Value {
     json!({
         "completions": {},
+        "extensions": { "io.modelcontextprotocol/ui": {} },
         "logging": {},
         "prompts": { "listChanged": true },
         "resources": { "subscribe": true, "listChanged": true },
