@@ -11,7 +11,7 @@ use crate::kit::*;
 /// Answers the next call with a result as it stands.
 async fn answer_raw(page: &mut Page, result: &str) {
     let id = page.call().await.request_id;
-    let frame = format!(r#"{{"type":"tool-response","requestId":"{id}","result":{result}}}"#);
+    let frame = format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#);
     page.send(Message::Text(frame.into())).await.unwrap();
 }
 
@@ -40,7 +40,7 @@ async fn a_text_cut_in_the_middle_of_a_character_arrives() {
     let fail = async {
         let id = page.call().await.request_id;
         let frame = format!(
-            r#"{{"type":"tool-error","requestId":"{id}","code":"HandlerFailed","message":"\udc00"}}"#
+            r#"{{"type":"call-error","requestId":"{id}","code":"HandlerFailed","message":"\udc00"}}"#
         );
         page.send(Message::Text(frame.into())).await.unwrap();
     };
@@ -59,7 +59,7 @@ async fn a_failure_is_held_to_the_limit_of_results() {
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let fail = async {
         let id = page.call().await.request_id;
-        let frame = json!({ "type": "tool-error", "requestId": id.0, "code": "HandlerFailed",
+        let frame = json!({ "type": "call-error", "requestId": id.0, "code": "HandlerFailed",
             "message": "x".repeat(2_000) });
         page.send(Message::Text(frame.to_string().into()))
             .await
@@ -245,8 +245,8 @@ async fn what_a_page_says_of_itself_is_shortened() {
 #[tokio::test]
 async fn a_definition_over_the_limit_is_not_even_read_and_a_flood_ends_the_page() {
     let config = Config {
-        max_tools: 2,
-        max_tool_bytes: 1_000,
+        max_definitions: 2,
+        max_definition_bytes: 1_000,
         ..on_free_port()
     };
     let bridge = bridge_with(config).await;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bridge::{App, Config, Running};
 use bridge_protocol::{
-    Authenticate, BridgeToPage, PageToBridge, RegisterTools, RegistrationId, SessionId, ToolCall,
-    ToolReceived, ToolResponse,
+    Authenticate, BridgeToPage, CallId, CallReceived, CallResponse, Definition, Kind, PageToBridge,
+    Register, RegistrationId, SessionId, ToolCall,
 };
 use futures_util::{SinkExt, StreamExt};
 use serde_json::value::RawValue;
@@ -117,14 +117,28 @@ impl Page {
     }
 
     pub(crate) async fn register(&mut self, tools: &[Value]) -> bridge_protocol::Registered {
-        let tools = tools
+        let tools: Vec<_> = tools
             .iter()
-            .map(|tool| RawValue::from_string(tool.to_string()).unwrap())
+            .map(|tool| (Kind::Tool, tool.clone()))
+            .collect();
+        self.register_items(&tools).await
+    }
+
+    pub(crate) async fn register_items(
+        &mut self,
+        items: &[(Kind, Value)],
+    ) -> bridge_protocol::Registered {
+        let items = items
+            .iter()
+            .map(|(kind, definition)| Definition {
+                kind: *kind,
+                definition: raw(definition),
+            })
             .collect();
         let registration_id = RegistrationId::from("r");
-        self.say(PageToBridge::RegisterTools(RegisterTools {
+        self.say(PageToBridge::Register(Register {
             registration_id,
-            tools,
+            items,
         }))
         .await;
         loop {
@@ -180,7 +194,7 @@ impl Page {
         loop {
             if let BridgeToPage::ToolCall(call) = self.hear().await {
                 let request_id = call.request_id.clone();
-                self.say(PageToBridge::ToolReceived(ToolReceived { request_id }))
+                self.say(PageToBridge::CallReceived(CallReceived { request_id }))
                     .await;
                 return call;
             }
@@ -188,13 +202,34 @@ impl Page {
     }
 
     pub(crate) async fn answer(&mut self, call: &ToolCall, result: Value) {
-        let result = Some(RawValue::from_string(result.to_string()).unwrap());
-        let request_id = call.request_id.clone();
-        self.say(PageToBridge::ToolResponse(ToolResponse {
-            request_id,
-            result,
+        self.respond(&call.request_id, result).await;
+    }
+
+    pub(crate) async fn respond(&mut self, call: &CallId, result: Value) {
+        self.say(PageToBridge::CallResponse(CallResponse {
+            request_id: call.clone(),
+            result: Some(raw(&result)),
+            content: None,
+            structured_content: None,
+            meta: None,
         }))
         .await;
+    }
+
+    /// Waits for a message that this picks.
+    pub(crate) async fn hear_some<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
+        loop {
+            if let Some(picked) = pick(self.hear().await) {
+                return picked;
+            }
+        }
+    }
+
+    /// Says a message as JSON.
+    pub(crate) async fn say_json(&mut self, message: Value) {
+        self.send(Message::Text(message.to_string().into()))
+            .await
+            .unwrap();
     }
 
     /// Answers one call with its own input.
@@ -214,6 +249,10 @@ impl Page {
         self.send(Message::Close(Some(frame))).await.unwrap();
         while self.frame().await.is_some() {}
     }
+}
+
+pub(crate) fn raw(value: &Value) -> Box<RawValue> {
+    RawValue::from_string(value.to_string()).unwrap()
 }
 
 pub(crate) fn echo_tool() -> Value {

@@ -102,8 +102,8 @@ async fn mcp_sessions_are_capped_over_all_tokens() {
 #[tokio::test]
 async fn tools_and_their_bytes_are_capped_per_page() {
     let config = Config {
-        max_tools: 2,
-        max_tool_bytes: 500,
+        max_definitions: 2,
+        max_definition_bytes: 500,
         ..on_free_port()
     };
     let bridge = bridge_with(config).await;
@@ -115,9 +115,9 @@ async fn tools_and_their_bytes_are_capped_per_page() {
             json!({ "name": "c" }),
         ])
         .await;
-    assert_eq!(answer.tools.len(), 2);
+    assert_eq!(answer.items.len(), 2);
     assert!(
-        answer.errors[0].message.contains("max_tools"),
+        answer.errors[0].message.contains("max_definitions"),
         "{}",
         answer.errors[0].message
     );
@@ -126,7 +126,7 @@ async fn tools_and_their_bytes_are_capped_per_page() {
         .await;
     assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
     assert!(
-        answer.errors[0].message.contains("max_tool_bytes"),
+        answer.errors[0].message.contains("max_definition_bytes"),
         "{}",
         answer.errors[0].message
     );

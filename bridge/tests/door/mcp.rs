@@ -74,7 +74,7 @@ async fn the_stateless_era_lists_and_calls() {
         json!({ "n": 9 }),
         "{answer}"
     );
-    assert_eq!(call.client.unwrap().name, "door-test");
+    assert_eq!(call.context.client.unwrap().info.name, "door-test");
     bridge.shutdown().await;
 }
 
@@ -216,7 +216,7 @@ async fn a_client_that_does_not_read_harms_nobody() {
 /// The call that the page is told to stop.
 async fn cancelled(page: &mut Page) -> bridge_protocol::CallId {
     loop {
-        if let BridgeToPage::ToolCancel(cancel) = page.hear().await {
+        if let BridgeToPage::CallCancel(cancel) = page.hear().await {
             return cancel.request_id;
         }
     }
@@ -256,7 +256,7 @@ async fn a_dropped_stream_is_no_cancel_in_2025_but_delete_is() {
     let second = loop {
         match page.hear().await {
             BridgeToPage::ToolCall(call) => break call,
-            BridgeToPage::ToolCancel(cancel) => panic!("{} was cancelled", cancel.request_id),
+            BridgeToPage::CallCancel(cancel) => panic!("{} was cancelled", cancel.request_id),
             _ => {}
         }
     };

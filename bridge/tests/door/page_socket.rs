@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bridge::Config;
 use bridge_protocol::{
-    BridgeToPage, ErrorCode, Heartbeat, PageState, PageToBridge, RegistrationId, UnregisterTools,
-    Visibility,
+    BridgeToPage, ErrorCode, Heartbeat, Item, Kind, PageState, PageToBridge, RegistrationId,
+    Unregister, Visibility,
 };
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -25,9 +25,9 @@ async fn registrations_are_acknowledged_each_tool_on_its_own() {
             json!({ "name": "with space" }),
         ])
         .await;
-    let names: Vec<_> = answer.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = answer.items.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["good", "with space"]);
-    assert!(answer.tools[1].published_name.starts_with("with_space_"));
+    assert!(answer.items[1].published_name.starts_with("with_space_"));
     let errors: Vec<_> = answer
         .errors
         .iter()
@@ -51,17 +51,21 @@ async fn an_unregistered_tool_is_gone_from_the_list() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(client.tool_names().await.contains(&"echo".to_owned()));
     let mut events = client.listen().await;
-    let gone = UnregisterTools {
-        registration_id: RegistrationId::from("u"),
-        names: vec!["echo".to_owned(), "never there".to_owned()],
+    let tool = |name: &str| Item {
+        kind: Kind::Tool,
+        name: name.to_owned(),
     };
-    page.say(PageToBridge::UnregisterTools(gone)).await;
+    let gone = Unregister {
+        registration_id: RegistrationId::from("u"),
+        items: vec![tool("echo"), tool("never there")],
+    };
+    page.say(PageToBridge::Unregister(gone)).await;
     let answer = loop {
         if let BridgeToPage::Unregistered(answer) = page.hear().await {
             break answer;
         }
     };
-    assert_eq!(answer.names, ["echo"]);
+    assert_eq!(answer.items, [tool("echo")]);
     event(&mut events, |event| {
         event["method"] == "notifications/tools/list_changed"
     })
@@ -171,7 +175,7 @@ async fn a_call_that_no_page_code_acknowledges_fails_and_is_called_off() {
     while heard.len() < 2 {
         match page.hear().await {
             BridgeToPage::ToolCall(call) => heard.push(("call", call.request_id)),
-            BridgeToPage::ToolCancel(cancel) => heard.push(("cancel", cancel.request_id)),
+            BridgeToPage::CallCancel(cancel) => heard.push(("cancel", cancel.request_id)),
             _ => {}
         }
     }
@@ -260,13 +264,13 @@ async fn unknown_messages_are_ignored_and_wrong_fields_are_not() {
         .unwrap();
     let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
     assert_eq!(answer.0, 200);
-    page.send(Message::Text(r#"{"type":"tool-response"}"#.into()))
+    page.send(Message::Text(r#"{"type":"call-response"}"#.into()))
         .await
         .unwrap();
     let (code, reason) = page.closed().await;
     assert_eq!(code, 1008);
     assert!(
-        reason.contains("tool-response") && reason.contains("requestId"),
+        reason.contains("call-response") && reason.contains("requestId"),
         "{reason}"
     );
     bridge.shutdown().await;

@@ -42,7 +42,7 @@ async fn a_caller_that_hangs_up_cancels_the_call_in_the_page() {
     let call = page.call().await;
     caller.abort();
     let cancelled = loop {
-        if let BridgeToPage::ToolCancel(cancel) = page.hear().await {
+        if let BridgeToPage::CallCancel(cancel) = page.hear().await {
             break cancel.request_id;
         }
     };

@@ -1,7 +1,7 @@
 //! The refusal table: each row answers as documented, and the bridge goes on.
 
 use bridge::{Config, Running};
-use bridge_protocol::{BridgeToPage, ErrorCode, PageToBridge, ToolError};
+use bridge_protocol::{BridgeToPage, CallError, ErrorCode, PageToBridge};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -311,13 +311,14 @@ async fn a_handler_that_throws_is_an_error_with_its_message() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let throw = async {
         let call = page.call().await;
-        let error = ToolError {
+        let error = CallError {
             request_id: call.request_id,
             code: ErrorCode::HandlerFailed,
             message: "no such card: 7".to_owned(),
             data: None,
+            content: None,
         };
-        page.say(PageToBridge::ToolError(error)).await;
+        page.say(PageToBridge::CallError(error)).await;
     };
     let (answer, ()) = tokio::join!(client.call("echo", json!({})), throw);
     assert_eq!(answer["result"]["isError"], true, "{answer}");
