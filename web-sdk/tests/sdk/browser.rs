@@ -6,7 +6,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::*;
 use web_sdk::core::{
-    Authenticate, BridgeToPage, Limits, PageToBridge, RefusedTool, RegisteredTool, Token, ToolCall,
+    Answer, Authenticate, BridgeToPage, CallRequest, Definition, Item, Kind, Limits, PageToBridge,
+    Refusal, RegisteredItem, Token,
 };
 use web_sdk::js::Connection;
 use web_sdk::js::codec::{self, DecodeError};
@@ -67,7 +68,11 @@ fn reads_refusals() {
 
 #[wasm_bindgen_test]
 fn reads_registrations() {
-    let refused = |index, code: &str, message: &str| RefusedTool {
+    let registered = |kind, name: &str, published_name: &str| RegisteredItem {
+        item: item(kind, name),
+        published_name: published_name.into(),
+    };
+    let refused = |index, code: &str, message: &str| Refusal {
         index,
         code: code.into(),
         message: message.into(),
@@ -76,10 +81,10 @@ fn reads_registrations() {
         decoded(golden!("bridge-to-page/registered")),
         BridgeToPage::Registered {
             registration_id: RegistrationId::from("r1"),
-            tools: vec![RegisteredTool {
-                name: "echo".into(),
-                published_name: "echo".into(),
-            }],
+            items: vec![
+                registered(Kind::Tool, "écho", "_cho_1a2b3c4d"),
+                registered(Kind::Resource, "board://cards", "board://cards"),
+            ],
             errors: vec![
                 refused(1, "ToolNameReserved", "the name belongs to the bridge"),
                 refused(2, "ToolNameRequired", "a tool needs a name"),
@@ -90,37 +95,89 @@ fn reads_registrations() {
         decoded(golden!("bridge-to-page/unregistered")),
         BridgeToPage::Registered {
             registration_id: RegistrationId::from("r2"),
-            tools: vec![],
+            items: vec![],
             errors: vec![],
         }
     );
 }
 
+fn item(kind: Kind, name: &str) -> Item {
+    Item {
+        kind,
+        name: name.into(),
+    }
+}
+
 #[wasm_bindgen_test]
-fn reads_calls() {
-    let BridgeToPage::ToolCall(call) = decoded(golden!("bridge-to-page/tool-call")) else {
-        panic!();
-    };
-    assert_eq!(call.call, CallId::from("c1"));
-    assert_eq!(call.tool_name, "echo");
-    assert_eq!(json(&call.tool_input), r#"{"text":"hi","n":1}"#);
+fn reads_calls_of_every_kind() {
+    let board = || item(Kind::Resource, "board://cards");
+    let card = || item(Kind::ResourceTemplate, "board://cards/{id}");
+    let review = || item(Kind::Prompt, "review");
+    let echo = || item(Kind::Tool, "echo");
+    for (golden, expected) in [
+        (golden!("bridge-to-page/tool-call"), echo()),
+        (golden!("bridge-to-page/tool-call-minimal"), echo()),
+        (golden!("bridge-to-page/prompt-get"), review()),
+        (golden!("bridge-to-page/resource-read"), board()),
+        (golden!("bridge-to-page/resource-read-template"), card()),
+        (golden!("bridge-to-page/completion"), review()),
+        (golden!("bridge-to-page/completion-minimal"), card()),
+    ] {
+        let BridgeToPage::CallRequested(CallRequest {
+            call,
+            item,
+            message,
+        }) = decoded(golden)
+        else {
+            panic!("{golden}");
+        };
+        assert_eq!(call, CallId::from("c1"));
+        assert_eq!(item, expected);
+        // 1.0 is 1 in JavaScript.
+        assert_eq!(json(&message), golden.replace("1.0", "1"));
+    }
+}
+
+#[wasm_bindgen_test]
+fn reads_cancellations() {
     assert_eq!(
-        json(&call.client.unwrap()),
-        r#"{"name":"claude-code","version":"2.0.1","title":"Claude Code"}"#
-    );
-    let minimal = decoded(golden!("bridge-to-page/tool-call-minimal"));
-    assert!(matches!(
-        minimal,
-        BridgeToPage::ToolCall(ToolCall { client: None, .. })
-    ));
-    assert_eq!(
-        decoded(golden!("bridge-to-page/tool-cancel")),
-        BridgeToPage::ToolCancel {
+        decoded(golden!("bridge-to-page/call-cancel")),
+        BridgeToPage::CallCancel {
             call: CallId::from("c1"),
             code: "CallCancelled".into(),
             reason: "the client cancelled".into(),
         }
     );
+}
+
+#[wasm_bindgen_test]
+fn reads_what_clients_answer() {
+    let golden = golden!("bridge-to-page/client-responses");
+    let BridgeToPage::ClientResponses { call, responses } = decoded(golden) else {
+        panic!();
+    };
+    assert_eq!(call, CallId::from("c1"));
+    let [elicited, roots] = &responses[..] else {
+        panic!("{responses:?}");
+    };
+    assert_eq!(
+        (&elicited.key[..], &json(&elicited.response)[..]),
+        (
+            "elicit-1",
+            r#"{"key":"elicit-1","result":{"action":"accept","content":{"column":"todo"}}}"#
+        )
+    );
+    assert_eq!(roots.key, "roots");
+    assert!(json(&roots.response).contains(r#""requiredCapabilities":{"roots":{}}"#));
+}
+
+#[wasm_bindgen_test]
+fn reads_subscriptions() {
+    let golden = golden!("bridge-to-page/subscriptions");
+    let BridgeToPage::Subscriptions(uris) = decoded(golden) else {
+        panic!();
+    };
+    assert_eq!(json(&uris), r#"["board://cards"]"#);
 }
 
 #[wasm_bindgen_test]
@@ -148,40 +205,61 @@ fn names_what_it_cannot_read() {
         error(r#"{"type":"new"}"#),
         DecodeError::UnknownType("new".into())
     );
-    assert_eq!(
-        error(r#"{"type":"tool-call","requestId":"c1"}"#),
-        DecodeError::BadFields("tool-call".into())
-    );
+    for kind in ["tool-call", "prompt-get", "resource-read", "completion"] {
+        let frame = format!(r#"{{"type":"{kind}","requestId":"c1","toolName":"x","name":"x"}}"#);
+        assert_eq!(error(&frame), DecodeError::BadFields(kind.into()));
+    }
 }
 
 #[wasm_bindgen_test]
-fn writes_values_of_the_browser_to_the_letter() {
-    let stringified = |text: &str| {
-        let value = JSON::parse(text).unwrap();
-        codec::stringify(&value).unwrap().unwrap()
-    };
-    let result = stringified(r#"{"z":1,"a":[true,null,"ü"]}"#);
-    assert_eq!(result.bytes, r#"{"z":1,"a":[true,null,"ü"]}"#.len());
-    let response = PageToBridge::ToolResponse {
+fn writes_texts_of_the_browser_to_the_letter() {
+    let browsers = |text: &str| codec::measured(text.into());
+    let result = browsers(r#"{"z":1.0,"a":[true,null,"ü"]}"#);
+    assert_eq!(result.bytes, r#"{"z":1.0,"a":[true,null,"ü"]}"#.len());
+    let response = PageToBridge::CallResponse {
         call: CallId::from("c1"),
-        result: Some(result.json),
+        answer: Answer {
+            result: Some(result.json),
+            content: None,
+            structured_content: None,
+            meta: None,
+        },
     };
-    // 1.0 is 1 in JavaScript; all else is the golden file.
-    let golden = golden!("page-to-bridge/tool-response").replace("1.0", "1");
-    assert_eq!(text(response), golden);
-    let error = PageToBridge::ToolError {
+    assert_eq!(text(response), golden!("page-to-bridge/call-response"));
+    let error = PageToBridge::CallError {
         call: CallId::from("c1"),
-        code: ErrorCode::ToolFailed,
+        code: ErrorCode::HandlerFailed.as_str(),
         message: "no such card: 7".into(),
-        data: Some(stringified(r#"{"card":7}"#).json),
+        data: Some(browsers(r#"{"card":7}"#).json),
+        content: None,
     };
-    assert_eq!(text(error), golden!("page-to-bridge/tool-error"));
-    let tool = r#"{"name":"echo","title":"Echo","description":"Says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"z":1,"a":2.50}}"#;
-    let register = PageToBridge::RegisterTools {
+    assert_eq!(text(error), golden!("page-to-bridge/call-error"));
+    let definition = |kind, json: &str| Definition {
+        kind,
+        json: browsers(json).json,
+    };
+    let register = PageToBridge::Register {
         registration_id: RegistrationId::from("r1"),
-        tools: vec![codec::measured(tool.into()).json],
+        items: vec![
+            definition(
+                Kind::Tool,
+                r#"{"name":"echo","title":"Echo","description":"Says it again","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]},"outputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"z":1,"a":2.50}}"#,
+            ),
+            definition(
+                Kind::Prompt,
+                r#"{"name":"review","arguments":[{"name":"card","required":true}]}"#,
+            ),
+            definition(
+                Kind::Resource,
+                r#"{"uri":"board://cards","name":"cards","mimeType":"application/json"}"#,
+            ),
+            definition(
+                Kind::ResourceTemplate,
+                r#"{"uriTemplate":"board://cards/{id}","name":"card"}"#,
+            ),
+        ],
     };
-    assert_eq!(text(register), golden!("page-to-bridge/register-tools"));
+    assert_eq!(text(register), golden!("page-to-bridge/register"));
     let introduction = PageToBridge::Authenticate(Authenticate {
         auth_token: Token("0123456789abcdef".into()),
         session_id: Some("tab-1".into()),
@@ -191,18 +269,6 @@ fn writes_values_of_the_browser_to_the_letter() {
         text(introduction),
         golden!("page-to-bridge/authenticate-minimal")
     );
-}
-
-#[wasm_bindgen_test]
-fn what_is_not_json_is_said_to_be_so() {
-    assert_eq!(codec::stringify(&JsValue::UNDEFINED), Ok(None));
-    assert_eq!(
-        codec::stringify(&Function::new_no_args("").into()),
-        Ok(None)
-    );
-    let cycle = js_sys::Array::new();
-    cycle.push(&cycle);
-    assert!(codec::stringify(&cycle).is_err());
 }
 
 #[wasm_bindgen_test]
