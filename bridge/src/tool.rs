@@ -2,6 +2,13 @@
 
 mod fields;
 pub(crate) mod repair;
+#[cfg(test)]
+mod round_trip;
+
+/// Shared with the tests at the door.
+#[cfg(test)]
+#[path = "../tests/door/any_definition.rs"]
+mod any_definition;
 
 use bridge_protocol::{ErrorCode, limits};
 use serde_json::value::RawValue;

@@ -1,7 +1,9 @@
 //! The bridge through its door: real sockets, real HTTP, port 0.
 #![allow(clippy::unwrap_used)]
 
+mod any_definition;
 mod configuration;
+mod definitions;
 mod hostile;
 mod kit;
 mod limits;
@@ -10,3 +12,4 @@ mod page_socket;
 mod plain_http;
 mod refusals;
 mod sdk_files;
+mod validation;

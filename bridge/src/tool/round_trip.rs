@@ -1,0 +1,46 @@
+//! Whatever a page writes into a definition, clients read the same, key by key in its order, but
+//! for what the table in [`repair`](super::repair) says.
+
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::any_definition::{any_object, any_tool};
+use super::{SESSION_ARGUMENT, Tool};
+
+/// The published object without what is always added.
+fn without_session(mut published: Value) -> Value {
+    let properties = published.pointer_mut("/inputSchema/properties");
+    if let Some(properties) = properties.and_then(Value::as_object_mut) {
+        properties.shift_remove(SESSION_ARGUMENT);
+    }
+    published
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn a_definition_comes_out_as_it_went_in(definition in any_tool()) {
+        let raw = RawValue::from_string(definition.to_string()).unwrap();
+        let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
+        let published = without_session(Value::Object(tool.published.clone()));
+        prop_assert_eq!(published.to_string(), definition.to_string());
+        prop_assert!(tool.published_plainly().is_none());
+    }
+
+    /// What is no definition at all is refused or mended, never a crash.
+    #[test]
+    fn any_value_is_published_or_refused(name in any::<String>(), schema in any_object(), rest in any_object()) {
+        let mut definition = rest;
+        definition["name"] = json!(name);
+        definition["inputSchema"] = schema;
+        let raw = RawValue::from_string(definition.to_string()).unwrap();
+        if let Ok(tool) = Tool::parse(&raw) {
+            prop_assert_eq!(&tool.published["inputSchema"]["type"], "object");
+            let again = RawValue::from_string(Value::Object(tool.published.clone()).to_string()).unwrap();
+            let again = Tool::parse(&again).map_err(|(_, error)| TestCaseError::fail(error))?;
+            prop_assert_eq!(json!(again.published), json!(tool.published));
+        }
+    }
+}

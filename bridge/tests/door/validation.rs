@@ -1,0 +1,216 @@
+//! Arguments and results against their schemas, as a client sees it.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join, join_all};
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+fn tool_with(name: &str, schema: Value) -> Value {
+    json!({ "name": name, "inputSchema": { "type": "object", "properties": { "v": schema } } })
+}
+
+#[tokio::test]
+async fn a_misfit_names_path_and_rule_and_never_reaches_the_page() {
+    let cases = [
+        (
+            json!({ "items": { "properties": { "id": { "type": "integer" } } } }),
+            json!([{ "id": 1 }, { "id": "x" }]),
+            "at /v/1/id:",
+            "(rule /properties/v/items/properties/id/type)",
+        ),
+        (
+            json!({ "format": "date" }),
+            json!("tomorrow"),
+            "at /v:",
+            "(rule /properties/v/format)",
+        ),
+        (
+            json!({ "enum": ["a", "b"] }),
+            json!("c"),
+            "at /v:",
+            "(rule /properties/v/enum)",
+        ),
+        (
+            json!({ "pattern": "^(a+)+$" }),
+            json!("a".repeat(30_000) + "!"),
+            "at /v:",
+            "(rule /properties/v/pattern)",
+        ),
+        (
+            json!({ "additionalProperties": false }),
+            json!({ "x": 1 }),
+            "at /v:",
+            "(rule /properties/v/additionalProperties)",
+        ),
+        (
+            json!({ "items": [{ "type": "string" }], "additionalItems": false }),
+            json!(["a", 1]),
+            "at /v/1:",
+            "(rule /properties/v/items)",
+        ),
+        (
+            json!({ "if": { "minimum": 10 }, "then": { "multipleOf": 10 } }),
+            json!(15),
+            "at /v:",
+            "then/multipleOf)",
+        ),
+        (
+            json!({ "oneOf": [{ "type": "string" }, { "type": "integer" }] }),
+            json!(true),
+            "at /v:",
+            "(rule /properties/v/oneOf)",
+        ),
+        (
+            json!({ "not": {} }),
+            json!(1),
+            "at /v:",
+            "(rule /properties/v/not)",
+        ),
+        (
+            json!({ "uniqueItems": true }),
+            json!([1, 1]),
+            "at /v:",
+            "(rule /properties/v/uniqueItems)",
+        ),
+    ];
+    let bridge = bridge().await;
+    let tools: Vec<_> = cases
+        .iter()
+        .enumerate()
+        .map(|(n, case)| tool_with(&format!("t{n}"), case.0.clone()))
+        .collect();
+    let mut page = Page::with_tools(&bridge, "s", &tools).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    for (n, (_, value, path, rule)) in cases.iter().enumerate() {
+        let answer = client.call(&format!("t{n}"), json!({ "v": value })).await;
+        let result = &answer["result"];
+        assert_eq!(result["isError"], true, "{answer}");
+        assert_eq!(result["_meta"]["mcp-web/error"]["code"], "InvalidArguments");
+        let text = text_of(result);
+        assert!(text.contains(path) && text.contains(rule), "{text}");
+    }
+    // The first call that the page hears of is one that fits.
+    let (_, call) = join(client.call("t1", json!({ "v": "2026-11-21" })), async {
+        let call = page.call().await;
+        page.answer(&call, json!("done")).await;
+        call
+    })
+    .await;
+    assert_eq!(call.tool_input.get(), r#"{"v":"2026-11-21"}"#);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_result_that_does_not_fit_names_path_and_rule() {
+    let bridge = bridge().await;
+    let output = json!({ "type": "object", "properties": { "at": { "format": "date-time" } }, "required": ["n"] });
+    let mut page = Page::with_tools(
+        &bridge,
+        "s",
+        &[json!({ "name": "t", "outputSchema": output })],
+    )
+    .await;
+    let serve = async {
+        let call = page.call().await;
+        page.answer(&call, json!({ "at": "noon" })).await;
+    };
+    let ((_, answer), ()) = join(tool_call(&bridge, "t", json!({})), serve).await;
+    assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "InvalidResult");
+    let text = text_of(&answer);
+    for part in ["at /at:", "/properties/at/format", "at /:", "/required"] {
+        assert!(text.contains(part), "{text}");
+    }
+    bridge.shutdown().await;
+}
+
+/// Tools whose schemas make much work of a value, and such a value. All are refused at the end:
+/// most for what they would cost, before any of it is spent.
+fn hostile() -> Vec<(Value, Value)> {
+    let ints = json!((0..60_000).collect::<Vec<_>>());
+    let all_minimum = json!({ "allOf": vec![json!({ "minimum": 0 }); 4_000] });
+    let names: serde_json::Map<_, _> = (0..60)
+        .map(|n| (format!("^(x|y|{n})*[a-z]{{1,20}}$"), json!({})))
+        .collect();
+    let marking = (0..8).fold(json!({}), |inner, n| {
+        let known = json!({ "properties": { format!("p{n}"): {} } });
+        json!({ "allOf": [inner, known], "unevaluatedProperties": { "type": "integer" } })
+    });
+    let keys: serde_json::Map<_, _> = (0..1_000)
+        .map(|n| (format!("key-{n}"), json!("x")))
+        .collect();
+    let deep = (0..50).fold(json!(1), |inner, _| json!({ "v": inner }));
+    let twice = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] });
+    vec![
+        (
+            tool_with("many", json!({ "items": all_minimum })),
+            ints.clone(),
+        ),
+        (
+            tool_with(
+                "enum",
+                json!({ "items": { "enum": (100_000..110_000).collect::<Vec<_>>() } }),
+            ),
+            ints.clone(),
+        ),
+        (
+            tool_with(
+                "contains",
+                json!({ "allOf": vec![json!({ "contains": { "const": -1 } }); 300] }),
+            ),
+            ints,
+        ),
+        (
+            tool_with(
+                "names",
+                json!({ "patternProperties": names, "minProperties": 9_999 }),
+            ),
+            json!(keys.clone()),
+        ),
+        (tool_with("marking", marking), json!(keys)),
+        (
+            tool_with("text", json!({ "pattern": "^(.{1,99}x){1,9}$" })),
+            json!("a".repeat(700_000)),
+        ),
+        (
+            tool_with("unique", json!({ "uniqueItems": true })),
+            json!(vec![json!({ "a": [1, 2] }); 50_000]),
+        ),
+        (tool_with("doubling", twice), deep),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn hostile_schemas_do_not_hold_up_other_calls() {
+    /// A call takes a millisecond or two; the hostile ones together would take minutes.
+    const STALLED: Duration = Duration::from_secs(5);
+    let bridge = bridge().await;
+    let hostile = hostile();
+    let mut tools: Vec<_> = hostile.iter().map(|(tool, _)| tool.clone()).collect();
+    tools.push(echo_tool());
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let registered = page.register(&tools).await;
+    assert!(registered.errors.is_empty(), "{:?}", registered.errors);
+
+    let attacks = join_all(hostile.iter().map(|(tool, value)| {
+        let name = tool["name"].as_str().unwrap();
+        tool_call(&bridge, name, json!({ "v": value }))
+    }));
+    let others = async {
+        for n in 0..50 {
+            let begun = Instant::now();
+            let ((_, answer), ()) =
+                join(tool_call(&bridge, "echo", json!({ "n": n })), page.echo()).await;
+            assert_eq!(answer["structuredContent"]["n"], n);
+            assert!(begun.elapsed() < STALLED, "call {n}: {:?}", begun.elapsed());
+        }
+    };
+    let (answers, ()) = join(attacks, others).await;
+    for ((_, answer), (tool, _)) in answers.iter().zip(&hostile) {
+        let code = &answer["_meta"]["mcp-web/error"]["code"];
+        assert_eq!(code, "InvalidArguments", "{}: {answer}", tool["name"]);
+        assert!(text_of(answer).len() < 5_000);
+    }
+    bridge.shutdown().await;
+}
