@@ -59,8 +59,10 @@ pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
     Ok(converted)
 }
 
-/// A page's prompt or resource as the model has it.
-pub(super) fn answer<T: DeserializeOwned>(answer: Map<String, Value>) -> Result<T, ErrorData> {
+/// A page's prompt or resource as the model has it. Whether it is complete is not the page's to
+/// say; rmcp leaves that field out for clients before 2026-07-28.
+pub(super) fn answer<T: DeserializeOwned>(mut answer: Map<String, Value>) -> Result<T, ErrorData> {
+    answer.insert("resultType".to_owned(), json!("complete"));
     serde_json::from_value(Value::Object(answer)).map_err(|error| invalid_result(&error))
 }
 
