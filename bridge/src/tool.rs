@@ -178,6 +178,13 @@ fn publishable(name: &str) -> String {
     stem + &suffix
 }
 
+/// Whether [`publishable`] could have made this name of another one.
+pub(crate) fn looks_repaired(name: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(_, suffix)| {
+        suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
 fn keep_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
     published.insert("name".to_owned(), json!(published_name));
     published.entry("title").or_insert_with(|| json!(name));

@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::deadlines::Deadline;
 use super::{ConnectionId, Now, RealmLimits};
 use crate::definition::Definition;
+use crate::tool;
 
 /// What a page says of itself when it connects, and what its socket says of it.
 #[derive(Clone, Debug)]
@@ -202,6 +203,19 @@ impl Session {
                 message,
             });
         }
+        if let Some(other) = self.of_same_published_name(&definition) {
+            let message = format!(
+                "clients would know it as `{}`, like {:?}: choose another name",
+                definition.published_name(),
+                other.name()
+            );
+            return Err(RegistrationFailure {
+                index,
+                name: Some(item.name),
+                code: ErrorCode::DefinitionInvalid,
+                message,
+            });
+        }
         let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
         *total = bytes;
         self.items.insert(
@@ -212,6 +226,16 @@ impl Session {
             },
         );
         Ok(changed)
+    }
+
+    /// Another definition that clients could not tell from this one.
+    fn of_same_published_name(&self, definition: &Definition) -> Option<&Definition> {
+        let published = definition.published_name();
+        if !tool::looks_repaired(published) {
+            return None;
+        }
+        self.definitions(definition.kind())
+            .find(|other| other.published_name() == published && other.name() != definition.name())
     }
 
     pub(super) fn unregister(&mut self, item: &Item) -> bool {

@@ -170,6 +170,32 @@ async fn one_bad_definition_hides_no_other() {
 }
 
 #[tokio::test]
+async fn two_tools_that_clients_would_know_by_one_name_are_not_both_listed() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "add card" })]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let repaired = client.tool_names().await.pop().unwrap();
+    assert!(repaired.starts_with("add_card_"), "{repaired}");
+    let answer = page.register(&[json!({ "name": repaired })]).await;
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionInvalid);
+    assert!(
+        answer.errors[0].message.contains("\"add card\""),
+        "{:?}",
+        answer.errors
+    );
+
+    // The other way round, and each may still be registered anew.
+    page.register(&[
+        json!({ "name": "x_12345678" }),
+        json!({ "name": "add card" }),
+    ])
+    .await;
+    let again = page.register(&[json!({ "name": "x_12345678" })]).await;
+    assert!(again.errors.is_empty(), "{:?}", again.errors);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
 async fn unions_at_the_root_are_shown_to_clients_that_take_them() {
     let bridge = bridge().await;
     let schema = json!({ "type": "object", "oneOf": [
