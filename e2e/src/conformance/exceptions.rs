@@ -102,6 +102,11 @@ impl Report {
         summary
     }
 
+    /// How many checks passed in scenarios that are scored.
+    pub fn passed(&self, exceptions: &[Exception]) -> usize {
+        self.counts(true, exceptions).passed
+    }
+
     fn counts(&self, scored: bool, exceptions: &[Exception]) -> Counts {
         let mut counts = Counts::default();
         let checks = self

@@ -9,32 +9,46 @@ use tokio::process::Command;
 
 #[tokio::test]
 async fn suite_0_1_over_http() {
-    passes(Suite::V0_1, Leg::Http, 32, &[]).await;
+    passes(Suite::V0_1, Leg::Http, (32, 46), &[]).await;
 }
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_http() {
-    passes(Suite::V0_2_OF_2025_11_25, Leg::Http, 33, &[]).await;
+    passes(
+        Suite::V0_2_OF_2025_11_25,
+        Leg::Http,
+        (33, 70),
+        &[PLAIN_ROOT],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn requirements_of_2026_07_28_over_http() {
-    passes(Suite::V0_2_OF_2026_07_28, Leg::Http, 50, &NO_TASKS).await;
+    passes(Suite::V0_2_OF_2026_07_28, Leg::Http, (50, 121), &NO_TASKS).await;
 }
 
 #[tokio::test]
 async fn suite_0_1_over_stdio() {
-    passes(Suite::V0_1, Leg::Stdio, 32, &[]).await;
+    passes(Suite::V0_1, Leg::Stdio, (32, 41), &[NO_HOST, NO_STREAMS]).await;
 }
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_stdio() {
-    passes(Suite::V0_2_OF_2025_11_25, Leg::Stdio, 33, &[]).await;
+    let exceptions = [PLAIN_ROOT, NO_HOST, NO_STREAMS, NO_SESSIONS];
+    passes(Suite::V0_2_OF_2025_11_25, Leg::Stdio, (33, 67), &exceptions).await;
 }
 
 #[tokio::test]
 async fn requirements_of_2026_07_28_over_stdio() {
-    passes(Suite::V0_2_OF_2026_07_28, Leg::Stdio, 50, &NO_TASKS).await;
+    let exceptions = [NO_TASKS.as_slice(), &[NO_HOST], &NO_HEADERS].concat();
+    passes(
+        Suite::V0_2_OF_2026_07_28,
+        Leg::Stdio,
+        (50, 116),
+        &exceptions,
+    )
+    .await;
 }
 
 /// The extension `io.modelcontextprotocol/tasks` is not offered. Its scenarios are not scored.
@@ -51,6 +65,57 @@ const NO_TASKS: [Exception; 10] = [
     no_tasks("tasks-mrtr-composition"),
 ];
 
+const PLAIN_ROOT: Exception = Exception {
+    scenario: "json-schema-2020-12",
+    check: "sep-2106-composition-keywords-preserved",
+    judgement: Judgement::Fails,
+    reason: "it is of 2026-07-28: clients of older revisions refuse allOf at the root, so it is \
+             moved for them",
+};
+
+const NO_HOST: Exception = says_nothing(
+    "dns-rebinding-protection",
+    "*",
+    "Host and Origin are headers of HTTP: only the adapter has them, and a page of another site \
+     cannot reach a pipe",
+);
+
+const NO_STREAMS: Exception = says_nothing(
+    "server-sse-polling",
+    "*",
+    "the adapter makes the event streams: a pipe cannot be lost and resumed",
+);
+
+const NO_SESSIONS: Exception = says_nothing(
+    "server-session-lifecycle",
+    "*",
+    "the adapter has the MCP sessions: over stdio the connection is the session",
+);
+
+const NO_HEADERS: [Exception; 4] = [
+    says_nothing(
+        "http-header-validation",
+        "*",
+        "only the adapter sees headers, and does not look at these",
+    ),
+    says_nothing(
+        "http-custom-header-server-validation",
+        "*",
+        "only the adapter sees headers, and does not look at these",
+    ),
+    says_nothing(
+        "server-stateless",
+        "sep-2575-http-server-header-mismatch-400",
+        "only the adapter sees headers: it makes this answer itself",
+    ),
+    says_nothing(
+        "server-stateless",
+        "sep-2575-http-server-method-not-found-404-initialize",
+        "the adapter starts another child for each initialize: over stdio that is how a client \
+         of an older revision begins, and the server must serve it",
+    ),
+];
+
 const fn no_tasks(scenario: &'static str) -> Exception {
     Exception {
         scenario,
@@ -60,8 +125,21 @@ const fn no_tasks(scenario: &'static str) -> Exception {
     }
 }
 
-/// `scenarios` is how many there are in the suite: with none of them gone unnoticed.
-async fn passes(suite: Suite, leg: Leg, scenarios: usize, exceptions: &[Exception]) {
+const fn says_nothing(
+    scenario: &'static str,
+    check: &'static str,
+    reason: &'static str,
+) -> Exception {
+    Exception {
+        scenario,
+        check,
+        judgement: Judgement::SaysNothing,
+        reason,
+    }
+}
+
+/// `expected`: how many scenarios there are, and how many checks pass in those that are scored.
+async fn passes(suite: Suite, leg: Leg, expected: (usize, usize), exceptions: &[Exception]) {
     let world = World::bridge().await;
     let site = Site::start().await;
     let browser = Browser::open().await;
@@ -85,7 +163,8 @@ async fn passes(suite: Suite, leg: Leg, scenarios: usize, exceptions: &[Exceptio
     std::io::stdout().write_all(summary.as_bytes()).unwrap();
     let complaints = report.complaints(exceptions);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
-    assert_eq!(report.scenarios.len(), scenarios, "every scenario ran");
+    let found = (report.scenarios.len(), report.passed(exceptions));
+    assert_eq!(found, expected, "none is gone unnoticed");
 }
 
 async fn stdio(world: &World) -> Adapter {
