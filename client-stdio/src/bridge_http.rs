@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::MAX_MESSAGE_BYTES;
 use crate::config::{Config, Token};
@@ -33,6 +33,8 @@ pub(crate) struct BridgeHttp {
     url: Url,
     token: Token,
     page_session: Option<HeaderValue>,
+    /// Whether MCP sessions are known here: in the stateless era nobody wants the id of one.
+    knows_sessions: bool,
     mcp_session: OnceLock<HeaderValue>,
     version: OnceLock<HeaderValue>,
 }
@@ -45,13 +47,14 @@ pub(crate) enum Posted {
 }
 
 impl BridgeHttp {
-    pub(crate) fn new(config: &Config) -> Result<Self, Absence> {
+    pub(crate) fn new(config: &Config, knows_sessions: bool) -> Result<Self, Absence> {
         let token = config.token.clone().ok_or(Absence::NoToken)?;
         Ok(Self {
             http: http_client(&config.url)?,
             url: config.url.clone(),
             token,
             page_session: config.session.clone(),
+            knows_sessions,
             mcp_session: OnceLock::new(),
             version: OnceLock::new(),
         })
@@ -77,7 +80,9 @@ impl BridgeHttp {
             .headers(headers)
             .body(text.to_owned());
         let response = request.send().await.map_err(|error| absence(&error))?;
-        if let Some(session) = response.headers().get(MCP_SESSION) {
+        if let Some(session) = response.headers().get(MCP_SESSION)
+            && self.knows_sessions
+        {
             // Only the answer to `initialize` begins a session; later ones repeat its id.
             self.mcp_session.get_or_init(|| session.clone());
         }
@@ -153,19 +158,34 @@ impl BridgeHttp {
 
 /// The bridge's other errors have a field `error` as well.
 fn is_json_rpc(body: &str) -> bool {
-    let error: Value = serde_json::from_str(body).unwrap_or_default();
-    error["error"]["code"].is_i64()
+    #[derive(Deserialize)]
+    struct Failed {
+        error: Coded,
+    }
+    #[derive(Deserialize)]
+    struct Coded {
+        code: i64,
+    }
+    serde_json::from_str(body).is_ok_and(
+        |Failed {
+             error: Coded { code },
+         }| code != 0,
+    )
 }
 
 /// What an HTTP status means, with the `message` of the bridge's JSON error.
 fn refusal(status: StatusCode, body: &str) -> Absence {
+    #[derive(Deserialize)]
+    struct Explained {
+        message: String,
+    }
     if status == StatusCode::UNAUTHORIZED {
         return Absence::TokenRefused;
     }
-    let error: Value = serde_json::from_str(body).unwrap_or_default();
+    let explained: Option<Explained> = serde_json::from_str(body).ok();
     Absence::Refused {
         status: status.as_u16(),
-        message: error["message"].as_str().map(str::to_owned),
+        message: explained.map(|Explained { message }| message),
     }
 }
 

@@ -10,9 +10,9 @@ use base64::prelude::BASE64_STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
-use crate::message::{Message, Request};
+use crate::message::{Message, Raw, Request};
 use crate::param_headers::{self, ParamHeader};
 
 /// The `params` that are repeated in headers.
@@ -46,23 +46,36 @@ impl Tools {
         Message::Answer { id, is_error, text }
     }
 
-    /// `None` when nothing has to be taken out.
+    /// `None` when nothing has to be taken out. What is left in stays as it was written.
     fn without_invalid(&self, text: &str) -> Option<Arc<str>> {
-        let mut answer: serde_json::Map<String, Value> = serde_json::from_str(text).ok()?;
-        let tools = answer.get_mut("result")?.get_mut("tools")?.as_array_mut()?;
+        let mut answer: Raw = serde_json::from_str(text).ok()?;
+        let mut result: Raw = serde_json::from_str(answer.get("result")?.get()).ok()?;
+        let mut tools: Vec<Box<RawValue>> =
+            serde_json::from_str(result.get("tools")?.get()).ok()?;
         let before = tools.len();
         tools.retain(|tool| self.is_valid(tool));
         if tools.len() == before {
             return None;
         }
-        Some(Value::Object(answer).to_string().into())
+        result.insert("tools".to_owned(), to_raw_value(&tools).ok()?);
+        answer.insert("result".to_owned(), to_raw_value(&result).ok()?);
+        serde_json::to_string(&answer).ok().map(Arc::from)
     }
 
-    fn is_valid(&self, tool: &Value) -> bool {
-        let name = tool["name"].as_str().unwrap_or_default();
-        match param_headers::of_schema(&tool["inputSchema"]) {
+    fn is_valid(&self, tool: &RawValue) -> bool {
+        #[derive(Deserialize)]
+        struct Tool {
+            name: String,
+            #[serde(rename = "inputSchema", default)]
+            schema: Value,
+        }
+        // Whether it is a tool at all is for the client to say.
+        let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else {
+            return true;
+        };
+        match param_headers::of_schema(&schema) {
             Ok(headers) => {
-                self.known().insert(name.to_owned(), headers);
+                self.known().insert(name, headers);
                 true
             }
             Err(reason) => {
@@ -186,6 +199,10 @@ mod tests {
                 "region":{"type":"string","x-mcp-header":""}}}}]}}"#;
         let listed = tools.listed(Message::parse(list).unwrap());
         assert!(listed.text().contains("good") && !listed.text().contains("bad"));
+        assert!(
+            listed.text().contains("1.50"),
+            "the rest stays as it was written"
+        );
         let call = r#"{"name":"good","arguments":{"region":" west ","deep":{"n":7},"on":null}}"#;
         let expected = [
             "mcp-method: tools/call",

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -25,6 +26,9 @@ impl fmt::Display for Id {
         out.write_str(&self.0)
     }
 }
+
+/// An object of which some fields are changed; the others stay as they were written.
+pub(crate) type Raw = IndexMap<String, Box<RawValue>>;
 
 /// A request of either side.
 #[derive(Debug, Clone)]
@@ -217,11 +221,11 @@ pub(crate) fn notification(method: &str, params: &Value) -> Message {
 
 /// The answer under another id; unchanged if it cannot be read.
 pub(crate) fn readdressed(text: &str, id: &Id) -> Message {
-    let parsed = serde_json::from_str::<serde_json::Map<String, Value>>(text);
-    let text = match (parsed, serde_json::from_str(&id.0)) {
+    let parsed = serde_json::from_str::<Raw>(text);
+    let text = match (parsed, RawValue::from_string(id.to_string())) {
         (Ok(mut answer), Ok(id)) => {
             answer.insert("id".to_owned(), id);
-            Value::Object(answer).to_string()
+            serde_json::to_string(&answer).unwrap_or_default()
         }
         _ => text.to_owned(),
     };

@@ -16,7 +16,7 @@ use crate::message::{self, Id, Malformed, Message, Request};
 use crate::offline::{self, Absence};
 use crate::standing::Standing;
 use crate::stdio::Stdio;
-use crate::upstream::{Link, Opening};
+use crate::upstream::{Link, Opening, begins_session};
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. What is in flight is cancelled then, within seconds.
@@ -153,7 +153,7 @@ where
     }
 
     async fn client_asked(&mut self, request: Request) -> io::Result<()> {
-        if &*request.method == "initialize" {
+        if begins_session(&request) {
             self.opening = Opening::of(&request);
             self.standing = Standing::default();
             if !matches!(self.bridge, Bridge::Unasked) {

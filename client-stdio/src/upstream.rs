@@ -62,7 +62,7 @@ pub(crate) enum Opening {
 impl Opening {
     /// What the first request of a client opens; `None` if it should have initialized.
     pub(crate) fn of(request: &Request) -> Option<Self> {
-        if &*request.method == "initialize" {
+        if begins_session(request) {
             return Some(Self::Session(request.clone()));
         }
         #[derive(Deserialize)]
@@ -91,6 +91,12 @@ impl Opening {
             }
         }
     }
+}
+
+/// Whether a request is an `initialize` of the versions that have one. One that names a later version
+/// is a request like any other, which nobody knows there.
+pub(crate) fn begins_session(request: &Request) -> bool {
+    &*request.method == "initialize" && stateless_version(request).is_none()
 }
 
 /// The protocol version that a request of the stateless era names.
@@ -156,7 +162,7 @@ impl Link {
             Opening::Stateless { version, .. } => Some(version.clone()),
         };
         let way = Way {
-            http: BridgeHttp::new(config)?,
+            http: BridgeHttp::new(config, stateless.is_none())?,
             tools,
             stateless,
         };

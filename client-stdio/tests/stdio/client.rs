@@ -84,14 +84,13 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, message: Value) {
-        let mut line = message.to_string();
-        line.push('\n');
-        self.input
-            .as_mut()
-            .unwrap()
-            .write_all(line.as_bytes())
-            .await
-            .unwrap();
+        self.send_line(&message.to_string()).await;
+    }
+
+    pub(crate) async fn send_line(&mut self, line: &str) {
+        let input = self.input.as_mut().unwrap();
+        let line = format!("{line}\n");
+        input.write_all(line.as_bytes()).await.unwrap();
     }
 
     /// Sends a request with what its era demands and returns its id.
@@ -213,12 +212,16 @@ impl Client {
         self.child.try_wait().unwrap().is_none()
     }
 
-    async fn read(&mut self) -> Option<Value> {
+    /// The next line, as it came.
+    pub(crate) async fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = tokio::time::timeout(SOON, self.output.read_line(&mut line)).await;
-        if read.expect("a message in time").unwrap() == 0 {
-            return None;
-        }
+        let length = read.expect("a message in time").unwrap();
+        (length > 0).then(|| line.trim_end_matches('\n').to_owned())
+    }
+
+    async fn read(&mut self) -> Option<Value> {
+        let line = self.line().await?;
         let message: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");

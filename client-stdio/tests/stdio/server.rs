@@ -145,7 +145,7 @@ impl Drop for Server {
     }
 }
 
-async fn bind(address: SocketAddr) -> TcpListener {
+pub(crate) async fn bind(address: SocketAddr) -> TcpListener {
     let binding = async {
         loop {
             match TcpListener::bind(address).await {

@@ -111,7 +111,8 @@ async fn posted(State(door): State<Door>, headers: HeaderMap, body: Bytes) -> Re
     }
     let is_request = message.get("id").is_some() && message.get("method").is_some();
     let meta_is_whole = meta_is_whole(&message);
-    if message["method"] == "initialize" {
+    let begins_session = message["method"] == "initialize" && !meta_is_whole;
+    if begins_session {
         return initialized(&door, message).await;
     }
     let (child, stateless) = match door.session(&headers) {

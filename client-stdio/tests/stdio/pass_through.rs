@@ -1,0 +1,328 @@
+//! Every message of MCP arrives as it was sent, whatever it holds.
+
+use serde_json::{Value, json};
+
+use crate::client::{Client, Era};
+use crate::raw_server::{Events, RawServer};
+
+/// What a model of the protocol would lose or change: unknown fields, the order of keys, digits,
+/// the spelling of numbers, halves of characters.
+const ODD: &str = r#""zz":{"b":[1.50,-0,1e400,123456789012345678901234567890],"a":"\ud800\u00e9é/\/"},"unknown":null"#;
+
+const BOTH_ERAS: [Era; 2] = [Era::Session, Era::Stateless];
+
+const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/logLevel":"debug","progressToken":"t-1","vendor/x":1.50}"#;
+
+/// Requests of every kind, with what they are answered.
+const REQUESTS: [(&str, &str, &str); 13] = [
+    (
+        "tools/list",
+        "",
+        r#"{"tools":[{"name":"a","icons":[],"vendor":1.50}],"nextCursor":"c"}"#,
+    ),
+    (
+        "tools/call",
+        r#""name":"a","arguments":{"n":1.50}"#,
+        r#"{"content":[{"type":"vendor"}],"structuredContent":{"n":1.50}}"#,
+    ),
+    (
+        "tools/call",
+        r#""name":"a""#,
+        r#"{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"mode":"url"}}},"requestState":"sealed"}"#,
+    ),
+    (
+        "tools/call",
+        r#""name":"a","inputResponses":{"q":{"action":"accept"}},"requestState":"sealed""#,
+        r#"{"resultType":"complete","content":[]}"#,
+    ),
+    (
+        "prompts/list",
+        "",
+        r#"{"prompts":[{"name":"p","vendor":1.50}]}"#,
+    ),
+    (
+        "prompts/get",
+        r#""name":"p","arguments":{"x":"y"}"#,
+        r#"{"messages":[{"role":"user","content":{"type":"image"}}]}"#,
+    ),
+    (
+        "resources/list",
+        r#""cursor":"c""#,
+        r#"{"resources":[{"uri":"a://b","vendor":1.50}]}"#,
+    ),
+    (
+        "resources/templates/list",
+        "",
+        r#"{"resourceTemplates":[{"uriTemplate":"a://{b}"}]}"#,
+    ),
+    (
+        "resources/read",
+        r#""uri":"a://b""#,
+        r#"{"contents":[{"uri":"a://b","blob":"AA==","vendor":1.50}]}"#,
+    ),
+    ("resources/subscribe", r#""uri":"a://b""#, "{}"),
+    (
+        "completion/complete",
+        r#""ref":{"type":"ref/prompt","name":"p"}"#,
+        r#"{"completion":{"values":["a"],"total":1.50}}"#,
+    ),
+    ("logging/setLevel", r#""level":"debug""#, "{}"),
+    ("vendor/method", r#""anything":true"#, r#"{"vendor":1.50}"#),
+];
+
+async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<Events>) {
+    let url = server.url();
+    match era {
+        Era::Session => {
+            let (client, events) = tokio::join!(Client::ready(&url, era), server.begin_session());
+            (client, Some(events))
+        }
+        Era::Stateless => (Client::ready(&url, era).await, None),
+    }
+}
+
+fn request(id: usize, method: &str, params: &str) -> String {
+    let comma = if params.is_empty() { "" } else { "," };
+    format!(
+        r#"{{"params":{{{params}{comma}{META},{ODD}}},"jsonrpc":"2.0","vendor":1.50,"id":"r-{id}","method":"{method}"}}"#
+    )
+}
+
+#[tokio::test]
+async fn requests_and_answers_pass_word_for_word() {
+    for era in BOTH_ERAS {
+        let mut server = RawServer::start().await;
+        let (mut client, _events) = connected(&mut server, era).await;
+        for (number, (method, params, result)) in REQUESTS.into_iter().enumerate() {
+            let asked = request(number, method, params);
+            client.send_line(&asked).await;
+            if era == Era::Stateless && number == 0 {
+                server.discover().await;
+            }
+            let heard = server.post(method).await;
+            assert_eq!(heard.text, asked);
+            let answer = format!(
+                r#"{{"result":{result},"vendor":1.50,"id":"r-{number}",{ODD},"jsonrpc":"2.0"}}"#
+            );
+            if number % 2 == 0 {
+                heard.json(&answer);
+            } else {
+                heard.stream().send(&answer).await;
+            }
+            assert_eq!(client.line().await.unwrap(), answer, "{era:?} {method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn errors_pass_word_for_word_with_any_status() {
+    for era in BOTH_ERAS {
+        let mut server = RawServer::start().await;
+        let (mut client, _events) = connected(&mut server, era).await;
+        for (number, status) in [200, 400, 500].into_iter().enumerate() {
+            client.send_line(&request(number, "prompts/get", "")).await;
+            if era == Era::Stateless && number == 0 {
+                server.discover().await;
+            }
+            let error = format!(
+                r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32042,"message":"m","data":{{"elicitations":[{{"mode":"url"}}],{ODD}}},"vendor":1.50}}}}"#
+            );
+            server.post("prompts/get").await.refuse(status, &error);
+            assert_eq!(client.line().await.unwrap(), error, "{era:?} {status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_says_during_a_call_passes_word_for_word() {
+    for era in BOTH_ERAS {
+        let mut server = RawServer::start().await;
+        let (mut client, _events) = connected(&mut server, era).await;
+        client
+            .send_line(&request(1, "tools/call", r#""name":"a""#))
+            .await;
+        if era == Era::Stateless {
+            server.discover().await;
+        }
+        let stream = server.post("tools/call").await.stream();
+        for said in [
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t-1","progress":1.50,{ODD}}}}}"#
+            ),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"debug","data":{{{ODD}}}}}}}"#
+            ),
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/vendor","params":{{{ODD}}},"vendor":1.50}}"#
+            ),
+            format!(r#"{{"jsonrpc":"2.0","id":"r-1","result":{{"content":[],{ODD}}}}}"#),
+        ] {
+            stream.send(&said).await;
+            assert_eq!(client.line().await.unwrap(), said, "{era:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_server_asks_and_is_answered_passes_word_for_word() {
+    let mut server = RawServer::start().await;
+    let (mut client, events) = connected(&mut server, Era::Session).await;
+    let events = events.unwrap();
+    for (number, method) in [
+        "elicitation/create",
+        "sampling/createMessage",
+        "roots/list",
+        "ping",
+        "vendor/method",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let asked = format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{"mode":"url","url":"https://a.b/",{ODD}}},"vendor":1.50}}"#
+        );
+        events.send(&asked).await;
+        assert_eq!(client.line().await.unwrap(), asked);
+        let reply = if number % 2 == 0 {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{number},"result":{{"action":"accept",{ODD}}},"vendor":1.50}}"#
+            )
+        } else {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{number},"error":{{"code":-1,"message":"no",{ODD}}}}}"#
+            )
+        };
+        client.send_line(&reply).await;
+        let heard = server.reply().await;
+        assert_eq!(heard.text, reply);
+        heard.accept();
+    }
+}
+
+#[tokio::test]
+async fn notifications_pass_word_for_word_in_both_directions() {
+    let mut server = RawServer::start().await;
+    let (mut client, events) = connected(&mut server, Era::Session).await;
+    let events = events.unwrap();
+    for method in [
+        "notifications/tools/list_changed",
+        "notifications/prompts/list_changed",
+        "notifications/resources/list_changed",
+        "notifications/resources/updated",
+        "notifications/elicitation/complete",
+        "notifications/message",
+    ] {
+        let said =
+            format!(r#"{{"method":"{method}","params":{{"uri":"a://b",{ODD}}},"jsonrpc":"2.0"}}"#);
+        events.send(&said).await;
+        assert_eq!(client.line().await.unwrap(), said);
+    }
+    for method in ["notifications/roots/list_changed", "notifications/progress"] {
+        let said = format!(
+            r#"{{"method":"{method}","params":{{"progressToken":7,{ODD}}},"jsonrpc":"2.0"}}"#
+        );
+        client.send_line(&said).await;
+        let heard = server.post(method).await;
+        assert_eq!(heard.text, said);
+        heard.accept();
+    }
+}
+
+#[tokio::test]
+async fn cancels_pass_in_both_directions_and_in_the_way_of_the_era() {
+    for era in BOTH_ERAS {
+        let mut server = RawServer::start().await;
+        let (mut client, events) = connected(&mut server, era).await;
+        client
+            .send_line(&request(1, "tools/call", r#""name":"a""#))
+            .await;
+        if era == Era::Stateless {
+            server.discover().await;
+        }
+        let stream = server.post("tools/call").await.stream();
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"r-1","reason":"enough",{ODD}}}}}"#
+        );
+        client.send_line(&cancel).await;
+        let Some(events) = events else {
+            stream.hung_up().await;
+            continue;
+        };
+        let heard = server.post("notifications/cancelled").await;
+        assert_eq!(heard.text, cancel);
+        heard.accept();
+
+        let question = r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{}}"#;
+        let withdrawn = cancel.replace(r#""r-1""#, "5");
+        for said in [question, &withdrawn] {
+            events.send(said).await;
+            assert_eq!(client.line().await.unwrap(), said);
+        }
+    }
+}
+
+#[tokio::test]
+async fn requests_of_2026_07_28_carry_the_headers_that_repeat_them() {
+    let mut server = RawServer::start().await;
+    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    client
+        .send_line(&request(1, "resources/read", r#""uri":"a://b""#))
+        .await;
+    server.discover().await;
+    let heard = server.post("resources/read").await;
+    for (name, value) in [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "resources/read"),
+        ("mcp-name", "a://b"),
+    ] {
+        assert_eq!(heard.header(name), Some(value));
+    }
+    assert_eq!(heard.header("last-event-id"), None);
+}
+
+#[tokio::test]
+async fn an_initialize_of_2026_07_28_is_a_request_like_any_other() {
+    let mut server = RawServer::start().await;
+    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    for (number, method) in ["tools/list", "initialize", "tools/list"]
+        .into_iter()
+        .enumerate()
+    {
+        let asked = request(number, method, "");
+        client.send_line(&asked).await;
+        if number == 0 {
+            server.discover().await;
+        }
+        let heard = server.post(method).await;
+        assert_eq!(heard.text, asked);
+        let error = format!(
+            r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32601,"message":"m"}}}}"#
+        );
+        heard.refuse(404, &error);
+        assert_eq!(client.line().await.unwrap(), error);
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_is_refused_and_nothing_else_suffers() {
+    let mut server = RawServer::start().await;
+    let (mut client, _events) = connected(&mut server, Era::Session).await;
+    for (line, code) in [
+        ("no json", -32700),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
+        (r#"{"jsonrpc":"2.0"}"#, -32600),
+    ] {
+        client.send_line(line).await;
+        let answer: Value = serde_json::from_str(&client.line().await.unwrap()).unwrap();
+        assert_eq!(answer["error"]["code"], code, "{line}");
+        assert_eq!(answer["id"], json!(null));
+    }
+    let first = request(1, "tools/call", r#""name":"a""#);
+    client.send_line(&first).await;
+    client.send_line(&first).await;
+    let twice: Value = serde_json::from_str(&client.line().await.unwrap()).unwrap();
+    assert_eq!(twice["error"]["code"], -32600, "its id is in use");
+    let answer = r#"{"jsonrpc":"2.0","id":"r-1","result":{}}"#;
+    server.post("tools/call").await.json(answer);
+    assert_eq!(client.line().await.unwrap(), answer);
+}
