@@ -30,7 +30,14 @@ const inWordsOfThePage = (code, message) =>
 
 const importGlue = () => import("./mcp_web_core.js");
 const importAdvice = () => import("./mcp-web-advice.js");
-const importDialog = () => import("./mcp-web-dialog.js");
+
+async function askInPage(request, signal) {
+  if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
+  const { elicit } = await import("./mcp-web-dialog.js").catch((cause) => {
+    throw new McpWebError("DialogUnavailable", "mcp-web-dialog.js of the SDK's package could not be loaded", { cause });
+  });
+  return elicit(request, signal);
+}
 
 export class McpWeb {
   #options;
@@ -377,7 +384,7 @@ export class McpWeb {
       log: (...entry) => this.#connection.log(...entry),
       ask: (...request) => this.#connection.ask(...request),
       elicitInPage,
-      dialog: async (request, signal) => (await importDialog()).elicit({ ...request, appName: name }, signal),
+      dialog: (request, signal) => askInPage({ ...request, appName: name }, signal),
     };
   }
 }

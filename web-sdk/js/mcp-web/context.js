@@ -94,7 +94,8 @@ export class Call {
     const params = url === undefined ? { message, requestedSchema: schema } : { mode, message, url: new URL(url).href, elicitationId: randomHex(16) };
     const { elicitInPage } = this.#port;
     const ask = () => this.#requests.ask("elicit", key, "elicitation/create", params);
-    const inPage = () => this.#port.dialog({ message, schema, url: params.url }, this.#controller.signal);
+    const asker = this.client?.title ?? this.client?.name ?? "An AI client";
+    const inPage = () => this.#port.dialog({ message, schema, url: params.url, asker }, this.#controller.signal);
     if (elicitInPage === "always") return inPage();
     if (elicitInPage !== "fallback") return ask();
     if (!canElicit(this.client?.capabilities.elicitation, mode)) return inPage();

@@ -14,6 +14,17 @@ fn the_module_behaves_when_its_wasm_cannot_be_loaded() {
     run("unloadable.test.mjs");
 }
 
+#[test]
+fn advice_is_given_where_a_client_would_refuse() {
+    run("advice.test.mjs");
+}
+
+/// Against the wasm in `target/sdk`.
+#[test]
+fn the_module_behaves_in_a_browser() {
+    run("page.test.mjs");
+}
+
 fn run(file: &str) {
     let file = crate_folder().join("tests/sdk/module").join(file);
     let output = Command::new(node())

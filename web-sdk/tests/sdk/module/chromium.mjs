@@ -16,6 +16,8 @@ const TYPES = { ".js": "text/javascript", ".html": "text/html", ".wasm": "applic
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  // What a screen reader would say of an element.
+  "--enable-blink-features=ComputedAccessibilityInfo",
 ];
 
 /** What became of each test in `suite`, a module in `../page`: `[{ name, error? }]`. */

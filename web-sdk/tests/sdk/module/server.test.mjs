@@ -33,6 +33,7 @@ test("a wrong option is refused with what to do", () => {
     [{ name: "Board", authToken: 7 }, /authToken must be/],
     [{ name: "Board", storage: "disk" }, /storage must be/],
     [{ name: "Board", sessionId: 7 }, /sessionId must be/],
+    [{ name: "Board", elicitInPage: true }, /elicitInPage must be/],
   ];
   for (const [options, message] of refused) {
     assert.throws(() => new McpWeb(options), { name: "TypeError", message });
@@ -46,7 +47,7 @@ test("a definition that is no tool is refused with what to do", () => {
     [undefined, /needs an object/],
     [{ handler }, /name must be a non-empty string/],
     [{ name: "", handler }, /name must be a non-empty string/],
-    [{ name: "now" }, /needs a handler/],
+    [{ name: "now" }, /needs a function handler/],
     [{ name: "now", handler, description: 7 }, /description of tool "now" must be a string/],
     [{ name: "now", handler, inputSchema: [] }, /inputSchema of tool "now" must be a JSON Schema object/],
     [{ name: "now", handler, inputSchema: new Schema() }, /z\.toJSONSchema/],
@@ -58,17 +59,60 @@ test("a definition that is no tool is refused with what to do", () => {
   }
 });
 
+test("a prompt, resource, template or app that is none is refused with what to do", () => {
+  const mcpWeb = new McpWeb({ name: "Board" });
+  const read = () => "";
+  const get = () => "";
+  const refused = [
+    ["addPrompt", { name: "p" }, /needs a function get/],
+    ["addPrompt", { name: "p", get, arguments: {} }, /must be an array/],
+    ["addPrompt", { name: "p", get, arguments: [{}] }, /needs a name/],
+    ["addPrompt", { name: "p", get, arguments: [{ name: "x", complete: [] }] }, /complete for x.*must be a function/],
+    ["addResource", { name: "r", read }, /uri must be a non-empty string/],
+    ["addResource", { uri: "cards", name: "r", read }, /must be absolute/],
+    ["addResource", { uri: "a:b", read }, /needs a name/],
+    ["addResource", { uri: "a:b", name: "r" }, /needs a function read/],
+    ["addResource", { uri: "a:b", name: "r", read, mimeType: 7 }, /mimeType .* must be a string/],
+    ["addResource", { uri: "a:b", name: "r", read, onSubscribe: 7 }, /onSubscribe/],
+    ["addResourceTemplate", { uriTemplate: "a:b", name: "t", read }, /has no variable/],
+    ["addResourceTemplate", { uriTemplate: "a:{b}", name: "t", read, complete: () => [] }, /complete .* must be an object/],
+    ["addResourceTemplate", { uriTemplate: "a:{b}", name: "t", read, complete: { b: [] } }, /must be a function/],
+    ["addApp", { name: "a", handler }, /either html or url/],
+    ["addApp", { name: "a", handler, html: "", url: "" }, /either html or url/],
+    ["addApp", { name: "a", handler, html: 7 }, /html of app "a" must be/],
+    ["addApp", { name: "a", html: "" }, /needs a function handler/],
+    ["addApp", { html: "", handler }, /name must be/],
+  ];
+  for (const [method, definition, message] of refused) {
+    assert.throws(() => mcpWeb[method](definition), { name: "TypeError", message }, `${method} ${JSON.stringify(definition)}`);
+  }
+});
+
+test("what was added on a server can be changed and removed, and never is registered", async () => {
+  const mcpWeb = new McpWeb({ name: "Board" });
+  const prompt = mcpWeb.addPrompt({ name: "p", get: () => "" });
+  prompt.update({ description: "P" });
+  await prompt.remove();
+  await assert.rejects(prompt.registered, { code: "Removed" });
+  await assert.rejects(prompt.update({}), { code: "Removed" });
+  const app = mcpWeb.addApp({ name: "a", html: "", handler });
+  assert.equal(app.resourceUri, "ui://board/a");
+  app.update({ description: "A" });
+  mcpWeb.notifyResourceUpdated("a:b");
+  await app.remove();
+});
+
 test("a tool ends with its signal and with its block", async () => {
   const mcpWeb = new McpWeb({ name: "Board" });
   const late = mcpWeb.addTool({ name: "late", handler }, { signal: AbortSignal.abort() });
-  await assert.rejects(late.registered, { code: "ToolRemoved" });
+  await assert.rejects(late.registered, { code: "Removed" });
   const page = new AbortController();
   const tool = mcpWeb.addTool({ name: "now", handler }, { signal: page.signal });
   page.abort();
-  await assert.rejects(tool.registered, { code: "ToolRemoved" });
+  await assert.rejects(tool.registered, { code: "Removed" });
   const scoped = mcpWeb.addTool({ name: "scoped", handler });
   scoped[Symbol.dispose ?? Symbol.for("Symbol.dispose")]();
-  await assert.rejects(scoped.registered, { code: "ToolRemoved" });
+  await assert.rejects(scoped.registered, { code: "Removed" });
 });
 
 test("the bridge's address has one form", () => {

@@ -78,7 +78,7 @@ test("a tool that is replaced or removed early is told apart from one that faile
     const former = mcpWeb.addTool({ name: "now", handler });
     const latter = mcpWeb.addTool({ name: "now", handler });
     await former.remove();
-    await assert.rejects(former.registered, { code: "ToolRemoved" });
+    await assert.rejects(former.registered, { code: "Removed" });
     await assert.rejects(latter.registered, { code: "WasmLoadFailed" });
   }));
 

@@ -1,0 +1,93 @@
+/** System colours, so that the dialog is light or dark as the person wants, and readable with forced colours. */
+
+const CSS = `
+dialog {
+  color-scheme: light dark;
+  --accent: light-dark(#1f5fbf, #8ab4f8);
+  --line: light-dark(#8a9099, #80868f);
+  --quiet: light-dark(#575d66, #a9b0ba);
+  --bad: light-dark(#b3261e, #ff8f86);
+  box-sizing: border-box;
+  width: min(30rem, calc(100vw - 2rem));
+  max-height: min(44rem, calc(100vh - 2rem));
+  padding: 1.25rem 1.5rem;
+  border: 1px solid light-dark(#d5d9df, #454b54);
+  border-radius: 12px;
+  background: var(--paper);
+  color: light-dark(#1b1e23, #eceff3);
+  font: 400 15px/1.45 system-ui, sans-serif;
+  text-align: start;
+  box-shadow: 0 12px 40px rgb(0 0 0 / 0.3);
+}
+dialog { --paper: light-dark(#fff, #23262b); --shade: light-dark(rgb(0 0 0 / 0.18), rgb(0 0 0 / 0.6)); }
+dialog[open] { display: flex; flex-direction: column; }
+dialog::backdrop { background: rgb(0 0 0 / 0.45); }
+header { display: flex; align-items: center; gap: 1rem; }
+h2 { flex: 1; margin: 0; font-size: 1.1rem; line-height: 1.3; overflow-wrap: anywhere; }
+p { margin: 0; overflow-wrap: anywhere; }
+#message { margin: 0.6rem 0 1rem; white-space: pre-wrap; max-height: 30vh; overflow: auto; flex: none; }
+form { display: flex; flex-direction: column; min-height: 0; }
+.fields { overflow: auto; min-height: 0; display: grid; gap: 1rem; margin: 0 -1.5rem; padding: 0.2rem 1.5rem; }
+.fields {
+  background:
+    linear-gradient(var(--paper) 40%, transparent) top / 100% 1.5rem local,
+    linear-gradient(transparent, var(--paper) 60%) bottom / 100% 1.5rem local,
+    linear-gradient(var(--shade), transparent) top / 100% 0.5rem scroll,
+    linear-gradient(transparent, var(--shade)) bottom / 100% 0.5rem scroll,
+    var(--paper);
+  background-repeat: no-repeat;
+}
+.field { display: grid; gap: 0.25rem; }
+label, legend { font-weight: 600; padding: 0; }
+.choice { display: flex; gap: 0.55rem; align-items: baseline; }
+.choice label { font-weight: 400; }
+fieldset { margin: 0; padding: 0; border: 0; display: grid; gap: 0.3rem; min-width: 0; }
+legend { margin-bottom: 0.25rem; }
+input:not([type="checkbox"]), select, textarea {
+  box-sizing: border-box;
+  width: 100%;
+  min-height: 2.4rem;
+  padding: 0.4rem 0.6rem;
+  border: 1px solid var(--line);
+  border-radius: 7px;
+  background: light-dark(#fff, #1a1c20);
+  color: inherit;
+  font: inherit;
+}
+textarea { resize: vertical; }
+input[type="checkbox"] { inline-size: 1.05rem; block-size: 1.05rem; margin: 0; flex: none; translate: 0 0.15rem; accent-color: var(--accent); }
+[aria-invalid="true"]:not(fieldset) { border-color: var(--bad); }
+.hint { color: var(--quiet); font-size: 0.875rem; }
+.error, .star { color: var(--bad); }
+.error { font-size: 0.875rem; }
+.error:empty { display: none; }
+.url { padding: 0.6rem 0.75rem; border-radius: 7px; background: light-dark(#f1f3f6, #1a1c20); font-family: ui-monospace, monospace; font-size: 0.875rem; max-height: 10rem; overflow: auto; }
+.buttons { display: flex; flex-wrap: wrap; justify-content: end; gap: 0.6rem; margin-top: 1.25rem; }
+button {
+  min-height: 2.4rem;
+  padding: 0.4rem 1.1rem;
+  border: 1px solid var(--line);
+  border-radius: 7px;
+  background: transparent;
+  color: inherit;
+  font: inherit;
+  font-weight: 600;
+  cursor: pointer;
+}
+button:hover { background: light-dark(#f1f3f6, #30343a); }
+.accept { border-color: var(--accent); background: var(--accent); color: light-dark(#fff, #10131a); }
+.accept:hover { background: light-dark(#174a96, #a8c7fa); }
+.close { min-height: 2rem; min-width: 2rem; padding: 0; border-color: transparent; font-size: 1.3rem; font-weight: 400; line-height: 1; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+footer { margin-top: 1rem; color: var(--quiet); font-size: 0.8125rem; }
+`;
+
+let sheet;
+
+export function styles() {
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(CSS);
+  }
+  return sheet;
+}

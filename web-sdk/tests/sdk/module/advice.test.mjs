@@ -1,0 +1,54 @@
+// What a developer is told about definitions that AI clients dislike.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adviceOn } from "../../../js/mcp-web-advice.js";
+
+const tool = (inputSchema) => ({ name: "t", description: "T", inputSchema });
+const object = (properties, more) => ({ type: "object", properties, ...more });
+
+const said = [
+  ["tool", { name: "x".repeat(41), description: "T" }, /over 40 characters/],
+  ["tool", { name: "écho", description: "T" }, /see it changed/],
+  ["tool", { name: "t" }, /no description/],
+  ["tool", tool({ type: "string" }), /inputSchema has the type "string"/],
+  ["tool", tool({ type: "object", anyOf: [] }), /anyOf at the root/],
+  ["tool", tool(object({ a: { type: "array" } })), /inputSchema\.properties\.a is an array without items/],
+  ["tool", tool(object({ a: { type: ["array", "null"] } })), /without items/],
+  ["tool", tool(object({ a: { anyOf: [{ type: "array" }] } })), /properties\.a\.anyOf\[0\] is an array/],
+  ["tool", tool(object({ a: { type: "array", items: [{}] } })), /write prefixItems/],
+  ["tool", tool(object({}, { definitions: {} })), /definitions is of an older draft: write \$defs/],
+  ["tool", tool(object({ a: { exclusiveMinimum: true } })), /numbers since draft 6/],
+  ["tool", tool(object({ a: { $ref: "https://example.com/a.json" } })), /nothing is fetched/],
+  ["tool", tool(object({ a: {} }, { required: ["b"] })), /requires "b"/],
+  ["tool", { ...tool({}), outputSchema: { type: "array", items: {} } }, /outputSchema has the type "array"/],
+  ["tool", { ...tool({}), annotations: { readOnlyHint: true, destructiveHint: true } }, /destructiveHint says nothing/],
+  ["prompt", { name: "p" }, /neither title nor description/],
+  ["prompt", { name: "p", title: "P", arguments: [{ name: "a" }, { name: "a" }] }, /two arguments "a"/],
+  ["resource", { uri: "https://example.com", name: "r" }, /scheme of your own/],
+  ["resource", { uri: "a:b", name: "r", mimeType: "text" }, /no media type/],
+  ["resource-template", { uriTemplate: "a:{b", name: "r" }, /not closed/],
+  ["resource-template", { uriTemplate: "a:{b}/{?c,b}", name: "r" }, /"b" stands in it twice/],
+];
+for (const [kind, definition, advice] of said) {
+  test(`${kind}: ${advice.source}`, () => {
+    const [only, ...others] = adviceOn(kind, definition);
+    assert.match(only, advice);
+    assert.deepEqual(others, []);
+  });
+}
+
+test("what all clients take is passed over in silence", () => {
+  const schema = object(
+    {
+      id: { type: "string" },
+      definitions: { type: "array", items: { $ref: "#/$defs/tree" } },
+      pair: { type: "array", prefixItems: [{}, {}] },
+      limit: { type: "number", exclusiveMinimum: 0 },
+    },
+    { required: ["id"], $defs: { tree: object({ children: { type: "array", items: { $ref: "#/$defs/tree" } } }) } },
+  );
+  assert.deepEqual(adviceOn("tool", { name: "t", description: "T", inputSchema: schema, outputSchema: schema }), []);
+  assert.deepEqual(adviceOn("prompt", { name: "p", title: "P", arguments: [{ name: "a" }] }), []);
+  assert.deepEqual(adviceOn("resource", { uri: "ui://a/b", name: "r", mimeType: "text/html;profile=mcp-app" }), []);
+  assert.deepEqual(adviceOn("resource-template", { uriTemplate: "a:{b}{?c,d}", name: "r" }), []);
+});

@@ -1,0 +1,210 @@
+/** What the user of the page is asked, in place of the client. */
+
+import { assert, equal, rejects } from "./assert.js";
+import { Bridge } from "./bridge.js";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    title: { type: "string", title: "Card title", description: "Shown on the board", minLength: 3 },
+    mail: { type: "string", format: "email" },
+    at: { type: "string", format: "date-time", default: "2026-11-22T10:00:00.000Z" },
+    day: { type: "string", format: "date" },
+    points: { type: "integer", minimum: 1, maximum: 13, default: 3 },
+    share: { type: "number" },
+    column: { type: "string", enum: ["todo", "doing"], enumNames: ["To do", "Doing"] },
+    color: { type: "string", oneOf: [{ const: "#f00", title: "Red" }], default: "#f00" },
+    urgent: { type: "boolean", title: "Urgent", default: true },
+    tags: { type: "array", title: "Tags", maxItems: 1, items: { anyOf: [{ const: "a", title: "A" }, { const: "b", title: "B" }] }, default: ["b"] },
+  },
+  required: ["title", "column"],
+};
+const CAPABLE = { info: { name: "client", title: "The Client" }, capabilities: { elicitation: {} } };
+const BARE = { info: { name: "client", title: "The Client" }, capabilities: {} };
+
+/** A page whose tool `t` asks. */
+async function asking(elicitInPage, request = { message: "Please complete it.", schema: SCHEMA }) {
+  const bridge = new Bridge();
+  const mcpWeb = await bridge.page({ elicitInPage });
+  mcpWeb.addTool({ name: "t", handler: (_, ctx) => ctx.elicit(request) });
+  await bridge.register();
+  return bridge;
+}
+
+const start = (bridge, client) => bridge.start({ type: "tool-call", toolName: "t", toolInput: {}, context: { client } });
+const result = async (bridge) => (await bridge.next("call-response")).result;
+
+/** The dialog that is there or comes. */
+async function dialog() {
+  const there = () => document.querySelector("[data-mcp-web]")?.shadowRoot.querySelector("dialog[open]");
+  while (!there()) await new Promise((resolve) => requestAnimationFrame(resolve));
+  return there();
+}
+
+const controls = (dialog) => [...dialog.querySelectorAll("input, select, textarea")];
+const named = (dialog, name) => controls(dialog).find((control) => control.computedName === name);
+const button = (dialog, name) => [...dialog.querySelectorAll("button")].find((button) => button.computedName === name);
+const gone = () => assert(!document.querySelector("[data-mcp-web]"), "the dialog is still there");
+
+function fill(control, value) {
+  control.value = value;
+  control.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function describedBy(control) {
+  const ids = control.getAttribute("aria-describedby")?.split(" ") ?? [];
+  return ids.map((id) => control.getRootNode().getElementById(id).textContent);
+}
+
+export default {
+  async "a form has a label for everything, and its values have their types"() {
+    const bridge = await asking("fallback");
+    start(bridge, BARE);
+    const open = await dialog();
+    equal([open.computedRole, open.computedName], ["dialog", "The Client asks"]);
+    equal(describedBy(open), ["Please complete it."]);
+    equal(controls(open).map(({ computedName }) => computedName), ["Card title", "mail", "at", "day", "points", "share", "column", "color", "Urgent", "A", "B"]);
+    equal(open.querySelector("fieldset").computedName, "Tags");
+    const title = named(open, "Card title");
+    equal(open.getRootNode().activeElement.id, title.id);
+    equal([title.getAttribute("aria-required"), describedBy(title)], ["true", ["Shown on the board"]]);
+    fill(title, "Write <b>it</b>");
+    fill(named(open, "share"), "0.5");
+    fill(named(open, "column"), "1");
+    button(open, "Send").click();
+    equal(await result(bridge), {
+      action: "accept",
+      content: { title: "Write <b>it</b>", at: "2026-11-22T10:00:00.000Z", points: 3, share: 0.5, column: "doing", color: "#f00", urgent: true, tags: ["b"] },
+    });
+    gone();
+  },
+
+  async "what is wrong is said where it is wrong, until it is right"() {
+    const bridge = await asking("always");
+    start(bridge, CAPABLE);
+    const open = await dialog();
+    const title = named(open, "Card title");
+    fill(title, "ab");
+    fill(named(open, "mail"), "me");
+    fill(named(open, "points"), "1.5");
+    fill(named(open, "share"), "");
+    named(open, "A").click();
+    button(open, "Send").click();
+    equal(describedBy(title), ["Shown on the board", "Please enter at least 3 characters."]);
+    equal(open.getRootNode().activeElement.id, title.id);
+    equal(describedBy(named(open, "mail")), ["Please enter something like name@example.com."]);
+    equal(describedBy(named(open, "points")), ["Please enter a whole number."]);
+    equal(describedBy(named(open, "column")), ["Please choose one."]);
+    equal(describedBy(open.querySelector("fieldset")), ["Please choose at most 1."]);
+    equal(controls(open).filter((control) => control.getAttribute("aria-invalid") === "true").length, 4);
+    fill(title, "abc");
+    equal([title.getAttribute("aria-invalid"), describedBy(title)], ["false", ["Shown on the board"]]);
+    fill(named(open, "points"), "14");
+    equal(describedBy(named(open, "points")), ["Please enter 13 or less."]);
+    fill(named(open, "points"), "0");
+    equal(describedBy(named(open, "points")), ["Please enter 1 or more."]);
+    button(open, "Decline").click();
+    equal(await result(bridge), { action: "decline" });
+  },
+
+  async "escape and the cross cancel, and the focus returns"() {
+    const before = document.body.appendChild(document.createElement("button"));
+    for (const cancel of [(open) => open.requestClose(), (open) => button(open, "Cancel").click()]) {
+      before.focus();
+      const bridge = await asking("always");
+      start(bridge, CAPABLE);
+      const open = await dialog();
+      assert(document.activeElement !== before);
+      cancel(open);
+      equal(await result(bridge), { action: "cancel" });
+      gone();
+      assert(document.activeElement === before, "the focus did not return");
+    }
+    before.remove();
+  },
+
+  async "a cancelled call takes its dialog along"() {
+    const bridge = await asking("always");
+    const requestId = start(bridge, CAPABLE);
+    await dialog();
+    bridge.say({ type: "call-cancel", requestId, code: "CallCancelled", reason: "the client cancelled" });
+    gone();
+  },
+
+  async "two questions come one after the other"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page({ elicitInPage: "always" });
+    const schema = { type: "object", properties: {} };
+    mcpWeb.addTool({ name: "t", handler: (_, ctx) => Promise.all(["1", "2"].map((message) => ctx.elicit({ message, schema }))) });
+    await bridge.register();
+    start(bridge, CAPABLE);
+    const first = await dialog();
+    equal([describedBy(first), document.querySelectorAll("[data-mcp-web]").length], [["1"], 1]);
+    button(first, "Send").click();
+    const second = await dialog();
+    equal(describedBy(second), ["2"]);
+    button(second, "Decline").click();
+    equal(await result(bridge), [{ action: "accept", content: {} }, { action: "decline" }]);
+  },
+
+  async "the client is asked when it can, and when the app wants it so"() {
+    const url = { message: "Sign in", url: "https://a.example/x?y=1" };
+    const client = (elicitation) => ({ ...CAPABLE, capabilities: { elicitation } });
+    for (const [mode, capable, request] of [
+      ["never", BARE, undefined],
+      [undefined, BARE, undefined],
+      ["fallback", CAPABLE, undefined],
+      ["fallback", client({ form: {} }), undefined],
+      ["fallback", client({ url: {} }), url],
+    ]) {
+      const bridge = await asking(mode, request);
+      start(bridge, capable);
+      await bridge.next("client-requests");
+      gone();
+    }
+    for (const [capable, request] of [[undefined, undefined], [CAPABLE, url], [client({ form: {} }), url], [client({ url: {} }), undefined]]) {
+      const bridge = await asking("fallback", request);
+      start(bridge, capable);
+      button(await dialog(), "Decline").click();
+      equal(await result(bridge), { action: "decline" });
+      assert(!bridge.has("client-requests"));
+    }
+  },
+
+  async "a client that turns out not to be able is replaced"() {
+    const bridge = await asking("fallback");
+    const requestId = start(bridge, CAPABLE);
+    await bridge.next("client-requests");
+    const error = { code: "ClientCapabilityMissing", message: "no" };
+    bridge.say({ type: "client-responses", requestId, responses: [{ key: "elicit-1", error }] });
+    button(await dialog(), "Decline").click();
+    equal(await result(bridge), { action: "decline" });
+  },
+
+  async "an address is shown whole before it is opened"() {
+    const opened = [];
+    const { open } = globalThis;
+    globalThis.open = (...args) => opened.push(args);
+    const bridge = await asking("always", { message: "Sign in", url: "https://a.example/x?y=1" });
+    start(bridge, CAPABLE);
+    const shown = await dialog();
+    equal(shown.querySelector(".url").textContent, "https://a.example/x?y=1");
+    button(shown, "Open a.example").click();
+    equal(await result(bridge), { action: "accept" });
+    equal(opened, [["https://a.example/x?y=1", "_blank", "noopener,noreferrer"]]);
+    globalThis.open = open;
+  },
+
+  async "a request that makes no sense is refused"() {
+    for (const [request, message] of [
+      [{ schema: SCHEMA }, /message must be/],
+      [{ message: "?" }, /needs a schema/],
+      [{ message: "?", url: "nowhere" }, /Invalid URL/],
+    ]) {
+      const bridge = await asking("always", request);
+      start(bridge, CAPABLE);
+      const error = await bridge.next("call-error");
+      await rejects(Promise.reject(error), { code: "HandlerFailed", message });
+    }
+  },
+};
