@@ -133,13 +133,11 @@ fn hostile() -> Vec<(Value, Value)> {
     let names: serde_json::Map<_, _> = (0..60)
         .map(|n| (format!("^(x|y|{n})*[a-z]{{1,20}}$"), json!({})))
         .collect();
-    let marking = (0..8).fold(json!({}), |inner, n| {
+    let marking = (0..7).fold(json!({}), |inner, n| {
         let known = json!({ "properties": { format!("p{n}"): {} } });
         json!({ "allOf": [inner, known], "unevaluatedProperties": { "type": "integer" } })
     });
-    let keys: serde_json::Map<_, _> = (0..1_000)
-        .map(|n| (format!("key-{n}"), json!("x")))
-        .collect();
+    let keys: serde_json::Map<_, _> = (0..1_000).map(|n| (format!("key-{n}"), json!(n))).collect();
     let deep = (0..50).fold(json!(1), |inner, _| json!({ "v": inner }));
     let twice = json!({ "anyOf": [{ "$ref": "#" }, { "$ref": "#" }] });
     vec![
@@ -168,7 +166,18 @@ fn hostile() -> Vec<(Value, Value)> {
             ),
             json!(keys.clone()),
         ),
-        (tool_with("marking", marking), json!(keys)),
+        (
+            tool_with("marking-1", json!({ "not": marking })),
+            json!(keys),
+        ),
+        (
+            tool_with("marking-2", json!({ "not": marking })),
+            json!(keys),
+        ),
+        (
+            tool_with("marking-3", json!({ "not": marking })),
+            json!(keys),
+        ),
         (
             tool_with("text", json!({ "pattern": "^(.{1,99}x){1,9}$" })),
             json!("a".repeat(700_000)),
@@ -183,8 +192,9 @@ fn hostile() -> Vec<(Value, Value)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hostile_schemas_do_not_hold_up_other_calls() {
-    /// A call takes a millisecond or two; the hostile ones together would take minutes.
-    const STALLED: Duration = Duration::from_secs(5);
+    /// A call takes milliseconds. Without threads of its own the marking would hold up everything
+    /// for several seconds.
+    const STALLED: Duration = Duration::from_secs(2);
     let bridge = bridge().await;
     let hostile = hostile();
     let mut tools: Vec<_> = hostile.iter().map(|(tool, _)| tool.clone()).collect();
@@ -203,6 +213,7 @@ async fn hostile_schemas_do_not_hold_up_other_calls() {
             let ((_, answer), ()) =
                 join(tool_call(&bridge, "echo", json!({ "n": n })), page.echo()).await;
             assert_eq!(answer["structuredContent"]["n"], n);
+
             assert!(begun.elapsed() < STALLED, "call {n}: {:?}", begun.elapsed());
         }
     };
