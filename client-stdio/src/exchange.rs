@@ -1,15 +1,30 @@
 //! One request at the bridge, from its POST to its answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
 use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, Posted};
 use crate::events::Messages;
 use crate::headers::{Tools, method_header};
-use crate::message::{Id, Message, Request, readdressed};
+use crate::message::{self, Id, Message, Request, readdressed};
 use crate::offline::Absence;
+
+/// A request whose headers do not say what its body says. It was not executed.
+const HEADER_MISMATCH: i64 = -32020;
+
+/// For taking what has no answer. The next one waits that long for its turn.
+const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+
+/// The most pages of a list of tools that are read for the sake of headers.
+const MAX_PAGES: usize = 100;
+
+/// Our own id for reading it.
+const LIST_ID: &str = "mcp-web-stdio/tools";
 
 /// What comes from a bridge.
 #[derive(Debug)]
@@ -43,6 +58,26 @@ impl Way {
         with_version(self.tools.headers(request), version)
     }
 
+    /// Whether the bridge did not execute a call because arguments want headers that only the list
+    /// of tools could have told: a client may know that list from an earlier run.
+    fn lacks_headers(&self, request: &Request, posted: &Posted) -> bool {
+        #[derive(Deserialize)]
+        struct Failed {
+            error: Coded,
+        }
+        #[derive(Deserialize)]
+        struct Coded {
+            code: i64,
+        }
+        let Posted::Json(text) = posted else {
+            return false;
+        };
+        let is_call = self.stateless.is_some() && &*request.method == "tools/call";
+        is_call
+            && serde_json::from_str(text)
+                .is_ok_and(|Failed { error }| error.code == HEADER_MISMATCH)
+    }
+
     /// Sends what has no answer.
     pub(crate) async fn tell(&self, message: &Message) -> Result<(), Absence> {
         let headers = match (message, &self.stateless) {
@@ -52,7 +87,11 @@ impl Way {
             (_, Some(version)) => with_version(HeaderMap::new(), version),
             (_, None) => HeaderMap::new(),
         };
-        self.http.post(message.text(), headers).await.map(drop)
+        let posting = self.http.post(message.text(), headers);
+        match tokio::time::timeout(TAKEN_WITHIN, posting).await {
+            Ok(posted) => posted.map(drop),
+            Err(_) => Err(Absence::Interrupted),
+        }
     }
 }
 
@@ -91,8 +130,12 @@ pub(crate) async fn ask(
     said: &mpsc::Sender<FromBridge>,
     taken: impl FnOnce(),
 ) -> Result<(), Absence> {
-    let posted = way.http.post(&request.text, way.headers(request)).await?;
+    let mut posted = way.http.post(&request.text, way.headers(request)).await?;
     taken();
+    if way.lacks_headers(request, &posted) {
+        list_tools(way, request).await?;
+        posted = way.http.post(&request.text, way.headers(request)).await?;
+    }
     match posted {
         Posted::Json(text) => {
             let answer = answer_in(text, &request.id)?;
@@ -112,6 +155,53 @@ pub(crate) async fn ask(
         }
         Posted::Accepted => Err(Absence::Unusable("it did not answer a request".to_owned())),
     }
+}
+
+/// Learns which arguments want headers, in the name of the request that lacked them.
+async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(rename = "_meta")]
+        meta: Box<RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Page {
+        #[serde(rename = "nextCursor")]
+        next: Option<String>,
+    }
+    let Some(Params { meta }) = request.params() else {
+        return Ok(());
+    };
+    let mut cursor = String::new();
+    for _ in 0..MAX_PAGES {
+        let params = format!(r#"{{"_meta":{meta}{cursor}}}"#);
+        let list = Request::new(LIST_ID, "tools/list", &params);
+        let (said, mut heard) = mpsc::channel(1);
+        let answer = async {
+            loop {
+                match heard.recv().await {
+                    Some(FromBridge::Message(message)) if is_answer(&message, &list.id) => {
+                        break Some(message);
+                    }
+                    Some(_) => {}
+                    None => break None,
+                }
+            }
+        };
+        let asking = async {
+            let said = said;
+            Box::pin(ask(way, &list, &said, || ())).await
+        };
+        let (asked, answer) = tokio::join!(asking, answer);
+        asked?;
+        let result = answer.and_then(|answer| message::result_of(answer.text()));
+        let page = result.and_then(|result| serde_json::from_str::<Page>(result.get()).ok());
+        let Some(next) = page.and_then(|page| page.next) else {
+            return Ok(());
+        };
+        cursor = format!(r#","cursor":{}"#, serde_json::Value::from(next));
+    }
+    Ok(())
 }
 
 /// The event stream of the MCP session, as long as it lasts.

@@ -281,6 +281,36 @@ async fn requests_of_2026_07_28_carry_the_headers_that_repeat_them() {
 }
 
 #[tokio::test]
+async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
+    let mut server = RawServer::start().await;
+    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    let call = request(
+        1,
+        "tools/call",
+        r#""name":"a","arguments":{"region":"west"}"#,
+    );
+    client.send_line(&call).await;
+    server.discover().await;
+    let mismatch = r#"{"jsonrpc":"2.0","id":"r-1","error":{"code":-32020,"message":"m"}}"#;
+    let heard = server.post("tools/call").await;
+    assert_eq!(heard.header("mcp-param-region"), None);
+    heard.refuse(400, mismatch);
+    let list = server.post("tools/list").await;
+    assert_eq!(list.header("mcp-protocol-version"), Some("2026-07-28"));
+    list.answer(&json!({ "tools": [], "nextCursor": "more" }));
+    let list = server.post("tools/list").await;
+    assert_eq!(list.message()["params"]["cursor"], "more");
+    let region = json!({ "type": "string", "x-mcp-header": "Region" });
+    let schema = json!({ "type": "object", "properties": { "region": region } });
+    list.answer(&json!({ "tools": [{ "name": "a", "inputSchema": schema }] }));
+    let heard = server.post("tools/call").await;
+    assert_eq!(heard.header("mcp-param-region"), Some("west"));
+    assert_eq!(heard.text, call);
+    heard.refuse(400, mismatch);
+    assert_eq!(client.line().await.unwrap(), mismatch);
+}
+
+#[tokio::test]
 async fn an_initialize_of_2026_07_28_is_a_request_like_any_other() {
     let mut server = RawServer::start().await;
     let (mut client, _) = connected(&mut server, Era::Stateless).await;
