@@ -80,8 +80,8 @@ pub(crate) enum CallError {
         name: String,
         available: Vec<String>,
     },
-    #[error("no resource `{uri}`: {}", hint(Kind::Resource, .available))]
-    ResourceNotFound { uri: String, available: Vec<String> },
+    #[error("no resource `{uri}`: {why}")]
+    ResourceNotFound { uri: String, why: String },
     #[error("{0}")]
     InvalidArguments(String),
     /// The `requestState` was good, and nothing waits for it.
@@ -129,7 +129,7 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
         RouteError::NotFound { name, available } if kind == Kind::Resource => {
             CallError::ResourceNotFound {
                 uri: name,
-                available,
+                why: hint(kind, &available),
             }
         }
         RouteError::NotFound { name, available } => CallError::Unknown {

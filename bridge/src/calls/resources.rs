@@ -3,7 +3,7 @@
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
-use super::{CallError, Caller, Outcome, attend, no_route, result_object};
+use super::{CallError, Caller, Outcome, attend, hint, no_route, result_object};
 use crate::hub::Hub;
 use crate::realm::{Ending, Request, RouteError, Served};
 
@@ -23,8 +23,8 @@ pub(crate) async fn read_resource(
             let (session, served) = match found.unwrap_or(Err(RouteError::NoSessions)) {
                 Ok(found) => found,
                 Err(RouteError::NoSessions) => {
-                    let available = Vec::new();
-                    return Err(CallError::ResourceNotFound { uri, available });
+                    let why = hint(Kind::Resource, &[]);
+                    return Err(CallError::ResourceNotFound { uri, why });
                 }
                 Err(error) => return Err(no_route(Kind::Resource, error)),
             };
@@ -47,8 +47,8 @@ pub(crate) async fn read_resource(
             Ok(Outcome::InputRequired { ticket, requests })
         }
         Outcome::Done(Ending::Failed(failure)) if failure.code == ErrorCode::ResourceNotFound => {
-            let available = Vec::new();
-            Err(CallError::ResourceNotFound { uri, available })
+            let why = failure.message;
+            Err(CallError::ResourceNotFound { uri, why })
         }
         Outcome::Done(Ending::Failed(failure)) => Err(CallError::Failed(failure)),
         Outcome::Done(Ending::Answered(answer)) => {
