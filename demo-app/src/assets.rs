@@ -38,13 +38,15 @@ macro_rules! files {
 }
 
 files! {
-    "" { "icon.svg" }
+    "" { "icon.svg" "overview.html" }
     "css/" { "base.css" "board.css" "panel.css" }
     "js/" {
-        "board-view.js" "board.js" "call-log.js" "card-dragging.js" "card-editor.js" "card-keys.js"
-        "card-view.js" "client-config.js" "dates.js" "dom.js" "json-view.js" "main.js" "motion.js"
-        "notices.js" "panel-calls.js" "panel-connect.js" "panel-connection.js" "panel-tools.js"
-        "seed.js" "store.js" "tabs.js" "theme-switch.js" "theme.js" "tools.js"
+        "batch-tools.js" "board-view.js" "board.js" "call-log.js" "card-dragging.js"
+        "card-editor.js" "card-keys.js" "card-view.js" "client-config.js" "dates.js" "described.js"
+        "dom.js" "hints.js" "json-view.js" "main.js" "motion.js" "notices.js" "offers.js"
+        "overview.js" "panel-calls.js" "panel-connect.js" "panel-connection.js" "panel-offers.js"
+        "picture.js" "prompts.js" "resources.js" "result-view.js" "schemas.js" "seed.js" "store.js" "tabs.js"
+        "theme-switch.js" "theme.js" "tools.js"
     }
 }
 

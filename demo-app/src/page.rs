@@ -18,6 +18,10 @@ const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; 
     connect-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// The other documents are for hosts of MCP Apps, which give them an origin and a policy of their own.
+/// Here they are read, and run by nobody.
+const NOT_HERE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+
 /// Everything that the page loads, under `/demo/`. The page itself is [`home`].
 pub(crate) fn routes() -> Router {
     Router::new().route("/demo/{name}", get(file))
@@ -36,6 +40,11 @@ pub(crate) async fn home(request: HeaderMap) -> Response {
 
 async fn file(Path(name): Path<String>, request: HeaderMap) -> Response {
     match assets::find(&name) {
+        Some(asset) if asset.content_type.starts_with("text/html") => (
+            [(CONTENT_SECURITY_POLICY, NOT_HERE)],
+            serve(asset, &request),
+        )
+            .into_response(),
         Some(asset) => serve(asset, &request),
         None => (
             StatusCode::NOT_FOUND,

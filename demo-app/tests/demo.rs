@@ -87,6 +87,18 @@ async fn files_have_the_types_that_browsers_insist_on() {
 }
 
 #[tokio::test]
+async fn the_document_of_the_mcp_app_is_read_here_but_does_not_run() {
+    let demo = demo().await;
+    let document = get(&demo, "/demo/overview.html", "*/*").await;
+    assert_eq!(header(&document, CONTENT_TYPE), "text/html; charset=utf-8");
+    let policy = header(&document, CONTENT_SECURITY_POLICY);
+    assert!(policy.contains("default-src 'none'"), "{policy}");
+    assert!(policy.ends_with("sandbox"), "{policy}");
+    assert!(document.text().await.unwrap().contains("ui/initialize"));
+    demo.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_file_that_did_not_change_is_not_sent_again() {
     let demo = demo().await;
     for (path, accept) in [("/", BROWSER), ("/demo/main.js", "*/*")] {

@@ -1,7 +1,7 @@
 /**
  * The calls of this page, newest first, as plain data.
  *
- * @typedef {{ callId: string, toolName: string, clientName: string, state: "running" | "done" | "failed" | "cancelled",
+ * @typedef {{ callId: string, kind: string, toolName: string, clientName: string, state: "running" | "done" | "failed" | "cancelled",
  *             input: unknown, result?: unknown, error?: { code?: string, message: string },
  *             startedAt: Date, durationMs?: number }} Call
  */
@@ -32,6 +32,7 @@ export function recordCall(calls, event, now) {
 function begun(event, now) {
   return {
     callId: event.callId,
+    kind: event.kind,
     toolName: event.name,
     clientName: event.client?.title ?? event.client?.name ?? "unnamed client",
     input: event.input,

@@ -8,20 +8,21 @@
  * starts without cards. The fragment `#calls`, `#tools` or `#connect` opens that part of the panel.
  */
 
-import { emptyBoard } from "./board.js";
 import { BoardView } from "./board-view.js";
+import { emptyBoard } from "./board.js";
 import { CardEditor } from "./card-editor.js";
 import { byId } from "./dom.js";
 import { Notices, announce, changeText } from "./notices.js";
+import { boardOffers } from "./offers.js";
 import { CallsPanel } from "./panel-calls.js";
 import { ConnectPanel } from "./panel-connect.js";
 import { ConnectionPanel } from "./panel-connection.js";
-import { ToolsPanel } from "./panel-tools.js";
+import { OffersPanel } from "./panel-offers.js";
+import { announceChanges } from "./resources.js";
 import { seededBoard } from "./seed.js";
 import { BoardStore, PERSON } from "./store.js";
 import { enableTabs } from "./tabs.js";
 import { enableThemeSwitch } from "./theme-switch.js";
-import { boardTools } from "./tools.js";
 
 const SDK = "/sdk/mcp-web.js";
 
@@ -103,11 +104,14 @@ async function connect() {
     description: "Kanban board of a small magazine: list, add, move, change and remove cards.",
     version: "0.1.0",
     storage: keeps ? "local" : "none",
+    // Several AI clients cannot ask their user: then the page does.
+    elicitInPage: "fallback",
   });
   // For the curious and for tests: `mcpWeb.addTool(…)` in the console works.
   window.mcpWeb = mcpWeb;
   new ConnectionPanel(mcpWeb);
   new CallsPanel(mcpWeb);
-  new ToolsPanel(mcpWeb, boardTools(store));
+  const panel = new OffersPanel(boardOffers(mcpWeb, store));
+  announceChanges(store, panel);
   await ConnectPanel.of(mcpWeb);
 }

@@ -4,6 +4,15 @@ import { recordCall } from "./call-log.js";
 import { clockText, durationText } from "./dates.js";
 import { byId, h, icon, placeChildren, setText } from "./dom.js";
 import { jsonView } from "./json-view.js";
+import { resultView } from "./result-view.js";
+
+/** What was called, where it is no tool. */
+const KIND_WORDS = {
+  prompt: "prompt for ",
+  resource: "read by ",
+  "resource-template": "read by ",
+  completion: "completed for ",
+};
 
 const STATE_WORDS = { running: "Running", done: "Done", failed: "Failed", cancelled: "Cancelled" };
 
@@ -61,7 +70,7 @@ class CallEntry {
           h("code", { className: "call-tool" }, call.toolName),
           this.#duration,
           h("span", { className: "call-digest" }, digest(call.input)),
-          h("span", { className: "call-by" }, `${call.clientName} · ${clockText(call.startedAt)}`),
+          h("span", { className: "call-by" }, `${KIND_WORDS[call.kind] ?? ""}${call.clientName} · ${clockText(call.startedAt)}`),
         ),
         h("div", { className: "call-body" }, part("Input", jsonView(call.input)), this.#outcome),
       ),
@@ -84,13 +93,13 @@ class CallEntry {
 
 function outcomeOf({ state, result, error }) {
   if (state === "running") return [];
-  if (!error) return [part(state === "cancelled" ? "Cancelled" : "Result", jsonView(result))];
+  if (!error) return [part(state === "cancelled" ? "Cancelled" : "Result", resultView(result))];
   const text = error.code ? `${error.message} (${error.code})` : error.message;
   const heading = state === "cancelled" ? "Cancelled" : "Error";
   return [part(heading, h("p", { className: "call-error" }, text))];
 }
 
-const part = (heading, content) => [h("h4", {}, heading), content];
+const part = (heading, content) => [h("h4", {}, heading), content].flat();
 
 /** The input in one line: `id: c3, column: done`. */
 function digest(input) {

@@ -1,39 +1,16 @@
 /**
  * The tools of this page. Each handler calls the store, as the buttons do.
  *
- * Schemas are for models: every field says what it means, nothing undeclared is let through.
- * An empty string clears a field: some clients cannot write `null`.
+ * Every tool says with all four hints what it does to the board, so that a client knows when to ask
+ * its user. An empty string clears a field: some clients cannot write `null`.
  */
 
-import { COLUMNS, LABELS, MAX_NOTE, MAX_TITLE, summarise } from "./board.js";
+import { clearDone, scheduleCards } from "./batch-tools.js";
+import { actorOf, described, summary } from "./described.js";
 import { isoDate } from "./dates.js";
-
-const columnIds = COLUMNS.map(({ id }) => id);
-const labelIds = LABELS.map(({ id }) => id);
-
-const object = (properties, required = []) => ({
-  type: "object",
-  properties,
-  required,
-  additionalProperties: false,
-});
-
-const count = { type: "integer", minimum: 0 };
-const counts = (ids) => object(Object.fromEntries(ids.map((id) => [id, count])), ids);
-
-const id = { type: "string", description: "Id of the card, for example c3. list_cards shows the ids." };
-const title = { type: "string", minLength: 1, maxLength: MAX_TITLE, description: "What is to be done, in a few words." };
-const note = { type: "string", maxLength: MAX_NOTE, description: "Details, plain text." };
-const column = { type: "string", enum: columnIds };
-const label = { type: "string", enum: labelIds };
-const due = { type: "string", pattern: "^\\d{4}-\\d{2}-\\d{2}$", description: "Due date, YYYY-MM-DD." };
-
-const cardSchema = object(
-  { id: { type: "string" }, column, title: { type: "string" }, note: { type: "string" }, label, due: { type: "string" } },
-  ["id", "column", "title"],
-);
-
-const local = { openWorldHint: false };
+import { READS, writes } from "./hints.js";
+import { drawnBoard } from "./picture.js";
+import { card, cards, column, due, id, label, labelIds, note, object, summary as summarySchema, title } from "./schemas.js";
 
 /**
  * @param {import("./store.js").BoardStore} store
@@ -49,8 +26,8 @@ export function boardTools(store) {
         column: { ...column, description: "Only cards of this column." },
         label: { ...label, description: "Only cards with this label." },
       }),
-      outputSchema: object({ cards: { type: "array", items: cardSchema } }, ["cards"]),
-      annotations: { ...local, readOnlyHint: true },
+      outputSchema: object({ cards }, ["cards"]),
+      annotations: READS,
       handler: (input) => ({ cards: matching(store.board, input).map(described) }),
     },
     {
@@ -67,8 +44,8 @@ export function boardTools(store) {
         },
         ["title"],
       ),
-      outputSchema: object({ card: cardSchema }, ["card"]),
-      annotations: { ...local, destructiveHint: false, idempotentHint: false },
+      outputSchema: object({ card }, ["card"]),
+      annotations: writes({ destructive: false, idempotent: false }),
       handler: (input, { client }) => ({ card: described(store.add(input, actorOf(client))) }),
     },
     {
@@ -83,8 +60,8 @@ export function boardTools(store) {
         },
         ["id", "column"],
       ),
-      outputSchema: object({ card: cardSchema }, ["card"]),
-      annotations: { ...local, destructiveHint: false, idempotentHint: true },
+      outputSchema: object({ card }, ["card"]),
+      annotations: writes({ destructive: false, idempotent: true }),
       handler: ({ id, column, position }, { client }) => {
         const place = position === undefined ? undefined : position - 1;
         return { card: described(store.move(id, column, place, actorOf(client))) };
@@ -104,8 +81,8 @@ export function boardTools(store) {
         },
         ["id"],
       ),
-      outputSchema: object({ card: cardSchema }, ["card"]),
-      annotations: { ...local, destructiveHint: true, idempotentHint: true },
+      outputSchema: object({ card }, ["card"]),
+      annotations: writes({ destructive: true, idempotent: true }),
       handler: ({ id, ...changes }, { client }) => ({
         card: described(store.update(id, changes, actorOf(client))),
       }),
@@ -115,8 +92,8 @@ export function boardTools(store) {
       title: "Remove a card",
       description: "Takes a card off the board. The person at the page can undo it for a few seconds.",
       inputSchema: object({ id }, ["id"]),
-      outputSchema: object({ removed: cardSchema }, ["removed"]),
-      annotations: { ...local, destructiveHint: true, idempotentHint: false },
+      outputSchema: object({ removed: card }, ["removed"]),
+      annotations: writes({ destructive: true, idempotent: false }),
       handler: ({ id }, { client }) => ({ removed: described(store.remove(id, actorOf(client))) }),
     },
     {
@@ -124,20 +101,20 @@ export function boardTools(store) {
       title: "Summarise the board",
       description: "Counts the cards by column and label and names what is overdue and what is due next.",
       inputSchema: object({}),
-      outputSchema: object(
-        {
-          today: { type: "string" },
-          total: count,
-          columns: counts(columnIds),
-          labels: counts(labelIds),
-          overdue: { type: "array", items: cardSchema },
-          nextDue: cardSchema,
-        },
-        ["today", "total", "columns", "labels", "overdue"],
-      ),
-      annotations: { ...local, readOnlyHint: true },
+      outputSchema: summarySchema,
+      annotations: READS,
       handler: () => summary(store.board, isoDate(new Date())),
     },
+    {
+      name: "draw_board",
+      title: "Draw the board",
+      description: "Answers with a picture of the board, for a client that can look at pictures.",
+      inputSchema: object({}),
+      annotations: READS,
+      handler: () => drawnBoard(store.board, new Date()),
+    },
+    scheduleCards(store),
+    clearDone(store),
   ];
 }
 
@@ -146,19 +123,3 @@ function matching(board, { column, label }) {
     (card) => (!column || card.column === column) && (!label || card.label === label),
   );
 }
-
-function summary(board, today) {
-  const { overdue, nextDue, ...figures } = summarise(board, today);
-  return {
-    today,
-    ...figures,
-    overdue: overdue.map(described),
-    ...(nextDue && { nextDue: described(nextDue) }),
-  };
-}
-
-/** A card without its empty fields. */
-const described = (card) =>
-  Object.fromEntries(Object.entries(card).filter(([, value]) => value !== ""));
-
-const actorOf = (client) => ({ kind: "client", name: client?.title ?? client?.name ?? "an AI client" });

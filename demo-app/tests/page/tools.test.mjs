@@ -11,33 +11,38 @@ const CLIENT = { name: "tester", title: "Test client" };
 function tools() {
   const store = new BoardStore(emptyBoard());
   const definitions = new Map(boardTools(store).map((tool) => [tool.name, tool]));
-  const call = (name, input) => definitions.get(name).handler(input, { client: CLIENT });
+  const call = (name, input, context) => definitions.get(name).handler(input, { client: CLIENT, ...context });
   return { store, definitions, call };
 }
 
 test("every schema is closed and every field is described", () => {
   for (const { name, inputSchema, outputSchema } of tools().definitions.values()) {
     assert.equal(inputSchema.additionalProperties, false, name);
-    assert.equal(outputSchema.additionalProperties, false, name);
+    assert.equal(outputSchema?.additionalProperties ?? false, false, name);
     for (const [field, schema] of Object.entries(inputSchema.properties)) {
       assert.ok(schema.description, `${name}.${field} has no description`);
     }
   }
 });
 
-test("reading tools say so, and so do those that destroy", () => {
+test("every tool gives all four hints", () => {
   const hints = [...tools().definitions.values()].map(({ name, annotations }) => [
     name,
-    annotations.readOnlyHint ?? false,
-    annotations.destructiveHint ?? false,
+    annotations.readOnlyHint,
+    annotations.destructiveHint,
+    annotations.idempotentHint,
+    annotations.openWorldHint,
   ]);
   assert.deepEqual(hints, [
-    ["list_cards", true, false],
-    ["add_card", false, false],
-    ["move_card", false, false],
-    ["update_card", false, true],
-    ["remove_card", false, true],
-    ["summarise_board", true, false],
+    ["list_cards", true, false, true, false],
+    ["add_card", false, false, false, false],
+    ["move_card", false, false, true, false],
+    ["update_card", false, true, true, false],
+    ["remove_card", false, true, false, false],
+    ["summarise_board", true, false, true, false],
+    ["draw_board", true, false, true, false],
+    ["schedule_cards", false, false, true, false],
+    ["clear_done", false, true, true, false],
   ]);
 });
 
@@ -71,4 +76,37 @@ test("a change that is refused changes nothing", () => {
   const before = store.board;
   assert.throws(() => call("remove_card", { id: "c7" }), { message: /list_cards shows the ids/ });
   assert.equal(store.board, before);
+});
+
+test("scheduling says how far it is, and stops when nobody waits any more", async () => {
+  const { store, call } = tools();
+  for (const title of ["one", "two", "three"]) call("add_card", { title });
+  const cancel = new AbortController();
+  const steps = [];
+  const progress = (done, total, message) => {
+    steps.push([done, total, message.split(":")[0]]);
+    if (done === 2) cancel.abort(new Error("cancelled"));
+  };
+  const context = { signal: cancel.signal, progress, log: () => {} };
+  await assert.rejects(call("schedule_cards", { days_between: 3 }, context), { message: "cancelled" });
+  assert.deepEqual(steps, [[1, 3, "one"], [2, 3, "two"]]);
+  assert.deepEqual(store.board.cards.map(({ due }) => due !== ""), [true, true, false]);
+});
+
+test("finished cards go only as far as the person says", async () => {
+  const { store, call } = tools();
+  for (const title of ["keep", "drop"]) call("add_card", { title, column: "done" });
+  const asked = [];
+  const answering = (answer) => ({ elicit: async (question) => (asked.push(question), answer) });
+  assert.deepEqual(await call("clear_done", {}, answering({ action: "decline" })), { removed: [] });
+  assert.equal(store.board.cards.length, 2);
+  const ticked = { action: "accept", content: { c1: false, c2: true } };
+  assert.deepEqual((await call("clear_done", {}, answering(ticked))).removed.map(({ title }) => title), ["drop"]);
+  assert.deepEqual(store.board.cards.map(({ title }) => title), ["keep"]);
+  assert.deepEqual(Object.keys(asked[0].schema.properties), ["c1", "c2"]);
+});
+
+test("an empty column is not worth a question", async () => {
+  const elicit = () => assert.fail("nobody is asked");
+  assert.deepEqual(await tools().call("clear_done", {}, { elicit }), { removed: [] });
 });

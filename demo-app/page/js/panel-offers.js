@@ -1,0 +1,80 @@
+/**
+ * Panel: what this page offers to AI clients, each with a switch. Off means unregistered: clients no
+ * longer see it.
+ *
+ * @typedef {{ kind: "tools" | "resources" | "prompts", name: string, description: string,
+ *             badges: { text: string, destructive?: boolean }[], detail?: { title: string, value: unknown },
+ *             add: () => { registered: Promise<void>, remove: () => Promise<void> } }} Offer
+ */
+
+import { byId, h, setText } from "./dom.js";
+import { jsonView } from "./json-view.js";
+
+export class OffersPanel {
+  #handles = new Map();
+  #offers;
+
+  /** Registers everything. @param {Offer[]} offers their names are unique */
+  constructor(offers) {
+    this.#offers = offers;
+    for (const kind of ["tools", "resources", "prompts"]) {
+      byId(kind).replaceChildren(...offers.filter((offer) => offer.kind === kind).map((offer) => this.#item(offer)));
+    }
+    this.#showCount();
+  }
+
+  /** The handle of an offer, while it is switched on. */
+  handle(name) {
+    return this.#handles.get(name);
+  }
+
+  #item(offer) {
+    const id = `offer-${offer.name}`;
+    const problem = h("p", { className: "tool-problem", role: "status" });
+    const toggle = h("input", {
+      type: "checkbox",
+      role: "switch",
+      id,
+      checked: true,
+      className: "switch",
+      dataset: { toolSwitch: offer.name },
+      "aria-describedby": `${id}-description`,
+      onchange: () => (toggle.checked ? this.#add(offer, problem) : this.#remove(offer, problem)),
+    });
+    this.#add(offer, problem);
+    return h(
+      "li",
+      { className: "tool" },
+      h("label", { className: "tool-name", htmlFor: id }, h("code", {}, offer.name), offer.badges.map(badge)),
+      toggle,
+      h("p", { className: "tool-description", id: `${id}-description` }, offer.description),
+      problem,
+      offer.detail && h("details", { className: "tool-schema" }, h("summary", {}, offer.detail.title), jsonView(offer.detail.value)),
+    );
+  }
+
+  #add(offer, problem) {
+    const handle = offer.add();
+    this.#handles.set(offer.name, handle);
+    this.#settle(handle.registered, problem);
+  }
+
+  #remove(offer, problem) {
+    const handle = this.#handles.get(offer.name);
+    this.#handles.delete(offer.name);
+    this.#settle(handle.remove(), problem);
+  }
+
+  #settle(done, problem) {
+    setText(problem, "");
+    this.#showCount();
+    Promise.resolve(done).catch((error) => setText(problem, error.message));
+  }
+
+  #showCount() {
+    setText(byId("tools-count"), `${this.#handles.size}/${this.#offers.length}`);
+  }
+}
+
+const badge = ({ text, destructive }) =>
+  h("span", { className: destructive ? "badge is-destructive" : "badge" }, text);
