@@ -104,6 +104,33 @@ impl Browser {
         self.client.switch_to_window(tab.handle).await.unwrap();
     }
 
+    /// Turns to the tab whose title contains `title`.
+    pub async fn turn_to(&self, title: &str) {
+        let tabs = within("the tabs", self.client.windows()).await.unwrap();
+        for tab in tabs {
+            self.client.switch_to_window(tab).await.unwrap();
+            if self.client.title().await.unwrap().contains(title) {
+                return;
+            }
+        }
+        panic!("no tab has the title {title:?}");
+    }
+
+    /// Goes into the `nth` frame of the document (or of the frame it is in), from 0: what runs in
+    /// the page runs there.
+    pub async fn enter_frame(&self, nth: u16) {
+        within("a frame", self.client.enter_frame(nth))
+            .await
+            .unwrap();
+    }
+
+    /// Goes back from a frame to the document of the tab.
+    pub async fn leave_frames(&self) {
+        // To turn to a tab is to turn to its outermost document.
+        let tab = self.client.window().await.unwrap();
+        self.client.switch_to_window(tab).await.unwrap();
+    }
+
     /// Closes the tab in front. The browser ends with its last one.
     pub async fn close_tab(&self) {
         within("the tab to close", self.client.close_window())
