@@ -9,6 +9,7 @@ mod conformance;
 mod connected_clients;
 mod demo_page;
 mod failures;
+mod guides;
 mod mcp_app;
 mod no_wasm;
 mod page_unloaded;

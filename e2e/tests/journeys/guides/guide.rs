@@ -1,0 +1,69 @@
+//! A guide as steps.
+
+use e2e::tools;
+
+use super::Transcript;
+
+/// A page of `docs/`.
+pub(super) struct Guide {
+    /// Its `##` sections that have something to run.
+    pub(super) sections: Vec<Section>,
+}
+
+/// What runs in one page.
+pub(super) struct Section {
+    pub(super) title: String,
+    pub(super) steps: Vec<Step>,
+}
+
+pub(super) enum Step {
+    /// A `js` block.
+    Script(String),
+    /// An `mcp` block.
+    Conversation(Transcript),
+}
+
+impl Guide {
+    pub(super) fn read(name: &str) -> Self {
+        let path = tools::workspace().join(format!("docs/{name}.md"));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let sections = text.split("\n## ").map(Section::parse);
+        Self {
+            sections: sections
+                .filter(|section| !section.steps.is_empty())
+                .collect(),
+        }
+    }
+}
+
+impl Section {
+    fn parse(text: &str) -> Self {
+        let title = text.lines().next().unwrap_or_default();
+        let blocks = text.split("\n```").skip(1).step_by(2);
+        Self {
+            title: title.trim_start_matches("# ").to_owned(),
+            steps: blocks.filter_map(Step::parse).collect(),
+        }
+    }
+
+    /// Whether it connects in a way of its own.
+    pub(super) fn makes_its_own(&self) -> bool {
+        self.steps
+            .iter()
+            .any(|step| matches!(step, Step::Script(script) if script.contains("new McpWeb(")))
+    }
+}
+
+impl Step {
+    /// `block` begins with the language after the fence.
+    fn parse(block: &str) -> Option<Self> {
+        let (language, body) = block.split_once('\n')?;
+        let (language, details) = language.split_once(' ').unwrap_or((language, ""));
+        match language {
+            "js" => Some(Self::Script(body.to_owned())),
+            "mcp" => Some(Self::Conversation(Transcript::parse(details, body))),
+            _ => None,
+        }
+    }
+}

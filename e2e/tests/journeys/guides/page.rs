@@ -1,0 +1,118 @@
+//! The page that runs a guide's snippets.
+
+use std::cell::Cell;
+
+use e2e::{Browser, Site, World};
+use serde_json::{Value, json};
+
+use super::Section;
+
+/// What stands at the beginning of every guide.
+const BEGINNING: &str = r#"
+    const sdk = await import("mcp-web-sdk");
+    Object.assign(window, sdk);
+    window.journey = { handles: [] };
+    for (const add of ["addTool", "addResource", "addResourceTemplate", "addPrompt", "addApp"]) {
+      const original = sdk.McpWeb.prototype[add];
+      sdk.McpWeb.prototype[add] = function (...parameters) {
+        const handle = original.apply(this, parameters);
+        journey.handles.push(handle);
+        return handle;
+      };
+    }
+"#;
+
+const CONNECTED: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
+
+/// A page that imports the SDK from the bridge, as a page without a build step does.
+pub(super) struct GuidePage {
+    world: World,
+    site: Site,
+    browser: Browser,
+    /// Sections begin with a fresh page each; the first is no exception.
+    pages: Cell<u32>,
+}
+
+impl GuidePage {
+    pub(super) async fn open(world: World) -> Self {
+        let sdk = format!("{}/sdk/mcp-web.js", world.url());
+        let imports = json!({ "imports": { "mcp-web-sdk": sdk } });
+        let index = format!(
+            "<!doctype html><html lang=\"en\"><title>Guide</title><link rel=\"icon\" href=\"data:,\">\
+             <script type=\"importmap\">{imports}</script><body></body></html>"
+        );
+        let site = Site::with_index(index).await;
+        let browser = Browser::open().await;
+        Self {
+            world,
+            site,
+            browser,
+            pages: Cell::new(0),
+        }
+    }
+
+    /// Opens a fresh page for `section`.
+    pub(super) async fn begin(&self, section: &Section) {
+        self.pages.set(self.pages.get() + 1);
+        let url = format!("{}/?{}", self.site.url(), self.pages.get());
+        self.browser.goto(&url).await;
+        self.run(BEGINNING).await;
+        if !section.makes_its_own() {
+            self.run(CONNECTED).await;
+        }
+    }
+
+    /// Runs a snippet as the console would: names stay, and `await` is fine.
+    pub(super) async fn run(&self, script: &str) {
+        self.evaluate(&without_imports(script)).await;
+    }
+
+    /// Waits until everything that was added is registered, or refused.
+    pub(super) async fn settle(&self) {
+        self.browser
+            .wait_for("document.title && journey.handles.length >= 0")
+            .await;
+        self.evaluate(
+            "await mcpWeb.connect(); await Promise.allSettled(journey.handles.map(({ registered }) => registered)); true",
+        )
+        .await;
+    }
+
+    /// Runs a line of a conversation in the page. While it is `false`, it is not yet true.
+    pub(super) async fn check(&self, script: &str) {
+        if self.evaluate(script).await == Value::Bool(false) {
+            self.browser.wait_for(script).await;
+        }
+    }
+
+    /// The bridge, as an AI client's configuration names it.
+    pub(super) async fn server(&self) -> Value {
+        let token = self.evaluate("mcpWeb.authToken").await;
+        let token = token.as_str().expect("the page has a token");
+        json!({ "url": self.world.mcp_url(), "token": token })
+    }
+
+    async fn evaluate(&self, expression: &str) -> Value {
+        let parameters = json!({
+            "expression": expression,
+            "replMode": true,
+            "awaitPromise": true,
+            "userGesture": true,
+        });
+        let answer = self.browser.devtools("Runtime.evaluate", parameters).await;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            let console = self.browser.console().await.join("\n");
+            panic!("{expression}\nthrew {thrown:#}\nThe console says:\n{console}");
+        }
+        answer["result"]["value"].clone()
+    }
+}
+
+/// The exports of the SDK are there already: consoles know no static imports.
+fn without_imports(script: &str) -> String {
+    let lines = script.lines();
+    let kept: Vec<&str> = lines
+        .filter(|line| !(line.starts_with("import ") && line.contains("\"mcp-web-sdk\"")))
+        .collect();
+    kept.join("\n")
+}

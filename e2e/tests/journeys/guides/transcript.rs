@@ -1,0 +1,130 @@
+//! Conversations of an MCP client with the bridge, as guides write them.
+//!
+//! ```text
+//! → tools/call {"name": "ask"}                   the client sends a request
+//! ← elicitation/create {"message": "Sure?"}      it hears a request of the server, or a notification
+//! → {"action": "accept"}                         its answer to the server's request
+//! ← {"content": [{"type": "text", "text": "…"}]} the answer to its own request
+//! ← error {"code": -32602}                       or a JSON-RPC error
+//! → notifications/cancelled                      it cancels its request
+//! page document.title === "done"                 runs in the page; `false` is waited out
+//! ```
+//!
+//! Lines that begin with a space continue the one before. How answers are compared: see
+//! [`super::matching`]. After `mcp` may stand a protocol version (else 2025-11-25), `without
+//! capabilities` for a client that can only call, and `log level` for one that sets the level on
+//! connecting.
+
+use std::fmt;
+
+use e2e::Era;
+use serde_json::Value;
+
+/// A conversation.
+pub(super) struct Transcript {
+    pub(super) era: Era,
+    /// Whether the client can answer questions.
+    pub(super) capable: bool,
+    pub(super) lines: Vec<Line>,
+}
+
+pub(super) enum Line {
+    Request(String, Value),
+    Cancel(Value),
+    Reply(Answer),
+    Heard(String, Option<Value>),
+    Answered(Answer),
+    Page(String),
+}
+
+/// A result or a JSON-RPC error object.
+pub(super) type Answer = Result<Value, Value>;
+
+impl Transcript {
+    /// `details` stand after the language of the block.
+    pub(super) fn parse(details: &str, body: &str) -> Self {
+        let (details, capable) = match details.strip_suffix("without capabilities") {
+            Some(rest) => (rest.trim(), false),
+            None => (details, true),
+        };
+        let era = match details {
+            "" | "2025-11-25" => Era::Initialize,
+            "2026-07-28" => Era::Discover,
+            other => panic!("no such conversation: {other:?}"),
+        };
+        let lines = whole_lines(body)
+            .iter()
+            .map(|line| Line::parse(line))
+            .collect();
+        Self {
+            era,
+            capable,
+            lines,
+        }
+    }
+}
+
+/// Joins continued lines.
+fn whole_lines(body: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in body.lines().filter(|line| !line.trim().is_empty()) {
+        match lines.last_mut() {
+            Some(last) if line.starts_with(' ') => {
+                last.push('\n');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines
+}
+
+impl Line {
+    fn parse(line: &str) -> Self {
+        let (who, rest) = line
+            .split_once(' ')
+            .unwrap_or_else(|| panic!("what is {line:?}?"));
+        let rest = rest.trim();
+        match who {
+            "page" => Self::Page(rest.to_owned()),
+            "→" if rest.starts_with('{') => Self::Reply(Ok(json(rest))),
+            "→" => match method_and_params(rest) {
+                ("error", Some(error)) => Self::Reply(Err(error)),
+                ("notifications/cancelled", params) => Self::Cancel(params.unwrap_or_default()),
+                (method, params) => Self::Request(method.to_owned(), params.unwrap_or_default()),
+            },
+            "←" if rest.starts_with('{') => Self::Answered(Ok(json(rest))),
+            "←" => match method_and_params(rest) {
+                ("error", Some(error)) => Self::Answered(Err(error)),
+                (method, params) => Self::Heard(method.to_owned(), params),
+            },
+            _ => panic!("what is {line:?}?"),
+        }
+    }
+}
+
+fn method_and_params(text: &str) -> (&str, Option<Value>) {
+    match text.split_once(char::is_whitespace) {
+        Some((method, params)) => (method, Some(json(params))),
+        None => (text, None),
+    }
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in the guide: {text}"))
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(method, params) => write!(f, "→ {method} {params}"),
+            Self::Cancel(params) => write!(f, "→ notifications/cancelled {params}"),
+            Self::Reply(answer) => write!(f, "→ {answer:?}"),
+            Self::Heard(method, params) => {
+                write!(f, "← {method} {}", params.clone().unwrap_or_default())
+            }
+            Self::Answered(answer) => write!(f, "← {answer:?}"),
+            Self::Page(script) => write!(f, "page {script}"),
+        }
+    }
+}
