@@ -6,12 +6,13 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
+use crate::absence::Absence;
 use crate::config::Config;
 use crate::exchange::FromBridge;
 use crate::headers::Tools;
 use crate::message::Request;
-use crate::offline::Absence;
-use crate::upstream::{Link, Opening};
+use crate::opening::Opening;
+use crate::upstream::Link;
 
 /// The first pause between attempts to reach a bridge; doubled each time, with jitter.
 const FIRST_RETRY: Duration = Duration::from_millis(250);

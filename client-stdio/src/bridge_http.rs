@@ -10,10 +10,10 @@ use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
 
 use crate::MAX_MESSAGE_BYTES;
+use crate::absence::Absence;
 use crate::config::{Config, Token};
 use crate::events::Events;
 use crate::message::Message;
-use crate::offline::Absence;
 use crate::tls;
 
 /// A bridge on this machine answers in milliseconds; a host that swallows packets never does.

@@ -9,8 +9,8 @@ use sse_stream::{Sse, SseStream};
 use tokio::time::Instant;
 
 use crate::MAX_MESSAGE_BYTES;
+use crate::absence::Absence;
 use crate::bridge_http::BridgeHttp;
-use crate::offline::Absence;
 
 /// The first pause before a stream is opened again, unless the bridge names another; doubled each
 /// time that nothing came meanwhile.

@@ -8,11 +8,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
+use crate::absence::Absence;
 use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, Posted};
 use crate::events::Messages;
 use crate::headers::{Tools, method_header};
 use crate::message::{self, Id, Message, Request, readdressed};
-use crate::offline::Absence;
+use crate::opening::stateless_version;
 
 /// A request whose headers do not say what its body says. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
@@ -53,7 +54,7 @@ impl Way {
         let Some(version) = &self.stateless else {
             return HeaderMap::new();
         };
-        let own = crate::upstream::stateless_version(request);
+        let own = stateless_version(request);
         let version = own.as_deref().unwrap_or(version);
         with_version(self.tools.headers(request), version)
     }

@@ -6,14 +6,16 @@
 //!    is kept, so that what is passed on is what came.
 //! 2. A request is noted in `in_flight` and waits until a bridge is there.
 //! 3. `bridge` looks for one, again and again. `upstream` connects: it greets each new bridge the way
-//!    the client began (its own `initialize`, or `server/discover` in the stateless era), asks it
+//!    the client began (`opening`: its own `initialize`, or `server/discover` in the stateless era), asks it
 //!    for what lasts (`standing`), and carries each request in an `exchange` of its own.
 //! 4. `bridge_http` speaks HTTP, with `tls` to bridges behind a proxy that speaks it; `events` reads
 //!    its streams and resumes them; `headers` and `param_headers` repeat what 2026-07-28 wants in
 //!    headers.
 //! 5. What the bridge sends goes to stdout, each answer once.
-//! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do.
+//! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do
+//!    (`absence`).
 
+mod absence;
 mod bridge;
 mod bridge_http;
 mod config;
@@ -23,6 +25,7 @@ mod headers;
 mod in_flight;
 mod message;
 mod offline;
+mod opening;
 mod param_headers;
 mod pump;
 mod standing;

@@ -1,12 +1,12 @@
-//! What the client hears when no bridge answers: the bridge's own tools, and why a call failed.
+//! What the client hears when no bridge answers: the bridge's own tools and resources, and why a
+//! call failed.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::message::{self, Id, Message, Request};
+use crate::opening::{WITH_INITIALIZE, stateless_version};
 use crate::standing::Standing;
-use crate::tls::Distrust;
-use crate::upstream::{WITH_INITIALIZE, stateless_version};
 
 /// The stateless version that is spoken here; older ones are those that begin with `initialize`.
 const STATELESS: &str = "2026-07-28";
@@ -18,88 +18,6 @@ const STATUS: &str = "status://connection";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 const UNSUPPORTED_VERSION: i64 = -32022;
-
-/// Why there is no answer of a bridge.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Absence {
-    /// The user has not set one.
-    NoToken,
-    /// Nobody listens there, the name does not resolve, or nothing comes back.
-    NotReached,
-    /// Something listens there with a certificate that is not accepted. Nothing was sent to it.
-    Distrusted(Distrust),
-    /// 401.
-    TokenRefused,
-    /// The bridge does not know the MCP session (404): it was started anew, or the session expired.
-    SessionForgotten,
-    /// Another HTTP status that is not a success, with the bridge's own words if it said any.
-    Refused {
-        status: u16,
-        message: Option<String>,
-    },
-    /// The connection broke while an answer was due.
-    Interrupted,
-    /// Something answers that is no bridge, or that cannot be understood.
-    Unusable(String),
-}
-
-impl Absence {
-    /// Whether a request that ended like this was certainly not executed, so that it may be
-    /// repeated at another bridge.
-    pub(crate) fn not_executed(&self) -> bool {
-        matches!(
-            self,
-            Self::NoToken
-                | Self::NotReached
-                | Self::Distrusted(_)
-                | Self::TokenRefused
-                | Self::SessionForgotten
-        )
-    }
-
-    /// What happened and what to do, for people and for models. `url` has no credentials in it.
-    pub(crate) fn explain(&self, url: &str) -> String {
-        match self {
-            Self::NoToken => {
-                "no token is set: copy AUTH_TOKEN from the page's configuration panel \
-                 into the configuration of this MCP server and start it again"
-                    .to_owned()
-            }
-            Self::NotReached => {
-                format!("no bridge at {url}: start it with `mcp-web-bridge` and retry")
-            }
-            Self::Distrusted(distrust) => {
-                format!("the certificate of the bridge at {url} was not accepted: {distrust}")
-            }
-            Self::TokenRefused => format!(
-                "the bridge at {url} refused the token: set AUTH_TOKEN to the one in the page's \
-                 configuration panel, in the configuration of this MCP server"
-            ),
-            Self::SessionForgotten => {
-                format!("the bridge at {url} was started anew before the answer came: retry")
-            }
-            Self::Refused {
-                message: Some(message),
-                ..
-            } => format!("the bridge at {url} refused: {message}"),
-            Self::Refused {
-                status,
-                message: None,
-            } => format!(
-                "the bridge at {url} answered HTTP {status}: retry, and look into its log if that \
-                 does not help"
-            ),
-            Self::Interrupted => format!(
-                "the connection to the bridge at {url} was lost before the answer came: the call \
-                 may have been executed, check before you retry"
-            ),
-            Self::Unusable(reason) => format!(
-                "the answer from {url} cannot be used ({reason}): check that MCP_SERVER_URL is \
-                 that of a bridge"
-            ),
-        }
-    }
-}
 
 /// Answers a request without a bridge. `explanation` says why there is none.
 ///

@@ -7,16 +7,18 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
+use crate::absence::Absence;
 use crate::bridge::{Backoff, Bridge, BridgeEvent};
 use crate::config::Config;
 use crate::exchange::FromBridge;
 use crate::headers::Tools;
 use crate::in_flight::InFlight;
 use crate::message::{self, Id, Malformed, Message, Request};
-use crate::offline::{self, Absence};
+use crate::offline;
+use crate::opening::{Opening, begins_session};
 use crate::standing::Standing;
 use crate::stdio::Stdio;
-use crate::upstream::{Link, Opening, begins_session};
+use crate::upstream::Link;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
 /// `stop` is ready. What is in flight is cancelled then, within seconds.

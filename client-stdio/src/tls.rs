@@ -8,7 +8,7 @@ use rustls::client::WantsClientCert;
 use rustls::{CertificateError, ClientConfig, ConfigBuilder, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::offline::Absence;
+use crate::absence::Absence;
 
 /// Whether the trusted authorities may be named in `SSL_CERT_FILE`; elsewhere the system decides.
 const TRUSTS_FILES: bool = cfg!(all(unix, not(target_vendor = "apple")));
