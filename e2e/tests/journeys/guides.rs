@@ -4,7 +4,7 @@
 //!
 //! - `js` runs in a real Chromium page, as at the console of the section's page, where `McpWeb` and
 //!   the other exports of `mcp-web-sdk` are there and `mcpWeb` is connected to a real bridge (unless the
-//!   section makes its own);
+//!   section makes its own); in `demo.md` the page is the demo;
 //! - `mcp` is a conversation of a real MCP client with that bridge, see [`transcript`];
 //! - other blocks are for reading.
 
@@ -36,7 +36,7 @@ macro_rules! guides {
     };
 }
 
-guides! { tools resources prompts progress elicitation sampling apps names eras }
+guides! { tools resources prompts progress elicitation sampling apps names eras demo }
 
 /// A guide that no test follows would be words only.
 #[test]
@@ -45,7 +45,7 @@ fn every_guide_is_followed() {
     let files = docs.map(|file| file.unwrap().path());
     let guides = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let runnable =
-        guides.filter(|path| std::fs::read_to_string(path).unwrap().contains("\n```js\n"));
+        guides.filter(|path| std::fs::read_to_string(path).unwrap().contains("\n```mcp"));
     let names: BTreeSet<String> = runnable
         .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
         .collect();
@@ -55,7 +55,10 @@ fn every_guide_is_followed() {
 
 async fn follow(name: &str) {
     let guide = Guide::read(name);
-    let page = GuidePage::open(World::bridge().await).await;
+    let page = match name {
+        "demo" => GuidePage::of_demo(World::demo().await).await,
+        _ => GuidePage::open(World::bridge().await).await,
+    };
     let mut claims = 0;
     for section in &guide.sections {
         claims += follow_section(section, &page).await;

@@ -9,25 +9,22 @@ use super::Section;
 
 /// What stands at the beginning of every guide.
 const BEGINNING: &str = r#"
-    const sdk = await import("mcp-web-sdk");
-    Object.assign(window, sdk);
-    window.journey = { handles: [] };
-    for (const add of ["addTool", "addResource", "addResourceTemplate", "addPrompt", "addApp"]) {
-      const original = sdk.McpWeb.prototype[add];
-      sdk.McpWeb.prototype[add] = function (...parameters) {
-        const handle = original.apply(this, parameters);
-        journey.handles.push(handle);
-        return handle;
-      };
-    }
+    Object.assign(window, await import("mcp-web-sdk"));
 "#;
 
 const CONNECTED: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
 
-/// A page that imports the SDK from the bridge, as a page without a build step does.
+/// Fulfilled once everything before it is registered, or refused.
+const SETTLED: &str = r#"
+    const last = mcpWeb.addTool({ name: "guide_is_settled", handler: () => {} });
+    await last.registered;
+    await last.remove();
+"#;
+
+/// A page that imports the SDK from the bridge, as a page without a build step does; or the demo.
 pub(super) struct GuidePage {
     world: World,
-    site: Site,
+    site: Option<Site>,
     browser: Browser,
     /// Sections begin with a fresh page each; the first is no exception.
     pages: Cell<u32>,
@@ -42,11 +39,19 @@ impl GuidePage {
              <script type=\"importmap\">{imports}</script><body></body></html>"
         );
         let site = Site::with_index(index).await;
-        let browser = Browser::open().await;
+        Self::new(world, Some(site)).await
+    }
+
+    /// The demo that `world` serves.
+    pub(super) async fn of_demo(world: World) -> Self {
+        Self::new(world, None).await
+    }
+
+    async fn new(world: World, site: Option<Site>) -> Self {
         Self {
             world,
             site,
-            browser,
+            browser: Browser::open().await,
             pages: Cell::new(0),
         }
     }
@@ -54,7 +59,11 @@ impl GuidePage {
     /// Opens a fresh page for `section`.
     pub(super) async fn begin(&self, section: &Section) {
         self.pages.set(self.pages.get() + 1);
-        let url = format!("{}/?{}", self.site.url(), self.pages.get());
+        let Some(site) = &self.site else {
+            let url = format!("{}/?storage=none&{}", self.world.url(), self.pages.get());
+            return self.browser.goto(&url).await;
+        };
+        let url = format!("{}/?{}", site.url(), self.pages.get());
         self.browser.goto(&url).await;
         self.run(BEGINNING).await;
         if !section.makes_its_own() {
@@ -70,12 +79,9 @@ impl GuidePage {
     /// Waits until everything that was added is registered, or refused.
     pub(super) async fn settle(&self) {
         self.browser
-            .wait_for("document.title && journey.handles.length >= 0")
+            .wait_for("mcpWeb.status.state === 'connected'")
             .await;
-        self.evaluate(
-            "await mcpWeb.connect(); await Promise.allSettled(journey.handles.map(({ registered }) => registered)); true",
-        )
-        .await;
+        self.browser.eval(SETTLED, json!(null)).await;
     }
 
     /// Runs a line of a conversation in the page. While it is `false`, it is not yet true.
