@@ -45,7 +45,7 @@ async fn requirements_of_2026_07_28_over_stdio() {
     passes(
         Suite::V0_2_OF_2026_07_28,
         Leg::Stdio,
-        (50, 116),
+        (50, 117),
         &exceptions,
     )
     .await;
@@ -92,7 +92,7 @@ const NO_SESSIONS: Exception = says_nothing(
     "the adapter has the MCP sessions: over stdio the connection is the session",
 );
 
-const NO_HEADERS: [Exception; 4] = [
+const NO_HEADERS: [Exception; 3] = [
     says_nothing(
         "http-header-validation",
         "*",
@@ -107,12 +107,6 @@ const NO_HEADERS: [Exception; 4] = [
         "server-stateless",
         "sep-2575-http-server-header-mismatch-400",
         "only the adapter sees headers: it makes this answer itself",
-    ),
-    says_nothing(
-        "server-stateless",
-        "sep-2575-http-server-method-not-found-404-initialize",
-        "the adapter starts another child for each initialize: over stdio that is how a client \
-         of an older revision begins, and the server must serve it",
     ),
 ];
 
