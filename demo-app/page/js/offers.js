@@ -1,5 +1,6 @@
 /** Everything that the page offers to AI clients, with the way to offer it. */
 
+import { h } from "./dom.js";
 import { boardOverview } from "./overview.js";
 import { boardPrompts } from "./prompts.js";
 import { boardResources } from "./resources.js";
@@ -16,13 +17,21 @@ export function boardOffers(mcpWeb, store) {
   return [
     ...boardTools(store).map((tool) => offer("tools", tool, toolBadges(tool), () => mcpWeb.addTool(tool), inputOf(tool))),
     offer("tools", app, [{ text: "app" }, ...toolBadges(app)], () => mcpWeb.addApp(app), inputOf(app)),
-    offer("resources", { ...board, name: board.uri }, [{ text: board.mimeType }], () => mcpWeb.addResource(board)),
+    followable({ ...board, name: board.uri }, (watched) => mcpWeb.addResource({ ...board, ...watched })),
     offer("resources", { ...card, name: card.uriTemplate }, [{ text: "template" }], () => mcpWeb.addResourceTemplate(card)),
     ...boardPrompts(store).map((prompt) => offer("prompts", prompt, [{ text: argumentsOf(prompt) }], () => mcpWeb.addPrompt(prompt))),
   ];
 }
 
 const offer = (kind, { name, description }, badges, add, detail) => ({ kind, name, description, badges, add, detail });
+
+/** A resource that shows whether a client follows it. */
+function followable(resource, add) {
+  const followed = h("span", { className: "badge is-followed", hidden: true }, "followed");
+  const show = (by) => { followed.hidden = !by; };
+  const watched = { onSubscribe: () => show(true), onUnsubscribe: () => show(false) };
+  return offer("resources", resource, [{ text: resource.mimeType }, followed], () => add(watched));
+}
 
 const inputOf = ({ inputSchema }) => ({ title: "Input schema", value: inputSchema });
 

@@ -69,7 +69,7 @@ class CallEntry {
           this.#state,
           h("code", { className: "call-tool" }, call.toolName),
           this.#duration,
-          h("span", { className: "call-digest" }, digest(call.input)),
+          h("span", { className: "call-digest" }, digest(call)),
           h("span", { className: "call-by" }, `${KIND_WORDS[call.kind] ?? ""}${call.clientName} · ${clockText(call.startedAt)}`),
         ),
         h("div", { className: "call-body" }, part("Input", jsonView(call.input)), this.#outcome),
@@ -101,9 +101,10 @@ function outcomeOf({ state, result, error }) {
 
 const part = (heading, content) => [h("h4", {}, heading), content].flat();
 
-/** The input in one line: `id: c3, column: done`. */
-function digest(input) {
-  return Object.entries(input ?? {})
+/** The input in one line: `id: c3, column: done`, or the URI of what was read. */
+function digest({ kind, input }) {
+  const facts = kind.startsWith("resource") ? { uri: input.uri } : (input ?? {});
+  return Object.entries(facts)
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(", ");
 }

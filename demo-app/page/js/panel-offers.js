@@ -3,7 +3,7 @@
  * longer see it.
  *
  * @typedef {{ kind: "tools" | "resources" | "prompts", name: string, description: string,
- *             badges: { text: string, destructive?: boolean }[], detail?: { title: string, value: unknown },
+ *             badges: ({ text: string, destructive?: boolean } | Element)[], detail?: { title: string, value: unknown },
  *             add: () => { registered: Promise<void>, remove: () => Promise<void> } }} Offer
  */
 
@@ -76,5 +76,5 @@ export class OffersPanel {
   }
 }
 
-const badge = ({ text, destructive }) =>
-  h("span", { className: destructive ? "badge is-destructive" : "badge" }, text);
+const badge = (it) =>
+  it instanceof Element ? it : h("span", { className: it.destructive ? "badge is-destructive" : "badge" }, it.text);
