@@ -33,5 +33,7 @@ const handles = [
 
 window.conformance = {
   mcpWeb,
+  /** Whether a client is subscribed to the resource that changes. */
+  isWatched: () => handles.find((handle) => handle.uri === "test://watched-resource").subscribed,
   ready: Promise.all(handles.map((handle) => handle.registered)).then(() => true),
 };

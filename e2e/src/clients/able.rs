@@ -1,6 +1,8 @@
 //! An rmcp client that can do whatever a server may ask of one, and keeps what it hears.
 #![allow(deprecated)] // rmcp marks sampling, roots and logging so; clients and servers use them.
 
+use std::collections::HashMap;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
     CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
@@ -8,7 +10,7 @@ use rmcp::model::{
     ListRootsResult, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
     ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, RequestMetaObject,
     ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RunningService, ServiceError};
 use rmcp::{ClientHandler, RoleClient};
@@ -24,7 +26,7 @@ use crate::{Era, Leg, World, within};
 pub struct AbleClient {
     service: RunningService<RoleClient, Able>,
     heard: Mutex<mpsc::UnboundedReceiver<Heard>>,
-    subscriptions: Vec<JoinHandle<()>>,
+    subscriptions: HashMap<String, JoinHandle<()>>,
     tell: mpsc::UnboundedSender<Heard>,
     era: Era,
 }
@@ -54,7 +56,7 @@ impl AbleClient {
         Self {
             service,
             heard: Mutex::new(heard),
-            subscriptions: Vec::new(),
+            subscriptions: HashMap::new(),
             tell,
             era,
         }
@@ -117,13 +119,27 @@ impl AbleClient {
         let filter = SubscriptionFilter::builder().resource_subscription(uri);
         let subscription = within("listen", self.service.listen(filter.build())).await;
         let (mut subscription, tell) = (subscription.unwrap(), self.tell.clone());
-        self.subscriptions.push(tokio::spawn(async move {
+        let listening = tokio::spawn(async move {
             while let Ok(Some(notification)) = subscription.next().await {
                 if let ServerNotification::ResourceUpdatedNotification(updated) = notification {
                     let _ = tell.send(Heard::Updated(updated.params.uri));
                 }
             }
-        }));
+        });
+        self.subscriptions.insert(uri.to_owned(), listening);
+    }
+
+    /// Takes a subscription back as the era has it.
+    pub async fn unsubscribe(&mut self, uri: &str) {
+        match self.subscriptions.remove(uri) {
+            // Its stream ends with the task that holds it.
+            Some(listening) => listening.abort(),
+            None => {
+                let parameters = UnsubscribeRequestParams::new(uri);
+                let unsubscribed = self.service.unsubscribe(parameters);
+                within("resources/unsubscribe", unsubscribed).await.unwrap();
+            }
+        }
     }
 
     /// The next thing that it is told.
@@ -137,7 +153,7 @@ impl AbleClient {
 
 impl Drop for AbleClient {
     fn drop(&mut self) {
-        for subscription in &self.subscriptions {
+        for subscription in self.subscriptions.values() {
             subscription.abort();
         }
     }

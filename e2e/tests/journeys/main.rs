@@ -19,6 +19,7 @@ mod thousand_calls;
 mod tool_removed;
 mod typescript_client;
 mod vite_project;
+mod watched_resource;
 mod whole_protocol;
 
 use e2e::{Browser, Era, Leg, Site, World};
