@@ -138,7 +138,12 @@ pub struct Config {
     /// Secret that seals the state which clients of MCP 2026-07-28 carry between the rounds of a
     /// call: at least 32 characters. Without one, a new one is made at each start, and calls that
     /// wait for input do not survive a restart either way.
-    #[arg(long, env = "MCP_WEB_STATE_KEY", value_name = "SECRET", hide_env_values = true, value_parser = state_key)]
+    #[arg(
+        long,
+        env = "MCP_WEB_STATE_KEY",
+        value_name = "SECRET",
+        hide_env_values = true
+    )]
     pub state_key: Option<Secret>,
 
     /// A call that the page has not acknowledged fails after this: its tab is suspended.
@@ -243,15 +248,17 @@ impl std::fmt::Debug for Secret {
 }
 
 /// As many bytes as HMAC-SHA256 gives (RFC 2104 section 3).
-const MIN_STATE_KEY_CHARS: usize = 32;
+const MIN_SECRET_CHARS: usize = 32;
 
-fn state_key(text: &str) -> Result<Secret, String> {
-    if text.chars().count() < MIN_STATE_KEY_CHARS {
-        return Err(format!(
-            "at least {MIN_STATE_KEY_CHARS} characters are needed"
-        ));
+impl std::str::FromStr for Secret {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.chars().count() < MIN_SECRET_CHARS {
+            return Err(format!("at least {MIN_SECRET_CHARS} characters are needed"));
+        }
+        Ok(Self(text.to_owned()))
     }
-    Ok(Secret(text.to_owned()))
 }
 
 fn count(text: &str) -> Result<usize, String> {

@@ -332,14 +332,21 @@ fn checked(
     Ok(listed)
 }
 
+/// The name alone: the rest of what is refused is not read.
 fn name_of(sent: &Sent) -> Option<String> {
-    let key = match sent.kind {
-        Kind::Tool | Kind::Prompt => "name",
-        Kind::Resource => "uri",
-        Kind::ResourceTemplate => "uriTemplate",
-    };
-    let definition: Map<String, Value> = serde_json::from_str(sent.definition.get()).ok()?;
-    Some(definition.get(key)?.as_str()?.to_owned())
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        name: Option<String>,
+        uri: Option<String>,
+        uri_template: Option<String>,
+    }
+    let named: Named = serde_json::from_str(sent.definition.get()).ok()?;
+    match sent.kind {
+        Kind::Tool | Kind::Prompt => named.name,
+        Kind::Resource => named.uri,
+        Kind::ResourceTemplate => named.uri_template,
+    }
 }
 
 #[derive(Debug)]

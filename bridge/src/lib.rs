@@ -30,7 +30,7 @@ mod server;
 mod tool;
 mod uri_template;
 
-pub use config::Config;
+pub use config::{Config, Secret};
 pub use http::App;
 pub use program::{ProgramSettings, run};
 pub use server::{Running, StartError, serve};

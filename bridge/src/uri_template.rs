@@ -222,7 +222,12 @@ mod tests {
 
     #[test]
     fn each_kind_of_expression_takes_what_it_could_have_written() {
-        let cases: [(&str, &str, &[(&str, &str)]); 14] = [
+        type Case = (
+            &'static str,
+            &'static str,
+            &'static [(&'static str, &'static str)],
+        );
+        let cases: [Case; 14] = [
             ("board://cards/{id}", "board://cards/7", &[("id", "7")]),
             (
                 "board://cards/{id}",

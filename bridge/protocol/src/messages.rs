@@ -588,7 +588,7 @@ pub struct ToolCall {
     pub tool_input: Box<RawValue>,
     /// What the handler may know of it.
     #[serde(default)]
-    pub context: CallContext,
+    pub context: Box<CallContext>,
 }
 
 /// Fill in a prompt (MCP `prompts/get`).
@@ -603,7 +603,7 @@ pub struct PromptGet {
     pub arguments: Box<RawValue>,
     /// What the handler may know of it.
     #[serde(default)]
-    pub context: CallContext,
+    pub context: Box<CallContext>,
 }
 
 /// Read a resource (MCP `resources/read`).
@@ -622,7 +622,7 @@ pub struct ResourceRead {
     pub variables: Option<BTreeMap<String, String>>,
     /// What the handler may know of it.
     #[serde(default)]
-    pub context: CallContext,
+    pub context: Box<CallContext>,
 }
 
 /// Complete an argument (MCP `completion/complete`).
@@ -641,7 +641,7 @@ pub struct Completion {
     pub arguments: BTreeMap<String, String>,
     /// What the completer may know of it.
     #[serde(default)]
-    pub context: CallContext,
+    pub context: Box<CallContext>,
 }
 
 /// An argument and its value.

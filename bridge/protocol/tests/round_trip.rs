@@ -72,10 +72,10 @@ proptest! {
             request_id: CallId::from("c"),
             tool_name: name.clone(),
             tool_input: raw(&input),
-            context: CallContext {
+            context: Box::new(CallContext {
                 timeout_ms: Some(1),
                 ..CallContext::default()
-            },
+            }),
         });
         let BridgeToPage::ToolCall(back) = BridgeToPage::decode(&sent.encode()).unwrap() else {
             panic!("another type")

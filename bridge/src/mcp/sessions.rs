@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionError,
@@ -14,16 +14,19 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::events::{self, Events};
+use super::events::Events;
 use super::{PLACE, REALM};
 use crate::auth::RealmId;
 use crate::config::Config;
+
+/// The id with which rmcp opens a stream of its own.
+const FIRST_EVENT: &str = "0";
 
 /// rmcp's sessions in memory, visible only to the token that opened them.
 pub(super) struct BoundSessions {
     inner: LocalSessionManager,
     owners: DashMap<SessionId, Owner>,
-    events: Arc<Events>,
+    events: Events,
     places: Arc<Semaphore>,
 }
 
@@ -35,8 +38,8 @@ struct Owner {
 
 impl BoundSessions {
     pub(super) fn new(config: &Config) -> Self {
-        let events = Arc::new(Events::new(config.max_replay_bytes));
-        let store: Arc<dyn EventStore> = Arc::clone(&events) as _;
+        let events = Events::new(config.max_replay_bytes);
+        let store = Arc::new(events.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
         inner.session_config.keep_alive = Some(config.mcp_session_idle);
         Self {
@@ -51,6 +54,22 @@ impl BoundSessions {
     pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
+}
+
+/// Notes that what this stream brings is this session's.
+fn owned<S: Stream<Item = ServerSseMessage>>(
+    events: &Events,
+    id: &SessionId,
+    stream: S,
+) -> impl Stream<Item = ServerSseMessage> + use<S> {
+    let (id, events) = (Arc::clone(id), events.clone());
+    let mut known = false;
+    stream.inspect(move |event| {
+        if let (false, Some(event_id)) = (known, &event.event_id) {
+            events.heard_by(&id, event_id);
+            known = true;
+        }
+    })
 }
 
 impl SessionManager for BoundSessions {
@@ -102,7 +121,8 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.inner.create_stream(id, message).await
+        let stream = self.inner.create_stream(id, message).await?;
+        Ok(owned(&self.events, id, stream))
     }
 
     async fn accept_message(
@@ -117,7 +137,8 @@ impl SessionManager for BoundSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.inner.create_standalone_stream(id).await
+        let stream = self.inner.create_standalone_stream(id).await?;
+        Ok(owned(&self.events, id, stream))
     }
 
     async fn resume(
@@ -125,14 +146,21 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        if last_event_id == FIRST_EVENT {
+            let stream = self.inner.create_standalone_stream(id).await?;
+            return Ok(owned(&self.events, id, stream).left_stream());
+        }
         // An event of another session is as good as none.
-        if events::session_of(&last_event_id) != Some(&**id) {
+        if !self.events.is_of(id, &last_event_id) {
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
-        self.inner.resume(id, last_event_id).await
+        let stream = self.inner.resume(id, last_event_id).await?;
+        Ok(stream.right_stream())
     }
 
+    /// rmcp asks this for requests without a session, whose dropped stream is a cancel: nothing of
+    /// them is kept. Sessions keep theirs inside.
     fn event_store(&self) -> Option<Arc<dyn EventStore>> {
-        self.inner.event_store()
+        None
     }
 }

@@ -151,7 +151,7 @@ impl Call {
 
     pub(super) fn message(&self, id: &CallId) -> BridgeToPage {
         let request_id = id.clone();
-        let context = self.context.clone();
+        let context = Box::new(self.context.clone());
         match self.request.clone() {
             Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,

@@ -258,11 +258,9 @@ async fn a_definition_over_the_limit_is_not_even_read_and_a_flood_ends_the_page(
         .register(&[json!({ "name": "chain", "inputSchema": chain })])
         .await;
     assert_eq!(answer.errors[0].code, ErrorCode::DefinitionLimitExceeded);
-    let flood = vec![json!({ "name": "a" }); 33];
-    let tools = json!({ "type": "register-tools", "registrationId": "r", "tools": flood });
-    page.send(Message::Text(tools.to_string().into()))
-        .await
-        .unwrap();
+    let flood = vec![json!({ "kind": "tool", "definition": { "name": "a" } }); 33];
+    page.say_json(json!({ "type": "register", "registrationId": "r", "items": flood }))
+        .await;
     assert_eq!(page.closed().await.0, 1008);
     bridge.shutdown().await;
 }

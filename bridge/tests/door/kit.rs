@@ -295,6 +295,14 @@ pub(crate) struct McpClient {
 
 impl McpClient {
     pub(crate) async fn connect(bridge: &Running, token: &str) -> Self {
+        Self::with_capabilities(bridge, token, json!({})).await
+    }
+
+    pub(crate) async fn with_capabilities(
+        bridge: &Running,
+        token: &str,
+        capabilities: Value,
+    ) -> Self {
         let url = format!("{}/mcp", bridge.url());
         let mut client = Self {
             url,
@@ -302,7 +310,7 @@ impl McpClient {
             session: String::new(),
             http: http(),
         };
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
             "clientInfo": { "name": "door-test", "version": "1.0.0" } });
         let response = client.post(&request(0, "initialize", params)).await;
         assert_eq!(response.status(), 200);
@@ -348,6 +356,29 @@ impl McpClient {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
             .collect()
+    }
+
+    /// Sends a request whose answer comes as a stream of events.
+    pub(crate) async fn stream(&self, id: u64, method: &str, params: Value) -> Events {
+        Events::of(self.post(&request(id, method, params)).await)
+    }
+
+    /// Answers a request of the server.
+    pub(crate) async fn respond(&self, asked: &Value, result: Value) {
+        let response = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result });
+        assert_eq!(self.post(&response).await.status(), 202);
+    }
+
+    /// Comes back to a stream after an event.
+    pub(crate) async fn resume(&self, last_event: &str) -> Events {
+        let request = self
+            .http
+            .get(&self.url)
+            .bearer_auth(&self.token)
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &self.session)
+            .header("last-event-id", last_event);
+        Events::of(soon("event stream", request.send()).await.unwrap())
     }
 
     /// The standalone stream of notifications.
@@ -398,5 +429,66 @@ pub(crate) async fn event(
             }
             text = rest;
         }
+    }
+}
+
+/// A stream of events, read one by one.
+pub(crate) struct Events {
+    response: reqwest::Response,
+    text: String,
+    /// The id of the last event that had one.
+    pub(crate) last_id: Option<String>,
+}
+
+impl Events {
+    pub(crate) fn of(response: reqwest::Response) -> Self {
+        assert_eq!(response.status(), 200);
+        Self {
+            response,
+            text: String::new(),
+            last_id: None,
+        }
+    }
+
+    /// The next message; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.text = rest;
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                if let Some(id) = field("id:") {
+                    self.last_id = Some(id.trim().to_owned());
+                }
+                let data = field("data:").and_then(|data| serde_json::from_str(data.trim()).ok());
+                if data.is_some() {
+                    return data;
+                }
+                continue;
+            }
+            let chunk = soon("event", self.response.chunk()).await.ok()??;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// Reads on to a message that fits.
+    pub(crate) async fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let message = self.next().await.expect("the stream goes on");
+            if fits(&message) {
+                return message;
+            }
+        }
+    }
+
+    /// Reads on to a message with this method.
+    pub(crate) async fn method(&mut self, method: &str) -> Value {
+        self.find(|message| message["method"] == method).await
+    }
+
+    /// Reads on to the answer of the request.
+    pub(crate) async fn answer(&mut self) -> Value {
+        self.find(|message| message.get("result").is_some() || message.get("error").is_some())
+            .await
     }
 }

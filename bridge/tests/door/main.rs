@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod any_definition;
+mod asking;
 mod configuration;
 mod definitions;
 mod hostile;
@@ -11,5 +12,9 @@ mod mcp;
 mod page_socket;
 mod plain_http;
 mod refusals;
+mod replay;
+mod resources;
+mod rounds;
 mod sdk_files;
+mod stalled;
 mod validation;

@@ -11,29 +11,41 @@ use crate::kit::*;
 const V2026: &str = "2026-07-28";
 
 /// A request of the stateless era, with the headers that it demands.
-pub(crate) fn stateless(
+pub(crate) fn stateless(bridge: &Running, method: &str, params: Value) -> reqwest::RequestBuilder {
+    stateless_with(bridge, method, params, json!({}))
+}
+
+/// The same of a client that can do something.
+pub(crate) fn stateless_with(
     bridge: &Running,
     method: &str,
     mut params: Value,
+    capabilities: Value,
 ) -> reqwest::RequestBuilder {
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": V2026,
-        "io.modelcontextprotocol/clientInfo": { "name": "door-test", "version": "1.0.0" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    let own = [
+        ("protocolVersion", json!(V2026)),
+        (
+            "clientInfo",
+            json!({ "name": "door-test", "version": "1.0.0" }),
+        ),
+        ("clientCapabilities", capabilities),
+    ];
+    for (key, value) in own {
+        params["_meta"][format!("io.modelcontextprotocol/{key}")] = value;
+    }
     let mut builder = http()
         .post(format!("{}/mcp", bridge.url()))
         .bearer_auth(TOKEN)
         .header("accept", "application/json, text/event-stream")
         .header("mcp-protocol-version", V2026)
         .header("mcp-method", method);
-    if let Some(name) = params["name"].as_str() {
+    if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
         builder = builder.header("mcp-name", name);
     }
     builder.json(&request(1, method, params))
 }
 
-async fn stateless_answer(bridge: &Running, method: &str, params: Value) -> Value {
+pub(crate) async fn stateless_answer(bridge: &Running, method: &str, params: Value) -> Value {
     answer(
         soon("answer", stateless(bridge, method, params).send())
             .await

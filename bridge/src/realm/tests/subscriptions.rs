@@ -61,14 +61,14 @@ impl Scene {
     }
 
     fn told_subscriptions(&self) -> Vec<String> {
-        let told = self.effects.iter().filter_map(|effect| match effect {
+        let mut told = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
                 message: BridgeToPage::Subscriptions(told),
                 ..
             } => Some(told.uris.clone()),
             _ => None,
         });
-        told.last().unwrap_or_default()
+        told.next_back().unwrap_or_default()
     }
 }
 

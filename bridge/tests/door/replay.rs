@@ -1,0 +1,85 @@
+//! What a client lost with its stream it hears when it comes back (MCP 2025-11-25, "Resumability
+//! and Redelivery").
+
+use bridge::Config;
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+/// A call whose stream breaks before its result, and the last event the client saw.
+async fn broken_off(page: &mut Page, client: &McpClient) -> (String, String) {
+    let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 1 } });
+    let events = client.stream(7, "tools/call", params);
+    let (mut events, call) = tokio::join!(events, page.call());
+    let id = call.request_id.0;
+    page.say_json(json!({ "type": "call-progress", "requestId": id, "progress": 1 }))
+        .await;
+    events.method("notifications/progress").await;
+    let last = events.last_id.clone().expect("events have ids");
+    (id, last)
+}
+
+async fn result_after(client: &McpClient, last: &str) -> Value {
+    let mut events = client.resume(last).await;
+    let answer = events.answer().await;
+    assert_eq!(answer["id"], 7);
+    assert!(events.next().await.is_none(), "the stream ends with it");
+    answer
+}
+
+#[tokio::test]
+async fn a_result_that_came_while_the_client_was_away_is_heard_after_it_is_back() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (id, last) = broken_off(&mut page, &client).await;
+    page.respond(&id.as_str().into(), json!("kept")).await;
+    let answer = result_after(&client, &last).await;
+    assert_eq!(text_of(&answer["result"]), "kept");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_client_that_is_back_early_waits_for_the_result() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (id, last) = broken_off(&mut page, &client).await;
+    let mut events = client.resume(&last).await;
+    page.respond(&id.as_str().into(), json!("later")).await;
+    assert_eq!(text_of(&events.answer().await["result"]), "later");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn another_session_hears_nothing_of_it() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let other = McpClient::connect(&bridge, "another-token-0123456789abcdef").await;
+    let (id, last) = broken_off(&mut page, &client).await;
+    page.respond(&id.as_str().into(), json!("private")).await;
+    let mut events = other.resume(&last).await;
+    assert!(events.next().await.is_none());
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_is_capped_and_the_newest_stays() {
+    let config = Config {
+        max_replay_bytes: 1_000,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let (id, last) = broken_off(&mut page, &client).await;
+    page.respond(&id.as_str().into(), json!("x".repeat(5_000)))
+        .await;
+    // The event that the client saw last is no longer known: an empty stream tells it so.
+    let (done, ()) = tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo());
+    assert_eq!(done["result"]["structuredContent"], json!({ "n": 1 }));
+    let mut events = client.resume(&last).await;
+    assert!(events.next().await.is_none());
+    bridge.shutdown().await;
+}
