@@ -412,15 +412,21 @@ export type PromptContent =
   | readonly (string | Message)[]
   | { description?: string; messages: string | readonly (string | Message)[]; [field: string]: unknown };
 
-/** A message of a prompt or a sampling request. Several blocks become several messages. */
+/** A message of a prompt or a sampling request. Several blocks become several messages, except those of tools. */
 export interface Message {
   /** @defaultValue `"user"` */
   role?: "user" | "assistant";
   content: MessageContent | readonly MessageContent[];
 }
 
-/** Content of a message: text, a block, or bytes. */
-export type MessageContent = string | ContentBlock | Binary;
+/** Content of a message: text, a block, bytes, or in sampling the use of a tool and its result. */
+export type MessageContent = string | ContentBlock | Binary | ToolBlock;
+
+/** Of sampling with tools (MCP 2025-11-25): a model's use of a tool, or what came of it. */
+export interface ToolBlock {
+  type: "tool_use" | "tool_result";
+  [field: string]: unknown;
+}
 
 /** Proposes values for an argument: at most 100 are passed on. */
 export type Completer = (

@@ -145,9 +145,12 @@ export class McpWeb {
     const { tool, resource } = appParts(definition, name);
     checked("tool", tool);
     const ui = this.#add("resource", resource, options);
-    return new AppHandle(this.#add("tool", tool, options), ui, (changes) =>
-      appParts((definition = { ...definition, ...changes }), name),
-    );
+    return new AppHandle(this.#add("tool", tool, options), ui, (changes) => {
+      const changed = { ...definition, ...changes };
+      const parts = appParts(changed, name);
+      definition = changed;
+      return parts;
+    });
   }
 
   notifyResourceUpdated(uri) {
@@ -352,12 +355,12 @@ export class McpWeb {
 
   /** Runs a handler; the promise is never rejected. */
   async #call(callId, entry, message) {
-    const call = new Call(callId, message.context ?? {}, this.#port());
-    const { client, caller } = call;
-    call.event = { callId, ...factsOf(message, entry), ...(client && { client }), caller };
-    this.#calls.set(callId, call);
-    notify(this.#callListeners, Object.freeze({ phase: "started", ...call.event }));
     try {
+      const call = new Call(callId, message.context ?? {}, this.#port());
+      const { client, caller } = call;
+      call.event = { callId, ...factsOf(message, entry), ...(client && { client }), caller };
+      this.#calls.set(callId, call);
+      notify(this.#callListeners, Object.freeze({ phase: "started", ...call.event }));
       const { value, answer } = await run(entry, message, call);
       call.result = value;
       return answer;

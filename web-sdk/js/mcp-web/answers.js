@@ -71,7 +71,7 @@ export async function promptAnswer(value) {
   return { result: text({ ...whole, messages: await messagesOf(whole.messages) }) };
 }
 
-/** Strings, content and messages as MCP messages; one content block each. */
+/** Strings, content and messages as MCP messages; of content blocks, one each. */
 export function messagesOf(values) {
   const messages = (Array.isArray(values) ? values : [values]).flatMap((value) => {
     if (typeof value === "string" || isContent(value) || isBlock(value)) return [["user", value, {}]];
@@ -79,13 +79,20 @@ export function messagesOf(values) {
       throw new TypeError('a message is a string, content, or { role: "user" | "assistant", content }');
     }
     const { role = "user", content, ...rest } = value;
-    return (Array.isArray(content) ? content : [content]).map((block) => [role, block, rest]);
+    // Uses of tools and their results belong together (sampling of MCP 2025-11-25).
+    if (!Array.isArray(content) || content.some(isOfTool)) return [[role, content, rest]];
+    return content.map((block) => [role, block, rest]);
   });
-  const blocks = messages.map(([, block], index) => blockOf(block, index));
+  const blocks = messages.map(([, block], index) =>
+    Array.isArray(block) ? allOf(block.map(messageBlock)) : messageBlock(block, index),
+  );
   const withRoles = (blocks) => blocks.map((content, index) => ({ role: messages[index][0], content, ...messages[index][2] }));
   const ready = allOf(blocks);
   return ready instanceof Promise ? ready.then(withRoles) : withRoles(ready);
 }
+
+const isOfTool = (block) => /^tool_/.test(block?.type);
+const messageBlock = (block, index) => (isOfTool(block) ? block : blockOf(block, index));
 
 /** What fits so far. */
 export async function completionAnswer(value = []) {

@@ -1,4 +1,4 @@
-//! Everything that knows JavaScript: JSON, the socket, timers, listeners, handlers, the app.
+//! Everything that knows JavaScript: JSON, the socket, timers, listeners, the app.
 
 mod bindings;
 pub mod codec;

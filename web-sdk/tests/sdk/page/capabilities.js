@@ -197,6 +197,29 @@ export default {
     ]);
   },
 
+  async "messages to a model keep uses of tools together"() {
+    const use = (id) => ({ type: "tool_use", id, name: "t", input: {} });
+    const result = { type: "tool_result", toolUseId: "1", content: [text("x")] };
+    const messages = [
+      { role: "user", content: ["a", content.image(new Uint8Array([1]), "image/png")] },
+      { role: "assistant", content: [use("1"), use("2")] },
+      { role: "user", content: result },
+    ];
+    const { bridge } = await withTool((_, ctx) => ctx.sample({ messages, maxTokens: 5, tools: [{ name: "t" }] }));
+    bridge.start({ type: "tool-call", toolName: "t", toolInput: {}, context: CONTEXT });
+    const { requests } = await bridge.next("client-requests");
+    equal(requests[0].params, {
+      messages: [
+        { role: "user", content: text("a") },
+        { role: "user", content: { type: "image", data: "AQ==", mimeType: "image/png" } },
+        { role: "assistant", content: [use("1"), use("2")] },
+        { role: "user", content: result },
+      ],
+      maxTokens: 5,
+      tools: [{ name: "t" }],
+    });
+  },
+
   async "elicitation by address has a mode and an id"() {
     const { bridge } = await withTool((_, ctx) => ctx.elicit({ message: "Sign in", url: "https://a.example/x" }));
     bridge.start({ type: "tool-call", toolName: "t", toolInput: {}, context: CONTEXT });
@@ -370,6 +393,15 @@ export default {
     await updated;
     const second = await bridge.call({ type: "resource-read", uri: resourceUri });
     equal(second.result.contents[0].text, "<p>2</p>");
+    let refused;
+    try {
+      app.update({ url: "https://elsewhere.example" });
+    } catch (error) {
+      refused = error;
+    }
+    assert(/either html or url/.test(refused.message));
+    app.update({ title: "Chart" });
+    equal((await bridge.register()).map(({ definition }) => definition.title), ["Chart", "Chart"]);
     mcpWeb.addApp({ name: "file", url: "/page.html", handler() {} });
     await bridge.register();
     const third = await bridge.call({ type: "resource-read", uri: "ui://test-app/file" });

@@ -32,7 +32,10 @@ fn hashes(glue: &str) -> BTreeSet<String> {
 
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
     let mut at = 0;
-    while let Some(found) = bytes[at..].windows(from.len()).position(|part| part == from) {
+    while let Some(found) = bytes[at..]
+        .windows(from.len())
+        .position(|part| part == from)
+    {
         at += found;
         bytes[at..at + to.len()].copy_from_slice(to);
         at += to.len();

@@ -21,7 +21,17 @@ fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
     let mut wasm_opt = Command::new("node");
     wasm_opt
         .arg(packages.join("binaryen/bin/wasm-opt"))
-        .args(["-Oz", "--converge", "--strip-debug", "--strip-producers"])
+        .args([
+            "-Oz",
+            "--converge",
+            "--reorder-locals",
+            "--reorder-functions",
+        ])
+        .args([
+            "--strip-debug",
+            "--strip-producers",
+            "--strip-target-features",
+        ])
         .arg(wasm)
         .arg("--output")
         .arg(&small);

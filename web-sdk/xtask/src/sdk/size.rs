@@ -120,6 +120,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_loaded_later_is_shown_but_does_not_count() {
+        let files = Files::from([
+            ("mcp-web.js".into(), b"at once".to_vec()),
+            ("mcp-web-dialog.js".into(), vec![b'a'; 100]),
+        ]);
+        let sizes = Sizes::measure(&files).unwrap();
+        let at_once = of(b"at once");
+        assert_eq!(sizes.brotli(), at_once.brotli());
+        assert!(sizes.to_string().contains("mcp-web-dialog.js (later)"));
+    }
+
+    #[test]
     fn too_big_is_an_error_that_says_both_numbers() {
         let sizes = Sizes {
             files: vec![Size {
