@@ -18,6 +18,8 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
     let bridge = bridge().await;
     for (name, media_type) in [
         ("mcp-web.js", "text/javascript"),
+        ("mcp-web-advice.js", "text/javascript"),
+        ("mcp-web-dialog.js", "text/javascript"),
         ("mcp_web_core.js", "text/javascript"),
         ("mcp_web_core_bg.wasm", "application/wasm"),
         ("mcp-web.d.ts", "text/plain"),
