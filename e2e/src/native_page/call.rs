@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use bridge_protocol::{
     Argument, CallContext, CallId, CallLog, CallProgress, ClientError, ClientRequest,
-    ClientRequests, LogLevel, PageToBridge,
+    ClientRequests, Completion, Item, Kind, LogLevel, PageToBridge, PromptGet, ResourceRead,
+    ToolCall,
 };
 use futures_util::future::join_all;
 use serde_json::value::{RawValue, to_raw_value};
@@ -20,6 +21,71 @@ pub(super) enum Deed {
     Ask(ClientRequests, Vec<Responder>),
 }
 
+/// A call as it arrives.
+pub(super) struct Called {
+    pub(super) id: CallId,
+    pub(super) item: Item,
+    pub(super) wanted: Wanted,
+    pub(super) context: Box<CallContext>,
+}
+
+impl From<ToolCall> for Called {
+    fn from(call: ToolCall) -> Self {
+        Self {
+            id: call.request_id,
+            item: item(Kind::Tool, call.tool_name),
+            wanted: Wanted::Tool(value(&call.tool_input)),
+            context: call.context,
+        }
+    }
+}
+
+impl From<PromptGet> for Called {
+    fn from(get: PromptGet) -> Self {
+        Self {
+            id: get.request_id,
+            item: item(Kind::Prompt, get.name),
+            wanted: Wanted::Prompt(value(&get.arguments)),
+            context: get.context,
+        }
+    }
+}
+
+impl From<ResourceRead> for Called {
+    fn from(read: ResourceRead) -> Self {
+        Self {
+            id: read.request_id,
+            item: match read.uri_template {
+                Some(template) => item(Kind::ResourceTemplate, template),
+                None => item(Kind::Resource, read.uri.clone()),
+            },
+            wanted: Wanted::Resource {
+                uri: read.uri,
+                variables: read.variables,
+            },
+            context: read.context,
+        }
+    }
+}
+
+impl From<Completion> for Called {
+    fn from(completion: Completion) -> Self {
+        Self {
+            id: completion.request_id,
+            item: completion.reference,
+            wanted: Wanted::Completion {
+                argument: completion.argument,
+                arguments: completion.arguments,
+            },
+            context: completion.context,
+        }
+    }
+}
+
+fn item(kind: Kind, name: String) -> Item {
+    Item { kind, name }
+}
+
 /// A call, in the hands of its handler.
 #[derive(Clone)]
 pub struct NativeCall {
@@ -28,7 +94,7 @@ pub struct NativeCall {
     /// What is wanted.
     pub wanted: Wanted,
     /// What the bridge tells of it.
-    pub context: CallContext,
+    pub context: Box<CallContext>,
     pub(super) deeds: mpsc::UnboundedSender<Deed>,
 }
 
@@ -123,4 +189,8 @@ impl NativeCall {
 
 pub(super) fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a value is JSON")
+}
+
+pub(super) fn value(raw: &RawValue) -> Value {
+    serde_json::from_str(raw.get()).expect("raw JSON is JSON")
 }

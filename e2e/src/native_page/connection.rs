@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 
 use bridge_protocol::{
-    BridgeToPage, CallContext, CallError, CallId, CallReceived, CallResponse, ClientResponse,
-    ClientResponses, Definition, ErrorCode, Heartbeat, Item, Kind, PageToBridge, Register,
-    Registered, RegistrationId, Unregister, Unregistered,
+    BridgeToPage, CallError, CallId, CallReceived, ClientResponse, ClientResponses, Definition,
+    ErrorCode, Heartbeat, Item, PageToBridge, Register, Registered, RegistrationId, Unregister,
+    Unregistered,
 };
 use futures_util::{SinkExt, StreamExt};
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -17,8 +16,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::call::{Deed, NativeCall, Responder, Wanted, raw};
-use super::item::{NativeAnswer, NativeItem, NativeOutcome};
+use super::call::{Called, Deed, NativeCall, Responder, Wanted, raw, value};
+use super::item::{NativeItem, NativeOutcome};
 
 pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -93,38 +92,10 @@ impl Connection {
 
     async fn received(&mut self, text: &str) {
         match BridgeToPage::decode(text).unwrap() {
-            BridgeToPage::ToolCall(call) => {
-                let wanted = Wanted::Tool(value(&call.tool_input));
-                let item = (Kind::Tool, call.tool_name);
-                self.called(call.request_id, item, wanted, call.context)
-                    .await;
-            }
-            BridgeToPage::PromptGet(get) => {
-                let wanted = Wanted::Prompt(value(&get.arguments));
-                let item = (Kind::Prompt, get.name);
-                self.called(get.request_id, item, wanted, get.context).await;
-            }
-            BridgeToPage::ResourceRead(read) => {
-                let item = match read.uri_template {
-                    Some(template) => (Kind::ResourceTemplate, template),
-                    None => (Kind::Resource, read.uri.clone()),
-                };
-                let wanted = Wanted::Resource {
-                    uri: read.uri,
-                    variables: read.variables,
-                };
-                self.called(read.request_id, item, wanted, read.context)
-                    .await;
-            }
-            BridgeToPage::Completion(completion) => {
-                let item = (completion.reference.kind, completion.reference.name);
-                let wanted = Wanted::Completion {
-                    argument: completion.argument,
-                    arguments: completion.arguments,
-                };
-                self.called(completion.request_id, item, wanted, completion.context)
-                    .await;
-            }
+            BridgeToPage::ToolCall(call) => self.called(call.into()).await,
+            BridgeToPage::PromptGet(get) => self.called(get.into()).await,
+            BridgeToPage::ResourceRead(read) => self.called(read.into()).await,
+            BridgeToPage::Completion(completion) => self.called(completion.into()).await,
             BridgeToPage::CallCancel(cancel) => {
                 self.over(&cancel.request_id);
                 let _ = self.heard.cancel.send((cancel.request_id, cancel.code));
@@ -147,18 +118,17 @@ impl Connection {
         }
     }
 
-    async fn called(
-        &mut self,
-        id: CallId,
-        (kind, name): (Kind, String),
-        wanted: Wanted,
-        context: CallContext,
-    ) {
+    async fn called(&mut self, called: Called) {
+        let Called {
+            id,
+            item,
+            wanted,
+            context,
+        } = called;
         let request_id = id.clone();
         self.send(PageToBridge::CallReceived(CallReceived { request_id }))
             .await;
         let _ = self.heard.call.send(id.clone());
-        let item = Item { kind, name };
         let Some(native) = self.items.get(&item) else {
             let name = &item.name;
             let failure = format!("nothing is called {name}").as_str().into();
@@ -215,7 +185,7 @@ impl Connection {
     async fn finished(&mut self, request_id: CallId, outcome: NativeOutcome) {
         self.over(&request_id);
         self.send(match outcome {
-            Ok(answer) => PageToBridge::CallResponse(response(request_id, answer)),
+            Ok(answer) => PageToBridge::CallResponse(answer.into_response(request_id)),
             Err(failure) => PageToBridge::CallError(CallError {
                 request_id,
                 code: failure.code,
@@ -287,35 +257,4 @@ impl Drop for Connection {
             handler.abort();
         }
     }
-}
-
-fn response(request_id: CallId, answer: NativeAnswer) -> CallResponse {
-    let nothing = CallResponse {
-        request_id,
-        result: None,
-        content: None,
-        structured_content: None,
-        meta: None,
-    };
-    match answer {
-        NativeAnswer::Nothing => nothing,
-        NativeAnswer::Value(value) => CallResponse {
-            result: Some(raw(&value)),
-            ..nothing
-        },
-        NativeAnswer::Content {
-            content,
-            structured,
-            meta,
-        } => CallResponse {
-            content: Some(raw(&content)),
-            structured_content: structured.as_ref().map(raw),
-            meta: meta.as_ref().map(raw),
-            ..nothing
-        },
-    }
-}
-
-fn value(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).expect("raw JSON is JSON")
 }

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, Kind};
+use bridge_protocol::{CallId, CallResponse, ErrorCode, Kind};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::NativeCall;
+use super::call::raw;
 
 /// What a handler comes to.
 pub type NativeOutcome = Result<NativeAnswer, Box<NativeFailure>>;
@@ -155,6 +156,33 @@ impl NativeAnswer {
             content: blocks,
             structured: None,
             meta: None,
+        }
+    }
+
+    pub(super) fn into_response(self, request_id: CallId) -> CallResponse {
+        let nothing = CallResponse {
+            request_id,
+            result: None,
+            content: None,
+            structured_content: None,
+            meta: None,
+        };
+        match self {
+            Self::Nothing => nothing,
+            Self::Value(value) => CallResponse {
+                result: Some(raw(&value)),
+                ..nothing
+            },
+            Self::Content {
+                content,
+                structured,
+                meta,
+            } => CallResponse {
+                content: Some(raw(&content)),
+                structured_content: structured.as_ref().map(raw),
+                meta: meta.as_ref().map(raw),
+                ..nothing
+            },
         }
     }
 }

@@ -153,7 +153,11 @@ async fn passes(suite: Suite, leg: Leg, expected: (usize, usize), exceptions: &[
     };
 
     // `print!` is held back by the test harness, and the counts are to be seen.
-    let summary = report.summary(&format!("{}, {leg:?}", suite.name()), exceptions);
+    let over = match leg {
+        Leg::Http => "over HTTP",
+        Leg::Stdio => "over stdio",
+    };
+    let summary = report.summary(&format!("{} {over}", suite.name()), exceptions);
     std::io::stdout().write_all(summary.as_bytes()).unwrap();
     let complaints = report.complaints(exceptions);
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
