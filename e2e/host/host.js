@@ -1,5 +1,6 @@
 // A web page that hosts MCP Apps as SEP-1865 (revision 2026-01-26) says, with the libraries made for it.
-// Parameters: mcp (URL of the endpoint), token, sandbox (URL of the sandbox proxy, another origin).
+// Parameters: mcp (URL of the endpoint), token, sandbox (URL of the sandbox proxy, another origin),
+// version (of MCP: 2026-07-28, or whatever `initialize` comes to).
 // `window.host` shows what happened.
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import {
@@ -15,12 +16,15 @@ const info = { name: "host-page", title: "A host of MCP Apps", version: "0.1.0" 
 const byId = (id) => document.getElementById(id);
 
 const client = new Client(info, {
+  versionNegotiation: { mode: parameters.get("version") === "2026-07-28" ? { pin: "2026-07-28" } : "legacy" },
   capabilities: { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: [RESOURCE_MIME_TYPE] } } },
 });
 
 const host = {
   /** Tools with a view: `{ name, uri }`. */
   apps: [],
+  /** The `ui://` resources that are listed: `{ uri, mimeType }`. */
+  views: [],
   /** What `resources/read` said of the view that is open. */
   resource: undefined,
   /** Results that the view was shown, and tool calls that it asked for. */
@@ -40,6 +44,10 @@ const { tools } = await client.listTools();
 host.apps = tools
   .map((tool) => ({ name: tool.name, uri: getToolUiResourceUri(tool) }))
   .filter(({ uri }) => uri);
+const { resources } = await client.listResources();
+host.views = resources
+  .filter(({ uri }) => uri.startsWith("ui://"))
+  .map(({ uri, mimeType }) => ({ uri, mimeType }));
 byId("server").textContent = `${client.getServerVersion().name}: ${tools.length} tools, ${host.apps.length} with a view`;
 host.ready = true;
 

@@ -13,13 +13,22 @@ const DEMO: &str = "MCP-Web demo";
 const HOST: &str = "A host of MCP Apps";
 
 #[tokio::test]
-async fn is_listed_rendered_under_its_policy_and_changes_the_board() {
+async fn in_a_host_of_2025() {
+    is_rendered_under_its_policy_and_changes_the_board("2025-11-25").await;
+}
+
+#[tokio::test]
+async fn in_a_host_of_2026() {
+    is_rendered_under_its_policy_and_changes_the_board("2026-07-28").await;
+}
+
+async fn is_rendered_under_its_policy_and_changes_the_board(version: &str) {
     let mut world = World::demo().await;
     let browser = open_demo(&mut world).await;
     let host = HostPage::start().await;
     let elsewhere = Site::start().await;
     browser.open_tab().await;
-    browser.goto(&host.url(&world)).await;
+    browser.goto(&host.url(&world, version)).await;
     browser.wait_for("host.ready").await;
 
     the_host_finds_it(&browser).await;
@@ -31,19 +40,19 @@ async fn is_listed_rendered_under_its_policy_and_changes_the_board() {
 
     browser.turn_to(HOST).await;
     browser.emulate(ColorScheme::Light, 1000, 760).await;
-    let picture = browser.screenshot("mcp-app-in-its-host").await;
+    let picture = browser.screenshot(&format!("mcp-app-{version}")).await;
     assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
 }
 
 async fn the_host_finds_it(browser: &Browser) {
-    let apps = browser.eval("return host.apps", json!(null)).await;
-    let apps = apps.as_array().unwrap();
-    assert_eq!(apps.len(), 1, "{apps:?}");
-    assert_eq!(apps[0]["name"], "board_overview");
-    let uri = apps[0]["uri"].as_str().unwrap();
-    assert!(
-        uri.starts_with("ui://") && uri.ends_with("/board_overview"),
-        "{uri}"
+    let uri = "ui://autumn-issue/board_overview";
+    assert_eq!(
+        browser.eval("return host.apps", json!(null)).await,
+        json!([{ "name": "board_overview", "uri": uri }])
+    );
+    assert_eq!(
+        browser.eval("return host.views", json!(null)).await,
+        json!([{ "uri": uri, "mimeType": "text/html;profile=mcp-app" }])
     );
 }
 
@@ -204,11 +213,12 @@ impl HostPage {
         }
     }
 
-    fn url(&self, world: &World) -> String {
+    fn url(&self, world: &World, version: &str) -> String {
         let parameters = [
             ("mcp", world.mcp_url()),
             ("token", world.token().to_owned()),
             ("sandbox", self.sandbox.url().to_owned()),
+            ("version", version.to_owned()),
         ];
         let mut url = url::Url::parse(&self.url).unwrap();
         url.query_pairs_mut().extend_pairs(parameters);
