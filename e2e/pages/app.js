@@ -3,9 +3,9 @@ const parameters = new URLSearchParams(location.search);
 const bridgeUrl = parameters.get("bridge");
 
 const journey = {
-  /** Calls of `hang` whose handler runs or ran. */
+  /** Calls of `hang` and `ask` whose handler runs or ran. */
   started: 0,
-  /** Calls of `hang` whose signal fired. */
+  /** Those whose signal fired. */
   aborted: 0,
   /** Differs in each document: a page that was reloaded is not the same page. */
   document: crypto.randomUUID(),
@@ -53,6 +53,20 @@ journey.hang = mcpWeb.addTool({
     }),
 });
 
+journey.ask = mcpWeb.addTool({
+  name: "ask",
+  description: "Asks the client what it was told to ask",
+  inputSchema: { type: "object", properties: { what: { enum: ["elicit", "sample"] } }, required: ["what"] },
+  handler: async ({ what }, ctx) => {
+    ctx.signal.addEventListener("abort", () => {
+      journey.aborted += 1;
+    });
+    journey.started += 1;
+    const schema = { type: "object", properties: { name: { type: "string" } } };
+    return what === "elicit" ? ctx.elicit({ message: "Who?", schema }) : ctx.sample({ prompt: "Say hello" });
+  },
+});
+
 journey.removable = mcpWeb.addTool({
   name: "removable",
   description: "Is taken away in the middle of a journey",
@@ -61,5 +75,5 @@ journey.removable = mcpWeb.addTool({
 });
 
 journey.ready = Promise.all(
-  [journey.echo, journey.hang, journey.removable].map((tool) => tool.registered),
+  [journey.echo, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
 ).then(() => true);

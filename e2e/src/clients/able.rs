@@ -4,20 +4,23 @@
 use std::collections::HashMap;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
-    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ErrorData, GetPromptRequestParams, GetPromptResult, Implementation,
-    ListRootsResult, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, RequestMetaObject,
-    ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+    ClientRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, GetPromptResult,
+    Implementation, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResult,
+    RequestMetaObject, ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RunningService, ServiceError};
+use rmcp::service::{
+    NotificationContext, PeerRequestOptions, RequestContext, RunningService, ServiceError,
+};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
+use super::InFlight;
 use super::connect::{connect, server};
 use crate::{Era, Leg, World, within};
 
@@ -34,6 +37,8 @@ pub struct AbleClient {
 /// What a client is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
+    /// What it must decide, and never does.
+    Asked,
     /// How far a call is.
     Progress(f64),
     /// What a call logs.
@@ -45,8 +50,21 @@ pub enum Heard {
 impl AbleClient {
     /// Connects, and asks for every log message.
     pub async fn connect(world: &World, leg: Leg, era: Era) -> Self {
+        Self::connect_with(world, leg, era, true).await
+    }
+
+    /// The same with a user and a model that never answer.
+    pub async fn undecided(world: &World, leg: Leg, era: Era) -> Self {
+        Self::connect_with(world, leg, era, false).await
+    }
+
+    async fn connect_with(world: &World, leg: Leg, era: Era, answers: bool) -> Self {
         let (tell, heard) = mpsc::unbounded_channel();
-        let service = connect(Able { tell: tell.clone() }, &server(world, leg), era).await;
+        let able = Able {
+            tell: tell.clone(),
+            answers,
+        };
+        let service = connect(able, &server(world, leg), era).await;
         if era == Era::Initialize {
             let level = SetLevelRequestParams::new(LoggingLevel::Debug);
             within("logging/setLevel", service.set_level(level))
@@ -72,6 +90,20 @@ impl AbleClient {
             parameters.meta = Some(meta);
         }
         within("the result of a call", self.service.call_tool(parameters)).await
+    }
+
+    /// Sends a call, whose first round is the caller's to look at in MCP 2026-07-28.
+    pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
+        let mut parameters = CallToolRequestParams::new(tool.to_owned());
+        parameters.arguments = arguments.as_object().cloned();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
+        let handle = self
+            .service
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await;
+        InFlight {
+            handle: handle.unwrap_or_else(|error| panic!("the call of {tool}: {error}")),
+        }
     }
 
     /// Gets a prompt and answers what it asks.
@@ -161,9 +193,17 @@ impl Drop for AbleClient {
 
 struct Able {
     tell: mpsc::UnboundedSender<Heard>,
+    answers: bool,
 }
 
 impl Able {
+    async fn decide(&self) {
+        if !self.answers {
+            self.hears(Heard::Asked);
+            std::future::pending::<()>().await;
+        }
+    }
+
     fn hears(&self, heard: Heard) {
         let _ = self.tell.send(heard);
     }
@@ -175,6 +215,7 @@ impl ClientHandler for Able {
         _: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
+        self.decide().await;
         let message = SamplingMessage::assistant_text("hello");
         Ok(CreateMessageResult::new(message, "a model".to_owned()))
     }
@@ -191,6 +232,7 @@ impl ClientHandler for Able {
         _: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
+        self.decide().await;
         let content = json!({ "name": "Ada" });
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(content))
     }

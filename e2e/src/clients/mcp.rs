@@ -123,7 +123,7 @@ impl Drop for McpClient {
 
 /// A call that was sent.
 pub struct InFlight {
-    handle: RequestHandle<RoleClient>,
+    pub(super) handle: RequestHandle<RoleClient>,
 }
 
 impl InFlight {
@@ -132,6 +132,14 @@ impl InFlight {
         match within("the result of a call", self.handle.await_response()).await? {
             ServerResult::CallToolResult(result) => Ok(result),
             other => panic!("not the result of a call: {other:?}"),
+        }
+    }
+
+    /// Waits until the server wants the client to answer something first (MCP 2026-07-28).
+    pub async fn input_required(self) {
+        match within("the first round of a call", self.handle.await_response()).await {
+            Ok(ServerResult::InputRequiredResult(_)) => {}
+            other => panic!("not a round of a call: {other:?}"),
         }
     }
 

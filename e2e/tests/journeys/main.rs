@@ -3,6 +3,7 @@
 
 mod bridge_restart;
 mod cancel;
+mod cancel_while_asking;
 mod client_conformance;
 mod client_first;
 mod conformance;
