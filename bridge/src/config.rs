@@ -104,7 +104,7 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = count)]
     pub max_calls: usize,
 
-    /// MCP sessions per token.
+    /// MCP sessions and listening clients per token.
     #[arg(long, env = "MCP_WEB_MAX_CLIENTS", value_name = "N", default_value_t = 64, value_parser = count)]
     pub max_clients: usize,
 
@@ -117,7 +117,8 @@ pub struct Config {
     pub max_mcp_sessions: usize,
 
     /// What is kept of answers that a client may have lost with its stream, in bytes, for all MCP
-    /// sessions together. The newest answer of each session is kept in any case.
+    /// sessions together; one stream keeps an eighth of it. Over it the session that holds most
+    /// loses its oldest.
     #[arg(long, env = "MCP_WEB_MAX_REPLAY_BYTES", value_name = "BYTES",
         default_value_t = 64 * 1024 * 1024, value_parser = count)]
     pub max_replay_bytes: usize,
