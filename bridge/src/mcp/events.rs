@@ -1,11 +1,12 @@
 //! Keeps what was sent to a client, so that a result survives a dropped stream (MCP 2025-11-25,
 //! "Resumability and Redelivery"): a client comes back with `Last-Event-ID` and hears the rest.
 //!
-//! Every stream (one for each request, and one that a client opens by itself) has a log. All logs
-//! together hold so many bytes; then the oldest go. The log that grows stays: it is the one whose
-//! stream may just have dropped.
+//! Every stream (one for each request, and one that a client opens by itself) has a log, of which the
+//! oldest events go first. All logs together hold so many bytes; then the session that holds most
+//! loses its oldest log, so that a busy one costs the others nothing. The log that grows stays: it is
+//! the one whose stream may just have dropped.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +21,9 @@ use tokio::sync::Notify;
 /// What an event costs beside its message, about.
 const EVENT_BYTES: usize = 256;
 
+/// One stream keeps at most this part of all that is kept, and its newest event in any case.
+const LOG_PART: usize = 8;
+
 #[derive(Clone)]
 pub(super) struct Events {
     kept: Arc<Mutex<Kept>>,
@@ -29,19 +33,31 @@ pub(super) struct Events {
 #[derive(Default)]
 struct Kept {
     logs: HashMap<Arc<str>, Log>,
-    /// The streams from the oldest to the newest; some may be gone.
-    order: VecDeque<Arc<str>>,
-    by_session: HashMap<SessionId, Vec<Arc<str>>>,
+    /// By whom they are heard; those that nobody has heard yet are one holding.
+    holdings: HashMap<Option<SessionId>, Holding>,
     bytes: usize,
     last_number: u64,
 }
 
+/// The logs of one session, by the number of their first event.
 #[derive(Default)]
+struct Holding {
+    logs: BTreeMap<u64, Arc<str>>,
+    bytes: usize,
+}
+
 struct Log {
-    events: Vec<(u64, ServerSseMessage)>,
+    born: u64,
+    events: VecDeque<Event>,
     bytes: usize,
     owner: Option<SessionId>,
     grown: Arc<Notify>,
+}
+
+struct Event {
+    number: u64,
+    bytes: usize,
+    message: ServerSseMessage,
 }
 
 impl Events {
@@ -57,18 +73,7 @@ impl Events {
         let Some((stream, _)) = parse(event_id) else {
             return;
         };
-        let mut kept = self.lock();
-        let kept = &mut *kept;
-        if let Some((stream, log)) = kept.logs.get_key_value(stream)
-            && log.owner.is_none()
-        {
-            let stream = Arc::clone(stream);
-            let owned = kept.by_session.entry(Arc::clone(session)).or_default();
-            owned.push(Arc::clone(&stream));
-            if let Some(log) = kept.logs.get_mut(&stream) {
-                log.owner = Some(Arc::clone(session));
-            }
-        }
+        self.lock().own(stream, session);
     }
 
     /// Whether the event was heard by this session.
@@ -82,7 +87,8 @@ impl Events {
     /// The session is over.
     pub(super) fn forget(&self, session: &SessionId) {
         let mut kept = self.lock();
-        for stream in kept.by_session.remove(session).unwrap_or_default() {
+        let holding = kept.holdings.remove(&Some(Arc::clone(session)));
+        for stream in holding.unwrap_or_default().logs.into_values() {
             kept.remove(&stream);
         }
     }
@@ -95,9 +101,9 @@ impl Events {
     fn next(&self, stream: &str, after: u64) -> Option<Next> {
         let kept = self.lock();
         let log = kept.logs.get(stream)?;
-        let mut later = log.events.iter().filter(|(number, _)| *number > after);
-        Some(match later.next() {
-            Some((number, event)) => Next::Event(*number, event.clone()),
+        let heard = log.events.partition_point(|event| event.number <= after);
+        Some(match log.events.get(heard) {
+            Some(event) => Next::Event(event.number, event.message.clone()),
             None => Next::Later(Arc::clone(&log.grown)),
         })
     }
@@ -109,55 +115,93 @@ enum Next {
 }
 
 impl Kept {
-    fn add(&mut self, stream: &str, event: &ServerSseMessage, bytes: usize) -> EventId {
+    fn add(
+        &mut self,
+        stream: &str,
+        message: &ServerSseMessage,
+        bytes: usize,
+        most: usize,
+    ) -> EventId {
         self.last_number += 1;
         let number = self.last_number;
         let id = format!("{stream}/{number}");
-        if !self.logs.contains_key(stream) {
-            let stream: Arc<str> = stream.into();
-            self.order.push_back(Arc::clone(&stream));
-            self.logs.insert(stream, Log::default());
+        let log = match self.logs.get_mut(stream) {
+            Some(log) => log,
+            None => {
+                let stream: Arc<str> = stream.into();
+                let unheard = self.holdings.entry(None).or_default();
+                unheard.logs.insert(number, Arc::clone(&stream));
+                self.logs.entry(stream).or_insert_with(|| Log {
+                    born: number,
+                    events: VecDeque::new(),
+                    bytes: 0,
+                    owner: None,
+                    grown: Arc::default(),
+                })
+            }
+        };
+        let mut message = message.clone();
+        message.event_id = Some(id.clone());
+        log.events.push_back(Event {
+            number,
+            bytes,
+            message,
+        });
+        log.grown.notify_waiters();
+        let mut dropped = 0;
+        while log.bytes + bytes - dropped > most && log.events.len() > 1 {
+            dropped += log.events.pop_front().map_or(0, |oldest| oldest.bytes);
         }
-        if let Some(log) = self.logs.get_mut(stream) {
-            let mut event = event.clone();
-            event.event_id = Some(id.clone());
-            log.events.push((number, event));
-            log.bytes += bytes;
-            self.bytes += bytes;
-            log.grown.notify_waiters();
+        let holding = self.holdings.entry(log.owner.clone()).or_default();
+        for total in [&mut log.bytes, &mut holding.bytes, &mut self.bytes] {
+            *total = *total + bytes - dropped;
         }
         id
     }
 
-    /// Drops the oldest logs but for this one.
+    fn own(&mut self, stream: &str, session: &SessionId) {
+        let Some(log) = self.logs.get_mut(stream).filter(|log| log.owner.is_none()) else {
+            return;
+        };
+        log.owner = Some(Arc::clone(session));
+        let (born, bytes) = (log.born, log.bytes);
+        let unheard = self.holdings.entry(None).or_default();
+        unheard.bytes -= bytes;
+        let stream = unheard.logs.remove(&born);
+        let own = self.holdings.entry(Some(Arc::clone(session))).or_default();
+        own.bytes += bytes;
+        own.logs.extend(stream.map(|stream| (born, stream)));
+    }
+
+    /// Drops the oldest log of whoever holds most, again and again, but for the one that grows.
     fn shrink_to(&mut self, max_bytes: usize, growing: &str) {
-        let mut left = self.order.len();
-        while self.bytes > max_bytes && left > 0 {
-            left -= 1;
-            let Some(oldest) = self.order.pop_front() else {
-                return;
+        while self.bytes > max_bytes {
+            let oldest = |holding: &Holding| {
+                let mut logs = holding.logs.values();
+                logs.find(|stream| &***stream != growing).cloned()
             };
-            if &*oldest == growing {
-                self.order.push_back(oldest);
-            } else {
-                self.remove(&oldest);
-            }
+            let oldest = self
+                .holdings
+                .values()
+                .filter_map(|holding| Some((holding.bytes, oldest(holding)?)))
+                .max_by_key(|(bytes, _)| *bytes);
+            let Some((_, oldest)) = oldest else { return };
+            self.remove(&oldest);
         }
     }
 
-    fn remove(&mut self, stream: &Arc<str>) {
+    fn remove(&mut self, stream: &str) {
         let Some(log) = self.logs.remove(stream) else {
             return;
         };
         self.bytes -= log.bytes;
         log.grown.notify_waiters();
-        if let Some(owned) = log.owner.and_then(|owner| self.by_session.get_mut(&owner)) {
-            owned.retain(|owned| owned != stream);
-        }
-        // Those that are gone would pile up before the oldest that is there.
-        if self.order.len() > 2 * self.logs.len() + 16 {
-            let logs = &self.logs;
-            self.order.retain(|stream| logs.contains_key(stream));
+        if let Some(holding) = self.holdings.get_mut(&log.owner) {
+            holding.bytes -= log.bytes;
+            holding.logs.remove(&log.born);
+            if holding.logs.is_empty() {
+                self.holdings.remove(&log.owner);
+            }
         }
     }
 }
@@ -176,7 +220,7 @@ impl EventStore for Events {
     ) -> Result<EventId, EventStoreError> {
         let bytes = size_of(event);
         let mut kept = self.lock();
-        let id = kept.add(stream_id, event, bytes);
+        let id = kept.add(stream_id, event, bytes, self.max_bytes / LOG_PART);
         kept.shrink_to(self.max_bytes, stream_id);
         Ok(id)
     }
@@ -239,4 +283,99 @@ fn size_of(event: &ServerSseMessage) -> usize {
         let _ = serde_json::to_writer(&mut counter, &**message);
     }
     counter.0
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use rmcp::model::{CustomNotification, ServerNotification};
+
+    use super::*;
+
+    fn event(bytes: usize) -> ServerSseMessage {
+        let params = serde_json::json!({ "x": "x".repeat(bytes) });
+        let news = CustomNotification::new("news", Some(params));
+        let news = ServerNotification::CustomNotification(news);
+        let event = ServerSseMessage::from_message(ServerJsonRpcMessage::notification(news));
+        assert!(size_of(&event) > bytes);
+        event
+    }
+
+    impl Events {
+        /// Stores an event, and lets the session hear it.
+        async fn send(&self, session: &SessionId, stream: &str, bytes: usize) -> EventId {
+            let id = self.store_event(stream, &event(bytes)).await.unwrap();
+            self.heard_by(session, &id);
+            id
+        }
+
+        fn check(&self) {
+            let kept = self.lock();
+            let of_logs: usize = kept.logs.values().map(|log| log.bytes).sum();
+            let of_events = kept.logs.values().flat_map(|log| &log.events);
+            let of_events: usize = of_events.map(|event| event.bytes).sum();
+            let of_holdings: usize = kept.holdings.values().map(|holding| holding.bytes).sum();
+            assert_eq!(
+                [of_logs, of_events, of_holdings],
+                [kept.bytes, kept.bytes, kept.bytes]
+            );
+            let listed: usize = kept.holdings.values().map(|held| held.logs.len()).sum();
+            assert_eq!(listed, kept.logs.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_never_ends_keeps_its_newest_events() {
+        let events = Events::new(80_000);
+        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
+        let kept = events.send(&calm, "answer", 100).await;
+        let first = events.send(&busy, "endless", 100).await;
+        for _ in 0..1_000 {
+            events.send(&busy, "endless", 100).await;
+        }
+        events.check();
+        assert!(events.lock().bytes <= 80_000 / LOG_PART + 1_000);
+        assert!(events.is_of(&calm, &kept));
+        let last = events.lock().last_number;
+        let rest = events.replay_events_after(&first).await.unwrap();
+        let rest: Vec<_> = rest.take(10).collect().await;
+        let number = |event: &ServerSseMessage| parse(event.event_id.as_ref().unwrap()).unwrap().1;
+        assert!(number(&rest[0]) > 900 && number(&rest[9]) < last);
+    }
+
+    #[tokio::test]
+    async fn the_session_that_holds_most_loses_first() {
+        let events = Events::new(80_000);
+        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
+        let kept = events.send(&calm, "answer", 1_000).await;
+        for stream in 0..100 {
+            events.send(&busy, &stream.to_string(), 5_000).await;
+        }
+        events.check();
+        assert!(events.lock().bytes <= 80_000);
+        assert!(events.is_of(&calm, &kept));
+    }
+
+    #[tokio::test]
+    async fn a_log_that_was_dropped_is_its_sessions_again_when_it_grows_and_goes_with_it() {
+        let events = Events::new(80_000);
+        let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
+        events.send(&one, "common", 100).await;
+        for stream in 0..20 {
+            events.send(&one, &stream.to_string(), 9_000).await;
+        }
+        assert!(!events.lock().logs.contains_key("common"));
+        let id = events.send(&one, "common", 100).await;
+        assert!(events.is_of(&one, &id) && !events.is_of(&two, &id));
+        events.forget(&one);
+        events.check();
+        assert_eq!(events.lock().bytes, 0);
+        assert!(
+            events
+                .lock()
+                .holdings
+                .values()
+                .all(|held| held.logs.is_empty())
+        );
+    }
 }

@@ -63,11 +63,10 @@ fn owned<S: Stream<Item = ServerSseMessage>>(
     stream: S,
 ) -> impl Stream<Item = ServerSseMessage> + use<S> {
     let (id, events) = (Arc::clone(id), events.clone());
-    let mut known = false;
+    // Each event says so: a log that had to go begins anew.
     stream.inspect(move |event| {
-        if let (false, Some(event_id)) = (known, &event.event_id) {
+        if let Some(event_id) = &event.event_id {
             events.heard_by(&id, event_id);
-            known = true;
         }
     })
 }
