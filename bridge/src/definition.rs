@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::tool::Tool;
-use crate::uri_template::UriTemplate;
+use crate::uri_template::{MAX_URI_BYTES, UriTemplate};
 
 /// Why a definition is refused.
 pub(crate) type Refused = (ErrorCode, String);
@@ -69,6 +70,17 @@ impl Definition {
             Definition::Tool(tool) => &tool.published,
             Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
             Definition::Template(template) => &template.listed.published,
+        }
+    }
+
+    /// Whether a resource of that URI, or a template that it fits. The bridge's own are nobody's.
+    pub(crate) fn serves(&self, uri: &str) -> bool {
+        match self {
+            Definition::Resource(listed) => listed.name == uri,
+            Definition::Template(template) => {
+                !crate::own_resources::is_one(uri) && template.matches(uri).is_some()
+            }
+            Definition::Tool(_) | Definition::Prompt(_) => false,
         }
     }
 
@@ -187,8 +199,15 @@ fn check_uri(uri: &str) -> Result<(), Refused> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     };
+    if uri.len() > MAX_URI_BYTES {
+        let message = format!(
+            "the URI has {} bytes, and {MAX_URI_BYTES} is the limit: shorten it",
+            uri.len()
+        );
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
     if !scheme.is_some_and(fits) || uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        let message = format!("{uri:?} is no URI: write it as `scheme:…`, such as `board://cards`");
+        let message = "it is no URI: write it as `scheme:…`, such as `board://cards`".to_owned();
         return Err((ErrorCode::DefinitionInvalid, message));
     }
     if crate::own_resources::is_one(uri) {
@@ -332,6 +351,9 @@ fn checked(
     Ok(listed)
 }
 
+/// A refusal tells so much of a name. The index says which one it is.
+const SHOWN_NAME_CHARS: usize = 256;
+
 /// The name alone: the rest of what is refused is not read.
 fn name_of(sent: &Sent) -> Option<String> {
     #[derive(serde::Deserialize)]
@@ -342,19 +364,33 @@ fn name_of(sent: &Sent) -> Option<String> {
         uri_template: Option<String>,
     }
     let named: Named = serde_json::from_str(sent.definition.get()).ok()?;
-    match sent.kind {
+    let name = match sent.kind {
         Kind::Tool | Kind::Prompt => named.name,
         Kind::Resource => named.uri,
         Kind::ResourceTemplate => named.uri_template,
-    }
+    };
+    name.map(|name| match name.char_indices().nth(SHOWN_NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    })
 }
 
+/// So many entries of one kind may wait for the next housekeeping, beside as many as are alive.
+const UNUSED_ENTRIES: usize = 10_000;
+
 #[derive(Debug)]
-struct Interned<T>(DashMap<[u8; 32], Weak<T>>);
+struct Interned<T> {
+    entries: DashMap<[u8; 32], Weak<T>>,
+    /// With so many entries those that nobody holds are looked for at once.
+    most: AtomicUsize,
+}
 
 impl<T> Default for Interned<T> {
     fn default() -> Self {
-        Self(DashMap::new())
+        Self {
+            entries: DashMap::new(),
+            most: AtomicUsize::new(UNUSED_ENTRIES),
+        }
     }
 }
 
@@ -365,16 +401,21 @@ impl<T> Interned<T> {
         make: impl FnOnce() -> Result<T, Refused>,
     ) -> Result<Arc<T>, Refused> {
         let hash: [u8; 32] = Sha256::digest(raw.get()).into();
-        if let Some(live) = self.0.get(&hash).and_then(|live| live.upgrade()) {
+        if let Some(live) = self.entries.get(&hash).and_then(|live| live.upgrade()) {
             return Ok(live);
         }
         let made = Arc::new(make()?);
-        self.0.insert(hash, Arc::downgrade(&made));
+        self.entries.insert(hash, Arc::downgrade(&made));
+        if self.entries.len() >= self.most.load(Ordering::Relaxed) {
+            self.forget_unused();
+        }
         Ok(made)
     }
 
     fn forget_unused(&self) {
-        self.0.retain(|_, live| live.strong_count() > 0);
+        self.entries.retain(|_, live| live.strong_count() > 0);
+        let most = 2 * self.entries.len() + UNUSED_ENTRIES;
+        self.most.store(most, Ordering::Relaxed);
     }
 }
 
@@ -444,6 +485,11 @@ mod tests {
             ),
             (
                 Kind::Resource,
+                json!({"uri": format!("a:{}", "b".repeat(MAX_URI_BYTES)), "name": "n"}),
+                "bytes",
+            ),
+            (
+                Kind::Resource,
                 json!({"uri": "sessions://list", "name": "n"}),
                 "itself",
             ),
@@ -483,6 +529,13 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_tells_the_beginning_of_a_long_name() {
+        let long = "n".repeat(SHOWN_NAME_CHARS + 1);
+        let failure = parse(Kind::Prompt, json!({"name": long, "arguments": 7})).unwrap_err();
+        assert_eq!(failure.name.unwrap().chars().count(), SHOWN_NAME_CHARS + 1);
+    }
+
+    #[test]
     fn equal_definitions_are_one() {
         let definitions = Definitions::new(|_, _| Ok(()), 10_000);
         let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
@@ -497,6 +550,19 @@ mod tests {
         assert!(Arc::ptr_eq(a, b));
         drop(parsed);
         definitions.forget_unused();
-        assert!(definitions.tools.0.is_empty());
+        assert!(definitions.tools.entries.is_empty());
+    }
+
+    #[test]
+    fn definitions_that_come_and_go_do_not_pile_up_until_the_next_housekeeping() {
+        let interned = Interned::<usize>::default();
+        let raw = |n: usize| RawValue::from_string(n.to_string()).unwrap();
+        let kept = interned.get_or_make(&raw(0), || Ok(0)).unwrap();
+        for n in 1..3 * UNUSED_ENTRIES {
+            interned.get_or_make(&raw(n), || Ok(n)).unwrap();
+            assert!(interned.entries.len() <= UNUSED_ENTRIES + 4);
+        }
+        let again = interned.get_or_make(&raw(0), || Ok(0)).unwrap();
+        assert!(Arc::ptr_eq(&kept, &again));
     }
 }

@@ -13,11 +13,25 @@ use std::fmt::Write;
 use regex::{Regex, RegexBuilder};
 
 /// What the compiled form of a template may take, in bytes.
-const COMPILED_BYTES: usize = 1 << 20;
+const COMPILED_BYTES: usize = 64 * 1024;
+
+/// What matching may keep of one template to be faster the next time, in bytes.
+const CACHE_BYTES: usize = 64 * 1024;
+
+/// Names in one template. Each is a place to go on from at every character of a URI.
+const MAX_VARIABLES: usize = 32;
+
+/// A longer URI fits no template.
+pub(crate) const MAX_URI_BYTES: usize = 8 * 1024;
+
+/// `{x:8}` becomes eight steps of the pattern; of a longer prefix the length is looked at afterwards.
+const MAX_COUNTED_CHARS: u16 = 8;
 
 /// A template that URIs can be held against.
 #[derive(Debug)]
 pub(crate) struct UriTemplate {
+    /// What every URI begins with that fits.
+    prefix: String,
     pattern: Regex,
     /// What each group of the pattern holds.
     groups: Vec<Group>,
@@ -25,7 +39,8 @@ pub(crate) struct UriTemplate {
 
 #[derive(Debug)]
 enum Group {
-    Variable(String),
+    /// Of at most so many characters, where that is said.
+    Variable(String, Option<u16>),
     /// Several values of one variable, separated so.
     Values(String, char),
     Query(Vec<String>),
@@ -48,15 +63,32 @@ impl UriTemplate {
         }
         literal_pattern(rest, &mut pattern)?;
         pattern.push('$');
+        if groups.iter().map(Group::names).sum::<usize>() > MAX_VARIABLES {
+            return Err(format!("it has more than {MAX_VARIABLES} variables"));
+        }
         let pattern = RegexBuilder::new(&pattern)
             .size_limit(COMPILED_BYTES)
+            .dfa_size_limit(CACHE_BYTES)
             .build()
             .map_err(|_| "it is too long".to_owned())?;
-        Ok(Self { pattern, groups })
+        let prefix = template.split('{').next().unwrap_or_default().to_owned();
+        Ok(Self {
+            prefix,
+            pattern,
+            groups,
+        })
+    }
+
+    /// Whether the URI may fit; most do not, and cost nothing.
+    fn may_fit(&self, uri: &str) -> bool {
+        uri.len() <= MAX_URI_BYTES && uri.starts_with(&self.prefix)
     }
 
     /// The values of the variables, if the URI fits.
     pub(crate) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        if !self.may_fit(uri) {
+            return None;
+        }
         let found = self.pattern.captures(uri)?;
         let mut values = BTreeMap::new();
         for (index, group) in self.groups.iter().enumerate() {
@@ -64,7 +96,10 @@ impl UriTemplate {
                 continue;
             };
             match group {
-                Group::Variable(name) => {
+                Group::Variable(_, Some(most)) if text.chars().count() > usize::from(*most) => {
+                    return None;
+                }
+                Group::Variable(name, _) => {
                     values.insert(name.clone(), decoded(text)?.into_owned());
                 }
                 Group::Values(name, separator) => {
@@ -83,6 +118,15 @@ impl UriTemplate {
             }
         }
         Some(values)
+    }
+}
+
+impl Group {
+    fn names(&self) -> usize {
+        match self {
+            Group::Query(names) => names.len(),
+            Group::Variable(..) | Group::Values(..) => 1,
+        }
     }
 }
 
@@ -124,9 +168,10 @@ fn expression_pattern(
     for (index, variable) in variables.into_iter().enumerate() {
         let first = index == 0;
         let length = match variable.most_chars {
-            Some(most) => format!("{{1,{most}}}"),
-            None => "+".to_owned(),
+            Some(most @ ..=MAX_COUNTED_CHARS) => format!("{{1,{most}}}"),
+            _ => "+".to_owned(),
         };
+        let most = variable.most_chars;
         let name = variable.name;
         match (operator, variable.explode) {
             ('+', _) | ('#', _) => {
@@ -136,7 +181,7 @@ fn expression_pattern(
                     _ => ",",
                 });
                 let _ = write!(pattern, "(.{length}?)");
-                groups.push(Group::Variable(name));
+                groups.push(Group::Variable(name, most));
             }
             ('/', true) => {
                 pattern.push_str("((?:/[^/?#]+)+)");
@@ -148,15 +193,15 @@ fn expression_pattern(
             }
             ('/', false) => {
                 let _ = write!(pattern, "/([^/?#]{length})");
-                groups.push(Group::Variable(name));
+                groups.push(Group::Variable(name, most));
             }
             ('.', false) => {
                 let _ = write!(pattern, r"\.([^/?#.]{length})");
-                groups.push(Group::Variable(name));
+                groups.push(Group::Variable(name, most));
             }
             (';', _) => {
                 let _ = write!(pattern, "(?:;{}(?:=([^/?#;]*))?)?", regex::escape(&name));
-                groups.push(Group::Variable(name));
+                groups.push(Group::Variable(name, most));
             }
             (_, true) => {
                 pattern.push_str("([^/?#]+)");
@@ -164,7 +209,7 @@ fn expression_pattern(
             }
             (_, false) => {
                 let _ = write!(pattern, "{}([^/?#,]{length})", if first { "" } else { "," });
-                groups.push(Group::Variable(name));
+                groups.push(Group::Variable(name, most));
             }
         }
     }
@@ -277,6 +322,7 @@ mod tests {
             ("board://cards/{id}", "xboard://cards/1"),
             ("app://x.y/{id}", "app://xzy/1"),
             ("app://{x:3}", "app://abcd"),
+            ("app://{x:9}", "app://0123456789"),
         ];
         for (template, uri) in cases {
             assert_eq!(matched(template, uri), None, "{template} {uri}");
@@ -295,7 +341,37 @@ mod tests {
             let error = UriTemplate::parse(template).unwrap_err();
             assert!(error.contains(word), "{template}: {error}");
         }
-        let long = "{x:9999}".repeat(1_000);
+        let long = "x".repeat(COMPILED_BYTES);
         assert!(UriTemplate::parse(&long).unwrap_err().contains("too long"));
+        let counted = "{+x:8}".repeat(MAX_VARIABLES);
+        let error = UriTemplate::parse(&counted).unwrap_err();
+        assert!(error.contains("too long"), "{error}");
+        let most = "{x}".repeat(MAX_VARIABLES);
+        assert!(UriTemplate::parse(&most).is_ok());
+        let more = format!("{most}{{?x}}");
+        let error = UriTemplate::parse(&more).unwrap_err();
+        assert!(error.contains("32 variables"), "{error}");
+    }
+
+    /// What a page could write to hold up its bridge: many places to go on from, at every character.
+    #[test]
+    fn the_longest_uri_costs_little_even_where_every_variable_could_go_on() {
+        let worst = [
+            format!("a:{}z", "{+x}".repeat(MAX_VARIABLES)),
+            format!("a:{}z", "{+x:8}".repeat(4)),
+            format!("a:{}z", "{+x}a".repeat(MAX_VARIABLES)),
+            format!("a:{}z", "{x}".repeat(MAX_VARIABLES)),
+        ];
+        let uri = format!("a:{}", "a".repeat(MAX_URI_BYTES - 2));
+        let started = std::time::Instant::now();
+        for template in &worst {
+            assert_eq!(matched(template, &uri), None);
+        }
+        let all = "{+x}".repeat(MAX_VARIABLES);
+        assert!(matched(&all, &uri).is_some());
+        let took = started.elapsed();
+        assert!(took < std::time::Duration::from_secs(2), "{took:?}");
+        assert_eq!(matched("a:{+x}", &format!("{uri}a")), None, "too long");
+        assert!(matched("a:{+x}", &uri).is_some());
     }
 }

@@ -68,6 +68,10 @@ impl NewsLine {
         self.ready.notify_one();
     }
 
+    fn unsubscribed(&self, uri: &str) {
+        self.lock().updated.shift_remove(uri);
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, News> {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,5 +123,27 @@ impl Hub {
     /// A client no longer wants to hear of a resource.
     pub(crate) fn unsubscribe(&self, realm: RealmId, client: ClientId, uri: &str) {
         self.change(realm, |realm, _| ((), realm.unsubscribed(client, uri)));
+        if let Some(entry) = self.realms.get(&realm)
+            && let Some(line) = entry.clients.get(&client)
+        {
+            line.unsubscribed(uri);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn news_of_what_a_client_gave_up_do_not_wait_for_it() {
+        let line = NewsLine::default();
+        for n in 0..100 {
+            let uri = format!("a:{n}");
+            line.resource_updated(uri.clone());
+            line.unsubscribed(&uri);
+        }
+        line.resource_updated("a:last".to_owned());
+        assert_eq!(line.next().await.updated.len(), 1);
     }
 }

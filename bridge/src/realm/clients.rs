@@ -1,11 +1,18 @@
 //! The connected MCP clients of a token, and the resources they are subscribed to.
 
+use std::collections::BTreeSet;
+
 use bridge_protocol::{
     BridgeToPage, Clients, ConnectedClient, ErrorCode, SessionId, Subscriptions,
 };
 use indexmap::IndexSet;
 
 use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal};
+use crate::uri_template::MAX_URI_BYTES;
+
+/// All clients of a token together are subscribed to at most this many times what one may be:
+/// each template that a page registers is held against each of these URIs.
+pub(super) const SUBSCRIPTION_TIMES: usize = 4;
 
 /// A connected MCP client.
 #[derive(Debug)]
@@ -35,8 +42,10 @@ impl Realm {
             info: client,
             subscriptions: IndexSet::new(),
         };
-        self.clients.insert(id, client);
-        Ok(self.tell_clients())
+        let former = self.clients.insert(id, client);
+        let mut effects = self.tell_clients();
+        effects.extend(self.unwanted(former.map_or_else(IndexSet::new, |it| it.subscriptions)));
+        Ok(effects)
     }
 
     /// An MCP client left.
@@ -45,9 +54,7 @@ impl Realm {
             return Effects::new();
         };
         let mut effects = self.tell_clients();
-        if !client.subscriptions.is_empty() {
-            effects.extend(self.tell_subscriptions());
-        }
+        effects.extend(self.unwanted(client.subscriptions));
         effects
     }
 
@@ -59,26 +66,72 @@ impl Realm {
     /// A client wants to hear when a resource changes.
     pub(crate) fn subscribed(&mut self, id: ClientId, uri: String) -> Result<Effects, Refusal> {
         let most = self.limits.subscriptions_per_client;
+        let refused = |message| Refusal {
+            code: ErrorCode::RequestTooLarge,
+            message,
+        };
+        if uri.len() > MAX_URI_BYTES {
+            let bytes = uri.len();
+            return Err(refused(format!(
+                "the URI has {bytes} bytes, and {MAX_URI_BYTES} is the limit"
+            )));
+        }
+        let wanted = self.wanted();
+        let (known, different) = (wanted.contains(&uri), wanted.len());
         let Some(client) = self.clients.get_mut(&id) else {
             return Ok(Effects::new());
         };
-        if client.subscriptions.len() >= most && !client.subscriptions.contains(&uri) {
-            return Err(Refusal {
-                code: ErrorCode::RequestTooLarge,
-                message: format!(
-                    "this client is subscribed to {most} resources, which is the limit: \
-                     unsubscribe from some, or raise `max_subscriptions`"
-                ),
-            });
+        if client.subscriptions.contains(&uri) {
+            return Ok(Effects::new());
         }
-        client.subscriptions.insert(uri);
+        if client.subscriptions.len() >= most {
+            return Err(refused(format!(
+                "this client is subscribed to {most} resources, which is the limit: unsubscribe \
+                 from some, or raise `max_subscriptions`"
+            )));
+        }
+        if !known && different >= SUBSCRIPTION_TIMES * most {
+            return Err(refused(format!(
+                "the clients of this token are subscribed to {different} resources, which is the \
+                 limit: unsubscribe from some, or raise `max_subscriptions`"
+            )));
+        }
+        client.subscriptions.insert(uri.clone());
+        if known {
+            return Ok(Effects::new());
+        }
+        for session in self.sessions.values_mut() {
+            if session.serves(&uri) {
+                session.subscribed.insert(uri.clone());
+            }
+        }
         Ok(self.tell_subscriptions())
     }
 
     /// A client no longer wants to hear of a resource.
     pub(crate) fn unsubscribed(&mut self, id: ClientId, uri: &str) -> Effects {
-        if let Some(client) = self.clients.get_mut(&id) {
-            client.subscriptions.shift_remove(uri);
+        let client = self.clients.get_mut(&id);
+        let gone = client.and_then(|client| client.subscriptions.shift_take(uri));
+        self.unwanted(gone.into_iter().collect())
+    }
+
+    /// What clients are subscribed to.
+    pub(super) fn wanted(&self) -> BTreeSet<&String> {
+        let clients = self.clients.values();
+        clients.flat_map(|client| &client.subscriptions).collect()
+    }
+
+    /// A client gave these up; another one may want them still.
+    fn unwanted(&mut self, mut gone: IndexSet<String>) -> Effects {
+        gone.retain(|uri| {
+            let mut others = self.clients.values();
+            !others.any(|client| client.subscriptions.contains(uri))
+        });
+        if gone.is_empty() {
+            return Effects::new();
+        }
+        for session in self.sessions.values_mut() {
+            session.subscribed.retain(|uri| !gone.contains(uri));
         }
         self.tell_subscriptions()
     }
@@ -91,7 +144,7 @@ impl Realm {
         uri: &str,
     ) -> Effects {
         match self.session_on(id, connection) {
-            Some(session) if session.resource(uri).is_some() => self.tell_updated(uri),
+            Some(session) if session.subscribed.contains(uri) => self.tell_updated(uri),
             _ => Effects::new(),
         }
     }
@@ -129,20 +182,14 @@ impl Realm {
 
     /// Pages whose subscribed resources are no longer those that they know of hear which those are.
     pub(super) fn tell_subscriptions(&mut self) -> Effects {
-        let wanted: std::collections::BTreeSet<&String> = self
-            .clients
-            .values()
-            .flat_map(|client| &client.subscriptions)
-            .collect();
         let mut effects = Effects::new();
         for session in self.sessions.values_mut() {
             let Some(connection) = session.phase.connection() else {
                 continue;
             };
-            let served = wanted.iter().filter(|uri| session.resource(uri).is_some());
-            let uris: Vec<String> = served.map(|uri| (*uri).clone()).collect();
-            if uris != session.told_subscriptions {
-                session.told_subscriptions.clone_from(&uris);
+            if session.subscribed != session.told_subscriptions {
+                session.told_subscriptions.clone_from(&session.subscribed);
+                let uris = session.subscribed.iter().cloned().collect();
                 effects.push(Effect::Send {
                     connection,
                     message: BridgeToPage::Subscriptions(Subscriptions { uris }),

@@ -64,8 +64,8 @@ impl Realm {
         Ok(effects)
     }
 
-    /// The bridge's own resources tell of the sessions.
-    fn tell_own_resources_updated(&self) -> Effects {
+    /// The bridge's own resources tell of the sessions and their tools.
+    pub(super) fn tell_own_resources_updated(&self) -> Effects {
         let mut effects = self.tell_updated(own_resources::SESSIONS);
         effects.extend(self.tell_updated(own_resources::STATUS));
         effects
@@ -91,7 +91,7 @@ impl Realm {
         session.phase = Phase::Away { until };
         self.deadlines.remove(due);
         self.deadlines.insert(until, Deadline::Session(id.clone()));
-        Effects::new()
+        self.tell_own_resources_updated()
     }
 
     /// Page code answered a heartbeat.

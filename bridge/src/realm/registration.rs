@@ -28,6 +28,7 @@ impl Realm {
         let limits = self.limits;
         self.registrations += 1;
         let registration_number = self.registrations;
+        let wanted: Vec<String> = self.wanted().into_iter().cloned().collect();
         let Some(session) = self.session_on(id, connection) else {
             return Effects::new();
         };
@@ -43,13 +44,19 @@ impl Realm {
                     name: definition.name().to_owned(),
                     published_name: definition.published_name().to_owned(),
                 };
+                let new = !session.items.contains_key(&definition.item());
                 let changed = session.register(
                     index,
-                    definition,
+                    definition.clone(),
                     registration_number,
                     &limits,
                     &mut bytes,
                 )?;
+                // One of the same name serves the same URIs.
+                if new {
+                    let served = wanted.iter().filter(|uri| definition.serves(uri));
+                    session.subscribed.extend(served.cloned());
+                }
                 Ok((item, changed))
             });
             match outcome {
@@ -74,6 +81,9 @@ impl Realm {
             connection,
             message,
         }]);
+        if changed_kinds.contains(&Kind::Tool) {
+            effects.extend(self.tell_own_resources_updated());
+        }
         effects.extend(lists_changed(changed_kinds));
         effects.extend(self.tell_subscriptions());
         effects
@@ -94,7 +104,7 @@ impl Realm {
             .into_iter()
             .filter(|item| session.unregister(item))
             .collect();
-        let changed_kinds = items.iter().map(|item| item.kind).collect();
+        let changed_kinds: Vec<_> = items.iter().map(|item| item.kind).collect();
         let message = BridgeToPage::Unregistered(Unregistered {
             registration_id: registration,
             items,
@@ -103,6 +113,9 @@ impl Realm {
             connection,
             message,
         }]);
+        if changed_kinds.contains(&Kind::Tool) {
+            effects.extend(self.tell_own_resources_updated());
+        }
         effects.extend(lists_changed(changed_kinds));
         effects.extend(self.tell_subscriptions());
         effects

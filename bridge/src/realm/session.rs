@@ -1,6 +1,6 @@
 //! A session: one tab. It outlives its connections.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use bridge_protocol::{
@@ -96,8 +96,10 @@ pub(crate) struct Session {
     pub(super) calls: IndexSet<CallId>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
-    /// The subscribed URIs that the page knows of, on this connection.
-    pub(super) told_subscriptions: Vec<String>,
+    /// The URIs of this session that clients are subscribed to.
+    pub(super) subscribed: BTreeSet<String>,
+    /// Those that the page knows of, on this connection.
+    pub(super) told_subscriptions: BTreeSet<String>,
     visibility: Option<Visibility>,
     focused: bool,
     connected_at_ms: u64,
@@ -112,7 +114,8 @@ impl Session {
             items: IndexMap::new(),
             calls: IndexSet::new(),
             items_are_former: false,
-            told_subscriptions: Vec::new(),
+            subscribed: BTreeSet::new(),
+            told_subscriptions: BTreeSet::new(),
             visibility: None,
             focused: false,
             connected_at_ms: now.unix_ms,
@@ -144,6 +147,7 @@ impl Session {
         }
         let former = self.lists();
         self.items.clear();
+        self.subscribed.clear();
         Some(former)
     }
 
@@ -239,7 +243,29 @@ impl Session {
     }
 
     pub(super) fn unregister(&mut self, item: &Item) -> bool {
-        self.items.shift_remove(item).is_some()
+        let Some(removed) = self.items.shift_remove(item) else {
+            return false;
+        };
+        let served = |uri: &String| removed.definition.serves(uri);
+        let served: Vec<_> = self.subscribed.iter().filter(|uri| served(uri)).collect();
+        let unserved: Vec<_> = served
+            .into_iter()
+            .filter(|uri| !self.serves(uri))
+            .cloned()
+            .collect();
+        for uri in unserved {
+            self.subscribed.remove(&uri);
+        }
+        true
+    }
+
+    /// Whether the page serves a URI, itself or through a template.
+    pub(super) fn serves(&self, uri: &str) -> bool {
+        let kind = Kind::Resource;
+        self.items.contains_key(&Named { kind, name: uri })
+            || self
+                .definitions(Kind::ResourceTemplate)
+                .any(|definition| definition.serves(uri))
     }
 
     /// What clients know under this name, or what the page registered under it.

@@ -1,6 +1,10 @@
 //! Clients subscribe to resources, pages change them.
 
+use bridge_protocol::Item;
+
 use super::*;
+use crate::realm::clients::SUBSCRIPTION_TIMES;
+use crate::uri_template::MAX_URI_BYTES;
 
 fn client(id: u64) -> ConnectedClient {
     ConnectedClient {
@@ -149,7 +153,13 @@ fn a_page_that_is_back_hears_of_the_subscriptions_after_registering() {
 fn the_sessions_resource_changes_with_the_pages() {
     let mut scene = Scene::with_resources();
     scene.subscribe("sessions://list").unwrap();
-    scene.end(FIRST, Parting::Gone);
+    scene.register(FIRST, &["added"]);
+    assert_eq!(scene.told_updated(), ["sessions://list"]);
+    scene.end(FIRST, Parting::Broken);
+    assert_eq!(scene.told_updated(), ["sessions://list"]);
+    scene.connect(SECOND);
+    assert_eq!(scene.told_updated(), ["sessions://list"]);
+    scene.end(SECOND, Parting::Gone);
     assert_eq!(scene.told_updated(), ["sessions://list"]);
 }
 
@@ -161,4 +171,74 @@ fn too_many_subscriptions_are_refused_with_the_setting() {
     scene.subscribe("a:2").unwrap();
     let refusal = scene.subscribe("a:3").unwrap_err();
     assert!(refusal.message.contains("max_subscriptions"));
+}
+
+#[test]
+fn a_uri_that_is_too_long_and_too_many_of_all_clients_are_refused() {
+    let mut scene = Scene::with_resources();
+    let long = format!("a:{}", "x".repeat(MAX_URI_BYTES));
+    assert!(scene.subscribe(&long).unwrap_err().message.contains("8192"));
+    let effects = scene.realm.client_left(ONE);
+    scene.then(effects);
+    // More clients than LIMITS lets in would be needed: these never left the list.
+    scene.realm.limits.clients = 100;
+    let most = SUBSCRIPTION_TIMES * LIMITS.subscriptions_per_client;
+    for n in 0..=most {
+        let id = ClientId(n as u64 + 10);
+        scene.realm.client_connected(id, client(id.0)).unwrap();
+        let subscribed = scene.realm.subscribed(id, format!("a:{n}"));
+        assert_eq!(subscribed.is_err(), n == most);
+        // What others follow already costs nothing.
+        scene.realm.subscribed(id, "a:0".to_owned()).unwrap();
+    }
+    scene.realm.check_invariants();
+}
+
+#[test]
+fn what_a_second_client_or_template_still_holds_stays() {
+    let mut scene = Scene::with_resources();
+    let other = ClientId(2);
+    scene.realm.client_connected(other, client(2)).unwrap();
+    scene.subscribe("board://cards/7").unwrap();
+    let effects = scene.realm.subscribed(other, "board://cards/7".to_owned());
+    assert!(effects.unwrap().is_empty());
+    let effects = scene.realm.client_left(other);
+    scene.then(effects);
+    let template = |text: &str| {
+        let definition = format!(r#"{{"uriTemplate":"{text}","name":"all"}}"#);
+        parse(Kind::ResourceTemplate, definition)
+    };
+    let effects = scene
+        .realm
+        .items_registered(&TAB.into(), FIRST, "r".into(), template("{+all}"));
+    scene.then(effects);
+    for (name, left) in [("board://cards/{id}", true), ("{+all}", false)] {
+        let item = Item {
+            kind: Kind::ResourceTemplate,
+            name: name.to_owned(),
+        };
+        let effects = scene
+            .realm
+            .items_unregistered(&TAB.into(), FIRST, "r".into(), vec![item]);
+        scene.then(effects);
+        scene.update("board://cards/7");
+        assert_eq!(scene.told_updated().is_empty(), !left, "{name}");
+    }
+}
+
+#[test]
+fn the_bridges_own_resources_are_no_pages_even_where_a_template_fits() {
+    let mut scene = Scene::with_resources();
+    let all = parse(
+        Kind::ResourceTemplate,
+        r#"{"uriTemplate":"{+all}","name":"all"}"#.to_owned(),
+    );
+    let effects = scene
+        .realm
+        .items_registered(&TAB.into(), FIRST, "r".into(), all);
+    scene.then(effects);
+    scene.subscribe("sessions://list").unwrap();
+    assert!(scene.told_subscriptions().is_empty());
+    scene.update("sessions://list");
+    assert!(scene.told_updated().is_empty());
 }
