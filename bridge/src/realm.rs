@@ -35,7 +35,8 @@ use clients::Client;
 use deadlines::{Deadline, Deadlines};
 
 #[cfg(test)]
-pub(crate) use asking::MAX_OPEN_REQUESTS;
+pub(crate) use asking::{MAX_ANSWER_BYTES, MAX_OPEN_BYTES, MAX_OPEN_REQUESTS};
+pub(crate) use asking::{MAX_KEY_BYTES, MAX_REQUESTS};
 pub(crate) use call::{Call, NewCall, Receipt, Request};
 pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
 pub(crate) use routing::{RouteError, Target};
@@ -227,6 +228,9 @@ impl Realm {
                 );
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
+            let wanted = self.wanted();
+            let served = wanted.iter().filter(|uri| session.serves(uri));
+            assert!(served.eq(session.subscribed.iter().collect::<Vec<_>>().iter()));
         }
         for (id, call) in &self.calls {
             assert!(

@@ -19,6 +19,11 @@ pub(crate) trait Client: Send + Sync {
     /// Asks the client.
     fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;
 
+    /// Why this cannot be asked in a round, whatever the client can do.
+    fn refuses(&self, _request: &ClientRequest) -> Option<ClientResponse> {
+        None
+    }
+
     /// The client is not asked within a call: it hears what it must answer as the outcome, and
     /// comes again with the answers (MCP 2026-07-28).
     fn answers_in_rounds(&self) -> bool;
@@ -102,9 +107,17 @@ async fn attend(
                 if !client.answers_in_rounds() {
                     let requests = hub.take_client_requests(realm, &call);
                     asked.extend(requests.into_iter().map(|request| client.ask(request)));
-                } else if let Some((round, requests)) = hub.park_call(realm, &call) {
-                    in_flight.settled = true;
+                    continue;
+                }
+                for request in hub.take_client_requests(realm, &call) {
+                    if let Some(refused) = client.refuses(&request) {
+                        hub.answer_for_client(realm, &call, refused);
+                    }
+                }
+                if let Some((round, requests)) = hub.park_call(realm, &call) {
+                    // A client that goes away meanwhile never hears the ticket.
                     tell_rest(client, telling, &mut line).await;
+                    in_flight.settled = true;
                     let ticket = Ticket { call, round };
                     return Outcome::InputRequired { ticket, requests };
                 }

@@ -3,6 +3,7 @@
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
 mod admission;
+mod news;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +27,9 @@ use super::{Edge, Problem};
 use crate::auth::RealmId;
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
-use crate::realm::{Answer, CallEvent, ConnectionId, Failure, Parting};
+use crate::realm::{
+    Answer, CallEvent, ConnectionId, Failure, MAX_KEY_BYTES, MAX_REQUESTS, Parting,
+};
 use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
@@ -306,11 +309,23 @@ impl Page {
             PageToBridge::CallError(error) => self.failed(error),
             PageToBridge::CallProgress(progress) => {
                 let call = progress.request_id.clone();
-                self.told(&call, CallEvent::Progress(progress));
+                self.told(&call, news::progress(progress));
             }
             PageToBridge::CallLog(log) => {
                 let call = log.request_id.clone();
-                self.told(&call, CallEvent::Log(log));
+                self.told(&call, news::log(log));
+            }
+            PageToBridge::ClientRequests(asked)
+                if asked.requests.len() > MAX_REQUESTS
+                    || asked
+                        .requests
+                        .iter()
+                        .any(|request| request.key.len() > MAX_KEY_BYTES) =>
+            {
+                let reason = format!(
+                    "a call may ask {MAX_REQUESTS} times, with keys of {MAX_KEY_BYTES} bytes"
+                );
+                return Err(Closing::new(CloseCode::PolicyViolation, reason));
             }
             PageToBridge::ClientRequests(asked) => self.change(|realm, now| {
                 realm.client_asked(id, connection, &asked.request_id, asked.requests, now)

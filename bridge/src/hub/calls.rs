@@ -106,7 +106,7 @@ impl Hub {
     /// The client answered.
     pub(crate) fn answer_for_client(&self, realm: RealmId, call: &CallId, answer: ClientResponse) {
         self.change(realm, |realm, now| {
-            ((), realm.client_answered(call, vec![answer], now))
+            ((), realm.client_answered(call, answer, now))
         });
     }
 

@@ -277,6 +277,15 @@ fn client_error(error: ServiceError) -> ClientError {
     }
 }
 
+/// What a page hears of a request that MCP does not have.
+pub(super) fn refused_request(key: String, message: String) -> ClientResponse {
+    ClientResponse {
+        key,
+        result: None,
+        error: Some(request_failed(message, None)),
+    }
+}
+
 fn request_failed(message: String, data: Option<Box<RawValue>>) -> ClientError {
     ClientError {
         code: ErrorCode::ClientRequestFailed,

@@ -4,12 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bridge_protocol::{ClientRequest, ClientResponse};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use rmcp::RoleServer;
-use rmcp::model::{CustomRequest, ProgressNotificationParam, ProtocolVersion, ServerRequest};
-use rmcp::service::RequestContext;
+use rmcp::model::{
+    ClientResult, CustomRequest, ProgressNotificationParam, ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceError};
 
-use super::convert;
+use super::{convert, rounds};
 use crate::calls::Client;
 use crate::realm::CallEvent;
 
@@ -71,8 +74,40 @@ impl<'a> Reach<'a> {
         let params = serde_json::from_str(request.params.get()).ok();
         // As a custom request the page's words go out as they are.
         let asked = ServerRequest::CustomRequest(CustomRequest::new(request.method, params));
-        let answer = self.context.peer.send_request(asked).await;
+        let peer = &self.context.peer;
+        let options = PeerRequestOptions::no_options();
+        let answer = match peer.send_request_with_option(asked, options).await {
+            Ok(sent) => Asked(Some(sent)).answer().await,
+            Err(error) => Err(error),
+        };
         convert::client_response(request.key, answer)
+    }
+}
+
+/// A request to the client. Dropped before its answer, it is cancelled there: a person must not be
+/// asked for a call that is over.
+struct Asked(Option<RequestHandle<RoleServer>>);
+
+impl Asked {
+    async fn answer(mut self) -> Result<ClientResult, ServiceError> {
+        let Some(sent) = &mut self.0 else {
+            return Err(ServiceError::TransportClosed);
+        };
+        let answer = (&mut sent.rx).await;
+        self.0 = None;
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let Some(sent) = self.0.take() {
+            let reason = "the call that asked is over, or waits no longer";
+            // Looked at once, this is in the client's line; if that is full, the client does not
+            // read anyway.
+            let cancel = tokio::task::unconstrained(sent.cancel(Some(reason.to_owned())));
+            let _ = cancel.now_or_never();
+        }
     }
 }
 
@@ -91,6 +126,14 @@ impl Client for Reach<'_> {
 
     fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
         Box::pin(self.asked(request))
+    }
+
+    fn refuses(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = rounds::input_request(request).err()?;
+        Some(convert::refused_request(
+            request.key.clone(),
+            refused.message.into_owned(),
+        ))
     }
 
     fn answers_in_rounds(&self) -> bool {

@@ -100,7 +100,7 @@ impl Seal {
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let requests = requests
             .into_iter()
-            .map(|request| Ok((request.key.clone(), input_request(request)?)))
+            .map(|request| Ok((request.key.clone(), input_request(&request)?)))
             .collect::<Result<InputRequests, ErrorData>>()?;
         Ok(InputRequiredResult::new(Some(requests), Some(state)))
     }
@@ -123,7 +123,7 @@ fn invalid(error: &RequestStateError) -> ErrorData {
     ErrorData::invalid_params(message, Some(data))
 }
 
-fn input_request(request: ClientRequest) -> Result<InputRequest, ErrorData> {
+pub(super) fn input_request(request: &ClientRequest) -> Result<InputRequest, ErrorData> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
     let asked = json!({ "method": request.method, "params": params });
     serde_json::from_value(asked).map_err(|error| {

@@ -14,6 +14,18 @@ use serde_json::{Map, Value, json};
 /// Requests of one call that nobody has answered yet.
 pub(crate) const MAX_OPEN_REQUESTS: usize = 16;
 
+/// Requests of one call from its start to its end, repeated ones too.
+pub(crate) const MAX_REQUESTS: usize = 256;
+
+/// What the open requests of one call may have together, in bytes of JSON.
+pub(crate) const MAX_OPEN_BYTES: usize = 4 * 1024 * 1024;
+
+/// What one call may hear of its client, in bytes of JSON; an answer heard twice counts twice.
+pub(crate) const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// The longest key.
+pub(crate) const MAX_KEY_BYTES: usize = 256;
+
 const ELICIT: &str = "elicitation/create";
 const SAMPLE: &str = "sampling/createMessage";
 const ROOTS: &str = "roots/list";
@@ -25,6 +37,9 @@ pub(super) struct Asking {
     answers: HashMap<String, ClientResponse>,
     /// Since when something is open. Meanwhile the call's own time stands still.
     since: Option<Instant>,
+    /// How many requests there were.
+    requests: usize,
+    answer_bytes: usize,
 }
 
 #[derive(Debug)]
@@ -59,40 +74,58 @@ impl Asking {
     pub(super) fn asked(
         &mut self,
         request: ClientRequest,
-        capabilities: Option<&RawValue>,
+        declared: &Value,
         now: Instant,
     ) -> Option<ClientResponse> {
         let key = &request.key;
         if self.open.contains_key(key) {
             return None;
         }
+        self.requests += 1;
+        if self.requests > MAX_REQUESTS {
+            return Some(refused(
+                request.key,
+                format!(
+                    "the handler has asked the client {MAX_REQUESTS} times, which is the limit for \
+                     one call: ask for more at once"
+                ),
+            ));
+        }
         if let Some(answer) = self.answers.get(key) {
             let refused_before = answer.error.is_some();
             if refused_before || answers(&request, answer) {
-                return Some(answer.clone());
+                let answer = answer.clone();
+                return Some(self.told(answer));
             }
             // It came uninvited and is no answer to this: ask properly.
             self.answers.remove(key);
         }
-        let refusal = if self.open.len() >= MAX_OPEN_REQUESTS {
-            Some(ClientError {
-                code: ErrorCode::ClientRequestFailed,
-                message: format!(
+        if self.open.len() >= MAX_OPEN_REQUESTS {
+            return Some(refused(
+                request.key,
+                format!(
                     "the handler waits for {MAX_OPEN_REQUESTS} answers of the client, which is the \
                      limit: await some before you ask more"
                 ),
-                data: None,
-            })
-        } else {
-            missing_capability(&request, capabilities)
-        };
-        if let Some(error) = refusal {
-            let response = ClientResponse {
+            ));
+        }
+        let open_bytes = self.open.values().map(|open| bytes_of(&open.request));
+        if open_bytes.sum::<usize>() + bytes_of(&request) > MAX_OPEN_BYTES {
+            return Some(refused(
+                request.key,
+                format!(
+                    "with this request the handler waits for answers to more than \
+                     {MAX_OPEN_BYTES} bytes, which is the limit: ask with less, or one after the \
+                     other"
+                ),
+            ));
+        }
+        if let Some(error) = missing_capability(&request, declared) {
+            return Some(ClientResponse {
                 key: request.key,
                 result: None,
                 error: Some(error),
-            };
-            return Some(response);
+            });
         }
         self.since.get_or_insert(now);
         let open = Open {
@@ -101,6 +134,22 @@ impl Asking {
         };
         self.open.insert(open.request.key.clone(), open);
         None
+    }
+
+    /// What the page hears of an answer: the answer, as long as it has room.
+    fn told(&mut self, answer: ClientResponse) -> ClientResponse {
+        let bytes = answer.result.as_ref().map_or(0, |raw| raw.get().len());
+        if self.answer_bytes + bytes > MAX_ANSWER_BYTES {
+            return refused(
+                answer.key,
+                format!(
+                    "the client's answers to this call have more than {MAX_ANSWER_BYTES} bytes \
+                     together, which is the limit: ask for less"
+                ),
+            );
+        }
+        self.answer_bytes += bytes;
+        answer
     }
 
     /// What the leg has not sent to the client yet.
@@ -127,8 +176,22 @@ impl Asking {
             return None;
         }
         self.open.shift_remove(&response.key);
-        self.answers.insert(response.key.clone(), response.clone());
-        Some(response)
+        let told = self.told(response);
+        self.answers.insert(told.key.clone(), told.clone());
+        Some(told)
+    }
+
+    /// The client answered, and is not asked again: what is no answer is a failure.
+    pub(super) fn answered_once(&mut self, response: ClientResponse) -> Option<ClientResponse> {
+        let request = &self.open.get(&response.key)?.request;
+        if response.error.is_some() || answers(request, &response) {
+            return self.answered(response);
+        }
+        let message = format!(
+            "the client's answer to `{}` is not as MCP has it",
+            request.method
+        );
+        self.answered(refused(response.key, message))
     }
 
     /// How long the call waited, once nothing is open any more.
@@ -163,6 +226,29 @@ impl Asking {
     }
 }
 
+fn refused(key: String, message: String) -> ClientResponse {
+    ClientResponse {
+        key,
+        result: None,
+        error: Some(ClientError {
+            code: ErrorCode::ClientRequestFailed,
+            message,
+            data: None,
+        }),
+    }
+}
+
+fn bytes_of(request: &ClientRequest) -> usize {
+    request.key.len() + request.method.len() + request.params.get().len()
+}
+
+/// What a client declared, to be read once for all requests of a message.
+pub(super) fn declared(capabilities: Option<&RawValue>) -> Value {
+    capabilities
+        .and_then(|declared| serde_json::from_str(declared.get()).ok())
+        .unwrap_or_default()
+}
+
 /// Whether the result has the shape that MCP's schema gives the answer to this request.
 fn answers(request: &ClientRequest, response: &ClientResponse) -> bool {
     let result = response.result.as_deref().map(RawValue::get);
@@ -184,13 +270,7 @@ fn answers(request: &ClientRequest, response: &ClientResponse) -> bool {
 }
 
 /// Why the client cannot be asked this, by the capabilities it declared.
-fn missing_capability(
-    request: &ClientRequest,
-    capabilities: Option<&RawValue>,
-) -> Option<ClientError> {
-    let declared: Value = capabilities
-        .and_then(|declared| serde_json::from_str(declared.get()).ok())
-        .unwrap_or_default();
+fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<ClientError> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
     let has = |pointer: &str| {
         declared

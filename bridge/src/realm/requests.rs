@@ -4,6 +4,7 @@ use bridge_protocol::{
     BridgeToPage, CallId, ClientRequest, ClientResponse, ClientResponses, SessionId,
 };
 
+use super::asking::{Asking, declared};
 use super::call::Waiting;
 use super::deadlines::Deadline;
 use super::{Call, ConnectionId, Effect, Effects, Now, Realm, Request};
@@ -23,13 +24,13 @@ impl Realm {
         }
         let mut known = Vec::new();
         let asks = self.change_call(call, |open| {
-            let capabilities = open
-                .context
-                .client
-                .as_ref()
-                .and_then(|client| client.capabilities.as_deref());
+            let client = open.context.client.as_ref();
+            let capabilities = client.and_then(|client| client.capabilities.as_deref());
+            // MCP answers no completion with a round: nobody would come back for it.
+            let completes = matches!(open.request, Request::Completion { .. });
+            let declared = declared(capabilities.filter(|_| !completes));
             for request in requests {
-                known.extend(open.asking.asked(request, capabilities, now.instant));
+                known.extend(open.asking.asked(request, &declared, now.instant));
             }
             open.asking.is_waiting() && !open.is_parked()
         });
@@ -81,7 +82,7 @@ impl Realm {
         {
             return Some((request, self.end_call(call, ending)));
         }
-        let mut effects = self.client_answered(call, answers, now);
+        let mut effects = self.answers_taken(call, answers, now, Asking::answered);
         if self
             .calls
             .get(call)
@@ -96,14 +97,24 @@ impl Realm {
     pub(crate) fn client_answered(
         &mut self,
         call: &CallId,
+        answer: ClientResponse,
+        now: Now,
+    ) -> Effects {
+        self.answers_taken(call, vec![answer], now, Asking::answered_once)
+    }
+
+    fn answers_taken(
+        &mut self,
+        call: &CallId,
         answers: Vec<ClientResponse>,
         now: Now,
+        take: fn(&mut Asking, ClientResponse) -> Option<ClientResponse>,
     ) -> Effects {
         let taken = self.change_call(call, |open| {
             if open.is_parked() {
                 return Vec::new();
             }
-            let answered = |answer| open.asking.answered(answer);
+            let answered = |answer| take(&mut open.asking, answer);
             let taken = answers.into_iter().filter_map(answered).collect();
             open.waited_for_client(now.instant);
             taken

@@ -227,3 +227,51 @@ async fn a_caller_over_plain_http_cannot_be_asked() {
     assert_eq!(text_of(&result), "ClientCapabilityMissing");
     bridge.shutdown().await;
 }
+
+/// A person must not be left with a question of a call that is over.
+#[tokio::test]
+async fn a_question_is_taken_back_when_its_call_is_over() {
+    let bridge = bridge().await;
+    let (mut page, client, mut events, call) =
+        called(&bridge, json!({ "elicitation": {} }), json!({})).await;
+    let mut listening = Events::of(client.listen().await);
+    page.say_json(ask(&call, json!([elicitation()]))).await;
+    let asked = events.method("elicitation/create").await;
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": 7 } });
+    assert_eq!(client.post(&cancel).await.status(), 202);
+    assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
+    let taken_back = listening.method("notifications/cancelled").await;
+    assert_eq!(taken_back["params"]["requestId"], asked["id"]);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_page_that_asks_far_too_much_at_once_is_closed() {
+    let bridge = bridge().await;
+    let many: Vec<_> = (0..=256).map(|_| roots()).collect();
+    let long = json!([{ "key": "k".repeat(257), "method": "roots/list", "params": {} }]);
+    for requests in [json!(many), long] {
+        let mut page = Page::with_tools(&bridge, "s", &[]).await;
+        page.say_json(ask("any", requests)).await;
+        assert_eq!(page.closed().await.0, 1008);
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_fails_in_the_handler_at_once() {
+    let bridge = bridge().await;
+    let (mut page, client, mut events, call) =
+        called(&bridge, json!({ "elicitation": {} }), json!({})).await;
+    page.say_json(ask(&call, json!([elicitation()]))).await;
+    let asked = events.method("elicitation/create").await;
+    client.respond(&asked, json!({ "action": "perhaps" })).await;
+    let heard = responses(&mut page).await;
+    assert_eq!(heard[0]["key"], "column");
+    assert_eq!(
+        heard[0]["error"]["code"], "ClientRequestFailed",
+        "{heard:?}"
+    );
+    bridge.shutdown().await;
+}

@@ -298,3 +298,32 @@ async fn an_uncaught_missing_capability_is_the_revisions_own_error() {
     );
     bridge.shutdown().await;
 }
+
+/// What cannot be put into a round fails in the handler; the call does not wait for an answer that
+/// nobody was asked for.
+#[tokio::test]
+async fn what_mcp_does_not_have_fails_in_the_handler() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let handler = async {
+        let called = page.call().await;
+        let asked =
+            json!({ "key": "a", "method": "elicitation/create", "params": { "message": 7 } });
+        page.say_json(
+            json!({ "type": "client-requests", "requestId": called.request_id,
+            "requests": [asked] }),
+        )
+        .await;
+        let heard = page
+            .hear_some(|message| match message {
+                BridgeToPage::ClientResponses(heard) => Some(heard.responses),
+                _ => None,
+            })
+            .await;
+        let error = heard.into_iter().next().unwrap().error.unwrap();
+        page.answer(&called, json!(error.code)).await;
+    };
+    let (done, ()) = tokio::join!(call(&bridge, json!({})), handler);
+    assert_eq!(text_of(&done["result"]), "ClientRequestFailed", "{done}");
+    bridge.shutdown().await;
+}

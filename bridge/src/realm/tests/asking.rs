@@ -67,9 +67,7 @@ impl Scene {
     }
 
     fn client_answers(&mut self, answer: ClientResponse) {
-        let effects = self
-            .realm
-            .client_answered(&"c".into(), vec![answer], self.now);
+        let effects = self.realm.client_answered(&"c".into(), answer, self.now);
         self.then(effects);
     }
 
@@ -223,18 +221,21 @@ fn a_client_that_does_not_answer_fails_the_request_and_not_the_call() {
 }
 
 #[test]
-fn an_answer_of_the_wrong_shape_is_none() {
+fn an_answer_of_the_wrong_shape_fails_and_is_asked_again_in_rounds() {
     let mut scene = Scene::with_client(r#"{"elicitation":{}}"#);
-    scene.ask(vec![elicit("a")]);
     for wrong in ["12345", "{}", r#"{"action":"maybe"}"#] {
-        scene.client_answers(ClientResponse {
+        let answer = ClientResponse {
             result: Some(raw(wrong)),
-            ..accepts("a")
-        });
-        assert!(scene.heard().is_empty(), "{wrong}");
+            ..accepts(wrong)
+        };
+        scene.ask(vec![elicit(wrong)]);
+        let round = scene.park();
+        assert!(scene.resume(round, vec![answer.clone()]));
+        assert!(scene.heard().is_empty() && scene.asks(), "{wrong}");
+        scene.client_answers(answer);
+        let failed = Some(ErrorCode::ClientRequestFailed);
+        assert_eq!(scene.heard(), [(wrong.to_owned(), failed)]);
     }
-    scene.client_answers(accepts("a"));
-    assert_eq!(scene.heard().len(), 1);
 }
 
 #[test]
@@ -328,4 +329,85 @@ fn cancelling_while_the_client_is_asked_ends_the_call_and_leaves_nothing() {
     assert!(scene.realm.calls.is_empty());
     scene.client_answers(accepts("a"));
     assert!(scene.effects.is_empty());
+}
+
+#[test]
+fn a_call_asks_so_many_times_and_repeating_counts() {
+    let mut scene = Scene::with_client(r#"{"elicitation":{}}"#);
+    for n in 0..MAX_REQUESTS / 2 {
+        let key = n.to_string();
+        scene.ask(vec![elicit(&key)]);
+        scene.client_answers(accepts(&key));
+        scene.ask(vec![elicit(&key)]);
+        assert_eq!(scene.heard(), [(key, None)]);
+    }
+    let refused = Some(ErrorCode::ClientRequestFailed);
+    scene.ask(vec![elicit("more"), elicit("0")]);
+    let heard = ["more", "0"].map(|key| (key.to_owned(), refused));
+    assert_eq!(scene.heard(), heard);
+    assert!(!scene.asks());
+}
+
+#[test]
+fn what_is_open_has_room_for_so_many_bytes() {
+    let mut scene = Scene::with_client(r#"{"sampling":{}}"#);
+    let large = |key: &str, bytes| {
+        let params = format!(r#"{{"systemPrompt":"{}"}}"#, "x".repeat(bytes));
+        request(key, "sampling/createMessage", &params)
+    };
+    let half = MAX_OPEN_BYTES / 2;
+    scene.ask(vec![large("a", half), large("b", half)]);
+    let refused = Some(ErrorCode::ClientRequestFailed);
+    assert_eq!(scene.heard(), [("b".to_owned(), refused)]);
+    scene.client_answers(ClientResponse {
+        result: Some(raw(r#"{"role":"assistant","content":{}}"#)),
+        ..accepts("a")
+    });
+    scene.ask(vec![large("c", half)]);
+    assert!(scene.asks() && scene.heard().is_empty());
+}
+
+/// However often a page asks for it again, an answer cannot fill the line to the page.
+#[test]
+fn a_call_hears_so_many_bytes_of_answers() {
+    let mut scene = Scene::with_client(r#"{"elicitation":{}}"#);
+    scene.ask(vec![elicit("a")]);
+    let quarter = "x".repeat(MAX_ANSWER_BYTES / 4);
+    scene.client_answers(ClientResponse {
+        result: Some(raw(&format!(
+            r#"{{"action":"accept","content":{{"v":"{quarter}"}}}}"#
+        ))),
+        ..accepts("a")
+    });
+    scene.ask((0..4).map(|_| elicit("a")).collect());
+    let heard: Vec<_> = scene.heard().into_iter().map(|(_, error)| error).collect();
+    let refused = Some(ErrorCode::ClientRequestFailed);
+    assert_eq!(heard, [None, None, refused, refused]);
+}
+
+/// A parked completion would wait for a client that never comes back.
+#[test]
+fn a_completer_cannot_ask() {
+    let mut scene = Scene::with_client(r#"{"elicitation":{}}"#);
+    let mut call = new_call("completion", tool("echo"));
+    call.context = scene.realm.calls[&CallId::from("c")].context.clone();
+    call.request = Request::Completion {
+        reference: tool("echo").item(),
+        argument: bridge_protocol::Argument {
+            name: "a".to_owned(),
+            value: String::new(),
+        },
+        arguments: std::collections::BTreeMap::new(),
+    };
+    let effects = scene.realm.call_requested(&TAB.into(), call, scene.now);
+    scene.then(effects.unwrap());
+    let asked = vec![elicit("a")];
+    let call = "completion".into();
+    let effects = scene
+        .realm
+        .client_asked(&TAB.into(), FIRST, &call, asked, scene.now);
+    scene.then(effects);
+    let refused = Some(ErrorCode::ClientCapabilityMissing);
+    assert_eq!(scene.heard(), [("a".to_owned(), refused)]);
+    assert!(!scene.asks());
 }

@@ -239,8 +239,7 @@ impl World {
             Step::ClientAnswers { call, key } => match self.pick(call) {
                 Some((id, _)) => {
                     let _ = self.realm.take_client_requests(&id);
-                    self.realm
-                        .client_answered(&id, vec![response(key)], self.now)
+                    self.realm.client_answered(&id, response(key), self.now)
                 }
                 None => Vec::new(),
             },

@@ -1,0 +1,70 @@
+//! What a page tells during a call waits for a client that may be slow: it must be short.
+
+use bridge_protocol::{CallLog, CallProgress};
+use serde_json::value::to_raw_value;
+
+use crate::realm::CallEvent;
+
+/// The longest data of a log message, in bytes of JSON. Instead of more its size is told.
+const MAX_LOG_BYTES: usize = 64 * 1024;
+
+/// So much of the message of a progress, and of the name of a logger, is told.
+const MAX_TEXT_CHARS: usize = 4096;
+
+pub(super) fn progress(mut progress: CallProgress) -> CallEvent {
+    progress.message = progress.message.map(shortened);
+    CallEvent::Progress(progress)
+}
+
+pub(super) fn log(mut log: CallLog) -> CallEvent {
+    log.logger = log.logger.map(shortened);
+    let bytes = log.data.get().len();
+    if bytes > MAX_LOG_BYTES {
+        let instead = format!("{bytes} bytes were logged, and {MAX_LOG_BYTES} is the limit");
+        if let Ok(instead) = to_raw_value(&instead) {
+            log.data = instead;
+        }
+    }
+    CallEvent::Log(log)
+}
+
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::LogLevel;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_told_as_such() {
+        for (chars, told) in [(MAX_LOG_BYTES - 2, MAX_LOG_BYTES), (MAX_LOG_BYTES - 1, 49)] {
+            let event = log(CallLog {
+                request_id: "c".into(),
+                level: LogLevel::Info,
+                logger: Some("l".repeat(MAX_TEXT_CHARS + 1)),
+                data: to_raw_value(&"x".repeat(chars)).unwrap(),
+            });
+            let CallEvent::Log(log) = event else { panic!() };
+            assert_eq!(log.data.get().len(), told, "{}", log.data);
+            assert_eq!(log.logger.unwrap().chars().count(), MAX_TEXT_CHARS + 1);
+        }
+        let event = progress(CallProgress {
+            request_id: "c".into(),
+            progress: 1.into(),
+            total: None,
+            message: Some("é".repeat(MAX_TEXT_CHARS + 1)),
+        });
+        let CallEvent::Progress(progress) = event else {
+            panic!()
+        };
+        let message = json!(progress.message);
+        assert!(message.as_str().unwrap().ends_with("é…"));
+    }
+}
