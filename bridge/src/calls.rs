@@ -109,10 +109,17 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
+/// An error names so many of what there is. The list has them all.
+const HINTED_NAMES: usize = 32;
+
 fn hint(kind: Kind, available: &[String]) -> String {
     match available {
         [] => format!("no page has registered a {} yet", kind_name(kind)),
-        names => format!("there are {}", names.join(", ")),
+        names if names.len() <= HINTED_NAMES => format!("there are {}", names.join(", ")),
+        names => {
+            let (some, more) = names.split_at(HINTED_NAMES);
+            format!("there are {} and {} more", some.join(", "), more.len())
+        }
     }
 }
 
@@ -171,4 +178,18 @@ fn result_object(
         let message = format!("the page's answer for {what} cannot be passed on: {error}");
         CallError::failed(ErrorCode::InvalidResult, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_some_of_many() {
+        let names: Vec<_> = (0..HINTED_NAMES + 2).map(|n| format!("t{n}")).collect();
+        let some = hint(Kind::Tool, &names[..HINTED_NAMES]);
+        assert!(some.ends_with(", t31"), "{some}");
+        let more = hint(Kind::Tool, &names);
+        assert!(more.ends_with(", t31 and 2 more"), "{more}");
+    }
 }

@@ -156,7 +156,7 @@ pub struct Config {
     pub authenticate_within: Duration,
 
     /// How long a page whose connection broke keeps its tools and calls. 0s: not at all.
-    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = humantime::parse_duration)]
+    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = duration_or_none)]
     pub page_grace: Duration,
 
     /// How often page code must show that it is alive.
@@ -280,10 +280,20 @@ fn result_bytes(text: &str) -> Result<usize, String> {
     }
 }
 
+/// The longest time that can be set: the end of a longer one may be no time that a clock can show.
+const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
 fn duration(text: &str) -> Result<Duration, String> {
-    match humantime::parse_duration(text) {
+    match duration_or_none(text) {
         Ok(duration) if !duration.is_zero() => Ok(duration),
-        _ => Err("allowed are times above zero such as 250ms, 5s, 2m".to_owned()),
+        _ => Err("allowed are times above zero, up to 366days, such as 250ms, 5s, 2m".to_owned()),
+    }
+}
+
+fn duration_or_none(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(duration) if duration <= MAX_DURATION => Ok(duration),
+        _ => Err("allowed are times up to 366days, such as 0s, 250ms, 5s, 2m".to_owned()),
     }
 }
 
@@ -303,6 +313,8 @@ mod tests {
         let cases = [
             (["--max-sessions", "0"], "whole numbers from 1 up"),
             (["--call-timeout", "soon"], "250ms, 5s, 2m"),
+            (["--call-timeout", "300000000years"], "up to 366days"),
+            (["--page-grace", "367days"], "up to 366days"),
             (["--max-result-bytes", "99999999"], "allowed are 1 to"),
             (["--bind", "localhost"], "socket address"),
         ];
