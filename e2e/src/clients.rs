@@ -5,11 +5,13 @@ mod connect;
 mod inspector;
 mod mcp;
 mod plain_http;
+mod stalled;
 
 pub use able::{AbleClient, Heard};
 pub use inspector::Inspector;
 pub use mcp::{InFlight, McpClient};
 pub use plain_http::PlainHttp;
+pub use stalled::StalledClient;
 
 /// How a client opens its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

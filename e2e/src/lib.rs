@@ -27,7 +27,9 @@ mod world;
 
 pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme};
-pub use clients::{AbleClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp};
+pub use clients::{
+    AbleClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp, StalledClient,
+};
 pub use deadline::{DEADLINE, within};
 pub use native_page::{
     NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, Wanted,

@@ -11,7 +11,7 @@ use bridge_protocol::{
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
-use tokio_tungstenite::connect_async;
+use tokio_tungstenite::connect_async_with_config;
 use tokio_tungstenite::tungstenite::Message;
 
 pub use self::call::{NativeCall, Wanted};
@@ -33,7 +33,9 @@ impl NativePage {
     /// Connects, authenticates with the world's token and registers `items`.
     pub async fn open(world: &World, session: &str, items: Vec<NativeItem>) -> Self {
         let url = world.page_url(session);
-        let (mut socket, _) = within("the page socket", connect_async(url)).await.unwrap();
+        // As browsers do: else each answer waits for the peer's acknowledgement of the receipt.
+        let connected = connect_async_with_config(url, None, true);
+        let (mut socket, _) = within("the page socket", connected).await.unwrap();
         let hello = PageToBridge::Authenticate(credentials(world, session));
         socket.send(Message::text(hello.encode())).await.unwrap();
         let answer = within("`authenticated`", socket.next()).await;
