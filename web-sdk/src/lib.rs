@@ -14,3 +14,8 @@
 
 pub mod core;
 pub mod js;
+
+/// Constant time, and small: the default one would be a tenth of the wasm.
+#[cfg(target_arch = "wasm32")]
+#[global_allocator]
+static ALLOCATOR: rlsf::SmallGlobalTlsf = rlsf::SmallGlobalTlsf::new();
