@@ -26,7 +26,9 @@ async function load(importGlue, wasmUrl) {
     compile(unbundled(wasmUrl)),
   ]);
   try {
-    await glue.default({ module_or_path: module });
+    const { exports } = await WebAssembly.instantiate(module, { glue });
+    glue.__wbg_set_wasm(exports);
+    exports.__wbindgen_start();
   } catch (cause) {
     throw loadFailed(cause.message, cause);
   }

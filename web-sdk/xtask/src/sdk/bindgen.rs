@@ -2,14 +2,20 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use wasm_bindgen_cli_support::Bindgen;
+use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
-use super::{CORE, names};
+use super::CORE;
+use super::names::Names;
+
+/// Where the wasm finds its imports: `mcp-web.js` instantiates it with the glue under this name.
+const IMPORTS: &str = "glue";
+/// `mcp-web.js` calls it, the glue does not.
+const START: &str = "__wbindgen_start";
 
 /// Writes the JavaScript glue and the wasm that fits it into `folder`.
 ///
-/// The types are written by hand, so none are generated. The glue finds its wasm beside itself when
-/// nobody says where it is; bundlers understand that form.
+/// The types are written by hand, so none are generated. For bundlers wasm-bindgen writes a glue that does
+/// not load the wasm itself: `mcp-web.js` does, and says what is wrong when it cannot.
 pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
@@ -18,17 +24,32 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
         .typescript(false)
         .remove_name_section(true)
         .remove_producers_section(true)
-        .omit_default_module_path(false);
-    bindgen
-        .web(true)
-        .and_then(|bindgen| bindgen.generate(folder))
+        .encode_into(EncodeInto::Always);
+    let mut output = bindgen
+        .bundler(true)
+        .and_then(|bindgen| bindgen.generate_output())
         .context(
             "wasm-bindgen refuses the compiled SDK: see that its crates are those of Cargo.lock",
         )?;
-    let glue = folder.join(format!("{CORE}.js"));
-    let wasm = folder.join(format!("{CORE}_bg.wasm"));
-    let (small_glue, small_wasm) = names::number(&fs::read_to_string(&glue)?, &fs::read(&wasm)?);
-    fs::write(glue, small_glue)?;
-    fs::write(wasm, small_wasm)?;
+    let mut names = Names::default();
+    for import in output.wasm_mut().imports.iter_mut() {
+        import.module = IMPORTS.into();
+        import.name = names.import(&import.name);
+    }
+    for export in output.wasm_mut().exports.iter_mut() {
+        if export.name != START {
+            export.name = names.export(&export.name);
+        }
+    }
+    // For bundlers, `js` is what imports the wasm as a module, and `start` is the glue.
+    let glue = output
+        .start()
+        .context("wasm-bindgen wrote no glue: see what its new version calls it")?;
+    fs::create_dir_all(folder)?;
+    fs::write(folder.join(format!("{CORE}.js")), names.apply(glue))?;
+    fs::write(
+        folder.join(format!("{CORE}_bg.wasm")),
+        output.wasm_mut().emit_wasm(),
+    )?;
     Ok(())
 }

@@ -1,45 +1,62 @@
-//! Names that glue and wasm share, without the hashes in them.
+//! Names that glue and wasm share, made short.
 //!
-//! wasm-bindgen ends each name in 16 hexadecimal digits of a hash, which no compression makes smaller and
-//! which stand in both files. A number does as well. It has as many digits, so that nothing moves in the wasm.
+//! wasm-bindgen calls what the two share by its whole name and a hash, which no compression makes small and
+//! which stands in both files. Nobody but they reads these names.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-/// As many digits as a hash has.
-const DIGITS: usize = 16;
+/// What the glue calls the exports of the wasm.
+const WASM: &str = "wasm.";
 
-/// Numbers the hashes of the glue, in both files.
-pub(super) fn number(glue: &str, wasm: &[u8]) -> (String, Vec<u8>) {
-    let (mut glue, mut wasm) = (glue.to_owned(), wasm.to_vec());
-    for (number, hash) in hashes(&glue).into_iter().enumerate() {
-        let number = format!("{number:0DIGITS$}");
-        replace(&mut wasm, hash.as_bytes(), number.as_bytes());
-        glue = glue.replace(&hash, &number);
-    }
-    (glue, wasm)
+/// The short names given so far, by the long ones.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Functions of the glue that the wasm imports.
+    imports: BTreeMap<String, String>,
+    /// What the wasm exports for the glue.
+    exports: BTreeMap<String, String>,
 }
 
-/// What follows an underscore, or an underscore and an `h`, and has the form of a hash. Those that are
-/// numbers already are of wasm-bindgen's own making, and are left alone.
-fn hashes(glue: &str) -> BTreeSet<String> {
-    glue.split(|character: char| !character.is_ascii_alphanumeric())
-        .map(|part| part.strip_prefix('h').unwrap_or(part))
-        .filter(|part| part.len() == DIGITS && part.bytes().all(|digit| digit.is_ascii_hexdigit()))
-        .filter(|part| !part.starts_with("0000"))
-        .map(str::to_owned)
-        .collect()
+impl Names {
+    pub(super) fn import(&mut self, name: &str) -> String {
+        short(&mut self.imports, name)
+    }
+
+    pub(super) fn export(&mut self, name: &str) -> String {
+        short(&mut self.exports, name)
+    }
+
+    /// The glue with the short names.
+    pub(super) fn apply(&self, glue: &str) -> String {
+        let mut renamed = String::with_capacity(glue.len());
+        let mut rest = glue;
+        while !rest.is_empty() {
+            let end = rest.find(|character| !in_name(character));
+            let (name, after) = rest.split_at(end.unwrap_or(rest.len()));
+            let names = match renamed.ends_with(WASM) {
+                true => &self.exports,
+                false => &self.imports,
+            };
+            renamed.push_str(names.get(name).map_or(name, String::as_str));
+            let between = after.find(in_name).unwrap_or(after.len());
+            renamed.push_str(&after[..between]);
+            rest = &after[between..];
+        }
+        renamed
+    }
 }
 
-fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
-    let mut at = 0;
-    while let Some(found) = bytes[at..]
-        .windows(from.len())
-        .position(|part| part == from)
-    {
-        at += found;
-        bytes[at..at + to.len()].copy_from_slice(to);
-        at += to.len();
-    }
+/// No name of the glue's own begins with an underscore and a digit.
+fn short(names: &mut BTreeMap<String, String>, name: &str) -> String {
+    let number = names.len();
+    let short = names
+        .entry(name.to_owned())
+        .or_insert_with(|| format!("_{number}"));
+    short.clone()
+}
+
+fn in_name(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '$')
 }
 
 #[cfg(test)]
@@ -47,19 +64,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_files_keep_the_same_names_and_the_wasm_its_length() {
-        let glue = "__wbg_new_c1e45f504b662ad6: a, __wbg_new_37eb45aaf5eeb820: b, wasm.invoke__h38371fca121ed1aa, \
-                    __wbindgen_generic_0000000000000001";
-        let wasm = b"\x1a__wbg_new_c1e45f504b662ad6\x1a__wbg_new_37eb45aaf5eeb820\x19invoke__h38371fca121ed1aa";
-        let (numbered, small) = number(glue, wasm);
+    fn the_glue_uses_the_short_names_and_keeps_its_own() {
+        let mut names = Names::default();
+        assert_eq!(names.import("__wbg_new_c1e45f504b662ad6"), "_0");
+        assert_eq!(names.import("__wbg_close_37eb45aaf5eeb820"), "_1");
+        assert_eq!(names.import("__wbg_new_c1e45f504b662ad6"), "_0");
+        assert_eq!(names.export("memory"), "_0");
+        assert_eq!(names.export("connection_new"), "_1");
+        let glue = "export function __wbg_new_c1e45f504b662ad6(memory) { memory(); }\n\
+                    export function __wbg_close_37eb45aaf5eeb820() { wasm.memory.grow(wasm.connection_newer); }\n\
+                    wasm.connection_new(connection_new)";
         assert_eq!(
-            numbered,
-            "__wbg_new_0000000000000002: a, __wbg_new_0000000000000000: b, wasm.invoke__h0000000000000001, \
-             __wbindgen_generic_0000000000000001"
-        );
-        assert_eq!(
-            small,
-            b"\x1a__wbg_new_0000000000000002\x1a__wbg_new_0000000000000000\x19invoke__h0000000000000001"
+            names.apply(glue),
+            "export function _0(memory) { memory(); }\n\
+             export function _1() { wasm._0.grow(wasm.connection_newer); }\n\
+             wasm._1(connection_new)"
         );
     }
 }
