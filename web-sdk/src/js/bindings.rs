@@ -65,6 +65,9 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);
 
+    /// The document's or worker's own.
+    #[wasm_bindgen(js_name = addEventListener)]
+    pub(super) fn add_event_listener(event: &str, listener: &JsValue);
     #[wasm_bindgen(js_name = setTimeout)]
     pub(super) fn set_timeout(callback: &Function, ms: u32) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]

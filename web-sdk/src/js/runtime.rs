@@ -6,11 +6,10 @@ use std::rc::Rc;
 use bridge_protocol::SessionId;
 use js_sys::{Date, Math};
 use wasm_bindgen::prelude::*;
-use web_sys::EventTarget;
 
 use super::bindings::{
-    self, DOCUMENT, Host, LOCATION, NAVIGATOR, Options, Settling, clear_timeout, queue_microtask,
-    set_timeout,
+    self, DOCUMENT, Host, LOCATION, NAVIGATOR, Options, Settling, add_event_listener,
+    clear_timeout, queue_microtask, set_timeout,
 };
 use super::codec::{self, DecodeError};
 use super::handler;
@@ -237,12 +236,12 @@ impl Runtime {
                 runtime.tell(Page::leaving);
             }
         });
-        on("visibilitychange", &look);
-        on("focus", &look);
-        on("blur", &look);
-        on("online", &wake);
-        on("pageshow", &wake);
-        on("pagehide", &leave);
+        add_event_listener("visibilitychange", &look);
+        add_event_listener("focus", &look);
+        add_event_listener("blur", &look);
+        add_event_listener("online", &wake);
+        add_event_listener("pageshow", &wake);
+        add_event_listener("pagehide", &leave);
     }
 
     /// A function for the browser to keep. It is freed when the browser has forgotten it.
@@ -250,11 +249,6 @@ impl Runtime {
         let runtime = self.clone();
         Closure::<dyn FnMut(JsValue)>::new(move |event| heard(&runtime, event)).into_js_value()
     }
-}
-
-fn on(event: &str, listener: &JsValue) {
-    let window: EventTarget = js_sys::global().unchecked_into();
-    let _ = window.add_event_listener_with_callback(event, listener.unchecked_ref());
 }
 
 fn random() -> f64 {
