@@ -275,6 +275,7 @@ export class McpWeb {
 
   #facts() {
     const { name, description, version, icon, sessionName } = this.#options;
+    const { document, location, navigator } = globalThis;
     const socket = new URL(`${this.#bridgeUrl}/ws`);
     socket.protocol = socket.protocol.replace("http", "ws");
     socket.searchParams.set("session", this.#sessionId);
@@ -284,6 +285,9 @@ export class McpWeb {
       sessionId: this.#sessionId,
       sessionName,
       app: JSON.stringify({ name, description, version, icon }),
+      origin: location?.origin,
+      userAgent: navigator?.userAgent,
+      document,
     };
   }
 

@@ -18,6 +18,13 @@ extern "C" {
     pub(super) fn session_name(this: &Options) -> Option<String>;
     #[wasm_bindgen(method, getter)]
     pub(super) fn app(this: &Options) -> JsString;
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn origin(this: &Options) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = userAgent)]
+    pub(super) fn user_agent(this: &Options) -> Option<String>;
+    /// A worker has none.
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn document(this: &Options) -> Option<Document>;
 
     /// What `mcp-web.js` hears.
     pub type Host;
@@ -96,24 +103,10 @@ extern "C" {
     pub(super) fn encode(this: &Encoder, text: &JsString) -> js_sys::Uint8Array;
 
     pub(super) type Document;
-    #[wasm_bindgen(thread_local_v2, js_name = document)]
-    pub(super) static DOCUMENT: Option<Document>;
     #[wasm_bindgen(method, getter)]
     pub(super) fn hidden(this: &Document) -> bool;
     #[wasm_bindgen(method, getter)]
     pub(super) fn title(this: &Document) -> String;
     #[wasm_bindgen(method, js_name = hasFocus)]
     pub(super) fn has_focus(this: &Document) -> bool;
-
-    pub(super) type Location;
-    #[wasm_bindgen(thread_local_v2, js_name = location)]
-    pub(super) static LOCATION: Option<Location>;
-    #[wasm_bindgen(method, getter)]
-    pub(super) fn origin(this: &Location) -> String;
-
-    pub(super) type Navigator;
-    #[wasm_bindgen(thread_local_v2, js_name = navigator)]
-    pub(super) static NAVIGATOR: Option<Navigator>;
-    #[wasm_bindgen(method, getter, js_name = userAgent)]
-    pub(super) fn user_agent(this: &Navigator) -> String;
 }

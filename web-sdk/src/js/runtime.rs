@@ -8,8 +8,8 @@ use js_sys::{Date, Math};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{
-    self, DOCUMENT, Host, LOCATION, NAVIGATOR, Options, Settling, add_event_listener,
-    clear_timeout, queue_microtask, set_timeout,
+    Document, Host, Options, Settling, add_event_listener, clear_timeout, queue_microtask,
+    set_timeout,
 };
 use super::codec::{self, DecodeError};
 use super::handler;
@@ -21,6 +21,7 @@ pub(super) struct Runtime {
     page: RefCell<Page<JsValue>>,
     host: Host,
     socket_url: String,
+    document: Option<Document>,
     socket: RefCell<Option<Socket>>,
     timer: RefCell<JsValue>,
     tick: RefCell<JsValue>,
@@ -32,10 +33,13 @@ pub(super) struct Runtime {
 
 impl Runtime {
     pub(super) fn start(host: Host, options: Options) -> Rc<Self> {
+        let document = options.document();
+        let sight = sight(document.as_ref());
         let runtime = Rc::new(Self {
-            page: RefCell::new(Page::new(introduction(&options), sight())),
+            page: RefCell::new(Page::new(introduction(&options), sight)),
             host,
             socket_url: options.socket_url(),
+            document,
             socket: RefCell::default(),
             timer: RefCell::default(),
             tick: RefCell::default(),
@@ -219,7 +223,7 @@ impl Runtime {
     /// to the window.
     fn listen(self: &Rc<Self>) {
         let look = self.listener(|runtime, _| {
-            let sight = sight();
+            let sight = sight(runtime.document.as_ref());
             let visible = sight.visible;
             runtime.tell(|page| page.sight_changed(sight));
             if visible {
@@ -260,21 +264,20 @@ fn introduction(options: &Options) -> Introduction<JsValue> {
         bridge_url: options.bridge_url(),
         session_id: SessionId(options.session_id()),
         session_name: options.session_name(),
-        origin: LOCATION.with(|location| location.as_ref().map(bindings::Location::origin)),
-        user_agent: NAVIGATOR
-            .with(|navigator| navigator.as_ref().map(bindings::Navigator::user_agent)),
+        origin: options.origin(),
+        user_agent: options.user_agent(),
         app: options.app().into(),
     }
 }
 
 /// What the user sees now. A worker has no document, and is never seen.
-fn sight() -> Sight {
-    DOCUMENT.with(|document| match document {
+fn sight(document: Option<&Document>) -> Sight {
+    match document {
         Some(document) => Sight {
             visible: !document.hidden(),
             focused: document.has_focus(),
             title: document.title(),
         },
         None => Sight::default(),
-    })
+    }
 }
