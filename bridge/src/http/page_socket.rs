@@ -27,9 +27,7 @@ use super::{Edge, Problem};
 use crate::auth::RealmId;
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
-use crate::realm::{
-    Answer, CallEvent, ConnectionId, Failure, MAX_KEY_BYTES, MAX_REQUESTS, Parting,
-};
+use crate::realm::{Answer, CallEvent, ConnectionId, Failure, Parting};
 use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
@@ -315,16 +313,8 @@ impl Page {
                 let call = log.request_id.clone();
                 self.told(&call, news::log(log));
             }
-            PageToBridge::ClientRequests(asked)
-                if asked.requests.len() > MAX_REQUESTS
-                    || asked
-                        .requests
-                        .iter()
-                        .any(|request| request.key.len() > MAX_KEY_BYTES) =>
-            {
-                let reason = format!(
-                    "a call may ask {MAX_REQUESTS} times, with keys of {MAX_KEY_BYTES} bytes"
-                );
+            PageToBridge::ClientRequests(asked) if !news::can_be_answered(&asked.requests) => {
+                let reason = "a message asks many times what a call may ask";
                 return Err(Closing::new(CloseCode::PolicyViolation, reason));
             }
             PageToBridge::ClientRequests(asked) => self.change(|realm, now| {

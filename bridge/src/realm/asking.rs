@@ -81,6 +81,10 @@ impl Asking {
         if self.open.contains_key(key) {
             return None;
         }
+        if key.len() > MAX_KEY_BYTES {
+            let message = format!("a key may have {MAX_KEY_BYTES} bytes: shorten this one");
+            return Some(refused(request.key, message));
+        }
         self.requests += 1;
         if self.requests > MAX_REQUESTS {
             return Some(refused(

@@ -249,8 +249,8 @@ async fn a_question_is_taken_back_when_its_call_is_over() {
 #[tokio::test]
 async fn a_page_that_asks_far_too_much_at_once_is_closed() {
     let bridge = bridge().await;
-    let many: Vec<_> = (0..=256).map(|_| roots()).collect();
-    let long = json!([{ "key": "k".repeat(257), "method": "roots/list", "params": {} }]);
+    let many: Vec<_> = (0..=4 * 256).map(|_| roots()).collect();
+    let long = json!([{ "key": "k".repeat(256 * 256 + 1), "method": "roots/list", "params": {} }]);
     for requests in [json!(many), long] {
         let mut page = Page::with_tools(&bridge, "s", &[]).await;
         page.say_json(ask("any", requests)).await;

@@ -1,9 +1,9 @@
 //! What a page tells during a call waits for a client that may be slow: it must be short.
 
-use bridge_protocol::{CallLog, CallProgress};
+use bridge_protocol::{CallLog, CallProgress, ClientRequest};
 use serde_json::value::to_raw_value;
 
-use crate::realm::CallEvent;
+use crate::realm::{CallEvent, MAX_KEY_BYTES, MAX_REQUESTS};
 
 /// The longest data of a log message, in bytes of JSON. Instead of more its size is told.
 const MAX_LOG_BYTES: usize = 64 * 1024;
@@ -26,6 +26,15 @@ pub(super) fn log(mut log: CallLog) -> CallEvent {
         }
     }
     CallEvent::Log(log)
+}
+
+/// Requests that are too many are refused one by one, up to this many times what a call may ask.
+const REQUEST_TIMES: usize = 4;
+
+/// Each refusal repeats its key.
+pub(super) fn can_be_answered(requests: &[ClientRequest]) -> bool {
+    let keys: usize = requests.iter().map(|request| request.key.len()).sum();
+    requests.len() <= REQUEST_TIMES * MAX_REQUESTS && keys <= MAX_REQUESTS * MAX_KEY_BYTES
 }
 
 fn shortened(text: String) -> String {

@@ -345,6 +345,9 @@ fn a_call_asks_so_many_times_and_repeating_counts() {
     scene.ask(vec![elicit("more"), elicit("0")]);
     let heard = ["more", "0"].map(|key| (key.to_owned(), refused));
     assert_eq!(scene.heard(), heard);
+    let long = "k".repeat(MAX_KEY_BYTES + 1);
+    scene.ask(vec![elicit(&long)]);
+    assert_eq!(scene.heard(), [(long, refused)]);
     assert!(!scene.asks());
 }
 
