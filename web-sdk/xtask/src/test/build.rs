@@ -84,7 +84,7 @@ mod tests {
     fn artifact(test: bool, executable: Value) -> Value {
         json!({
             "reason": "compiler-artifact",
-            "manifest_path": "/work/bridge/protocol/Cargo.toml",
+            "manifest_path": "/repo/bridge/protocol/Cargo.toml",
             "target": { "name": "golden", "kind": ["test"] },
             "profile": { "test": test },
             "executable": executable,
@@ -93,24 +93,24 @@ mod tests {
 
     #[test]
     fn finds_test_programs_among_cargos_messages() {
-        let root = Path::new("/work");
+        let root = Path::new("/repo");
         let found = test_program(
-            &artifact(true, json!("/work/target/debug/deps/golden-1")),
+            &artifact(true, json!("/repo/target/debug/deps/golden-1")),
             root,
         );
         let golden = TestProgram {
             crate_folder: "bridge/protocol".into(),
             target: "golden".into(),
-            executable: "/work/target/debug/deps/golden-1".into(),
+            executable: "/repo/target/debug/deps/golden-1".into(),
         };
         assert_eq!(found, Some(golden));
     }
 
     #[test]
     fn programs_and_libraries_are_not_tests() {
-        let root = Path::new("/work");
+        let root = Path::new("/repo");
         assert_eq!(
-            test_program(&artifact(false, json!("/work/target/debug/golden")), root),
+            test_program(&artifact(false, json!("/repo/target/debug/golden")), root),
             None
         );
         assert_eq!(test_program(&artifact(true, Value::Null), root), None);

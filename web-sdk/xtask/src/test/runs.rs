@@ -24,6 +24,11 @@ pub(super) struct SuiteRun {
 /// that another test printed at the same time.
 const FIGURES: &str = "figures: ";
 
+/// Test programs whose tests wait for sockets to close rather than compute, and how many of them
+/// run at a time.
+const WAITING: [&str; 2] = ["door", "stdio"];
+const WAITING_THREADS: &str = "8";
+
 /// Runs a test program the way cargo would: in its crate's folder.
 pub(super) fn program(
     workspace: &Workspace,
@@ -37,6 +42,9 @@ pub(super) fn program(
         .args(filter)
         .env("CARGO_MANIFEST_DIR", &folder)
         .current_dir(&folder);
+    if WAITING.contains(&program.target.as_str()) {
+        command.env("RUST_TEST_THREADS", WAITING_THREADS);
+    }
     tools.apply(&mut command);
     watch(
         format!("{}: {}", program.crate_folder.display(), program.target),
