@@ -9,6 +9,8 @@
 //!   repeat the value.
 
 mod graph;
+#[cfg(test)]
+mod hostile;
 mod off_thread;
 mod patterns;
 mod price;

@@ -1,6 +1,6 @@
 // Tools: progress and log messages while they run.
 
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)); // sleep: the suites want tools that take their time
 
 export function addReportingTools(mcpWeb) {
   return [

@@ -4,17 +4,15 @@
 use std::collections::HashMap;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
-    ClientRequest, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
-    ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, GetPromptResult,
-    Implementation, ListRootsResult, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResult,
-    RequestMetaObject, ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+    ElicitationAction, ErrorData, GetPromptRequestParams, GetPromptResult, Implementation,
+    ListRootsResult, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResult, RequestMetaObject,
+    ResourceUpdatedNotificationParam, Root, SamplingMessage, ServerNotification,
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{
-    NotificationContext, PeerRequestOptions, RequestContext, RunningService, ServiceError,
-};
+use rmcp::service::{NotificationContext, RequestContext, RunningService, ServiceError};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
@@ -94,16 +92,7 @@ impl AbleClient {
 
     /// Sends a call, whose first round is the caller's to look at in MCP 2026-07-28.
     pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
-        let mut parameters = CallToolRequestParams::new(tool.to_owned());
-        parameters.arguments = arguments.as_object().cloned();
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
-        let handle = self
-            .service
-            .send_cancellable_request(request, PeerRequestOptions::no_options())
-            .await;
-        InFlight {
-            handle: handle.unwrap_or_else(|error| panic!("the call of {tool}: {error}")),
-        }
+        InFlight::start(&self.service, tool, arguments).await
     }
 
     /// Gets a prompt and answers what it asks.

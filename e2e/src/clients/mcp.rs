@@ -100,16 +100,7 @@ impl McpClient {
 
     /// Sends a call.
     pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
-        let mut parameters = CallToolRequestParams::new(tool.to_owned());
-        parameters.arguments = arguments.as_object().cloned();
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
-        let handle = self
-            .service
-            .send_cancellable_request(request, PeerRequestOptions::no_options())
-            .await;
-        InFlight {
-            handle: handle.unwrap_or_else(|error| panic!("the call of {tool}: {error}")),
-        }
+        InFlight::start(&self.service, tool, arguments).await
     }
 }
 
@@ -123,10 +114,22 @@ impl Drop for McpClient {
 
 /// A call that was sent.
 pub struct InFlight {
-    pub(super) handle: RequestHandle<RoleClient>,
+    handle: RequestHandle<RoleClient>,
 }
 
 impl InFlight {
+    pub(super) async fn start(peer: &Peer<RoleClient>, tool: &str, arguments: Value) -> Self {
+        let mut parameters = CallToolRequestParams::new(tool.to_owned());
+        parameters.arguments = arguments.as_object().cloned();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(parameters));
+        let handle = peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await;
+        Self {
+            handle: handle.unwrap_or_else(|error| panic!("the call of {tool}: {error}")),
+        }
+    }
+
     /// Waits for the result.
     pub async fn result(self) -> Result<CallToolResult, ServiceError> {
         match within("the result of a call", self.handle.await_response()).await? {

@@ -1,0 +1,101 @@
+//! Schemas that are meant to hold up the bridge, each with a value that is much work for it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use super::Misfit;
+use super::table::validator;
+
+/// Each schema with a value that is much work for it.
+fn hostile() -> Vec<(&'static str, Value, Value)> {
+    let ints = |n: usize| json!((0..n).collect::<Vec<_>>());
+    let keys = |n: usize| Value::Object((0..n).map(|n| (format!("key-{n}"), json!(n))).collect());
+    let nested = (0..10).fold(json!({}), |inner, n| json!({"allOf": [inner, {"properties": {format!("p{n}"): {}}}], "unevaluatedProperties": {"type": "integer"}}));
+    vec![
+        (
+            "unique objects",
+            json!({"uniqueItems": true}),
+            json!((0..100_000).map(|n| json!({"n": n})).collect::<Vec<_>>()),
+        ),
+        (
+            "unique at each level",
+            (0..100).fold(
+                json!({}),
+                |inner, _| json!({"uniqueItems": true, "items": inner}),
+            ),
+            (0..100).fold(ints(5_000), |inner, _| json!([inner])),
+        ),
+        (
+            "contains",
+            json!({"allOf": vec![json!({"contains": {"const": -1}}); 300]}),
+            ints(100_000),
+        ),
+        (
+            "enum",
+            json!({"items": {"enum": (200_000..210_000).collect::<Vec<_>>()}}),
+            ints(100_000),
+        ),
+        (
+            "names against patterns",
+            json!({"patternProperties": (0..200).map(|n| (format!("^(x|y|{n})*[a-z]{{1,20}}$"), json!({}))).collect::<Map<_, _>>()}),
+            keys(20_000),
+        ),
+        (
+            "deep allOf",
+            (0..55).fold(
+                json!({"items": {"type": "integer"}}),
+                |inner, _| json!({"allOf": [inner]}),
+            ),
+            ints(100_000),
+        ),
+        (
+            "many allOf",
+            json!({"items": {"allOf": vec![json!({"minimum": 0}); 40_000]}}),
+            ints(30_000),
+        ),
+        ("marking", nested, keys(300)),
+        (
+            "pattern over long text",
+            json!({"pattern": "^(.{1,99}x){1,9}$"}),
+            json!("a".repeat(3_000_000)),
+        ),
+        (
+            "multipleOf tiny",
+            json!({"items": {"multipleOf": 1e-300}}),
+            json!(vec![1e300; 50_000]),
+        ),
+        (
+            "many errors",
+            json!({"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}),
+            ints(300_000),
+        ),
+        (
+            "doubling with depth",
+            json!({"$ref": "#/$defs/t", "$defs": {"t": {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#/$defs/t"}, {"$ref": "#/$defs/t"}]}}}}}),
+            (0..100).fold(json!(1), |inner, _| json!({"a": inner})),
+        ),
+        (
+            "format",
+            json!({"items": {"format": "email"}}),
+            json!(vec!["a@".to_owned() + &"b.".repeat(1_000); 1_000]),
+        ),
+    ]
+}
+
+/// The limit on work stands for a time: seconds at most, whatever schema and value are.
+#[test]
+fn hostile_schemas_end_in_time() {
+    const MOST: Duration = Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 6 });
+    for (name, schema, value) in hostile() {
+        let validator = validator(schema);
+        let value = json!({ "v": value });
+        let is_refused = validator.budget.price(&value).is_none();
+        assert!(is_refused || !validator.is_quick(&value), "{name}");
+        let start = Instant::now();
+        let outcome = validator.check(&value);
+        assert!(start.elapsed() < MOST, "{name}: {:?}", start.elapsed());
+        let is_told = matches!(outcome, Err(Misfit::TooMuchWork));
+        assert_eq!(is_told, is_refused, "{name}: {outcome:?}");
+    }
+}
