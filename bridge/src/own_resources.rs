@@ -2,56 +2,46 @@
 
 use std::sync::LazyLock;
 
+use bridge_protocol::{OWN_RESOURCES, SESSIONS_URI, STATUS_URI};
 use serde_json::{Map, Value, json};
 
 use crate::auth::RealmId;
 use crate::hub::Hub;
 use crate::meta_tools;
 
-/// The pages of the token.
-pub(crate) const SESSIONS: &str = "sessions://list";
-
-/// Whether a page is connected.
-pub(crate) const STATUS: &str = "status://connection";
-
 /// Their definitions, in the order of the list.
-pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> = LazyLock::new(|| {
-    let own = |uri: &str, name: &str, description: &str| {
-        let definition = json!({
-            "uri": uri,
-            "name": name,
-            "description": description,
-            "mimeType": "application/json",
-        });
-        definition.as_object().cloned().unwrap_or_default()
-    };
-    vec![
-        own(
-            SESSIONS,
-            "sessions",
-            "The pages that are connected for this token, as a JSON array",
-        ),
-        own(
-            STATUS,
-            "connection",
-            "Whether a page is connected for this token, as a JSON object",
-        ),
-    ]
-});
+pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
+    LazyLock::new(|| serde_json::from_str(OWN_RESOURCES).unwrap_or_default());
 
 /// Whether the URI belongs to one of them.
 pub(crate) fn is_one(uri: &str) -> bool {
-    [SESSIONS, STATUS].contains(&uri)
+    [SESSIONS_URI, STATUS_URI].contains(&uri)
 }
 
 /// The content of one of them, as JSON text.
 pub(crate) fn read(hub: &Hub, realm: RealmId, uri: &str) -> Option<String> {
     match uri {
-        SESSIONS => {
+        SESSIONS_URI => {
             let sessions = hub.read(realm, |realm| realm.sessions());
             Some(json!(sessions.unwrap_or_default()).to_string())
         }
-        STATUS => Some(meta_tools::connection_status(hub, realm).to_string()),
+        STATUS_URI => Some(meta_tools::connection_status(hub, realm).to_string()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_two_and_their_uris_are_known() {
+        let uris: Vec<_> = DEFINITIONS
+            .iter()
+            .map(|resource| resource["uri"].as_str().unwrap())
+            .collect();
+        assert_eq!(uris, [SESSIONS_URI, STATUS_URI]);
+        assert!(uris.iter().all(|uri| is_one(uri)));
+        assert!(!is_one("board://cards"));
     }
 }

@@ -1,6 +1,7 @@
 //! What the client hears when no bridge answers: the bridge's own tools and resources, and why a
 //! call failed.
 
+use bridge_protocol::{OWN_RESOURCES, SESSIONS_URI, STATUS_URI};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +11,6 @@ use crate::standing::Standing;
 
 /// The stateless version that is spoken here; older ones are those that begin with `initialize`.
 const STATELESS: &str = "2026-07-28";
-
-/// The bridge's own resources.
-const SESSIONS: &str = "sessions://list";
-const STATUS: &str = "status://connection";
 
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -199,26 +196,7 @@ fn meta_tools() -> Value {
 
 /// The resources of the bridge itself, as it describes them.
 fn own_resources() -> Value {
-    let own = |uri: &str, name: &str, description: &str| {
-        json!({
-            "uri": uri,
-            "name": name,
-            "description": description,
-            "mimeType": "application/json",
-        })
-    };
-    json!([
-        own(
-            SESSIONS,
-            "sessions",
-            "The pages that are connected for this token, as a JSON array"
-        ),
-        own(
-            STATUS,
-            "connection",
-            "Whether a page is connected for this token, as a JSON object"
-        ),
-    ])
+    serde_json::from_str(OWN_RESOURCES).unwrap_or_default()
 }
 
 /// What stands in the bridge's own resource that is asked for: no page, and why.
@@ -229,8 +207,8 @@ fn own_contents(request: &Request, explanation: &str) -> Option<Value> {
     }
     let Read { uri } = request.params()?;
     let text = match uri.as_str() {
-        SESSIONS => json!([]),
-        STATUS => json!({ "connected": false, "message": explanation }),
+        SESSIONS_URI => json!([]),
+        STATUS_URI => json!({ "connected": false, "message": explanation }),
         _ => return None,
     };
     let contents = json!({ "uri": uri, "mimeType": "application/json", "text": text.to_string() });

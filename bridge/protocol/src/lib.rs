@@ -44,5 +44,15 @@ pub use messages::{
 /// and by a stdio client that has no bridge, and their names are reserved.
 pub const META_TOOLS: &str = include_str!("meta_tools.json");
 
+/// The bridge's own resources as a JSON array of MCP resource objects: always listed, like
+/// [`META_TOOLS`].
+pub const OWN_RESOURCES: &str = include_str!("own_resources.json");
+
+/// The one of [`OWN_RESOURCES`] that lists the pages of the token.
+pub const SESSIONS_URI: &str = "sessions://list";
+
+/// The one of [`OWN_RESOURCES`] that says whether a page is connected.
+pub const STATUS_URI: &str = "status://connection";
+
 /// The dialect of the page socket that this crate describes.
 pub const PROTOCOL_VERSION: u32 = 2;

@@ -1,7 +1,8 @@
 //! Pages come, go, and come back.
 
 use bridge_protocol::{
-    BridgeToPage, CloseCode, ErrorCode, Heartbeat, PageState, SessionClosed, SessionId,
+    BridgeToPage, CloseCode, ErrorCode, Heartbeat, PageState, SESSIONS_URI, STATUS_URI,
+    SessionClosed, SessionId,
 };
 
 use super::deadlines::Deadline;
@@ -10,7 +11,6 @@ use super::{
     ConnectionId, Effect, Effects, Ending, Failure, Now, PageHello, Parting, Phase, Realm, Refusal,
     Session,
 };
-use crate::own_resources;
 
 impl Realm {
     /// A page has authenticated: a new session, or a known one on a new connection.
@@ -66,8 +66,8 @@ impl Realm {
 
     /// The bridge's own resources tell of the sessions and their tools.
     pub(super) fn tell_own_resources_updated(&self) -> Effects {
-        let mut effects = self.tell_updated(own_resources::SESSIONS);
-        effects.extend(self.tell_updated(own_resources::STATUS));
+        let mut effects = self.tell_updated(SESSIONS_URI);
+        effects.extend(self.tell_updated(STATUS_URI));
         effects
     }
 

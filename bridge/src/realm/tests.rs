@@ -8,8 +8,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{
-    BridgeToPage, CallContext, CallId, ClientInfo, CloseCode, ConnectedClient, Definition as Sent,
-    ErrorCode, Heartbeat, RegistrationFailure, RegistrationId, SessionId,
+    BridgeToPage, CallContext, CallId, CallingClient, ClientInfo, CloseCode, ConnectedClient,
+    Definition as Sent, ErrorCode, Heartbeat, RegistrationFailure, RegistrationId, SessionId,
 };
 use serde_json::value::RawValue;
 
@@ -77,6 +77,18 @@ pub(super) fn new_call(id: &str, tool: Definition) -> NewCall {
         context: CallContext::default(),
         timeout: Duration::from_secs(120),
         answers: Vec::new(),
+    }
+}
+
+pub(super) fn client_with(capabilities: &str) -> CallingClient {
+    CallingClient {
+        info: ClientInfo {
+            name: "client".to_owned(),
+            version: None,
+            title: None,
+        },
+        protocol_version: None,
+        capabilities: Some(raw(capabilities)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Handlers ask the client behind their call.
 
-use bridge_protocol::{CallingClient, ClientRequest, ClientResponse};
+use bridge_protocol::{ClientRequest, ClientResponse};
 
 use super::*;
 
@@ -33,15 +33,7 @@ impl Scene {
     fn with_answers(capabilities: &str, answers: Vec<ClientResponse>) -> Self {
         let mut scene = Scene::with_page();
         let mut call = new_call("c", tool("echo"));
-        call.context.client = Some(CallingClient {
-            info: ClientInfo {
-                name: "client".to_owned(),
-                version: None,
-                title: None,
-            },
-            protocol_version: None,
-            capabilities: Some(raw(capabilities)),
-        });
+        call.context.client = Some(client_with(capabilities));
         call.answers = answers;
         let effects = scene
             .realm

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::Config as ProptestConfig;
 
-use bridge_protocol::{CallingClient, ClientRequest, ClientResponse, Item};
+use bridge_protocol::{ClientRequest, ClientResponse, Item};
 
 use super::*;
 
@@ -77,15 +77,9 @@ fn resource(number: u8) -> Definition {
 /// A client that can be asked anything.
 fn call_by_a_client(id: &str) -> NewCall {
     let mut call = new_call(id, tool("t0"));
-    call.context.client = Some(CallingClient {
-        info: ClientInfo {
-            name: "client".to_owned(),
-            version: None,
-            title: None,
-        },
-        protocol_version: None,
-        capabilities: Some(raw(r#"{"elicitation":{},"sampling":{},"roots":{}}"#)),
-    });
+    call.context.client = Some(client_with(
+        r#"{"elicitation":{},"sampling":{},"roots":{}}"#,
+    ));
     call
 }
 
