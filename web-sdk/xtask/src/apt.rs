@@ -17,12 +17,24 @@ pub(crate) fn is_here() -> bool {
 
 /// Makes sure that apt has heard of the packages, asking the mirrors at most once.
 pub(crate) fn know(packages: &[&str]) -> Result<()> {
-    if knows(packages) {
+    know_where(packages, || knows(packages))
+}
+
+/// The same for one package in a version, major and minor, or a later one. Lists that are months
+/// old know the packages and not their updates.
+pub(crate) fn know_version(package: &str, at_least: (u32, u32)) -> Result<()> {
+    know_where(&[package], || {
+        candidate(package).is_some_and(|version| version >= at_least)
+    })
+}
+
+fn know_where(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
+    if known() {
         return Ok(());
     }
     if !is_root() {
         bail!(
-            "apt does not know {}: run `sudo apt-get update` and try again",
+            "apt does not know {}, or only an old version: run `sudo apt-get update` and try again",
             packages.join(", ")
         );
     }
@@ -30,11 +42,11 @@ pub(crate) fn know(packages: &[&str]) -> Result<()> {
         &mut apt_get(&["update"]),
         "check that Debian's mirrors can be reached and try again",
     )?;
-    if knows(packages) {
+    if known() {
         return Ok(());
     }
     bail!(
-        "this Debian has no package {}: upgrade to Debian 12 or later",
+        "this Debian has no package {} that is new enough: upgrade to Debian 12 or later",
         packages.join(", ")
     )
 }
@@ -102,6 +114,22 @@ fn knows(packages: &[&str]) -> bool {
     ask(Command::new("apt-cache").arg("show").args(packages)).is_some()
 }
 
+/// The version, major and minor, that apt would install.
+fn candidate(package: &str) -> Option<(u32, u32)> {
+    candidate_in(&ask(Command::new("apt-cache").args(["policy", package]))?)
+}
+
+fn candidate_in(policy: &str) -> Option<(u32, u32)> {
+    let version = |line: &str| major_minor(line.trim().strip_prefix("Candidate: ")?);
+    policy.lines().find_map(version)
+}
+
+/// `1.96` of `1.96.0+dfsg1-1~deb12u2`.
+pub(crate) fn major_minor(version: &str) -> Option<(u32, u32)> {
+    let mut numbers = version.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
 fn apt_get(arguments: &[&str]) -> Command {
     let mut command = Command::new("apt-get");
     command
@@ -138,6 +166,13 @@ mod tests {
         let depends = "rustc-web\n  Depends: libc6\n  Depends: <libc-dev>\n    libc6-dev\n |Depends: gcc\nlibllvm22\n  Depends: libz3-4\n<libc-dev>\nlibz3-4\n";
         let names: Vec<_> = package_names(depends).into_iter().collect();
         assert_eq!(names, ["libllvm22", "libz3-4", "rustc-web"]);
+    }
+
+    #[test]
+    fn reads_the_version_that_would_be_installed() {
+        let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n     1.85.0+dfsg3-1 500\n";
+        assert_eq!(candidate_in(policy), Some((1, 96)));
+        assert_eq!(candidate_in("rustc-web:\n  Candidate: (none)\n"), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{TARGET, WasmRustc, active_rustc};
+use super::{TARGET, WasmRustc, active_rustc, needed};
 use crate::apt;
 use crate::lock::Lock;
 use crate::process::{self, ask, pipe, read};
@@ -44,7 +44,7 @@ pub(super) fn find() -> Option<WasmRustc> {
 pub(super) fn make() -> Result<WasmRustc> {
     let cache = cache()?;
     let _lock = Lock::wait(&cache.join("lock"))?;
-    if let Some(rustc) = find() {
+    if let Some(rustc) = find().filter(WasmRustc::is_new_enough) {
         return Ok(rustc);
     }
     let fresh = Toolchain {
@@ -96,6 +96,7 @@ impl Toolchain {
 
     fn unpack(&self) -> Result<()> {
         apt::know(&[COMPILER, SOURCE])?;
+        apt::know_version(COMPILER, needed())?;
         let mut packages = wanted(&apt::closure(COMPILER)?, &apt::installed()?);
         packages.insert(SOURCE.into());
         let downloads = self.folder.join("downloads");

@@ -41,7 +41,7 @@ impl WasmRustc {
         if active.has_target() {
             return Some(active);
         }
-        debian::find()
+        debian::find().filter(WasmRustc::is_new_enough)
     }
 
     /// Finds a compiler, or gets one.
@@ -105,6 +105,13 @@ impl WasmRustc {
         command.env("LD_LIBRARY_PATH", path);
     }
 
+    /// One that an earlier run put together may be older than what the workspace has come to need.
+    fn is_new_enough(&self) -> bool {
+        let version = self.version();
+        let release = version.as_deref().and_then(release_in);
+        release.is_some_and(|release| release >= needed())
+    }
+
     fn has_target(&self) -> bool {
         self.target_libraries()
             .is_some_and(|folder| core_of(&folder).is_some())
@@ -116,6 +123,16 @@ impl WasmRustc {
         print.args(["--print", "target-libdir", "--target", TARGET]);
         ask(&mut print).map(|folder| folder.trim().into())
     }
+}
+
+/// The workspace's `rust-version`, major and minor.
+fn needed() -> (u32, u32) {
+    apt::major_minor(env!("CARGO_PKG_RUST_VERSION")).unwrap_or_default()
+}
+
+fn release_in(version: &str) -> Option<(u32, u32)> {
+    let mut lines = version.lines();
+    lines.find_map(|line| apt::major_minor(line.strip_prefix("release: ")?))
 }
 
 fn active_rustc() -> OsString {
@@ -150,4 +167,17 @@ fn get() -> Result<WasmRustc> {
 /// `RUSTUP_AUTO_INSTALL=0` says that the user wants no toolchain downloads.
 fn rustup_may_fetch() -> bool {
     env::var_os("RUSTUP_AUTO_INSTALL").is_none_or(|value| value != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_is_held_against_what_the_workspace_needs() {
+        assert!(needed() >= (1, 95));
+        let version = "rustc 1.85.0 (4d91de4e4 2025-02-17)\nhost: x\nrelease: 1.85.0\n";
+        assert_eq!(release_in(version), Some((1, 85)));
+        assert_eq!(release_in("rustc 1.85.0"), None);
+    }
 }
