@@ -1,5 +1,9 @@
 //! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
 
+mod identity;
+mod results;
+mod tabs;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +12,10 @@ use bridge_protocol::limits;
 use clap::Parser;
 
 use crate::realm::RealmLimits;
+
+pub use identity::Identity;
+pub use results::Results;
+pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
 
 /// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub(crate) const LOOPBACK: &str = "loopback";
@@ -78,7 +86,7 @@ pub struct Config {
         default_value_t = 4 * 1024 * 1024, value_parser = count)]
     pub max_request_bytes: usize,
 
-    /// Largest tool result, in bytes of JSON; at most the frame limit of 16 MiB.
+    /// Largest tool result, in bytes of JSON. Larger messages than 256 KiB travel in parts.
     #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
         default_value_t = limits::MAX_RESULT_BYTES, value_parser = result_bytes)]
     pub max_result_bytes: usize,
@@ -162,6 +170,18 @@ pub struct Config {
     /// How often page code must show that it is alive.
     #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub heartbeat: Duration,
+
+    /// Who may connect with which signed tokens.
+    #[command(flatten)]
+    pub identity: Identity,
+
+    /// Many tabs of one token.
+    #[command(flatten)]
+    pub tabs: Tabs,
+
+    /// Long calls and large results.
+    #[command(flatten)]
+    pub results: Results,
 }
 
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3001);
@@ -196,6 +216,9 @@ impl Default for Config {
             authenticate_within: limits::AUTHENTICATE_WITHIN,
             page_grace: limits::PAGE_GRACE,
             heartbeat: limits::HEARTBEAT_EVERY,
+            identity: Identity::default(),
+            tabs: Tabs::default(),
+            results: Results::default(),
         }
     }
 }
@@ -214,6 +237,11 @@ impl Config {
             page_grace: self.page_grace,
             heartbeat_every: self.heartbeat,
         }
+    }
+
+    /// The largest message of a page.
+    pub(crate) fn max_message_bytes(&self) -> usize {
+        (self.max_result_bytes + limits::ENVELOPE_BYTES).max(limits::MAX_FRAME_BYTES)
     }
 
     /// The configured tokens, from the list and from the file.
@@ -269,14 +297,13 @@ fn count(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A result is held in memory several times on its way.
+const MAX_RESULT_BYTES: usize = 1024 * 1024 * 1024;
+
 fn result_bytes(text: &str) -> Result<usize, String> {
-    // Room for the rest of the frame around the result.
-    let most = limits::MAX_FRAME_BYTES - 64 * 1024;
     match count(text)? {
-        bytes if bytes <= most => Ok(bytes),
-        _ => Err(format!(
-            "allowed are 1 to {most}: a result travels in one frame"
-        )),
+        bytes if bytes <= MAX_RESULT_BYTES => Ok(bytes),
+        _ => Err(format!("allowed are 1 to {MAX_RESULT_BYTES}")),
     }
 }
 
@@ -315,7 +342,7 @@ mod tests {
             (["--call-timeout", "soon"], "250ms, 5s, 2m"),
             (["--call-timeout", "300000000years"], "up to 366days"),
             (["--page-grace", "367days"], "up to 366days"),
-            (["--max-result-bytes", "99999999"], "allowed are 1 to"),
+            (["--max-result-bytes", "9999999999"], "allowed are 1 to"),
             (["--bind", "localhost"], "socket address"),
         ];
         for (arguments, allowed) in cases {

@@ -177,9 +177,14 @@ impl Hub {
             success: true,
             protocol: PROTOCOL_VERSION,
             bridge_id: self.bridge_id.clone(),
+            session_name: None,
+            awaited: Vec::new(),
+            now_ms: self.now().unix_ms,
+            token_expires_in_ms: None,
             limits: PageLimits {
                 max_result_bytes: self.config.max_result_bytes,
                 max_frame_bytes: limits::MAX_FRAME_BYTES,
+                max_message_bytes: self.config.max_message_bytes(),
                 heartbeat_seconds: self.config.heartbeat.as_secs_f64().ceil() as u64,
             },
         })

@@ -22,6 +22,7 @@ mod mcp;
 mod meta_tools;
 mod origin;
 mod own_resources;
+mod page_wire;
 mod program;
 mod realm;
 mod result;
@@ -30,7 +31,9 @@ mod server;
 mod tool;
 mod uri_template;
 
-pub use config::{Config, Secret};
+pub use config::{
+    AmbiguousCalls, Config, DuplicateNames, Identity, Results, Secret, SessionLimitPolicy, Tabs,
+};
 pub use http::App;
 pub use program::{ProgramSettings, run};
 pub use server::{Running, StartError, serve};

@@ -32,6 +32,8 @@ pub enum CloseCode {
     TryAgainLater,
     /// 4001: a newer connection of the same session took over.
     Superseded,
+    /// 4003: the token has expired. The page comes back with a fresh one.
+    TokenExpired,
 }
 
 impl CloseCode {
@@ -46,6 +48,7 @@ impl CloseCode {
         CloseCode::ServiceRestart,
         CloseCode::TryAgainLater,
         CloseCode::Superseded,
+        CloseCode::TokenExpired,
     ];
 
     /// The number on the wire.
@@ -60,6 +63,7 @@ impl CloseCode {
             CloseCode::ServiceRestart => 1012,
             CloseCode::TryAgainLater => 1013,
             CloseCode::Superseded => 4001,
+            CloseCode::TokenExpired => 4003,
         }
     }
 
@@ -92,6 +96,10 @@ mod tests {
         );
         assert_eq!(
             CloseCode::retry(CloseCode::ServiceRestart.code()),
+            Retry::Soon
+        );
+        assert_eq!(
+            CloseCode::retry(CloseCode::TokenExpired.code()),
             Retry::Soon
         );
         assert_eq!(CloseCode::retry(1006), Retry::Soon);

@@ -44,6 +44,10 @@ error_codes! {
     MissingAuthentication,
     /// The token is too short, not on the configured list, or wrong.
     InvalidAuthentication,
+    /// The token has expired: come back with a fresh one.
+    TokenExpired,
+    /// The token does not grant what the request needs.
+    InsufficientScope,
     /// A browser page from an origin that the operator has not allowed.
     OriginNotAllowed,
     /// The session is not usable: its page is gone, or the session id is malformed.
@@ -98,12 +102,17 @@ error_codes! {
     PageGone,
     /// The page did not acknowledge the call: its tab is suspended.
     PageSuspended,
+    /// The page did not acknowledge the call while another handler was running: it is busy, or its
+    /// tab is suspended.
+    PageBusy,
     /// The page does not read what the bridge sends.
     PageTooSlow,
     /// The call took longer than its deadline.
     CallTimeout,
     /// The caller cancelled.
     CallCancelled,
+    /// No call or result is kept under this handle.
+    HandleNotFound,
     /// The token has as many calls in flight as it may have.
     CallLimitExceeded,
     /// The result is larger than the limit.

@@ -19,6 +19,7 @@ mod error_code;
 mod ids;
 pub mod limits;
 pub mod names;
+pub mod parts;
 
 #[cfg(feature = "serde")]
 mod messages;
@@ -33,11 +34,12 @@ pub use ids::{BridgeId, CallId, RegistrationId, SessionId};
 pub use messages::{
     App, Argument, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel,
     CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
-    CallingClient, ClientError, ClientInfo, ClientRequest, ClientRequests, ClientResponse,
-    ClientResponses, Clients, Completion, ConnectedClient, DecodeError, Definition, Heartbeat,
-    Item, Kind, LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Register, Registered,
-    RegisteredItem, RegistrationFailure, ResourceRead, ResourceUpdated, SessionClosed,
-    Subscriptions, ToolCall, Unregister, Unregistered, Via, Visibility,
+    CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits, ClientRequest,
+    ClientRequests, ClientResponse, ClientResponses, Clients, Completion, ConnectedClient,
+    DecodeError, Definition, Heartbeat, Item, Kind, LogLevel, PageLimits, PageState, PageToBridge,
+    PromptGet, Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed,
+    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister,
+    Unregistered, Via, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge

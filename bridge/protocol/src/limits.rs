@@ -7,6 +7,15 @@ use std::time::Duration;
 /// A frame larger than this closes the socket with 1009, whatever the other limits say.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 
+/// A message longer than this, in bytes, is sent in [parts](crate::parts) of at most this.
+pub const PART_BYTES: usize = 256 * 1024;
+
+/// So many messages in parts may be under way on a connection at a time, in one direction.
+pub const MAX_UNFINISHED: usize = 8;
+
+/// What a message has beside the result that it carries, at most, in bytes.
+pub const ENVELOPE_BYTES: usize = 64 * 1024;
+
 /// Default for the largest tool result, in bytes of JSON. The SDK measures before it sends.
 pub const MAX_RESULT_BYTES: usize = 10 * 1024 * 1024;
 
@@ -15,6 +24,10 @@ pub const AUTHENTICATE_WITHIN: Duration = Duration::from_secs(10);
 
 /// A call that the page has not acknowledged by then has failed: the tab is suspended.
 pub const RECEIPT_WITHIN: Duration = Duration::from_secs(5);
+
+/// A call that arrives this much later than it was sent may be over: the page asks before it starts
+/// its handler.
+pub const STALE_AFTER: Duration = Duration::from_secs(2);
 
 /// How long a session outlives a connection that broke without a close frame.
 pub const PAGE_GRACE: Duration = Duration::from_secs(5);

@@ -19,11 +19,12 @@ use crate::well_formed::well_formed;
 
 pub use call::{
     Argument, CallCancel, CallContext, CallError, CallReceived, CallResponse, Caller,
-    CallingClient, Completion, PromptGet, ResourceRead, ToolCall, Via,
+    CallingClient, CallsAlive, CallsCheck, ClientLimits, Completion, PromptGet, ResourceRead,
+    ToolCall, Via,
 };
 pub use connection::{
     App, Authenticate, Authenticated, AuthenticationFailed, ClientInfo, Clients, ConnectedClient,
-    Heartbeat, PageLimits, PageState, SessionClosed, Visibility,
+    Heartbeat, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed, Visibility,
 };
 pub use during::{
     CallLog, CallProgress, ClientError, ClientRequest, ClientRequests, ClientResponse,
@@ -91,6 +92,10 @@ pub enum PageToBridge {
     ResourceUpdated(ResourceUpdated),
     /// Page code is alive.
     HeartbeatAck(Heartbeat),
+    /// Which of these calls does somebody still wait for?
+    CallsCheck(CallsCheck),
+    /// A fresh token on the open socket.
+    Renew(Renew),
     /// Visibility, focus or title changed.
     PageState(PageState),
     /// The user did something. Cheap, and no reason to throttle.
@@ -116,6 +121,8 @@ impl PageToBridge {
             kind::CLIENT_REQUESTS => Self::ClientRequests(fields(kind::CLIENT_REQUESTS, text)?),
             kind::RESOURCE_UPDATED => Self::ResourceUpdated(fields(kind::RESOURCE_UPDATED, text)?),
             kind::HEARTBEAT_ACK => Self::HeartbeatAck(fields(kind::HEARTBEAT_ACK, text)?),
+            kind::CALLS_CHECK => Self::CallsCheck(fields(kind::CALLS_CHECK, text)?),
+            kind::RENEW => Self::Renew(fields(kind::RENEW, text)?),
             kind::PAGE_STATE => Self::PageState(fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
             kind::LEAVING => Self::Leaving {},
@@ -157,6 +164,12 @@ pub enum BridgeToPage {
     Subscriptions(Subscriptions),
     /// Page code must answer [`PageToBridge::HeartbeatAck`] with the same number.
     Heartbeat(Heartbeat),
+    /// Answer to [`PageToBridge::CallsCheck`].
+    CallsAlive(CallsAlive),
+    /// Answer to [`PageToBridge::Renew`]: the fresh token counts from now on.
+    Renewed(Renewed),
+    /// Answer to [`PageToBridge::Renew`]: the fresh token is refused; the former counts on.
+    RenewalFailed(RenewalFailed),
     /// Which AI clients are connected for this token. Sent whenever it changes.
     Clients(Clients),
     /// The session ends. A close follows.
@@ -182,6 +195,9 @@ impl BridgeToPage {
             kind::CLIENT_RESPONSES => Self::ClientResponses(fields(kind::CLIENT_RESPONSES, text)?),
             kind::SUBSCRIPTIONS => Self::Subscriptions(fields(kind::SUBSCRIPTIONS, text)?),
             kind::HEARTBEAT => Self::Heartbeat(fields(kind::HEARTBEAT, text)?),
+            kind::CALLS_ALIVE => Self::CallsAlive(fields(kind::CALLS_ALIVE, text)?),
+            kind::RENEWED => Self::Renewed(fields(kind::RENEWED, text)?),
+            kind::RENEWAL_FAILED => Self::RenewalFailed(fields(kind::RENEWAL_FAILED, text)?),
             kind::CLIENTS => Self::Clients(fields(kind::CLIENTS, text)?),
             kind::SESSION_CLOSED => Self::SessionClosed(fields(kind::SESSION_CLOSED, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),

@@ -24,6 +24,10 @@ pub mod page_to_bridge {
     pub const RESOURCE_UPDATED: &str = "resource-updated";
     /// Page code answers `heartbeat`.
     pub const HEARTBEAT_ACK: &str = "heartbeat-ack";
+    /// Which of these calls does somebody still wait for? Answered by `calls-alive`.
+    pub const CALLS_CHECK: &str = "calls-check";
+    /// A fresh token on the open socket; answered by `renewed` or `renewal-failed`.
+    pub const RENEW: &str = "renew";
     /// Visibility, focus or title changed.
     pub const PAGE_STATE: &str = "page-state";
     /// The user did something (sent by v1 pages, accepted from all).
@@ -44,6 +48,8 @@ pub mod page_to_bridge {
         CLIENT_REQUESTS,
         RESOURCE_UPDATED,
         HEARTBEAT_ACK,
+        CALLS_CHECK,
+        RENEW,
         PAGE_STATE,
         ACTIVITY,
         LEAVING,
@@ -76,6 +82,12 @@ pub mod bridge_to_page {
     pub const SUBSCRIPTIONS: &str = "subscriptions";
     /// Page code must answer `heartbeat-ack`.
     pub const HEARTBEAT: &str = "heartbeat";
+    /// Answer to `calls-check`.
+    pub const CALLS_ALIVE: &str = "calls-alive";
+    /// Answer to `renew`: the fresh token counts from now on.
+    pub const RENEWED: &str = "renewed";
+    /// Answer to `renew`: the fresh token is refused; the former counts on.
+    pub const RENEWAL_FAILED: &str = "renewal-failed";
     /// Which AI clients are connected for this token.
     pub const CLIENTS: &str = "clients";
     /// The session ends; a close follows.
@@ -95,6 +107,9 @@ pub mod bridge_to_page {
         CLIENT_RESPONSES,
         SUBSCRIPTIONS,
         HEARTBEAT,
+        CALLS_ALIVE,
+        RENEWED,
+        RENEWAL_FAILED,
         CLIENTS,
         SESSION_CLOSED,
     ];

@@ -3,9 +3,7 @@
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
 mod admission;
-mod news;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +12,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    BridgeToPage, CallError, CallId, CallResponse, CloseCode, DecodeError, ErrorCode, PageToBridge,
-    Retry, SessionId, limits,
+    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -27,14 +24,12 @@ use super::{Edge, Problem};
 use crate::auth::RealmId;
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
-use crate::realm::{Answer, CallEvent, ConnectionId, Failure, Parting};
+use crate::page_wire::{Closing, PageEvent};
+use crate::realm::{ConnectionId, Parting};
 use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
-
-/// Items that are too many are refused one by one, up to this many times `max_definitions`.
-const REGISTRATION_TIMES: usize = 16;
 
 /// How much of what a peer invents goes into a log.
 const SHOWN_CHARS: usize = 64;
@@ -82,26 +77,11 @@ pub(super) async fn upgrade(
         .on_upgrade(move |socket| sockets.track_future(run(edge, origin, session, socket)))
 }
 
-/// Why the bridge closes the socket.
-struct Closing {
-    code: CloseCode,
-    reason: Cow<'static, str>,
-}
-
-impl Closing {
-    fn new(code: CloseCode, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            code,
-            reason: reason.into(),
-        }
-    }
-
-    /// A page that is told never to come back is gone.
-    fn parting(&self) -> Parting {
-        match CloseCode::retry(self.code.code()) {
-            Retry::Never => Parting::Gone,
-            Retry::Soon | Retry::Later => Parting::Broken,
-        }
+/// A page that is told never to come back is gone.
+fn parting_of(closing: &Closing) -> Parting {
+    match CloseCode::retry(closing.code.code()) {
+        Retry::Never => Parting::Gone,
+        Retry::Soon | Retry::Later => Parting::Broken,
     }
 }
 
@@ -133,7 +113,7 @@ async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) 
             let end = page.serve(&mut sink, &mut stream, outbox).await;
             let (parting, closing) = match end {
                 End::Parted(parting) => (parting, None),
-                End::Closing(closing) => (closing.parting(), Some(closing)),
+                End::Closing(closing) => (parting_of(&closing), Some(closing)),
                 End::Cut => (Parting::Broken, None),
             };
             page.hub
@@ -274,138 +254,12 @@ impl Page {
 
     /// One message of the page.
     fn heard(&self, message: PageToBridge) -> Result<(), Closing> {
-        let (id, connection) = (&self.session, self.connection);
-        match message {
-            PageToBridge::Authenticate(_) => {
-                let reason = "`authenticate` comes once";
-                return Err(Closing::new(CloseCode::PolicyViolation, reason));
-            }
-            PageToBridge::Register(registration)
-                if registration.items.len()
-                    > REGISTRATION_TIMES * self.hub.config.max_definitions =>
-            {
-                let reason = "a registration has many times the items that a page may have";
-                return Err(Closing::new(CloseCode::PolicyViolation, reason));
-            }
-            PageToBridge::Register(registration) => {
-                let items = self.hub.definitions.parse(&registration.items);
-                self.change(|realm, _| {
-                    realm.items_registered(id, connection, registration.registration_id, items)
-                });
-            }
-            PageToBridge::Unregister(gone) => self.change(|realm, _| {
-                realm.items_unregistered(id, connection, gone.registration_id, gone.items)
-            }),
-            PageToBridge::ResourceUpdated(updated) => {
-                self.change(|realm, _| realm.resource_updated(id, connection, &updated.uri));
-            }
-            PageToBridge::CallReceived(receipt) => self.change(|realm, _| {
-                realm.call_received(id, connection, &receipt.request_id);
-                Vec::new()
-            }),
-            PageToBridge::CallResponse(response) => self.answered(response),
-            PageToBridge::CallError(error) => self.failed(error),
-            PageToBridge::CallProgress(progress) => {
-                let call = progress.request_id.clone();
-                self.told(&call, news::progress(progress));
-            }
-            PageToBridge::CallLog(log) => {
-                let call = log.request_id.clone();
-                self.told(&call, news::log(log));
-            }
-            PageToBridge::ClientRequests(asked) if !news::can_be_answered(&asked.requests) => {
-                let reason = "a message asks many times what a call may ask";
-                return Err(Closing::new(CloseCode::PolicyViolation, reason));
-            }
-            PageToBridge::ClientRequests(asked) => self.change(|realm, now| {
-                realm.client_asked(id, connection, &asked.request_id, asked.requests, now)
-            }),
-            PageToBridge::HeartbeatAck(heartbeat) => self.change(|realm, _| {
-                realm.heartbeat_answered(id, connection, heartbeat);
-                Vec::new()
-            }),
-            PageToBridge::PageState(state) => self.change(|realm, now| {
-                realm.page_state_changed(id, connection, state, now);
-                Vec::new()
-            }),
-            PageToBridge::Activity {} => self.change(|realm, now| {
-                realm.page_active(id, connection, now);
-                Vec::new()
-            }),
-            PageToBridge::Leaving {} => {}
-        }
+        let event = PageEvent::read(message, &self.hub.config, &self.hub.definitions)?;
+        self.hub.change(self.realm, |realm, now| {
+            let effects = event.happen(realm, &self.session, self.connection, now);
+            ((), effects)
+        });
         Ok(())
-    }
-
-    fn told(&self, call: &CallId, event: CallEvent) {
-        self.change(|realm, _| realm.call_told(&self.session, self.connection, call, event));
-    }
-
-    fn answered(&self, response: CallResponse) {
-        let parts = [
-            &response.result,
-            &response.content,
-            &response.structured_content,
-            &response.meta,
-        ];
-        let bytes = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
-        let answer = match response.content {
-            Some(content) => Answer::Content {
-                content,
-                structured: response.structured_content,
-                meta: response.meta,
-            },
-            None => Answer::Value(response.result),
-        };
-        let answer = self.fits(bytes).map(|()| answer);
-        self.change(|realm, _| {
-            realm.call_answered(&self.session, self.connection, &response.request_id, answer)
-        });
-    }
-
-    fn fits(&self, bytes: usize) -> Result<(), Failure> {
-        let most = self.hub.config.max_result_bytes;
-        if bytes <= most {
-            return Ok(());
-        }
-        Err(Failure::new(
-            ErrorCode::ResultTooLarge,
-            format!(
-                "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
-                 `max_result_bytes`"
-            ),
-        ))
-    }
-
-    fn failed(&self, error: CallError) {
-        let failure = Failure {
-            code: error.code,
-            message: error.message,
-            data: error.data,
-            content: error.content,
-        };
-        let raw = [&failure.data, &failure.content].into_iter().flatten();
-        let raw: usize = raw.map(|raw| raw.get().len()).sum();
-        let failure = self
-            .fits(failure.message.len() + raw)
-            .err()
-            .unwrap_or(failure);
-        self.change(|realm, _| {
-            realm.call_answered(
-                &self.session,
-                self.connection,
-                &error.request_id,
-                Err(failure),
-            )
-        });
-    }
-
-    fn change(
-        &self,
-        event: impl FnOnce(&mut crate::realm::Realm, crate::realm::Now) -> crate::realm::Effects,
-    ) {
-        self.hub
-            .change(self.realm, |realm, now| ((), event(realm, now)));
     }
 }
 

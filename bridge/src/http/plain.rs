@@ -75,6 +75,7 @@ pub(super) async fn tool_call(
         info,
         protocol_version: None,
         capabilities: None,
+        limits: None,
     });
     let caller = Caller {
         via: Via::Http,

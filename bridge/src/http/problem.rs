@@ -29,10 +29,10 @@ impl Problem {
 
 fn status(code: ErrorCode) -> StatusCode {
     match code {
-        ErrorCode::MissingAuthentication | ErrorCode::InvalidAuthentication => {
-            StatusCode::UNAUTHORIZED
-        }
-        ErrorCode::OriginNotAllowed => StatusCode::FORBIDDEN,
+        ErrorCode::MissingAuthentication
+        | ErrorCode::InvalidAuthentication
+        | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
+        ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
         ErrorCode::ToolNotFound | ErrorCode::SessionNotFound | ErrorCode::UnknownMethod => {
             StatusCode::NOT_FOUND
         }

@@ -170,6 +170,7 @@ pub(super) fn call_context(
             .protocol_version()
             .map(|version| version.to_string()),
         capabilities,
+        limits: None,
     };
     CallContext {
         client: Some(client),
@@ -181,6 +182,7 @@ pub(super) fn call_context(
         log_level,
         progress: context.meta.get_progress_token().is_some(),
         timeout_ms: None,
+        sent_ms: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Calls begin, reach the page, and end: each exactly once, through [`Realm::end_call`].
 
-use bridge_protocol::{BridgeToPage, CallCancel, CallId, ErrorCode, SessionId};
+use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
 
 use super::call::Waiting;
 use super::deadlines::Deadline;
@@ -62,6 +62,25 @@ impl Realm {
         if self.call_on(id, connection, call).is_some() {
             self.change_call(call, |open| open.receipt = Receipt::Received);
         }
+    }
+
+    /// A page that has stood still asks which calls are alive before it starts them.
+    pub(crate) fn calls_checked(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        asked: Vec<CallId>,
+    ) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
+        let is_alive = |call: &CallId| self.calls.get(call).is_some_and(|open| open.session == *id);
+        let (request_ids, ended) = asked.into_iter().partition(is_alive);
+        let message = BridgeToPage::CallsAlive(CallsAlive { request_ids, ended });
+        Effects::from([Effect::Send {
+            connection,
+            message,
+        }])
     }
 
     /// The page answered, on this connection or on the one before.

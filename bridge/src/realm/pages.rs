@@ -94,6 +94,9 @@ impl Realm {
         self.tell_own_resources_updated()
     }
 
+    /// Page code said something: it runs.
+    pub(crate) fn page_heard(&mut self, _id: &SessionId, _connection: ConnectionId, _now: Now) {}
+
     /// Page code answered a heartbeat.
     pub(crate) fn heartbeat_answered(
         &mut self,
@@ -117,10 +120,11 @@ impl Realm {
         connection: ConnectionId,
         state: PageState,
         now: Now,
-    ) {
+    ) -> Effects {
         if let Some(session) = self.session_on(id, connection) {
             session.state_changed(state, now);
         }
+        Effects::new()
     }
 
     /// The user did something in the page.
@@ -173,6 +177,7 @@ impl Realm {
                 *heartbeat_due = next;
                 let message = BridgeToPage::Heartbeat(Heartbeat {
                     sequence: *sequence,
+                    answers: 0,
                 });
                 self.deadlines.remove(due);
                 self.deadlines.insert(next, Deadline::Session(id.clone()));

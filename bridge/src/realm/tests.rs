@@ -89,6 +89,7 @@ pub(super) fn client_with(capabilities: &str) -> CallingClient {
         },
         protocol_version: None,
         capabilities: Some(raw(capabilities)),
+        limits: None,
     }
 }
 
@@ -448,9 +449,14 @@ fn heartbeats_do_not_pile_up_in_a_page_that_does_not_answer() {
     assert_eq!(scene.sent(FIRST), ["heartbeat"]);
     scene.after(40.0);
     assert!(scene.sent(FIRST).is_empty());
-    scene
-        .realm
-        .heartbeat_answered(&TAB.into(), FIRST, Heartbeat { sequence: 1 });
+    scene.realm.heartbeat_answered(
+        &TAB.into(),
+        FIRST,
+        Heartbeat {
+            sequence: 1,
+            answers: 0,
+        },
+    );
     scene.after(60.0);
     assert_eq!(scene.sent(FIRST), ["heartbeat"]);
 }

@@ -216,8 +216,11 @@ async fn page_code_is_asked_for_a_sign_of_life() {
             }
         };
         assert_eq!(sequence, expected);
-        page.say(PageToBridge::HeartbeatAck(Heartbeat { sequence }))
-            .await;
+        page.say(PageToBridge::HeartbeatAck(Heartbeat {
+            sequence,
+            answers: 0,
+        }))
+        .await;
     }
     bridge.shutdown().await;
 }
@@ -233,6 +236,7 @@ async fn title_focus_and_header_origin_are_shown_and_a_claimed_origin_is_not() {
         .unwrap();
     assert!(matches!(page.hear().await, BridgeToPage::Authenticated(_)));
     let state = PageState {
+        frozen: false,
         visibility: Visibility::Hidden,
         focused: true,
         page_title: Some("Board (2)".to_owned()),

@@ -104,9 +104,12 @@ impl Connection {
             BridgeToPage::Subscriptions(subscriptions) => {
                 let _ = self.heard.subscribed.send(subscriptions.uris);
             }
-            BridgeToPage::Heartbeat(Heartbeat { sequence }) => {
-                self.send(PageToBridge::HeartbeatAck(Heartbeat { sequence }))
-                    .await;
+            BridgeToPage::Heartbeat(Heartbeat { sequence, .. }) => {
+                self.send(PageToBridge::HeartbeatAck(Heartbeat {
+                    sequence,
+                    answers: 0,
+                }))
+                .await;
             }
             BridgeToPage::Registered(answer) => {
                 let _ = self.heard.answer.send(Answer::Registered(answer));

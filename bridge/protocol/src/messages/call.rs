@@ -105,6 +105,9 @@ pub struct CallContext {
     /// own answers does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// When the bridge sent this, on its clock (`nowMs` of `authenticated`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_ms: Option<u64>,
 }
 
 /// The AI client behind a call.
@@ -119,6 +122,21 @@ pub struct CallingClient {
     /// Its MCP `ClientCapabilities`, verbatim; absent for plain HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Box<RawValue>>,
+    /// What it can take, as far as the bridge knows; absent when it knows of no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<ClientLimits>,
+}
+
+/// What a client can take. The bridge cuts larger results; a page may do better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientLimits {
+    /// The largest result, in bytes as it is sent to the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_result_bytes: Option<usize>,
+    /// The longer edge of an image, in pixels: larger ones are scaled down by the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_image_edge: Option<u32>,
 }
 
 /// On whose behalf a call is made, as the bridge has verified it.
@@ -152,6 +170,25 @@ pub enum Via {
 pub struct CallReceived {
     /// The call.
     pub request_id: CallId,
+}
+
+/// Which of these calls does somebody still wait for? A page that has stood still asks before it
+/// starts what it finds waiting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallsCheck {
+    /// The calls.
+    pub request_ids: Vec<CallId>,
+}
+
+/// Those that somebody still waits for. The others must not be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallsAlive {
+    /// Those that were asked about, as many as are alive, in that order.
+    pub request_ids: Vec<CallId>,
+    /// Those that are not: together with the former, all that were asked about.
+    pub ended: Vec<CallId>,
 }
 
 /// The result of a call: of a tool either a value or content blocks, of the other kinds the MCP

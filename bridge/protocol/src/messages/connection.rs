@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BridgeId, ErrorCode, SessionId};
+use crate::{BridgeId, CallId, ErrorCode, SessionId};
 
 /// First frame of a page.
 #[derive(Clone, Serialize, Deserialize)]
@@ -76,6 +76,48 @@ pub struct App {
 pub struct Heartbeat {
     /// Counts up per connection.
     pub sequence: u64,
+    /// How many answers to calls the bridge has taken on this connection: the page need not keep
+    /// them any longer. Absent means none, and in the page's answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub answers: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A fresh token on the open socket. It must name the same realm.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Renew {
+    /// The token.
+    pub auth_token: String,
+}
+
+/// Tokens never appear in logs.
+impl fmt::Debug for Renew {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Renew(…)")
+    }
+}
+
+/// The fresh token counts from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Renewed {
+    /// When it ends, in milliseconds from now; absent when it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_expires_in_ms: Option<u64>,
+}
+
+/// The fresh token is refused; the connection lives on until the former one ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenewalFailed {
+    /// Why, in words.
+    pub error: String,
+    /// Why, as a word.
+    pub code: ErrorCode,
 }
 
 /// Whether the tab is in front.
@@ -86,6 +128,9 @@ pub struct PageState {
     pub visibility: Visibility,
     /// `document.hasFocus()`.
     pub focused: bool,
+    /// The browser suspends the page now (Page Lifecycle `freeze`): calls would wait in vain.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub frozen: bool,
     /// `document.title`, when it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_title: Option<String>,
@@ -113,6 +158,18 @@ pub struct Authenticated {
     pub protocol: u32,
     /// This life of the bridge. Results of calls of another life are void.
     pub bridge_id: BridgeId,
+    /// The name of the session, when it has one: a name that is taken may have been numbered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_name: Option<String>,
+    /// Calls that the page has received on a former connection, and that somebody still waits for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<CallId>,
+    /// The bridge's clock, milliseconds since the Unix epoch: that of each call's `sentMs`.
+    pub now_ms: u64,
+    /// When the token ends, in milliseconds from now; absent when it does not. The page may renew
+    /// it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_expires_in_ms: Option<u64>,
     /// What the page must keep to.
     pub limits: PageLimits,
 }
@@ -125,6 +182,8 @@ pub struct PageLimits {
     pub max_result_bytes: usize,
     /// Largest frame, in bytes.
     pub max_frame_bytes: usize,
+    /// Largest message in [parts](crate::parts), in bytes; all that are under way together.
+    pub max_message_bytes: usize,
     /// A page that heard nothing for twice this many seconds may take the connection for dead.
     pub heartbeat_seconds: u64,
 }

@@ -10,10 +10,11 @@ use bridge_protocol::{
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use super::{Closing, Page, Stream, bad_json, binary, is_too_big, too_big};
+use super::{Page, Stream, bad_json, binary, is_too_big, too_big};
 use crate::http::{Edge, guard};
 use crate::hub::Outbox;
 use crate::origin::Origin;
+use crate::page_wire::Closing;
 use crate::realm::PageHello;
 
 /// Why a page is not let in.

@@ -1,0 +1,214 @@
+//! Messages in parts: a message longer than [`PART_BYTES`] travels as several text frames.
+//!
+//! A frame that begins with `{` is a whole message. Any other is a part: `#+ID TEXT`, or `#.ID TEXT`
+//! for the last one, where `ID` is a decimal number that the sender gives to each of its messages in
+//! parts. The texts, one after the other, are the message. Parts of different messages, and whole
+//! messages, may come between.
+//!
+//! ```
+//! use bridge_protocol::parts::{Assembler, Taken, split};
+//!
+//! let message = format!("{{\"type\":\"x\",\"data\":\"{}\"}}", "é".repeat(200_000));
+//! let mut assembler = Assembler::new(1024 * 1024);
+//! let mut frames = split(&message, 7).peekable();
+//! while let Some(frame) = frames.next() {
+//!     match assembler.take(&frame).unwrap() {
+//!         Taken::Unfinished => assert!(frames.peek().is_some()),
+//!         Taken::Message(whole) => assert_eq!(whole, message),
+//!     }
+//! }
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::limits::{MAX_UNFINISHED, PART_BYTES};
+
+/// More digits are no id.
+const MAX_ID_DIGITS: usize = 20;
+
+/// The frames of a message in parts.
+pub fn split(message: &str, id: u64) -> impl Iterator<Item = String> {
+    let mut rest = Some(message);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (part, after) = text.split_at(text.floor_char_boundary(PART_BYTES));
+        rest = (!after.is_empty()).then_some(after);
+        let mark = if rest.is_some() { '+' } else { '.' };
+        Some(format!("#{mark}{id} {part}"))
+    })
+}
+
+/// Why a frame is refused. Each closes the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartError {
+    /// It begins like a part and is none.
+    Malformed,
+    /// The messages under way have more bytes than the limit.
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// More than [`MAX_UNFINISHED`] messages are under way.
+    TooMany,
+}
+
+impl fmt::Display for PartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PartError::Malformed => {
+                f.write_str("a part is `#+ID text`, and `#.ID text` the last one")
+            }
+            PartError::TooLarge { limit } => write!(f, "a message may have {limit} bytes"),
+            PartError::TooMany => write!(f, "{MAX_UNFINISHED} messages may be under way"),
+        }
+    }
+}
+
+impl std::error::Error for PartError {}
+
+/// What became of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken<'a> {
+    /// A message is whole.
+    Message(Cow<'a, str>),
+    /// More of it follows.
+    Unfinished,
+}
+
+/// Puts messages together that came in parts. One for each connection.
+#[derive(Clone, Debug)]
+pub struct Assembler {
+    /// The most bytes that all messages under way may have together.
+    limit: usize,
+    bytes: usize,
+    unfinished: Vec<(u64, String)>,
+}
+
+impl Assembler {
+    /// `limit`: the most bytes that a message, and all messages under way together, may have.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            bytes: 0,
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// Whether a message is under way: whoever sends it is alive.
+    pub fn is_receiving(&self) -> bool {
+        !self.unfinished.is_empty()
+    }
+
+    /// Takes a frame.
+    ///
+    /// # Errors
+    /// [`PartError`]: the sender does not keep to the rules, and the connection must be closed.
+    pub fn take<'a>(&mut self, frame: &'a str) -> Result<Taken<'a>, PartError> {
+        let Some(part) = frame.strip_prefix('#') else {
+            return Ok(Taken::Message(Cow::Borrowed(frame)));
+        };
+        let (id, is_last, text) = read(part).ok_or(PartError::Malformed)?;
+        if text.len() > self.limit - self.bytes {
+            return Err(PartError::TooLarge { limit: self.limit });
+        }
+        let known = self.unfinished.iter().position(|(known, _)| *known == id);
+        match (known, is_last) {
+            (None, true) => Ok(Taken::Message(Cow::Borrowed(text))),
+            (None, false) if self.unfinished.len() >= MAX_UNFINISHED => Err(PartError::TooMany),
+            (None, false) => {
+                self.bytes += text.len();
+                self.unfinished.push((id, text.to_owned()));
+                Ok(Taken::Unfinished)
+            }
+            (Some(place), false) => {
+                self.bytes += text.len();
+                self.unfinished[place].1.push_str(text);
+                Ok(Taken::Unfinished)
+            }
+            (Some(place), true) => {
+                let (_, mut message) = self.unfinished.swap_remove(place);
+                self.bytes -= message.len();
+                message.push_str(text);
+                Ok(Taken::Message(Cow::Owned(message)))
+            }
+        }
+    }
+}
+
+/// The id of a part, whether it is the last, and its text.
+fn read(part: &str) -> Option<(u64, bool, &str)> {
+    let is_last = match part.as_bytes().first()? {
+        b'+' => false,
+        b'.' => true,
+        _ => return None,
+    };
+    let (id, text) = part[1..].split_once(' ')?;
+    let is_number = id.len() <= MAX_ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_digit());
+    Some((is_number.then(|| id.parse().ok())??, is_last, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Taken<'_> {
+        Taken::Message(Cow::Borrowed(text))
+    }
+
+    #[test]
+    fn parts_are_as_documented() {
+        let text = "é".repeat(PART_BYTES / 2 + 1);
+        let frames: Vec<_> = split(&text, 12).collect();
+        assert_eq!(frames.len(), 2);
+        assert!(frames[0].starts_with("#+12 é"));
+        assert_eq!(frames[1], "#.12 é");
+        assert_eq!(split("{}", 3).collect::<Vec<_>>(), ["#.3 {}"]);
+    }
+
+    #[test]
+    fn messages_in_parts_may_come_between_one_another() {
+        let mut assembler = Assembler::new(100);
+        assert_eq!(assembler.take("#+1 {\"a\""), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("{}"), Ok(message("{}")));
+        assert_eq!(assembler.take("#+2 {\"b\""), Ok(Taken::Unfinished));
+        assert!(assembler.is_receiving());
+        assert_eq!(assembler.take("#.1 :1}"), Ok(message("{\"a\":1}")));
+        assert_eq!(assembler.take("#+2 :"), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("#.2 2}"), Ok(message("{\"b\":2}")));
+        assert!(!assembler.is_receiving());
+        assert_eq!(assembler.bytes, 0);
+    }
+
+    #[test]
+    fn what_is_too_much_is_refused() {
+        let mut assembler = Assembler::new(10);
+        assert_eq!(assembler.take("#+1 123456"), Ok(Taken::Unfinished));
+        let too_large = Err(PartError::TooLarge { limit: 10 });
+        assert_eq!(assembler.take("#.1 78901"), too_large);
+        assert_eq!(assembler.take("#.1 7890"), Ok(message("1234567890")));
+
+        let mut assembler = Assembler::new(1000);
+        for id in 0..MAX_UNFINISHED {
+            let frame = format!("#+{id} x");
+            assert_eq!(assembler.take(&frame), Ok(Taken::Unfinished));
+        }
+        assert_eq!(assembler.take("#+99 x"), Err(PartError::TooMany));
+    }
+
+    #[test]
+    fn what_only_looks_like_a_part_is_refused() {
+        let mut assembler = Assembler::new(1000);
+        for frame in [
+            "#",
+            "#1 x",
+            "#+ x",
+            "#+1",
+            "#+-1 x",
+            "#+123456789012345678901 x",
+            "#.+1 x",
+        ] {
+            assert_eq!(assembler.take(frame), Err(PartError::Malformed), "{frame}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Who may connect, beside those with a listed token: JSON Web Tokens and where they come from.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Secret, duration, duration_or_none};
+
+/// Settings of JSON Web Tokens (RFC 7519) and of OAuth 2.0 Protected Resource Metadata (RFC 9728).
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Identity")]
+pub struct Identity {
+    /// Secret of tokens that are signed with HS256: at least 32 characters.
+    #[arg(
+        long,
+        env = "MCP_WEB_JWT_SECRET",
+        value_name = "SECRET",
+        hide_env_values = true
+    )]
+    pub jwt_secret: Option<Secret>,
+
+    /// File with the keys of signed tokens: a JWK Set (RFC 7517), or a public key as PEM.
+    #[arg(long, env = "MCP_WEB_JWT_KEYS", value_name = "PATH")]
+    pub jwt_keys: Option<PathBuf>,
+
+    /// Where the keys of signed tokens are published, as a JWK Set. `https://`, or `http://` on
+    /// this machine.
+    #[arg(long, env = "MCP_WEB_JWKS_URL", value_name = "URL")]
+    pub jwks_url: Option<String>,
+
+    /// Published keys are fetched again after this, and earlier when a token names one that is not
+    /// among them.
+    #[arg(long, env = "MCP_WEB_JWKS_REFRESH", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub jwks_refresh: Duration,
+
+    /// The issuer (`iss`) that signed tokens must have. Needed with any key.
+    #[arg(long, env = "MCP_WEB_JWT_ISSUER", value_name = "ISSUER")]
+    pub jwt_issuer: Option<String>,
+
+    /// The audiences (`aud`) of which signed tokens must have one. Needed with any key.
+    #[arg(
+        long,
+        env = "MCP_WEB_JWT_AUDIENCE",
+        value_name = "AUDIENCE,…",
+        value_delimiter = ','
+    )]
+    pub jwt_audience: Vec<String>,
+
+    /// How far clocks may be apart, for `exp` and `nbf`.
+    #[arg(long, env = "MCP_WEB_JWT_LEEWAY", value_name = "TIME", default_value = "30s", value_parser = duration_or_none)]
+    pub jwt_leeway: Duration,
+
+    /// The claim with the caller's roles: a list of texts, or one text with spaces between.
+    #[arg(
+        long,
+        env = "MCP_WEB_JWT_ROLES_CLAIM",
+        value_name = "CLAIM",
+        default_value = "roles"
+    )]
+    pub jwt_roles_claim: String,
+
+    /// What a signed token without a `scope` claim grants: of page, tools:read, tools:call, query.
+    #[arg(
+        long,
+        env = "MCP_WEB_JWT_DEFAULT_SCOPES",
+        value_name = "SCOPE,…",
+        value_delimiter = ','
+    )]
+    pub jwt_default_scopes: Vec<String>,
+
+    /// Authorization servers that issue tokens for this bridge: clients find them in its protected
+    /// resource metadata (RFC 9728).
+    #[arg(
+        long,
+        env = "MCP_WEB_AUTHORIZATION_SERVERS",
+        value_name = "URL,…",
+        value_delimiter = ','
+    )]
+    pub authorization_servers: Vec<String>,
+
+    /// How clients reach this bridge, when a proxy stands before it: `https://bridge.example.com`.
+    /// Without it, what the request's `Host` says.
+    #[arg(long, env = "MCP_WEB_PUBLIC_URL", value_name = "URL")]
+    pub public_url: Option<String>,
+}
+
+impl Default for Identity {
+    fn default() -> Self {
+        Self {
+            jwt_secret: None,
+            jwt_keys: None,
+            jwks_url: None,
+            jwks_refresh: Duration::from_secs(600),
+            jwt_issuer: None,
+            jwt_audience: Vec::new(),
+            jwt_leeway: Duration::from_secs(30),
+            jwt_roles_claim: "roles".to_owned(),
+            jwt_default_scopes: Vec::new(),
+            authorization_servers: Vec::new(),
+            public_url: None,
+        }
+    }
+}

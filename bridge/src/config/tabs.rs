@@ -1,0 +1,101 @@
+//! Many tabs of one token: how many, what they are called, which one a call goes to.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::{count, duration_or_none};
+
+/// Settings of sessions.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Tabs")]
+pub struct Tabs {
+    /// What happens to a page when its token has `max_sessions` already.
+    #[arg(
+        long,
+        env = "MCP_WEB_SESSION_LIMIT_POLICY",
+        value_enum,
+        default_value = "reject"
+    )]
+    pub session_limit_policy: SessionLimitPolicy,
+
+    /// A session ends after this, whatever happens in it. 0s: never.
+    #[arg(long, env = "MCP_WEB_MAX_SESSION_DURATION", value_name = "TIME", default_value = "0s", value_parser = duration_or_none)]
+    pub max_session_duration: Duration,
+
+    /// What happens to a page whose session name another one of its token has.
+    #[arg(
+        long,
+        env = "MCP_WEB_DUPLICATE_NAMES",
+        value_enum,
+        default_value = "number"
+    )]
+    pub duplicate_names: DuplicateNames,
+
+    /// Where a call goes that names no session, when several pages have the tool.
+    #[arg(
+        long,
+        env = "MCP_WEB_AMBIGUOUS_CALLS",
+        value_enum,
+        default_value = "ask"
+    )]
+    pub ambiguous_calls: AmbiguousCalls,
+
+    /// How long the tools of an app stay listed after its last page has left. 0s: not at all.
+    #[arg(long, env = "MCP_WEB_CATALOGUE_TTL", value_name = "TIME", default_value = "24h", value_parser = duration_or_none)]
+    pub catalogue_ttl: Duration,
+
+    /// Tokens without any page whose apps' tools stay listed.
+    #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    pub max_catalogues: usize,
+
+    /// Page sockets that have not authenticated yet. Over it a page is told to come back later.
+    #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = count)]
+    pub max_pending_pages: usize,
+}
+
+impl Default for Tabs {
+    fn default() -> Self {
+        Self {
+            session_limit_policy: SessionLimitPolicy::Reject,
+            max_session_duration: Duration::ZERO,
+            duplicate_names: DuplicateNames::Number,
+            ambiguous_calls: AmbiguousCalls::Ask,
+            catalogue_ttl: Duration::from_secs(24 * 60 * 60),
+            max_catalogues: 1_000,
+            max_pending_pages: 512,
+        }
+    }
+}
+
+/// What happens to one page more than a token may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum SessionLimitPolicy {
+    /// It is refused.
+    Reject,
+    /// It is let in, and the one that connected first is closed.
+    CloseOldest,
+}
+
+/// What happens to a page whose session name is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum DuplicateNames {
+    /// It gets the name with a number: `board (2)`.
+    Number,
+    /// It is refused.
+    Reject,
+}
+
+/// Where a call goes that several pages could take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum AmbiguousCalls {
+    /// Nowhere: the client hears which pages there are, and chooses.
+    Ask,
+    /// To the page that has the focus; without one as with `ask`.
+    Focused,
+    /// To the page that has the focus, else to the one that was active last.
+    LastActive,
+}

@@ -1,0 +1,185 @@
+//! What a page says, as events of its realm. Knows the messages and the realm, and no socket: the
+//! page socket and the simulation of whole schedules both come through here.
+
+mod news;
+
+use std::borrow::Cow;
+
+use bridge_protocol::{
+    CallError, CallId, CallResponse, CloseCode, ErrorCode, PageToBridge, RegistrationFailure,
+    RegistrationId, SessionId,
+};
+
+use crate::config::Config;
+use crate::definition::{Definition, Definitions};
+use crate::realm::{Answer, CallEvent, ConnectionId, Effects, Failure, Now, Realm};
+
+/// Items that are too many are refused one by one, up to this many times `max_definitions`.
+const REGISTRATION_TIMES: usize = 16;
+
+/// Why the bridge closes a connection.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    pub(crate) code: CloseCode,
+    pub(crate) reason: Cow<'static, str>,
+}
+
+impl Closing {
+    pub(crate) fn new(code: CloseCode, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+        }
+    }
+
+    fn violation(reason: &'static str) -> Self {
+        Self::new(CloseCode::PolicyViolation, reason)
+    }
+}
+
+/// A message, ready to happen: all that takes long has been done.
+#[derive(Debug)]
+pub(crate) enum PageEvent {
+    Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
+    Answered(CallId, Result<Answer, Failure>),
+    Told(CallId, CallEvent),
+    Said(PageToBridge),
+}
+
+impl PageEvent {
+    /// Reads a message. `authenticate`, `renew` and `leaving` are the connection's own affair.
+    pub(crate) fn read(
+        message: PageToBridge,
+        config: &Config,
+        definitions: &Definitions,
+    ) -> Result<Self, Closing> {
+        Ok(match message {
+            PageToBridge::Authenticate(_) => {
+                return Err(Closing::violation("`authenticate` comes once"));
+            }
+            PageToBridge::Register(registration) => {
+                if registration.items.len() > REGISTRATION_TIMES * config.max_definitions {
+                    let reason = "a registration has many times the items that a page may have";
+                    return Err(Closing::violation(reason));
+                }
+                let items = definitions.parse(&registration.items);
+                Self::Registered(registration.registration_id, items)
+            }
+            PageToBridge::CallResponse(response) => answered(response, config.max_result_bytes),
+            PageToBridge::CallError(error) => failed(error, config.max_result_bytes),
+            PageToBridge::CallProgress(progress) => {
+                Self::Told(progress.request_id.clone(), news::progress(progress))
+            }
+            PageToBridge::CallLog(log) => Self::Told(log.request_id.clone(), news::log(log)),
+            PageToBridge::ClientRequests(asked) if !news::can_be_answered(&asked.requests) => {
+                let reason = "a message asks many times what a call may ask";
+                return Err(Closing::violation(reason));
+            }
+            other => Self::Said(other),
+        })
+    }
+
+    /// Lets it happen.
+    pub(crate) fn happen(
+        self,
+        realm: &mut Realm,
+        id: &SessionId,
+        connection: ConnectionId,
+        now: Now,
+    ) -> Effects {
+        realm.page_heard(id, connection, now);
+        match self {
+            PageEvent::Registered(registration, items) => {
+                realm.items_registered(id, connection, registration, items)
+            }
+            PageEvent::Answered(call, answer) => realm.call_answered(id, connection, &call, answer),
+            PageEvent::Told(call, event) => realm.call_told(id, connection, &call, event),
+            PageEvent::Said(message) => said(message, realm, id, connection, now),
+        }
+    }
+}
+
+fn said(
+    message: PageToBridge,
+    realm: &mut Realm,
+    id: &SessionId,
+    connection: ConnectionId,
+    now: Now,
+) -> Effects {
+    match message {
+        PageToBridge::Unregister(gone) => {
+            realm.items_unregistered(id, connection, gone.registration_id, gone.items)
+        }
+        PageToBridge::ResourceUpdated(updated) => {
+            realm.resource_updated(id, connection, &updated.uri)
+        }
+        PageToBridge::CallReceived(receipt) => {
+            realm.call_received(id, connection, &receipt.request_id);
+            Effects::new()
+        }
+        PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check.request_ids),
+        PageToBridge::ClientRequests(asked) => {
+            realm.client_asked(id, connection, &asked.request_id, asked.requests, now)
+        }
+        PageToBridge::HeartbeatAck(heartbeat) => {
+            realm.heartbeat_answered(id, connection, heartbeat);
+            Effects::new()
+        }
+        PageToBridge::PageState(state) => realm.page_state_changed(id, connection, state, now),
+        PageToBridge::Activity {} => {
+            realm.page_active(id, connection, now);
+            Effects::new()
+        }
+        // Those of the connection, and those that `read` made events of their own.
+        _ => Effects::new(),
+    }
+}
+
+fn answered(response: CallResponse, max_bytes: usize) -> PageEvent {
+    let parts = [
+        &response.result,
+        &response.content,
+        &response.structured_content,
+        &response.meta,
+    ];
+    let bytes = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
+    let answer = match response.content {
+        Some(content) => Answer::Content {
+            content,
+            structured: response.structured_content,
+            meta: response.meta,
+        },
+        None => Answer::Value(response.result),
+    };
+    let answer = fits(bytes, max_bytes).map(|()| answer);
+    PageEvent::Answered(response.request_id, answer)
+}
+
+fn failed(error: CallError, max_bytes: usize) -> PageEvent {
+    let failure = Failure {
+        code: error.code,
+        message: error.message,
+        data: error.data,
+        content: error.content,
+    };
+    let raw = [&failure.data, &failure.content].into_iter().flatten();
+    let raw: usize = raw.map(|raw| raw.get().len()).sum();
+    let failure = match fits(failure.message.len() + raw, max_bytes) {
+        Ok(()) => failure,
+        Err(too_large) => too_large,
+    };
+    PageEvent::Answered(error.request_id, Err(failure))
+}
+
+fn fits(bytes: usize, most: usize) -> Result<(), Failure> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Failure::new(
+        ErrorCode::ResultTooLarge,
+        format!(
+            "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
+             `max_result_bytes`"
+        ),
+    ))
+}
