@@ -1,6 +1,7 @@
 //! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
 
 mod identity;
+mod profiles;
 mod results;
 mod tabs;
 
@@ -14,6 +15,7 @@ use clap::Parser;
 use crate::realm::RealmLimits;
 
 pub use identity::Identity;
+pub use profiles::{ClientProfile, Profile, Profiles};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
 
@@ -182,6 +184,10 @@ pub struct Config {
     /// Long calls and large results.
     #[command(flatten)]
     pub results: Results,
+
+    /// What each AI client can take.
+    #[arg(skip)]
+    pub profiles: Profiles,
 }
 
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3001);
@@ -219,6 +225,7 @@ impl Default for Config {
             identity: Identity::default(),
             tabs: Tabs::default(),
             results: Results::default(),
+            profiles: Profiles::default(),
         }
     }
 }

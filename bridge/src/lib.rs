@@ -32,7 +32,8 @@ mod tool;
 mod uri_template;
 
 pub use config::{
-    AmbiguousCalls, Config, DuplicateNames, Identity, Results, Secret, SessionLimitPolicy, Tabs,
+    AmbiguousCalls, ClientProfile, Config, DuplicateNames, Identity, Profile, Profiles, Results,
+    Secret, SessionLimitPolicy, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, run};

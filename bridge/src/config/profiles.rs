@@ -1,0 +1,156 @@
+//! What a client can take: some cut long answers, some end the session over them, some give up on
+//! a call after a minute.
+
+use std::time::Duration;
+
+/// What the AI client behind a call can take. `None`: what the bridge's own limits say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// The largest answer to a tool call, in bytes as it is sent.
+    pub max_result_bytes: Option<usize>,
+    /// The longer edge of an image in an answer, in pixels.
+    pub max_image_edge: Option<u32>,
+    /// How long the client waits for an answer. A call that takes longer gets a handle before.
+    pub patience: Option<Duration>,
+}
+
+/// The clients that a profile is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientProfile {
+    /// The name in the client's `clientInfo`; with `*` at the end, each name that begins so.
+    pub name: String,
+    /// What they can take.
+    pub profile: Profile,
+}
+
+impl ClientProfile {
+    fn is_for(&self, client_name: &str) -> bool {
+        fits(&self.name, client_name)
+    }
+}
+
+fn fits(pattern: &str, client_name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => client_name.starts_with(beginning),
+        None => client_name == pattern,
+    }
+}
+
+/// The profiles of clients that the bridge knows by itself. A handle comes ten seconds before the
+/// minute after which Claude Desktop gives up, so that it arrives. Claude Code counts tokens, of
+/// which an answer may have 25,000; one is about four bytes. An edge of 1,568 pixels is what
+/// Anthropic's models look at: a larger image is scaled down before they see it.
+const BUILT_IN: [(&str, Profile); 2] = [
+    (
+        "claude-ai",
+        Profile {
+            max_result_bytes: Some(1_000_000),
+            max_image_edge: Some(1_568),
+            patience: Some(Duration::from_secs(50)),
+        },
+    ),
+    (
+        "claude-code",
+        Profile {
+            max_result_bytes: Some(100_000),
+            max_image_edge: Some(1_568),
+            patience: None,
+        },
+    ),
+];
+
+/// What each client can take: the operator's profiles, then those that the bridge knows by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Profiles {
+    configured: Vec<ClientProfile>,
+}
+
+impl Profiles {
+    /// With profiles that win over the built-in ones. Of several that fit a client, the first
+    /// counts, and it counts alone.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bridge::{ClientProfile, Profile, Profiles};
+    ///
+    /// let small = Profile { max_result_bytes: Some(50_000), ..Profile::default() };
+    /// let name = "my-client/*".to_owned();
+    /// let profiles = Profiles::new(vec![ClientProfile { name, profile: small }]);
+    /// assert_eq!(profiles.of("my-client/2.1"), small);
+    /// assert_eq!(profiles.of("another"), Profile::default());
+    /// ```
+    pub fn new(configured: Vec<ClientProfile>) -> Self {
+        Self { configured }
+    }
+
+    /// What the client with this name in its `clientInfo` can take.
+    pub fn of(&self, client_name: &str) -> Profile {
+        let mut configured = self.configured.iter();
+        if let Some(found) = configured.find(|entry| entry.is_for(client_name)) {
+            return found.profile;
+        }
+        let mut built_in = BUILT_IN.iter();
+        built_in
+            .find(|(pattern, _)| fits(pattern, client_name))
+            .map_or_else(Profile::default, |(_, profile)| *profile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str, max_result_bytes: usize) -> ClientProfile {
+        ClientProfile {
+            name: name.to_owned(),
+            profile: Profile {
+                max_result_bytes: Some(max_result_bytes),
+                ..Profile::default()
+            },
+        }
+    }
+
+    #[test]
+    fn known_clients_have_profiles_and_unknown_ones_none() {
+        let profiles = Profiles::default();
+        let desktop = profiles.of("claude-ai");
+        assert_eq!(desktop.max_result_bytes, Some(1_000_000));
+        assert_eq!(desktop.max_image_edge, Some(1_568));
+        assert_eq!(desktop.patience, Some(Duration::from_secs(50)));
+        let code = profiles.of("claude-code");
+        assert_eq!(code.max_result_bytes, Some(100_000));
+        assert_eq!(code.max_image_edge, Some(1_568));
+        assert_eq!(code.patience, None);
+        for unknown in ["", "claude", "claude-ai-2", "Claude-AI", "*"] {
+            assert_eq!(profiles.of(unknown), Profile::default(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn the_first_that_fits_counts_and_the_operator_is_asked_first() {
+        let configured = vec![
+            named("editor", 1),
+            named("ed*", 2),
+            named("editor*", 3),
+            named("claude-ai", 4),
+        ];
+        let profiles = Profiles::new(configured);
+        let bytes = |name| profiles.of(name).max_result_bytes;
+        assert_eq!(bytes("editor"), Some(1));
+        assert_eq!(bytes("editor/2"), Some(2));
+        assert_eq!(bytes("ed"), Some(2));
+        assert_eq!(bytes("e"), None);
+        assert_eq!(bytes("claude-ai"), Some(4));
+        assert_eq!(profiles.of("claude-ai").patience, None);
+        assert_eq!(bytes("claude-code"), Some(100_000));
+    }
+
+    #[test]
+    fn a_star_alone_is_for_every_client() {
+        let profiles = Profiles::new(vec![named("*", 7)]);
+        for name in ["", "claude-ai", "anything"] {
+            assert_eq!(profiles.of(name).max_result_bytes, Some(7), "{name}");
+        }
+    }
+}
