@@ -103,11 +103,22 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
         PageToBridge::PageState {
             visible,
             focused,
+            frozen,
             page_title,
         } => Object::new(kind::PAGE_STATE)
             .string("visibility", if visible { "visible" } else { "hidden" })
             .literal("focused", if focused { "true" } else { "false" })
+            .literal_if(frozen, "frozen", "true")
             .maybe_string("pageTitle", page_title.as_deref())
+            .finish(),
+        PageToBridge::Activity => Object::new(kind::ACTIVITY).finish(),
+        PageToBridge::CallsCheck(calls) => Object::new(kind::CALLS_CHECK)
+            .list("requestIds", calls, |frame, call| {
+                frame.then_string(call.as_str())
+            })
+            .finish(),
+        PageToBridge::Renew(token) => Object::new(kind::RENEW)
+            .string("authToken", &token.0)
             .finish(),
         PageToBridge::Leaving => Object::new(kind::LEAVING).finish(),
     }
@@ -169,6 +180,14 @@ impl<V> Object<V> {
         let mut object = self.name(name);
         object.text.push_str(value);
         object
+    }
+
+    fn literal_if(self, wanted: bool, name: &str, value: &str) -> Self {
+        if wanted {
+            self.literal(name, value)
+        } else {
+            self
+        }
     }
 
     fn maybe_json(self, name: &str, value: Option<V>) -> Self {

@@ -191,9 +191,17 @@ pub enum PageToBridge<V> {
         visible: bool,
         /// `document.hasFocus()`.
         focused: bool,
+        /// The browser suspends the page now: calls would wait in vain.
+        frozen: bool,
         /// `document.title`, when it changed.
         page_title: Option<String>,
     },
+    /// The user did something.
+    Activity,
+    /// Which of these calls does somebody still wait for?
+    CallsCheck(Vec<CallId>),
+    /// A fresh token on the open socket.
+    Renew(Token),
     /// The document is going away.
     Leaving,
 }
@@ -228,6 +236,14 @@ pub enum BridgeToPage<V> {
         protocol: u32,
         /// This life of the bridge.
         bridge_id: BridgeId,
+        /// The name of the session, perhaps numbered.
+        session_name: Option<String>,
+        /// Calls that this session received on a former connection, and that somebody waits for.
+        awaited: Vec<CallId>,
+        /// The bridge's clock, milliseconds since the Unix epoch.
+        now_ms: u64,
+        /// When the token ends, in milliseconds from now.
+        token_expires_in_ms: Option<u64>,
         /// What the page must keep to.
         limits: Limits,
     },
@@ -271,6 +287,27 @@ pub enum BridgeToPage<V> {
     Heartbeat {
         /// Its number.
         sequence: u64,
+        /// How many answers to calls the bridge has taken on this connection.
+        answers: u64,
+    },
+    /// The answer to `CallsCheck`.
+    CallsAlive {
+        /// Somebody waits for these.
+        alive: Vec<CallId>,
+        /// Nobody waits for these any more.
+        ended: Vec<CallId>,
+    },
+    /// The fresh token counts from now on.
+    Renewed {
+        /// When it ends, in milliseconds from now.
+        token_expires_in_ms: Option<u64>,
+    },
+    /// The fresh token is refused; the connection lives on until the former one ends.
+    RenewalFailed {
+        /// Why, as a word.
+        code: String,
+        /// Why, and what to do.
+        error: String,
     },
     /// The connected AI clients, as the bridge lists them.
     Clients(V),
@@ -290,6 +327,8 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// Largest frame, in bytes.
     pub max_frame_bytes: usize,
+    /// Largest message in parts, in bytes; all that are under way together.
+    pub max_message_bytes: usize,
     /// How often the bridge sends a heartbeat, in seconds.
     pub heartbeat_seconds: u32,
 }
@@ -321,6 +360,8 @@ pub struct CallRequest<V> {
     pub call: CallId,
     /// Whose handler it is for.
     pub item: Item,
+    /// When the bridge sent it, on the bridge's clock.
+    pub sent_ms: Option<u64>,
     /// The whole message, for the handler.
     pub message: V,
 }

@@ -77,6 +77,7 @@ impl<V: Clone> Page<V> {
             limits: Limits {
                 max_result_bytes: MAX_RESULT_BYTES,
                 max_frame_bytes: MAX_FRAME_BYTES,
+                max_message_bytes: MAX_FRAME_BYTES,
                 heartbeat_seconds: HEARTBEAT_EVERY.as_secs() as u32,
             },
             definitions: Definitions::new(),
@@ -307,6 +308,7 @@ impl<V: Clone> Page<V> {
                     protocol,
                     bridge_id,
                     limits,
+                    ..
                 },
             ) => self.authenticated(protocol, bridge_id, limits),
             (Phase::Authenticating, BridgeToPage::AuthenticationFailed { code, error }) => {
@@ -338,7 +340,7 @@ impl<V: Clone> Page<V> {
                 self.knows_subscriptions = true;
                 self.effects.report(Report::Subscriptions(Some(uris)));
             }
-            BridgeToPage::Heartbeat { sequence } => {
+            BridgeToPage::Heartbeat { sequence, .. } => {
                 self.connection.lasted();
                 self.effects.send(PageToBridge::HeartbeatAck { sequence });
             }
@@ -360,7 +362,10 @@ impl<V: Clone> Page<V> {
             BridgeToPage::SessionClosed { code, .. }
                 if code == ErrorCode::BridgeStopping.as_str() => {}
             BridgeToPage::SessionClosed { code, reason } => self.fail(Failure::new(code, reason)),
-            BridgeToPage::Authenticated { .. } => {}
+            BridgeToPage::Authenticated { .. }
+            | BridgeToPage::CallsAlive { .. }
+            | BridgeToPage::Renewed { .. }
+            | BridgeToPage::RenewalFailed { .. } => {}
         }
     }
 
@@ -493,6 +498,7 @@ impl<V: Clone> Page<V> {
         self.effects.send(PageToBridge::PageState {
             visible: self.sight.visible,
             focused: self.sight.focused,
+            frozen: false,
             page_title,
         });
     }

@@ -40,6 +40,14 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
         kind::CLIENT_RESPONSES => client_responses(&message),
         kind::SUBSCRIPTIONS => field(&message, "uris").map(BridgeToPage::Subscriptions),
         kind::HEARTBEAT => heartbeat(&message),
+        kind::CALLS_ALIVE => Some(BridgeToPage::CallsAlive {
+            alive: call_ids(&message, "requestIds"),
+            ended: call_ids(&message, "ended"),
+        }),
+        kind::RENEWED => Some(BridgeToPage::Renewed {
+            token_expires_in_ms: whole(&message, "tokenExpiresInMs"),
+        }),
+        kind::RENEWAL_FAILED => renewal_failed(&message),
         kind::CLIENTS => field(&message, "clients").map(BridgeToPage::Clients),
         kind::SESSION_CLOSED => session_closed(&message),
         _ => return Err(DecodeError::UnknownType(kind)),
@@ -75,9 +83,14 @@ fn authenticated(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Authenticated {
         protocol,
         bridge_id: BridgeId(string(message, "bridgeId").unwrap_or_default()),
+        session_name: string(message, "sessionName"),
+        awaited: call_ids(message, "awaited"),
+        now_ms: whole(message, "nowMs").unwrap_or_default(),
+        token_expires_in_ms: whole(message, "tokenExpiresInMs"),
         limits: Limits {
             max_result_bytes: limit("maxResultBytes") as usize,
             max_frame_bytes: limit("maxFrameBytes") as usize,
+            max_message_bytes: limit("maxMessageBytes") as usize,
             heartbeat_seconds: limit("heartbeatSeconds") as u32,
         },
     })
@@ -152,6 +165,7 @@ fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> 
     Some(BridgeToPage::CallRequested(CallRequest {
         call: call_id(message)?,
         item,
+        sent_ms: field(message, "context").and_then(|context| whole(&context, "sentMs")),
         message: message.clone(),
     }))
 }
@@ -180,7 +194,15 @@ fn client_response(response: &JsValue) -> Option<ClientResponse<JsValue>> {
 
 fn heartbeat(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Heartbeat {
-        sequence: number(message, "sequence")? as u64,
+        sequence: whole(message, "sequence")?,
+        answers: whole(message, "answers").unwrap_or_default(),
+    })
+}
+
+fn renewal_failed(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
+    Some(BridgeToPage::RenewalFailed {
+        code: string(message, "code")?,
+        error: string(message, "error")?,
     })
 }
 
@@ -207,6 +229,14 @@ pub(super) fn string(object: &JsValue, name: &str) -> Option<String> {
 
 fn number(object: &JsValue, name: &str) -> Option<f64> {
     field(object, name)?.as_f64()
+}
+
+fn whole(object: &JsValue, name: &str) -> Option<u64> {
+    number(object, name).map(|number| number as u64)
+}
+
+fn call_ids(object: &JsValue, name: &str) -> Vec<CallId> {
+    items(object, name, |id| id.as_string().map(CallId))
 }
 
 fn items<T>(object: &JsValue, name: &str, read: fn(&JsValue) -> Option<T>) -> Vec<T> {

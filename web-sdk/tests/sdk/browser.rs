@@ -39,11 +39,54 @@ fn reads_authenticated() {
         BridgeToPage::Authenticated {
             protocol: 2,
             bridge_id: BridgeId::from("b-7"),
-            limits: Limits {
-                max_result_bytes: 10_485_760,
-                max_frame_bytes: 16_777_216,
-                heartbeat_seconds: 20,
-            },
+            session_name: None,
+            awaited: vec![],
+            now_ms: 1_790_000_000_000,
+            token_expires_in_ms: None,
+            limits: LIMITS,
+        }
+    );
+    assert_eq!(
+        decoded(golden!("bridge-to-page/authenticated-again")),
+        BridgeToPage::Authenticated {
+            protocol: 2,
+            bridge_id: BridgeId::from("b-7"),
+            session_name: Some("left tab (2)".into()),
+            awaited: vec![CallId::from("c1"), CallId::from("c3")],
+            now_ms: 1_790_000_000_000,
+            token_expires_in_ms: Some(300_000),
+            limits: LIMITS,
+        }
+    );
+}
+
+const LIMITS: Limits = Limits {
+    max_result_bytes: 10_485_760,
+    max_frame_bytes: 16_777_216,
+    max_message_bytes: 16_777_216,
+    heartbeat_seconds: 20,
+};
+
+#[wasm_bindgen_test]
+fn reads_what_keeps_a_session_alive() {
+    assert_eq!(
+        decoded(golden!("bridge-to-page/calls-alive")),
+        BridgeToPage::CallsAlive {
+            alive: vec![CallId::from("c1")],
+            ended: vec![CallId::from("c2")],
+        }
+    );
+    assert_eq!(
+        decoded(golden!("bridge-to-page/renewed")),
+        BridgeToPage::Renewed {
+            token_expires_in_ms: Some(300_000),
+        }
+    );
+    assert_eq!(
+        decoded(golden!("bridge-to-page/renewal-failed")),
+        BridgeToPage::RenewalFailed {
+            code: "TokenExpired".into(),
+            error: "the token has expired: fetch a fresh one".into(),
         }
     );
 }
@@ -126,6 +169,7 @@ fn reads_calls_of_every_kind() {
         let BridgeToPage::CallRequested(CallRequest {
             call,
             item,
+            sent_ms,
             message,
         }) = decoded(golden)
         else {
@@ -133,6 +177,8 @@ fn reads_calls_of_every_kind() {
         };
         assert_eq!(call, CallId::from("c1"));
         assert_eq!(item, expected);
+        let said = golden.contains("sentMs");
+        assert_eq!(sent_ms, said.then_some(1_790_000_000_123));
         // 1.0 is 1 in JavaScript.
         assert_eq!(json(&message), golden.replace("1.0", "1"));
     }
@@ -184,7 +230,17 @@ fn reads_subscriptions() {
 fn reads_heartbeats_and_clients() {
     assert_eq!(
         decoded(golden!("bridge-to-page/heartbeat")),
-        BridgeToPage::Heartbeat { sequence: 3 }
+        BridgeToPage::Heartbeat {
+            sequence: 3,
+            answers: 0
+        }
+    );
+    assert_eq!(
+        decoded(golden!("bridge-to-page/heartbeat-answers")),
+        BridgeToPage::Heartbeat {
+            sequence: 3,
+            answers: 12
+        }
     );
     let BridgeToPage::Clients(clients) = decoded(golden!("bridge-to-page/clients")) else {
         panic!();

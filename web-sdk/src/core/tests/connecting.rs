@@ -86,7 +86,10 @@ fn a_full_bridge_is_left_alone_for_a_while() {
 fn a_silent_bridge_is_a_lost_bridge() {
     let mut page = TestPage::connected();
     page.timer = None;
-    page.hear(BridgeToPage::Heartbeat { sequence: 7 });
+    page.hear(BridgeToPage::Heartbeat {
+        sequence: 7,
+        answers: 0,
+    });
     assert_eq!(page.sent, [PageToBridge::HeartbeatAck { sequence: 7 }]);
     assert_eq!(page.timer, Some(50_000), "two heartbeats and ten seconds");
     page.tell(|page| page.timer_fired(0.0));
@@ -173,6 +176,10 @@ fn a_bridge_of_another_dialect_is_named() {
     page.hear(BridgeToPage::Authenticated {
         protocol: 1,
         bridge_id: BridgeId::from(""),
+        session_name: None,
+        awaited: Vec::new(),
+        now_ms: 0,
+        token_expires_in_ms: None,
         limits: LIMITS,
     });
     assert_eq!(failure(&page).code, Failure::PROTOCOL_UNSUPPORTED);
@@ -230,6 +237,7 @@ fn the_bridge_hears_what_the_user_sees() {
     let state = |visible, focused, page_title| PageToBridge::PageState {
         visible,
         focused,
+        frozen: false,
         page_title,
     };
     assert_eq!(page.sent.last(), Some(&state(true, true, None)));

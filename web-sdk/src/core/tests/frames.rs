@@ -212,6 +212,7 @@ fn signs_of_life() {
     let state = |visible, focused, page_title: Option<&str>| Message::PageState {
         visible,
         focused,
+        frozen: false,
         page_title: page_title.map(str::to_owned),
     };
     assert_eq!(
@@ -223,7 +224,23 @@ fn signs_of_life() {
         text(state(false, false, Some("Board (2)"))),
         golden("page-state")
     );
+    let frozen = Message::PageState {
+        visible: false,
+        focused: false,
+        frozen: true,
+        page_title: None,
+    };
+    assert_eq!(text(frozen), golden("page-state-frozen"));
+    assert_eq!(text(Message::Activity), golden("activity"));
     assert_eq!(text(Message::Leaving), golden("leaving"));
+}
+
+#[test]
+fn what_keeps_a_session_alive() {
+    let check = Message::CallsCheck(vec![call(), CallId::from("c2")]);
+    let renew = Message::Renew(Token("0123456789abcdef0123456789abcdef".into()));
+    assert_eq!(text(check), golden("calls-check"));
+    assert_eq!(text(renew), golden("renew"));
 }
 
 #[test]

@@ -17,8 +17,12 @@ type Message = PageToBridge<String>;
 pub(super) const LIMITS: Limits = Limits {
     max_result_bytes: 1000,
     max_frame_bytes: 10_000,
+    max_message_bytes: 100_000,
     heartbeat_seconds: 20,
 };
+
+/// When tests begin, on both clocks.
+pub(super) const NOW_MS: u64 = 1_790_000_000_000;
 
 /// A page whose effects are noted instead of done.
 pub(super) struct TestPage {
@@ -108,7 +112,7 @@ impl TestPage {
         assert!(std::mem::take(&mut self.token_wanted));
         self.tell(|page| page.token_ready(Token("0123456789abcdef".into())));
         self.socket_open = true;
-        self.tell(|page| page.socket_opened(1_790_000_000_000));
+        self.tell(|page| page.socket_opened(NOW_MS));
     }
 
     pub(super) fn hear(&mut self, message: BridgeToPage<String>) {
@@ -184,6 +188,10 @@ pub(super) fn authenticated(bridge_id: &str) -> BridgeToPage<String> {
     BridgeToPage::Authenticated {
         protocol: 2,
         bridge_id: BridgeId::from(bridge_id),
+        session_name: None,
+        awaited: Vec::new(),
+        now_ms: NOW_MS,
+        token_expires_in_ms: None,
         limits: LIMITS,
     }
 }
@@ -203,6 +211,7 @@ pub(super) fn request(call: &str, kind: Kind, name: &str) -> BridgeToPage<String
     BridgeToPage::CallRequested(CallRequest {
         call: CallId::from(call),
         item: item(kind, name),
+        sent_ms: None,
         message: format!("message {call}"),
     })
 }

@@ -133,7 +133,10 @@ impl World {
             Step::Retry => self.come_back(|page| page.timer_fired(0.5)),
             Step::Wake => self.come_back(|page| page.woken()),
             Step::Heartbeat if self.online => {
-                self.page.hear(BridgeToPage::Heartbeat { sequence: 1 });
+                self.page.hear(BridgeToPage::Heartbeat {
+                    sequence: 1,
+                    answers: 0,
+                });
             }
             _ => {}
         }
