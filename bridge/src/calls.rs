@@ -17,7 +17,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
 use crate::auth::RealmId;
-use crate::realm::{Failure, RouteError, Target};
+use crate::realm::{ClosedApp, Failure, RouteError, Target};
 
 pub(crate) use attend::Client;
 pub(crate) use completion::{CompletionRequest, Proposals, complete};
@@ -148,6 +148,9 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
             ErrorCode::NoSessionsFound,
             "no page is connected for this token: open the app in a browser and retry",
         ),
+        RouteError::AppNotOpen { name, app } => {
+            CallError::failed(ErrorCode::NoSessionsFound, not_open(&name, &app))
+        }
         RouteError::SessionNotFound { session, available } => choose(
             ErrorCode::SessionNotFound,
             format!("no session {session:?}: choose one of available_sessions"),
@@ -161,6 +164,19 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
             available,
         ),
     }
+}
+
+/// What a caller hears whose app has left, while what it offered is still listed.
+fn not_open(name: &str, app: &ClosedApp) -> String {
+    let place = match &app.origin {
+        Some(origin) => format!(" ({origin})"),
+        None => String::new(),
+    };
+    format!(
+        "`{name}` belongs to {:?}, and no page of it is open now: open the app{place} in a browser \
+         and retry",
+        app.name
+    )
 }
 
 /// The MCP result object that a page answered.

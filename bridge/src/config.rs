@@ -234,6 +234,11 @@ impl Config {
     pub(crate) fn realm_limits(&self) -> RealmLimits {
         RealmLimits {
             sessions: self.max_sessions,
+            session_limit_policy: self.tabs.session_limit_policy,
+            max_session_duration: self.tabs.max_session_duration,
+            duplicate_names: self.tabs.duplicate_names,
+            ambiguous_calls: self.tabs.ambiguous_calls,
+            catalogue_ttl: self.tabs.catalogue_ttl,
             definitions_per_session: self.max_definitions,
             definition_bytes_per_session: self.max_definition_bytes,
             calls: self.max_calls,

@@ -5,6 +5,7 @@
 
 mod calls;
 mod clients;
+mod places;
 mod timer;
 
 use std::collections::HashMap;
@@ -18,16 +19,17 @@ use bridge_protocol::{
 };
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
 use crate::config::Config;
 use crate::definition::Definitions;
 use crate::realm::{
-    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
+    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal, Welcome,
 };
 use calls::Caller;
+use places::{Occupancy, Place, Places};
 use timer::Timer;
 
 pub(crate) use calls::CallLine;
@@ -72,9 +74,7 @@ pub(crate) struct Hub {
     pub(crate) config: Config,
     pub(crate) definitions: Definitions,
     realms: DashMap<RealmId, Entry>,
-    /// One permit per realm that a page opened, and one per realm that only clients wait in.
-    page_realms: Arc<Semaphore>,
-    waiting_realms: Arc<Semaphore>,
+    places: Places,
     timer: Timer,
     bridge_id: BridgeId,
     next_id: AtomicU64,
@@ -90,15 +90,13 @@ struct Entry {
     clients: HashMap<ClientId, Arc<NewsLine>>,
     /// When the timer will look at this realm.
     wakes_at: Option<Instant>,
-    opened_by_page: bool,
-    _place: OwnedSemaphorePermit,
+    place: Place,
 }
 
 impl Hub {
     pub(crate) fn new(config: Config, definitions: Definitions) -> Arc<Self> {
         let hub = Arc::new(Self {
-            page_realms: Arc::new(Semaphore::new(config.max_realms)),
-            waiting_realms: Arc::new(Semaphore::new(config.max_realms)),
+            places: Places::new(&config),
             definitions,
             realms: DashMap::new(),
             timer: Timer::default(),
@@ -127,14 +125,15 @@ impl Hub {
             messages: sender,
             cut: cut.clone(),
         };
-        let welcome = Outgoing::Message(self.welcome(hello.session.clone()));
-        self.open(realm, true, |entry, now| {
-            let mut effects = entry.realm.page_connected(connection, hello, now)?;
+        let session = hello.session.clone();
+        self.open(realm, Occupancy::Pages, |entry, now| {
+            let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping());
             }
             // The outbox is new: there is room for the first message.
-            let _ = line.messages.try_send(welcome);
+            let welcome = self.welcome(session, welcome, now);
+            let _ = line.messages.try_send(Outgoing::Message(welcome));
             entry.pages.insert(connection, line);
             Ok(((), effects))
         })
@@ -171,16 +170,16 @@ impl Hub {
         self.forget_if_empty(realm);
     }
 
-    fn welcome(&self, session_id: SessionId) -> BridgeToPage {
+    fn welcome(&self, session_id: SessionId, welcome: Welcome, now: Now) -> BridgeToPage {
         BridgeToPage::Authenticated(Authenticated {
             session_id,
             success: true,
             protocol: PROTOCOL_VERSION,
             bridge_id: self.bridge_id.clone(),
-            session_name: None,
-            awaited: Vec::new(),
-            now_ms: self.now().unix_ms,
-            token_expires_in_ms: None,
+            session_name: welcome.session_name,
+            awaited: welcome.awaited,
+            now_ms: now.unix_ms,
+            token_expires_in_ms: welcome.token_expires_in_ms,
             limits: PageLimits {
                 max_result_bytes: self.config.max_result_bytes,
                 max_frame_bytes: limits::MAX_FRAME_BYTES,
@@ -213,34 +212,26 @@ impl Hub {
     fn open<T, E>(
         &self,
         id: RealmId,
-        by_page: bool,
+        occupancy: Occupancy,
         event: impl FnOnce(&mut Entry, Now) -> Result<(T, Effects), E>,
     ) -> Option<Result<T, E>> {
         let mut entry = match self.realms.entry(id) {
             MapEntry::Occupied(mut occupied) => {
-                if by_page && !occupied.get().opened_by_page {
-                    let place = Arc::clone(&self.page_realms).try_acquire_owned().ok()?;
-                    let entry = occupied.get_mut();
-                    entry._place = place;
-                    entry.opened_by_page = true;
+                let entry = occupied.get_mut();
+                if entry.place.occupancy() < occupancy {
+                    entry.place = self.places.take(occupancy)?;
                 }
                 occupied.into_ref()
             }
             MapEntry::Vacant(vacant) => {
-                let places = if by_page {
-                    &self.page_realms
-                } else {
-                    &self.waiting_realms
-                };
-                let place = Arc::clone(places).try_acquire_owned().ok()?;
+                let place = self.places.take(occupancy)?;
                 vacant.insert(Entry {
                     realm: Realm::new(self.config.realm_limits()),
                     pages: HashMap::new(),
                     callers: HashMap::new(),
                     clients: HashMap::new(),
                     wakes_at: None,
-                    opened_by_page: by_page,
-                    _place: place,
+                    place,
                 })
             }
         };
@@ -279,9 +270,20 @@ impl Hub {
         self.forget_if_empty(id);
     }
 
+    /// A realm takes the place of what is in it now; without anything it is forgotten.
     fn forget_if_empty(&self, id: RealmId) {
-        self.realms
-            .remove_if(&id, |_, entry| entry.realm.is_empty());
+        self.realms.remove_if_mut(&id, |_, entry| {
+            let occupancy = Occupancy::of(&entry.realm);
+            if occupancy < entry.place.occupancy() {
+                match self.places.take(occupancy) {
+                    Some(place) => entry.place = place,
+                    // More tokens wait than may: this one keeps the better place it has.
+                    None if occupancy == Occupancy::Clients => {}
+                    None => entry.realm.forget_catalogue(),
+                }
+            }
+            entry.realm.is_empty()
+        });
     }
 
     /// Ends every call and closes every page; those that come later too.

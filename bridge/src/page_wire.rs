@@ -87,7 +87,7 @@ impl PageEvent {
         connection: ConnectionId,
         now: Now,
     ) -> Effects {
-        realm.page_heard(id, connection, now);
+        realm.page_heard(id, connection);
         match self {
             PageEvent::Registered(registration, items) => {
                 realm.items_registered(id, connection, registration, items)

@@ -9,12 +9,15 @@
 //! - `Session::calls` names exactly the calls whose session it is;
 //! - `deadlines` holds exactly the instants that sessions and calls name.
 
+mod admission;
 mod asking;
 mod call;
 mod calls;
+mod catalogue;
 mod clients;
 mod deadlines;
 mod effect;
+mod lifetime;
 mod pages;
 mod registration;
 mod requests;
@@ -30,14 +33,18 @@ use std::time::{Duration, Instant};
 use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, SessionId};
 use indexmap::IndexMap;
 
+use crate::config::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use crate::definition::Definition;
+use catalogue::Catalogue;
 use clients::Client;
 use deadlines::{Deadline, Deadlines};
 
+pub(crate) use admission::Welcome;
 #[cfg(test)]
 pub(crate) use asking::{MAX_ANSWER_BYTES, MAX_OPEN_BYTES, MAX_OPEN_REQUESTS};
 pub(crate) use asking::{MAX_KEY_BYTES, MAX_REQUESTS};
 pub(crate) use call::{Call, NewCall, Receipt, Request};
+pub(crate) use catalogue::ClosedApp;
 pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
 pub(crate) use routing::{RouteError, Target};
 pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
@@ -61,6 +68,13 @@ pub(crate) struct Now {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RealmLimits {
     pub(crate) sessions: usize,
+    pub(crate) session_limit_policy: SessionLimitPolicy,
+    /// Zero: no end.
+    pub(crate) max_session_duration: Duration,
+    pub(crate) duplicate_names: DuplicateNames,
+    pub(crate) ambiguous_calls: AmbiguousCalls,
+    /// Zero: nothing is remembered.
+    pub(crate) catalogue_ttl: Duration,
     pub(crate) definitions_per_session: usize,
     pub(crate) definition_bytes_per_session: usize,
     pub(crate) calls: usize,
@@ -96,6 +110,7 @@ pub(crate) struct Realm {
     sessions: IndexMap<SessionId, Session>,
     calls: HashMap<CallId, Call>,
     clients: IndexMap<ClientId, Client>,
+    catalogue: Catalogue,
     deadlines: Deadlines,
     /// Counts up with each registration: of two items with one name the newer is listed.
     registrations: u64,
@@ -108,6 +123,7 @@ impl Realm {
             sessions: IndexMap::new(),
             calls: HashMap::new(),
             clients: IndexMap::new(),
+            catalogue: Catalogue::default(),
             deadlines: Deadlines::default(),
             registrations: 0,
         }
@@ -115,6 +131,11 @@ impl Realm {
 
     /// Nothing lives here any more; the realm can be forgotten.
     pub(crate) fn is_empty(&self) -> bool {
+        self.is_only_remembered() && self.catalogue.is_empty()
+    }
+
+    /// Nobody is here; at most it is remembered what there was.
+    pub(crate) fn is_only_remembered(&self) -> bool {
         self.sessions.is_empty() && self.clients.is_empty()
     }
 
@@ -130,6 +151,7 @@ impl Realm {
             effects.extend(match due {
                 Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
+                Deadline::Catalogue(app) => self.catalogue_due(&app),
             });
         }
         effects
@@ -180,7 +202,7 @@ impl Realm {
     /// registration. Of two with one name the newer registration is listed, in the place of the
     /// first.
     pub(crate) fn published(&self, kind: Kind) -> Vec<Definition> {
-        routing::published(kind, self.sessions.values())
+        routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
 
     /// What one session has of a kind.
@@ -196,7 +218,10 @@ impl Realm {
         name: &str,
         target: &Target,
     ) -> Result<(SessionId, Definition), RouteError> {
-        routing::route(&self.sessions, kind, name, target)
+        let policy = self.limits.ambiguous_calls;
+        let closed = || self.catalogue.app_of(kind, name);
+        routing::route(&self.sessions, kind, name, target, policy)
+            .map_err(|error| error.of_closed_app(name, target, closed))
     }
 
     /// Finds the session that serves a URI, and how.
@@ -205,7 +230,10 @@ impl Realm {
         uri: &str,
         target: &Target,
     ) -> Result<(SessionId, Served), RouteError> {
-        routing::route_resource(&self.sessions, uri, target)
+        let policy = self.limits.ambiguous_calls;
+        let closed = || self.catalogue.app_serving(uri);
+        routing::route_resource(&self.sessions, uri, target, policy)
+            .map_err(|error| error.of_closed_app(uri, target, closed))
     }
 
     /// Panics when a fact contradicts another.
@@ -214,7 +242,7 @@ impl Realm {
         let mut named = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();
         for (id, session) in &self.sessions {
-            named.insert(session.phase.deadline(id));
+            named.insert(session.deadline(id));
             if let Some(connection) = session.phase.connection() {
                 assert!(
                     connections.insert(connection),
@@ -232,6 +260,15 @@ impl Realm {
             let served = wanted.iter().filter(|uri| session.serves(uri));
             assert!(served.eq(session.subscribed.iter().collect::<Vec<_>>().iter()));
         }
+        let names: Vec<_> = self
+            .sessions
+            .values()
+            .filter_map(|it| it.name.as_ref())
+            .collect();
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(names.len(), different.len(), "two sessions of one name");
+        named.extend(self.catalogue.deadlines());
+        assert!(self.catalogue.len() <= catalogue::MAX_APPS);
         for (id, call) in &self.calls {
             assert!(
                 self.sessions[&call.session].calls.contains(id),

@@ -149,6 +149,10 @@ fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
             ErrorCode::NoSessionsFound,
             "no page is connected for this token: open the app in a browser and retry".to_owned(),
         )),
+        RouteError::AppNotOpen { name, app } => Ok(failed(
+            ErrorCode::NoSessionsFound,
+            super::not_open(&name, &app),
+        )),
         RouteError::SessionNotFound { session, available } => {
             let message = format!("no session {session:?}: choose one of available_sessions");
             let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);

@@ -11,6 +11,7 @@ use indexmap::IndexSet;
 use tokio::sync::Notify;
 
 use super::Hub;
+use super::places::Occupancy;
 use crate::auth::RealmId;
 use crate::realm::{ClientId, Refusal};
 
@@ -88,7 +89,7 @@ impl Hub {
     ) -> Result<Option<(ClientId, Arc<NewsLine>)>, Refusal> {
         let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
         client.id = id.0;
-        self.open(realm, false, |entry, _| {
+        self.open(realm, Occupancy::Clients, |entry, _| {
             let effects = entry.realm.client_connected(id, client)?;
             let line = Arc::new(NewsLine::default());
             entry.clients.insert(id, Arc::clone(&line));

@@ -94,6 +94,8 @@ pub(crate) struct Call {
     rounds: u64,
     /// How long the client may take to answer.
     input_within: Duration,
+    /// How long the page may take to acknowledge the call.
+    receipt_within: Duration,
 }
 
 impl Call {
@@ -117,6 +119,7 @@ impl Call {
             waiting: Waiting::Caller,
             rounds: 0,
             input_within,
+            receipt_within,
         }
     }
 
@@ -149,9 +152,10 @@ impl Call {
         matches!(self.waiting, Waiting::Parked { .. })
     }
 
-    pub(super) fn message(&self, id: &CallId) -> BridgeToPage {
+    pub(super) fn message(&self, id: &CallId, now: Now) -> BridgeToPage {
         let request_id = id.clone();
-        let context = Box::new(self.context.clone());
+        let mut context = Box::new(self.context.clone());
+        context.sent_ms = Some(now.unix_ms);
         match self.request.clone() {
             Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
@@ -189,33 +193,59 @@ impl Call {
         }
     }
 
-    /// Why the call ends when its deadline has passed.
-    pub(super) fn overdue(&self, receipt_within: Duration) -> Failure {
-        let name = self.request.name();
+    /// The page should have acknowledged the call by now.
+    pub(super) fn is_unreceived(&self, now: Now) -> bool {
         match self.receipt {
-            _ if self.is_parked() => Failure::new(
+            Receipt::Awaited { until } => until <= now.instant && until < self.expires,
+            Receipt::Received => false,
+        }
+    }
+
+    /// Why the call ends when the page is suspended.
+    pub(super) fn suspended(&self) -> Failure {
+        Failure::new(
+            ErrorCode::PageSuspended,
+            format!(
+                "the page did not take the call of `{}`: its tab is suspended. Bring it to the \
+                 front and retry",
+                self.request.name(),
+            ),
+        )
+    }
+
+    /// Why the call ends when the page has another one in hand and takes no more.
+    pub(super) fn busy(&self, with: &Call) -> Failure {
+        Failure::new(
+            ErrorCode::PageBusy,
+            format!(
+                "the page did not take the call of `{}` within {} s: it is busy with `{}`, or its \
+                 tab is suspended. Retry when that has ended, or bring the tab to the front",
+                self.request.name(),
+                self.receipt_within.as_secs_f32(),
+                with.request.name(),
+            ),
+        )
+    }
+
+    /// Why the call ends when its time has passed.
+    pub(super) fn overdue(&self) -> Failure {
+        let name = self.request.name();
+        if self.is_parked() {
+            return Failure::new(
                 ErrorCode::CallTimeout,
                 format!(
                     "the client did not go on with `{name}` within {} s: retry, or raise \
                      `input_timeout`",
                     self.input_within.as_secs_f32()
                 ),
-            ),
-            Receipt::Awaited { until } if until < self.expires => Failure::new(
-                ErrorCode::PageSuspended,
-                format!(
-                    "the page did not take the call of `{name}` within {} s: its tab is suspended \
-                     or busy. Bring it to the front and retry",
-                    receipt_within.as_secs_f32()
-                ),
-            ),
-            _ => Failure::new(
-                ErrorCode::CallTimeout,
-                format!(
-                    "`{name}` did not answer within {} s: retry, or raise `call_timeout`",
-                    self.timeout.as_secs_f32()
-                ),
-            ),
+            );
         }
+        Failure::new(
+            ErrorCode::CallTimeout,
+            format!(
+                "`{name}` did not answer within {} s: retry, or raise `call_timeout`",
+                self.timeout.as_secs_f32()
+            ),
+        )
     }
 }

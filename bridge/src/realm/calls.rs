@@ -5,8 +5,8 @@ use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, S
 use super::call::Waiting;
 use super::deadlines::Deadline;
 use super::{
-    Answer, Call, CallEvent, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Realm,
-    Receipt,
+    Answer, Call, CallEvent, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Phase,
+    Realm, Receipt,
 };
 
 impl Realm {
@@ -38,10 +38,13 @@ impl Realm {
             self.limits.input_within,
             now,
         );
+        if session.frozen {
+            return Err(call.suspended());
+        }
         let effects = match session.phase.connection() {
             Some(connection) => Effects::from([Effect::Send {
                 connection,
-                message: call.message(&id),
+                message: call.message(&id, now),
             }]),
             None => Effects::new(),
         };
@@ -91,6 +94,11 @@ impl Realm {
         call: &CallId,
         answer: Result<Answer, Failure>,
     ) -> Effects {
+        if let Some(session) = self.session_on(id, connection)
+            && let Phase::Connected { answers, .. } = &mut session.phase
+        {
+            *answers += 1;
+        }
         let Some(open) = self.call_on(id, connection, call) else {
             return Effects::new();
         };
@@ -179,20 +187,27 @@ impl Realm {
     }
 
     /// Calls that may not have reached the page before; the page runs each id at most once.
-    pub(super) fn unreceived_calls(&self, id: &SessionId, connection: ConnectionId) -> Effects {
-        let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
-        };
-        session
-            .calls
-            .iter()
+    pub(super) fn unreceived_calls(
+        &self,
+        id: &SessionId,
+        connection: ConnectionId,
+        now: Now,
+    ) -> Effects {
+        self.unreceived(id)
             .filter_map(|id| self.calls.get_key_value(id))
-            .filter(|(_, call)| call.receipt != Receipt::Received)
             .map(|(id, call)| Effect::Send {
                 connection,
-                message: call.message(id),
+                message: call.message(id, now),
             })
             .collect()
+    }
+
+    pub(super) fn unreceived(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
+        let calls = self.sessions.get(id).map(|session| &session.calls);
+        calls.into_iter().flatten().filter(|id| {
+            let call = self.calls.get(*id);
+            call.is_some_and(|call| call.receipt != Receipt::Received)
+        })
     }
 
     pub(super) fn call_overdue(&mut self, id: &CallId, now: Now) -> Effects {
@@ -202,7 +217,28 @@ impl Realm {
         if call.asking.is_waiting() && !call.is_parked() {
             return self.client_silent(id, now);
         }
-        let failure = call.overdue(self.limits.receipt_within);
+        if !call.is_unreceived(now) {
+            return self.abort_call(id, call.overdue());
+        }
+        let session_id = call.session.clone();
+        let Some(session) = self.sessions.get(&session_id) else {
+            return Effects::new();
+        };
+        let until = session.last_part.map(|at| at + self.limits.receipt_within);
+        if let Some(until) = until.filter(|until| *until > now.instant) {
+            // The page is sending something large, and the receipt stands in line behind it.
+            self.change_call(id, |open| open.receipt = Receipt::Awaited { until });
+            return Effects::new();
+        }
+        let mut others = session.calls.iter().filter_map(|id| self.calls.get(id));
+        let busy_with = others.find(|other| other.receipt == Receipt::Received);
+        let failure = match busy_with {
+            Some(other) => call.busy(other),
+            None => call.suspended(),
+        };
+        if let Some(session) = self.sessions.get_mut(&session_id) {
+            session.unresponsive = session.phase.connection().is_some();
+        }
         self.abort_call(id, failure)
     }
 

@@ -5,11 +5,15 @@ use std::time::Instant;
 
 use bridge_protocol::{CallId, SessionId};
 
+use super::catalogue::AppKey;
+
 /// Something that becomes due.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// A heartbeat, or the end of the grace.
+    /// A heartbeat, or the end of the grace, of the token, of the session.
     Session(SessionId),
+    /// The end of what is remembered of an app.
+    Catalogue(AppKey),
     /// The receipt, or the end, of a call.
     Call(CallId),
 }

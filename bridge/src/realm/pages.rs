@@ -1,69 +1,11 @@
-//! Pages come, go, and come back.
+//! Pages live, show it, and go. How they come is in `admission`, what becomes due in `lifetime`.
 
-use bridge_protocol::{
-    BridgeToPage, CloseCode, ErrorCode, Heartbeat, PageState, SESSIONS_URI, STATUS_URI,
-    SessionClosed, SessionId,
-};
+use bridge_protocol::{ErrorCode, Heartbeat, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
-use super::deadlines::Deadline;
 use super::registration::lists_changed;
-use super::{
-    ConnectionId, Effect, Effects, Ending, Failure, Now, PageHello, Parting, Phase, Realm, Refusal,
-    Session,
-};
+use super::{Call, ConnectionId, Effects, Ending, Failure, Now, Parting, Phase, Realm};
 
 impl Realm {
-    /// A page has authenticated: a new session, or a known one on a new connection.
-    pub(crate) fn page_connected(
-        &mut self,
-        connection: ConnectionId,
-        hello: PageHello,
-        now: Now,
-    ) -> Result<Effects, Refusal> {
-        let mut effects = Effects::new();
-        let id = hello.session.clone();
-        if !self.sessions.contains_key(&id) && self.sessions.len() >= self.limits.sessions {
-            return Err(Refusal {
-                code: ErrorCode::SessionLimitExceeded,
-                message: format!(
-                    "{} pages are connected with this token, which is the limit: close one and \
-                     reload, or raise `max_sessions`",
-                    self.limits.sessions
-                ),
-            });
-        }
-        let heartbeat_due = now.instant + self.limits.heartbeat_every;
-        let phase = Phase::Connected {
-            connection,
-            heartbeat_due,
-            sequence: 0,
-            answered: 0,
-        };
-        match self.sessions.get_mut(&id) {
-            None => {
-                self.sessions
-                    .insert(id.clone(), Session::new(hello, phase, now));
-            }
-            Some(session) => {
-                self.deadlines.remove(session.phase.deadline(&id));
-                let former = std::mem::replace(&mut session.phase, phase);
-                if let Phase::Connected { connection, .. } = former {
-                    effects.extend(superseded(connection));
-                }
-                session.came_back(hello, now);
-            }
-        }
-        self.deadlines
-            .insert(heartbeat_due, Deadline::Session(id.clone()));
-        effects.push(Effect::Send {
-            connection,
-            message: self.clients_message(),
-        });
-        effects.extend(self.unreceived_calls(&id, connection));
-        effects.extend(self.tell_own_resources_updated());
-        Ok(effects)
-    }
-
     /// The bridge's own resources tell of the sessions and their tools.
     pub(super) fn tell_own_resources_updated(&self) -> Effects {
         let mut effects = self.tell_updated(SESSIONS_URI);
@@ -79,23 +21,38 @@ impl Realm {
         parting: Parting,
         now: Now,
     ) -> Effects {
-        let grace = self.limits.page_grace;
-        let Some(session) = self.session_on(id, connection) else {
-            return Effects::new();
-        };
-        if parting == Parting::Gone || grace.is_zero() {
-            return self.end_session(id, "the page was closed or left");
+        match (self.session_on(id, connection), parting) {
+            (None, _) => Effects::new(),
+            (Some(_), Parting::Gone) => self.end_session(id, "the page was closed or left", now),
+            (Some(_), Parting::Broken) => self.connection_lost(id, now),
         }
-        let due = session.phase.deadline(id);
+    }
+
+    /// The session goes on without a connection, for a while.
+    pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
+        let grace = self.limits.page_grace;
+        if grace.is_zero() {
+            return self.end_session(id, "the page lost its connection", now);
+        }
         let until = now.instant + grace;
-        session.phase = Phase::Away { until };
-        self.deadlines.remove(due);
-        self.deadlines.insert(until, Deadline::Session(id.clone()));
+        self.change_session(id, |session| session.phase = Phase::Away { until });
         self.tell_own_resources_updated()
     }
 
     /// Page code said something: it runs.
-    pub(crate) fn page_heard(&mut self, _id: &SessionId, _connection: ConnectionId, _now: Now) {}
+    pub(crate) fn page_heard(&mut self, id: &SessionId, connection: ConnectionId) {
+        if let Some(session) = self.session_on(id, connection) {
+            session.heard();
+        }
+    }
+
+    /// A part of a message came: the page is alive, and what it has to say takes its time.
+    pub(crate) fn part_arrived(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
+        if let Some(session) = self.session_on(id, connection) {
+            session.heard();
+            session.last_part = Some(now.instant);
+        }
+    }
 
     /// Page code answered a heartbeat.
     pub(crate) fn heartbeat_answered(
@@ -121,10 +78,26 @@ impl Realm {
         state: PageState,
         now: Now,
     ) -> Effects {
-        if let Some(session) = self.session_on(id, connection) {
-            session.state_changed(state, now);
+        let frozen = state.frozen;
+        let Some(session) = self.session_on(id, connection) else {
+            return Effects::new();
+        };
+        session.state_changed(state, now);
+        if frozen {
+            self.page_frozen(id)
+        } else {
+            Effects::new()
         }
-        Effects::new()
+    }
+
+    /// The browser suspends the page: what it has not taken it will not take.
+    fn page_frozen(&mut self, id: &SessionId) -> Effects {
+        let waiting: Vec<_> = self.unreceived(id).cloned().collect();
+        let abort = |call| {
+            let failure = self.calls.get(&call).map(Call::suspended)?;
+            Some(self.abort_call(&call, failure))
+        };
+        waiting.into_iter().filter_map(abort).flatten().collect()
     }
 
     /// The user did something in the page.
@@ -134,14 +107,17 @@ impl Realm {
         }
     }
 
-    /// The end of a session: its calls fail, its tools are gone.
-    pub(super) fn end_session(&mut self, id: &SessionId, why: &str) -> Effects {
+    /// The end of a session: its calls fail, its tools are gone, or listed as those of an app that
+    /// is not open.
+    pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
+        let remembered = self.remember(id, now);
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         let had = session.lists();
-        self.deadlines.remove(session.phase.deadline(id));
+        let (at, deadline) = session.deadline(id);
+        self.deadlines.remove((at, deadline));
         let mut effects = Effects::new();
         for call in calls {
             let failure = Failure::new(
@@ -151,64 +127,10 @@ impl Realm {
             effects.extend(self.end_call(&call, Ending::Failed(failure)));
         }
         self.sessions.shift_remove(id);
-        effects.extend(lists_changed(had.into_keys().collect()));
+        if !remembered {
+            effects.extend(lists_changed(had.into_keys().collect()));
+        }
         effects.extend(self.tell_own_resources_updated());
         effects
     }
-
-    pub(super) fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
-        let next = now.instant + self.limits.heartbeat_every;
-        let Some(session) = self.sessions.get_mut(id) else {
-            return Effects::new();
-        };
-        let due = session.phase.deadline(id);
-        match &mut session.phase {
-            Phase::Away { .. } => self.end_session(id, "the page lost its connection"),
-            Phase::Connected {
-                connection,
-                heartbeat_due,
-                sequence,
-                answered,
-            } => {
-                let connection = *connection;
-                // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
-                let alive = *sequence == *answered;
-                *sequence += u64::from(alive);
-                *heartbeat_due = next;
-                let message = BridgeToPage::Heartbeat(Heartbeat {
-                    sequence: *sequence,
-                    answers: 0,
-                });
-                self.deadlines.remove(due);
-                self.deadlines.insert(next, Deadline::Session(id.clone()));
-                if alive {
-                    Effects::from([Effect::Send {
-                        connection,
-                        message,
-                    }])
-                } else {
-                    Effects::new()
-                }
-            }
-        }
-    }
-}
-
-fn superseded(connection: ConnectionId) -> [Effect; 2] {
-    let reason = "a newer connection of the same session took over";
-    let message = BridgeToPage::SessionClosed(SessionClosed {
-        reason: reason.to_owned(),
-        code: ErrorCode::SessionSuperseded,
-    });
-    [
-        Effect::Send {
-            connection,
-            message,
-        },
-        Effect::Close {
-            connection,
-            code: CloseCode::Superseded,
-            reason,
-        },
-    ]
 }

@@ -33,6 +33,7 @@ impl Realm {
             return Effects::new();
         };
         let former = session.take_former_items();
+        let app = session.app();
         let mut changed_kinds = Vec::new();
         let mut bytes = session.definition_bytes();
         let mut items = Vec::new();
@@ -69,8 +70,10 @@ impl Realm {
                 Err(failure) => errors.push(failure),
             }
         }
-        if let Some(former) = former {
-            changed_kinds = differing(&former, &session.lists());
+        let lists = session.lists();
+        let remembered = app.and_then(|app| self.forget_app(&app));
+        if let Some(former) = former.or(remembered) {
+            changed_kinds = differing(&former, &lists);
         }
         let message = BridgeToPage::Registered(Registered {
             registration_id: registration,

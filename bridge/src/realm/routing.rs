@@ -4,7 +4,9 @@ use bridge_protocol::{Kind, SessionId};
 use indexmap::IndexMap;
 
 use super::Session;
+use super::catalogue::ClosedApp;
 use super::session::{Served, SessionSummary};
+use crate::config::AmbiguousCalls;
 use crate::definition::Definition;
 
 /// What the caller said about the session.
@@ -31,11 +33,31 @@ pub(crate) enum RouteError {
         name: String,
         available: Vec<String>,
     },
+    /// An app had it whose last page has left.
+    AppNotOpen { name: String, app: ClosedApp },
     /// Several have it.
     Ambiguous {
         name: String,
         available: Vec<SessionSummary>,
     },
+}
+
+impl RouteError {
+    /// What the error is when it was not found among the pages that are open.
+    pub(super) fn of_closed_app(
+        self,
+        name: &str,
+        target: &Target,
+        closed: impl FnOnce() -> Option<ClosedApp>,
+    ) -> Self {
+        match (&self, target) {
+            (RouteError::NoSessions | RouteError::NotFound { .. }, Target::Any) => {
+                let name = name.to_owned();
+                closed().map_or(self, |app| RouteError::AppNotOpen { name, app })
+            }
+            _ => self,
+        }
+    }
 }
 
 pub(super) type Sessions = IndexMap<SessionId, Session>;
@@ -46,9 +68,10 @@ pub(super) fn route(
     kind: Kind,
     name: &str,
     target: &Target,
+    policy: AmbiguousCalls,
 ) -> Result<(SessionId, Definition), RouteError> {
     let available = |sessions: &[&Session]| names(kind, sessions.iter().copied());
-    choose(sessions, name, target, available, |session| {
+    choose(sessions, name, target, policy, available, |session| {
         session.item(kind, name).cloned()
     })
 }
@@ -58,6 +81,7 @@ pub(super) fn route_resource(
     sessions: &Sessions,
     uri: &str,
     target: &Target,
+    policy: AmbiguousCalls,
 ) -> Result<(SessionId, Served), RouteError> {
     let available = |sessions: &[&Session]| {
         let mut available = names(Kind::Resource, sessions.iter().copied());
@@ -68,10 +92,11 @@ pub(super) fn route_resource(
         let found = session.item(Kind::Resource, uri)?;
         matches!(found, Definition::Resource(_)).then_some(Served::Itself)
     };
-    match choose(sessions, uri, target, available, directly) {
-        Err(RouteError::NotFound { .. }) => choose(sessions, uri, target, available, |session| {
-            session.resource(uri)
-        }),
+    match choose(sessions, uri, target, policy, available, directly) {
+        Err(RouteError::NotFound { .. }) => {
+            let through = |session: &Session| session.resource(uri);
+            choose(sessions, uri, target, policy, available, through)
+        }
         found => found,
     }
 }
@@ -80,6 +105,7 @@ fn choose<T>(
     sessions: &Sessions,
     name: &str,
     target: &Target,
+    policy: AmbiguousCalls,
     available: impl Fn(&[&Session]) -> Vec<String>,
     find: impl Fn(&Session) -> Option<T>,
 ) -> Result<(SessionId, T), RouteError> {
@@ -106,6 +132,11 @@ fn choose<T>(
                 .iter()
                 .filter_map(|(id, session)| Some((id, session, find(session)?)))
                 .collect();
+            if having.len() > 1
+                && let Some(place) = preferred(&having, policy)
+            {
+                having = vec![having.swap_remove(place)];
+            }
             match (having.len(), having.pop()) {
                 (1, Some((id, _, found))) => Ok((id.clone(), found)),
                 (_, None) => Err(not_found(&sessions.values().collect::<Vec<_>>())),
@@ -121,9 +152,28 @@ fn choose<T>(
     }
 }
 
+/// The one of several that the operator allows to be taken unasked.
+fn preferred<T>(having: &[(&SessionId, &Session, T)], policy: AmbiguousCalls) -> Option<usize> {
+    let places = || having.iter().enumerate();
+    let mut focused = places().filter(|(_, (_, session, _))| session.is_focused());
+    let focused = match (focused.next(), focused.next()) {
+        (Some((place, _)), None) => Some(place),
+        _ => None,
+    };
+    match policy {
+        AmbiguousCalls::Ask => None,
+        AmbiguousCalls::Focused => focused,
+        AmbiguousCalls::LastActive => focused.or_else(|| {
+            let last = places().max_by_key(|(_, (_, session, _))| session.last_activity_ms);
+            last.map(|(place, _)| place)
+        }),
+    }
+}
+
 pub(super) fn published<'a>(
     kind: Kind,
     sessions: impl Iterator<Item = &'a Session>,
+    remembered: impl Iterator<Item = &'a Definition>,
 ) -> Vec<Definition> {
     let mut by_name: IndexMap<&str, (u64, &Definition)> = IndexMap::new();
     for session in sessions {
@@ -143,6 +193,11 @@ pub(super) fn published<'a>(
                 .or_insert(entry);
         }
     }
+    for definition in remembered.filter(|it| it.kind() == kind) {
+        by_name
+            .entry(definition.published_name())
+            .or_insert((0, definition));
+    }
     by_name
         .into_values()
         .map(|(_, definition)| definition.clone())
@@ -150,7 +205,7 @@ pub(super) fn published<'a>(
 }
 
 fn names<'a>(kind: Kind, sessions: impl Iterator<Item = &'a Session>) -> Vec<String> {
-    published(kind, sessions)
+    published(kind, sessions, std::iter::empty())
         .iter()
         .map(|definition| definition.published_name().to_owned())
         .collect()

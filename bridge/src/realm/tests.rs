@@ -19,6 +19,11 @@ use crate::tool::Tool;
 
 pub(super) const LIMITS: RealmLimits = RealmLimits {
     sessions: 3,
+    session_limit_policy: SessionLimitPolicy::Reject,
+    max_session_duration: Duration::ZERO,
+    duplicate_names: DuplicateNames::Number,
+    ambiguous_calls: AmbiguousCalls::Ask,
+    catalogue_ttl: Duration::from_secs(3600),
     definitions_per_session: 4,
     definition_bytes_per_session: 10_000,
     calls: 6,
@@ -37,6 +42,7 @@ pub(super) fn hello(session: &str) -> PageHello {
         origin: None,
         page_title: None,
         app: None,
+        expires: None,
     }
 }
 
@@ -138,7 +144,7 @@ impl Scene {
     }
 
     fn connect(&mut self, connection: ConnectionId) {
-        let effects = self
+        let (_, effects) = self
             .realm
             .page_connected(connection, hello(TAB), self.now)
             .unwrap();

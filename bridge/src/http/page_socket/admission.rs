@@ -70,6 +70,7 @@ pub(super) async fn admit(
         origin,
         page_title: hello.page_title,
         app: hello.app.map(|app| app.name),
+        expires: None,
     };
     let hub = Arc::clone(&edge.hub);
     let (connection, outbox) = hub

@@ -158,6 +158,7 @@ impl World {
                 self.realm
                     .page_connected(connection, hello, self.now)
                     .unwrap()
+                    .1
             }
             Step::Register { tab, tools } => {
                 let resources = tools.iter().take(1).map(|n| Ok(resource(*n)));

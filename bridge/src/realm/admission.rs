@@ -1,0 +1,153 @@
+//! A page wants in: how many there may be, and what it is called.
+
+use std::borrow::Cow;
+
+use bridge_protocol::{CallId, ErrorCode, SessionId};
+
+use super::lifetime::closed;
+use super::{
+    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, Phase, Realm, Receipt, Refusal,
+    Session,
+};
+use crate::config::{DuplicateNames, SessionLimitPolicy};
+
+/// What a page hears when it is let in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Welcome {
+    pub(crate) session_name: Option<String>,
+    /// The calls that it has received before and that somebody waits for.
+    pub(crate) awaited: Vec<CallId>,
+    pub(crate) token_expires_in_ms: Option<u64>,
+}
+
+impl Realm {
+    /// A page has authenticated: a new session, or a known one on a new connection.
+    pub(crate) fn page_connected(
+        &mut self,
+        connection: ConnectionId,
+        hello: PageHello,
+        now: Now,
+    ) -> Result<(Welcome, Effects), Refusal> {
+        let hello = hello.shortened();
+        let id = hello.session.clone();
+        let name = self.name_for(&hello)?;
+        let mut effects = self.make_room_for(&id, now)?;
+        let expires = hello.expires;
+        let phase = Phase::Connected {
+            connection,
+            heartbeat_due: now.instant + self.limits.heartbeat_every,
+            sequence: 0,
+            answered: 0,
+            answers: 0,
+            expires,
+        };
+        if self.sessions.contains_key(&id) {
+            effects.extend(self.page_came_back(&id, hello, name.clone(), phase, now));
+        } else {
+            self.session_begins(hello, name.clone(), phase, now);
+        }
+        effects.push(Effect::Send {
+            connection,
+            message: self.clients_message(),
+        });
+        effects.extend(self.unreceived_calls(&id, connection, now));
+        effects.extend(self.tell_own_resources_updated());
+        let welcome = Welcome {
+            session_name: name,
+            awaited: self.received_calls(&id),
+            token_expires_in_ms: expires.map(|at| super::lifetime::milliseconds_until(at, now)),
+        };
+        Ok((welcome, effects))
+    }
+
+    fn session_begins(&mut self, hello: PageHello, name: Option<String>, phase: Phase, now: Now) {
+        let id = hello.session.clone();
+        let longest = self.limits.max_session_duration;
+        let mut session = Session::new(hello, name, phase, now);
+        session.ends = (!longest.is_zero()).then(|| now.instant + longest);
+        let (at, deadline) = session.deadline(&id);
+        self.deadlines.insert(at, deadline);
+        self.sessions.insert(id, session);
+    }
+
+    fn page_came_back(
+        &mut self,
+        id: &SessionId,
+        hello: PageHello,
+        name: Option<String>,
+        phase: Phase,
+        now: Now,
+    ) -> Effects {
+        let former = self.change_session(id, |session| {
+            let former = session.phase.connection();
+            session.came_back(hello, name, phase, now);
+            former
+        });
+        let superseded = |connection| {
+            let reason = "a newer connection of the same session took over";
+            let code = ErrorCode::SessionSuperseded;
+            closed(connection, code, CloseCode::Superseded, reason)
+        };
+        former.flatten().into_iter().flat_map(superseded).collect()
+    }
+
+    /// The calls that the page has received and not answered.
+    fn received_calls(&self, id: &SessionId) -> Vec<CallId> {
+        let session = self.sessions.get(id);
+        let calls = session.into_iter().flat_map(|session| &session.calls);
+        let received = |id: &&CallId| {
+            let call = self.calls.get(*id);
+            call.is_some_and(|call| call.receipt == Receipt::Received)
+        };
+        calls.filter(received).cloned().collect()
+    }
+
+    fn make_room_for(&mut self, id: &SessionId, now: Now) -> Result<Effects, Refusal> {
+        let most = self.limits.sessions;
+        if self.sessions.contains_key(id) || self.sessions.len() < most {
+            return Ok(Effects::new());
+        }
+        let oldest = self.sessions.keys().next().cloned();
+        match (self.limits.session_limit_policy, oldest) {
+            (SessionLimitPolicy::CloseOldest, Some(oldest)) => {
+                let reason = "Session limit exceeded, closing oldest session";
+                Ok(self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now))
+            }
+            _ => Err(Refusal {
+                code: ErrorCode::SessionLimitExceeded,
+                message: format!(
+                    "{most} pages are connected with this token, which is the limit: close one \
+                     and reload, or raise `max_sessions`"
+                ),
+            }),
+        }
+    }
+
+    /// The name that the page will have. No two sessions of a token have the same.
+    fn name_for(&self, hello: &PageHello) -> Result<Option<String>, Refusal> {
+        let Some(wanted) = &hello.name else {
+            return Ok(None);
+        };
+        let is_taken = |name: &str| {
+            let mut others = self.sessions.iter().filter(|(id, _)| **id != hello.session);
+            others.any(|(_, session)| session.name.as_deref() == Some(name))
+        };
+        match self.limits.duplicate_names {
+            _ if !is_taken(wanted) => Ok(Some(wanted.clone())),
+            DuplicateNames::Number => {
+                let numbered = (2..).map(|number| Cow::Owned(format!("{wanted} ({number})")));
+                let free = numbered
+                    .into_iter()
+                    .find(|name: &Cow<'_, str>| !is_taken(name));
+                Ok(free.map(Cow::into_owned))
+            }
+            DuplicateNames::Reject => Err(Refusal {
+                code: ErrorCode::SessionNameAlreadyInUse,
+                message: format!(
+                    "Session name \"{wanted}\" is already in use: close the other tab, choose \
+                     another `sessionName`, or set `duplicate_names` to `number`"
+                ),
+            }),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What becomes due in the life of a session: heartbeats, the end of the grace, of the token, and
+//! of the session itself.
+
+use bridge_protocol::{
+    BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
+};
+
+use super::session::Session;
+use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
+
+impl Realm {
+    /// Changes a session, and with it what is due.
+    pub(super) fn change_session<T>(
+        &mut self,
+        id: &SessionId,
+        change: impl FnOnce(&mut Session) -> T,
+    ) -> Option<T> {
+        let session = self.sessions.get_mut(id)?;
+        let former = session.deadline(id);
+        let outcome = change(session);
+        let (at, deadline) = session.deadline(id);
+        if former.0 != at {
+            self.deadlines.remove(former);
+            self.deadlines.insert(at, deadline);
+        }
+        Some(outcome)
+    }
+
+    /// A fresh token came on the open socket: when it ends.
+    pub(crate) fn page_renewed(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        fresh: Option<Instant>,
+        now: Now,
+    ) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
+        self.change_session(id, |session| {
+            if let Phase::Connected { expires, .. } = &mut session.phase {
+                *expires = fresh;
+            }
+        });
+        let renewed = Renewed {
+            token_expires_in_ms: fresh.map(|at| milliseconds_until(at, now)),
+        };
+        Effects::from([Effect::Send {
+            connection,
+            message: BridgeToPage::Renewed(renewed),
+        }])
+    }
+
+    pub(super) fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        if session.ends.is_some_and(|ends| ends <= now.instant) {
+            let reason = "the session has reached its maximum duration";
+            return self.close_session(id, ErrorCode::SessionExpired, reason, now);
+        }
+        match session.phase {
+            Phase::Away { .. } => self.end_session(id, "the page lost its connection", now),
+            Phase::Connected {
+                connection,
+                expires: Some(expires),
+                ..
+            } if expires <= now.instant => self.token_expired(id, connection, now),
+            Phase::Connected { connection, .. } => self.heartbeat_due(id, connection, now),
+        }
+    }
+
+    /// The bridge ends a session for good.
+    pub(super) fn close_session(
+        &mut self,
+        id: &SessionId,
+        code: ErrorCode,
+        reason: &'static str,
+        now: Now,
+    ) -> Effects {
+        let connection = self.sessions.get(id).and_then(|it| it.phase.connection());
+        let mut effects = self.end_session(id, reason, now);
+        if let Some(connection) = connection {
+            effects.extend(closed(connection, code, CloseCode::PolicyViolation, reason));
+        }
+        effects
+    }
+
+    /// The connection ends, not the session: the page comes back with a fresh token.
+    fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
+        let reason = "the token has expired";
+        let mut effects = self.connection_lost(id, now);
+        let code = ErrorCode::TokenExpired;
+        effects.extend(closed(connection, code, CloseCode::TokenExpired, reason));
+        effects
+    }
+
+    fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
+        let next = now.instant + self.limits.heartbeat_every;
+        let heartbeat = self.change_session(id, |session| {
+            let Phase::Connected {
+                heartbeat_due,
+                sequence,
+                answered,
+                answers,
+                ..
+            } = &mut session.phase
+            else {
+                return None;
+            };
+            *heartbeat_due = next;
+            // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
+            (*sequence == *answered).then(|| {
+                *sequence += 1;
+                Heartbeat {
+                    sequence: *sequence,
+                    answers: *answers,
+                }
+            })
+        });
+        let message = heartbeat.flatten().map(BridgeToPage::Heartbeat);
+        message
+            .map(|message| Effect::Send {
+                connection,
+                message,
+            })
+            .into_iter()
+            .collect()
+    }
+}
+
+/// What a page hears before its connection is closed.
+pub(super) fn closed(
+    connection: ConnectionId,
+    code: ErrorCode,
+    close: CloseCode,
+    reason: &'static str,
+) -> [Effect; 2] {
+    let message = BridgeToPage::SessionClosed(SessionClosed {
+        reason: reason.to_owned(),
+        code,
+    });
+    [
+        Effect::Send {
+            connection,
+            message,
+        },
+        Effect::Close {
+            connection,
+            code: close,
+            reason,
+        },
+    ]
+}
+
+pub(super) fn milliseconds_until(at: Instant, now: Now) -> u64 {
+    let left = at.saturating_duration_since(now.instant);
+    u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
+}

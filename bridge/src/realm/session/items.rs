@@ -1,0 +1,203 @@
+//! What a session has registered.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
+use indexmap::Equivalent;
+
+use super::{Registered, Session};
+use crate::definition::Definition;
+use crate::realm::RealmLimits;
+use crate::tool;
+
+impl Session {
+    /// Drops the items of a former connection, once, and says which those were.
+    pub(in crate::realm) fn take_former_items(&mut self) -> Option<Lists> {
+        if !std::mem::take(&mut self.items_are_former) {
+            return None;
+        }
+        let former = self.lists();
+        self.items.clear();
+        self.subscribed.clear();
+        Some(former)
+    }
+
+    /// What the lists of each kind are made of.
+    pub(in crate::realm) fn lists(&self) -> Lists {
+        lists_of(self.items.values().map(|item| &item.definition))
+    }
+
+    /// The size of all definitions.
+    pub(in crate::realm) fn definition_bytes(&self) -> usize {
+        self.items
+            .values()
+            .map(|item| item.definition.bytes())
+            .sum()
+    }
+
+    /// Registers an item, or replaces the one of that name in its place. True when that changes
+    /// what clients see. `total` is [`Session::definition_bytes`], before and after: a batch adds
+    /// it up once.
+    pub(in crate::realm) fn register(
+        &mut self,
+        index: usize,
+        definition: Definition,
+        registration: u64,
+        limits: &RealmLimits,
+        total: &mut usize,
+    ) -> Result<bool, RegistrationFailure> {
+        let item = definition.item();
+        let replaced = self.items.get(&item).map(|old| &old.definition);
+        let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
+        let refusal = if replaced.is_none() && self.items.len() >= limits.definitions_per_session {
+            Some(format!(
+                "this page has {} definitions, which is the limit: remove some, or raise \
+                 `max_definitions`",
+                limits.definitions_per_session
+            ))
+        } else if bytes > limits.definition_bytes_per_session {
+            Some(format!(
+                "with this one the definitions of the page have {bytes} bytes, and {} is the \
+                 limit: shorten them, or raise `max_definition_bytes`",
+                limits.definition_bytes_per_session
+            ))
+        } else {
+            None
+        };
+        if let Some(message) = refusal {
+            return Err(RegistrationFailure {
+                index,
+                name: Some(item.name),
+                code: ErrorCode::DefinitionLimitExceeded,
+                message,
+            });
+        }
+        if let Some(other) = self.of_same_published_name(&definition) {
+            let message = format!(
+                "clients would know it as `{}`, like {:?}: choose another name",
+                definition.published_name(),
+                other.name()
+            );
+            return Err(RegistrationFailure {
+                index,
+                name: Some(item.name),
+                code: ErrorCode::DefinitionInvalid,
+                message,
+            });
+        }
+        let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
+        *total = bytes;
+        self.items.insert(
+            item,
+            Registered {
+                definition,
+                registration,
+            },
+        );
+        Ok(changed)
+    }
+
+    /// Another definition that clients could not tell from this one.
+    fn of_same_published_name(&self, definition: &Definition) -> Option<&Definition> {
+        let published = definition.published_name();
+        if !tool::looks_repaired(published) {
+            return None;
+        }
+        self.definitions(definition.kind())
+            .find(|other| other.published_name() == published && other.name() != definition.name())
+    }
+
+    pub(in crate::realm) fn unregister(&mut self, item: &Item) -> bool {
+        let Some(removed) = self.items.shift_remove(item) else {
+            return false;
+        };
+        let served = |uri: &String| removed.definition.serves(uri);
+        let served: Vec<_> = self.subscribed.iter().filter(|uri| served(uri)).collect();
+        let unserved: Vec<_> = served
+            .into_iter()
+            .filter(|uri| !self.serves(uri))
+            .cloned()
+            .collect();
+        for uri in unserved {
+            self.subscribed.remove(&uri);
+        }
+        true
+    }
+
+    /// Whether the page serves a URI, itself or through a template.
+    pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
+        let kind = Kind::Resource;
+        self.items.contains_key(&Named { kind, name: uri })
+            || self
+                .definitions(Kind::ResourceTemplate)
+                .any(|definition| definition.serves(uri))
+    }
+
+    /// What clients know under this name, or what the page registered under it.
+    pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
+        self.items
+            .get(&Named { kind, name })
+            .map(|item| &item.definition)
+            .or_else(|| {
+                self.definitions(kind)
+                    .find(|definition| definition.published_name() == name)
+            })
+    }
+
+    pub(in crate::realm) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
+        self.items
+            .values()
+            .map(|item| &item.definition)
+            .filter(move |definition| definition.kind() == kind)
+    }
+
+    /// How this session serves a resource: itself, or through the first template that fits.
+    pub(in crate::realm) fn resource(&self, uri: &str) -> Option<Served> {
+        if self.item(Kind::Resource, uri).is_some() {
+            return Some(Served::Itself);
+        }
+        self.definitions(Kind::ResourceTemplate)
+            .find_map(|definition| match definition {
+                Definition::Template(template) => {
+                    let variables = template.matches(uri)?;
+                    Some(Served::Through(template.listed.name.clone(), variables))
+                }
+                _ => None,
+            })
+    }
+}
+
+/// The hashes of the definitions of each kind, in order.
+pub(in crate::realm) type Lists = BTreeMap<Kind, Vec<[u8; 32]>>;
+
+/// What the lists of each kind are made of.
+pub(in crate::realm) fn lists_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Lists {
+    let mut lists = Lists::new();
+    for definition in definitions {
+        let list = lists.entry(definition.kind()).or_default();
+        list.push(definition.hash());
+    }
+    lists
+}
+
+/// How a session serves a URI.
+#[derive(Debug)]
+pub(crate) enum Served {
+    /// As a resource of that URI.
+    Itself,
+    /// As a template, with these variables.
+    Through(String, BTreeMap<String, String>),
+}
+
+/// An [`Item`] to look for.
+#[derive(Hash)]
+struct Named<'a> {
+    kind: Kind,
+    name: &'a str,
+}
+
+impl Equivalent<Item> for Named<'_> {
+    fn equivalent(&self, item: &Item) -> bool {
+        self.kind == item.kind && self.name == item.name
+    }
+}

@@ -1,0 +1,63 @@
+//! A session as people and models see it.
+
+use bridge_protocol::{Kind, SessionId, Visibility};
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+
+use super::Session;
+
+impl Session {
+    pub(in crate::realm) fn summary(&self, id: &SessionId) -> SessionSummary {
+        SessionSummary {
+            session_id: id.clone(),
+            session_name: self.name.clone(),
+            app: self.hello.app.clone(),
+            origin: self.hello.origin.clone(),
+            page_title: self.hello.page_title.clone(),
+            connected_at: iso_8601(self.connected_at_ms),
+            last_activity: iso_8601(self.last_activity_ms),
+            visibility: self.visibility,
+            focused: self.focused,
+            connected: self.phase.connection().is_some(),
+            suspended: self.frozen || self.unresponsive,
+            available_tools: self
+                .definitions(Kind::Tool)
+                .map(|tool| tool.published_name().to_owned())
+                .collect(),
+        }
+    }
+}
+
+/// A session as people and models see it.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct SessionSummary {
+    pub(crate) session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_title: Option<String>,
+    connected_at: String,
+    last_activity: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visibility: Option<Visibility>,
+    focused: bool,
+    /// False while the page is away and may still come back.
+    connected: bool,
+    /// The browser has suspended the page, or it lets calls lie: it must come to the front first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    suspended: bool,
+    available_tools: Vec<String>,
+}
+
+/// RFC 3339 with milliseconds, in UTC.
+fn iso_8601(unix_ms: u64) -> String {
+    i64::try_from(unix_ms)
+        .ok()
+        .and_then(DateTime::from_timestamp_millis)
+        .map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
+        .unwrap_or_default()
+}
