@@ -1,5 +1,7 @@
 //! What every program around a bridge does: read settings, log, serve, announce, stop when asked.
 
+mod stop;
+
 use std::process::ExitCode;
 
 use clap::Args;
@@ -11,7 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::Config;
 use crate::http::App;
-use crate::server::{Running, serve, stop_requested};
+use crate::server::{Running, serve};
 
 /// The settings of a program: those of its bridge, and what it logs.
 #[derive(Debug, Args)]
@@ -42,10 +44,11 @@ pub async fn run(
     announcement: impl FnOnce(&Running) -> String,
 ) -> ExitCode {
     log_to_stderr(settings.log);
+    let stop_requested = stop::requested();
     match serve(settings.config, app).await {
         Ok(running) => {
             println!("{}", announcement(&running));
-            stop_requested().await;
+            stop_requested.await;
             running.shutdown().await;
             ExitCode::SUCCESS
         }
