@@ -1,6 +1,7 @@
 //! Starting and stopping a bridge.
 
-use std::io;
+mod ready;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,49 +12,17 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::Tokens;
 use crate::config::Config;
 use crate::definition::Definitions;
 use crate::http::{self, App, Edge};
 use crate::hub::Hub;
 use crate::mcp::{self, McpLeg};
-use crate::origin::Policy;
+
+pub(crate) use ready::Ready;
+pub use ready::StartError;
 
 /// Open connections have this long to end after [`Running::shutdown`].
 const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
-
-/// Why a bridge does not start. The message says what to change.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// Another address than a loopback one, and anybody could open a realm.
-    #[error(
-        "{0} can be reached from other machines, but no tokens are configured: set `tokens` \
-         (MCP_WEB_TOKENS) or `token_file` (MCP_WEB_TOKEN_FILE), or bind to 127.0.0.1"
-    )]
-    Unauthenticated(SocketAddr),
-    /// The token file cannot be read.
-    #[error("`token_file` cannot be read: {0}")]
-    TokenFile(io::Error),
-    /// There is a token file without tokens: nobody could connect, or everybody.
-    #[error("`token_file` has no tokens: write one a line, or do not set it")]
-    EmptyTokenFile,
-    /// A configured token is too short, or so long that no header carries it.
-    #[error("a configured token has fewer than {0} characters: make it longer")]
-    ShortToken(usize),
-    /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
-    #[error("{0}")]
-    Policy(String),
-    /// The address is taken, or not one of this machine.
-    #[error(
-        "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
-    )]
-    Bind {
-        /// The configured address.
-        address: SocketAddr,
-        /// What the system said.
-        error: io::Error,
-    },
-}
 
 /// Starts a bridge and returns once it listens. `app` is served on the same port, under the same
 /// checks of `Host` and `Origin`.
@@ -73,19 +42,7 @@ pub enum StartError {
 /// # });
 /// ```
 pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
-    let listed = config.all_tokens().map_err(StartError::TokenFile)?;
-    let shortest = bridge_protocol::limits::MIN_TOKEN_CHARS;
-    if listed.iter().any(|token| token.chars().count() < shortest) {
-        return Err(StartError::ShortToken(shortest));
-    }
-    if listed.is_empty() && config.token_file.is_some() {
-        return Err(StartError::EmptyTokenFile);
-    }
-    if listed.is_empty() && !config.bind.ip().is_loopback() {
-        return Err(StartError::Unauthenticated(config.bind));
-    }
-    let policy =
-        Policy::new(&config.allowed_hosts, &config.allowed_origins).map_err(StartError::Policy)?;
+    let Ready { policy, tokens } = Ready::check(&config)?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
         error,
@@ -99,7 +56,7 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let edge = Edge {
         mcp: McpLeg::new(&hub, stopping.clone()),
         policy: Arc::new(policy),
-        tokens: Arc::new(Tokens::new(&listed)),
+        tokens: Arc::new(tokens),
         sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),
@@ -163,30 +120,4 @@ impl Running {
             abort.abort();
         }
     }
-}
-
-/// Waits until somebody asks the process to stop: Ctrl-C, or what a service manager sends
-/// (SIGTERM). Where neither can be heard it waits forever, and the process can still be killed.
-pub(crate) async fn stop_requested() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let terminated = async {
-            match signal(SignalKind::terminate()) {
-                Ok(mut terminate) => drop(terminate.recv().await),
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = interrupted => {}
-            () = terminated => {}
-        }
-    }
-    #[cfg(not(unix))]
-    interrupted.await;
 }

@@ -1,0 +1,70 @@
+//! What must be right before a bridge listens. Nothing here needs a port.
+
+use std::io;
+use std::net::SocketAddr;
+
+use bridge_protocol::limits;
+
+use crate::auth::Tokens;
+use crate::config::Config;
+use crate::origin::Policy;
+
+/// Why a bridge does not start. The message says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another address than a loopback one, and anybody could open a realm.
+    #[error(
+        "{0} can be reached from other machines, but no tokens are configured: set `tokens` \
+         (MCP_WEB_TOKENS) or `token_file` (MCP_WEB_TOKEN_FILE), or bind to 127.0.0.1"
+    )]
+    Unauthenticated(SocketAddr),
+    /// The token file cannot be read.
+    #[error("`token_file` cannot be read: {0}")]
+    TokenFile(io::Error),
+    /// There is a token file without tokens: nobody could connect, or everybody.
+    #[error("`token_file` has no tokens: write one a line, or do not set it")]
+    EmptyTokenFile,
+    /// A configured token is too short, or so long that no header carries it.
+    #[error("a configured token has fewer than {0} characters: make it longer")]
+    ShortToken(usize),
+    /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
+    #[error("{0}")]
+    Policy(String),
+    /// The address is taken, or not one of this machine.
+    #[error(
+        "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
+    )]
+    Bind {
+        /// The configured address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What a bridge needs of its configuration, read and found good.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) policy: Policy,
+    pub(crate) tokens: Tokens,
+}
+
+impl Ready {
+    pub(crate) fn check(config: &Config) -> Result<Self, StartError> {
+        let listed = config.all_tokens().map_err(StartError::TokenFile)?;
+        let shortest = limits::MIN_TOKEN_CHARS;
+        if listed.iter().any(|token| token.chars().count() < shortest) {
+            return Err(StartError::ShortToken(shortest));
+        }
+        if listed.is_empty() && config.token_file.is_some() {
+            return Err(StartError::EmptyTokenFile);
+        }
+        if listed.is_empty() && !config.bind.ip().is_loopback() {
+            return Err(StartError::Unauthenticated(config.bind));
+        }
+        let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins)
+            .map_err(StartError::Policy)?;
+        let tokens = Tokens::new(&listed);
+        Ok(Self { policy, tokens })
+    }
+}
