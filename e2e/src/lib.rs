@@ -32,7 +32,8 @@ pub use clients::{
 };
 pub use deadline::{DEADLINE, within};
 pub use native_page::{
-    NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, Wanted,
+    NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, NativeSetup,
+    Standstill, Wanted,
 };
 pub use node::NodeProject;
 pub use process::ProcessGroup;

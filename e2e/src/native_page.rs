@@ -1,51 +1,86 @@
 //! A page without a browser: the page protocol, spoken from Rust.
+//!
+//! `wire` puts messages together, `tab` is the page as it outlives its connections, `answers` what it
+//! keeps for the next one, `connection` the task in between, `setup` how it presents itself.
 
+mod answers;
 mod call;
 mod connection;
 mod item;
+mod setup;
+mod tab;
+mod wire;
 
 use bridge_protocol::{
-    App, Authenticate, BridgeToPage, CallId, ErrorCode, Item, Kind, PageToBridge, Registered,
-    ResourceUpdated, Unregistered,
+    Authenticated, AuthenticationFailed, CallId, ErrorCode, Item, Kind, PageState, PageToBridge,
+    Registered, Renew, RenewalFailed, Renewed, ResourceUpdated, Unregistered, Visibility,
 };
-use futures_util::{SinkExt, StreamExt};
-use tokio::sync::{Mutex, mpsc};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
-use tokio_tungstenite::connect_async_with_config;
-use tokio_tungstenite::tungstenite::Message;
 
 pub use self::call::{NativeCall, Wanted};
-use self::connection::{Answer, Connection, Heard, Request};
+use self::connection::Connection;
 pub use self::item::{NativeAnswer, NativeFailure, NativeItem, NativeOutcome};
+use self::setup::Credentials;
+pub use self::setup::NativeSetup;
+use self::tab::{Answer, Heard, Request, Tab};
+use self::wire::Wire;
 use crate::{World, within};
 
 /// A connected page. Dropping it cuts its connection as a crash of the machine would.
 pub struct NativePage {
+    credentials: Credentials,
+    authenticated: Box<Authenticated>,
     requests: mpsc::Sender<Request>,
     calls: Mutex<mpsc::UnboundedReceiver<CallId>>,
     cancels: Mutex<mpsc::UnboundedReceiver<(CallId, ErrorCode)>>,
     subscriptions: Mutex<mpsc::UnboundedReceiver<Vec<String>>>,
     answers: Mutex<mpsc::UnboundedReceiver<Answer>>,
-    connection: JoinHandle<Option<u16>>,
+    connection: Option<Connected>,
+}
+
+/// A connection that lasts, or has ended.
+struct Connected {
+    task: JoinHandle<(Tab, Option<u16>)>,
+    cut: oneshot::Sender<()>,
+}
+
+/// A page that does nothing at all. It goes on when this is dropped.
+pub struct Standstill {
+    _go_on: oneshot::Sender<()>,
 }
 
 impl NativePage {
     /// Connects, authenticates with the world's token and registers `items`.
     pub async fn open(world: &World, session: &str, items: Vec<NativeItem>) -> Self {
-        let url = world.page_url(session);
-        // As browsers do: else each answer waits for the peer's acknowledgement of the receipt.
-        let connected = connect_async_with_config(url, None, true);
-        let (mut socket, _) = within("the page socket", connected).await.unwrap();
-        let hello = PageToBridge::Authenticate(credentials(world, session));
-        socket.send(Message::text(hello.encode())).await.unwrap();
-        let answer = within("`authenticated`", socket.next()).await;
-        let answer = answer.expect("an answer").unwrap().into_text().unwrap();
-        let answer = BridgeToPage::decode(&answer).unwrap();
-        assert!(
-            matches!(answer, BridgeToPage::Authenticated(_)),
-            "the bridge answered {answer:?}"
-        );
+        Self::open_with(world, session, NativeSetup::default(), items).await
+    }
 
+    /// The same with manners of its own.
+    pub async fn open_with(
+        world: &World,
+        session: &str,
+        setup: NativeSetup,
+        items: Vec<NativeItem>,
+    ) -> Self {
+        let page = Self::try_open(world, session, setup).await;
+        let page = page.unwrap_or_else(|refused| panic!("the bridge refused {refused:?}"));
+        let registered = page.register(items).await;
+        assert_eq!(registered.errors, [], "every definition is accepted");
+        page
+    }
+
+    /// Connects and authenticates.
+    ///
+    /// # Errors
+    /// When the bridge refuses the page.
+    pub async fn try_open(
+        world: &World,
+        session: &str,
+        setup: NativeSetup,
+    ) -> Result<Self, AuthenticationFailed> {
+        let credentials = Credentials::new(world, session, &setup);
+        let (wire, authenticated) = credentials.present(world).await?;
         let (requests, request) = mpsc::channel(16);
         let (call, calls) = mpsc::unbounded_channel();
         let (cancel, cancels) = mpsc::unbounded_channel();
@@ -57,25 +92,61 @@ impl NativePage {
             subscribed,
             answer,
         };
-        let page = Self {
+        let tab = Tab::new(setup, request, heard);
+        Ok(Self {
+            credentials,
+            connection: Some(Connected::new(tab, wire, authenticated.clone())),
+            authenticated,
             requests,
             calls: Mutex::new(calls),
             cancels: Mutex::new(cancels),
             subscriptions: Mutex::new(subscriptions),
             answers: Mutex::new(answers),
-            connection: tokio::spawn(Connection::new(socket, request, heard).run()),
-        };
-        let registered = page.register(items).await;
-        assert_eq!(registered.errors, [], "every definition is accepted");
-        page
+        })
+    }
+
+    /// Cuts the connection, if it lasts, and connects again as the same page: what runs goes on,
+    /// what is awaited is sent again, everything is registered again.
+    pub async fn reconnect(&mut self, world: &World) {
+        let (tab, _) = self.disconnected().await;
+        self.connect_again(tab, world).await;
+    }
+
+    /// Waits until the bridge ends the connection, connects again as the same page and returns the
+    /// close code, if there was one.
+    pub async fn come_back(&mut self, world: &World) -> Option<u16> {
+        let (tab, code) = self.ended().await;
+        self.connect_again(tab, world).await;
+        code
+    }
+
+    async fn connect_again(&mut self, tab: Tab, world: &World) {
+        let registers = !tab.items.is_empty();
+        let admitted = self.credentials.present(world).await;
+        let (wire, authenticated) =
+            admitted.unwrap_or_else(|refused| panic!("the bridge refused {refused:?}"));
+        self.authenticated = authenticated.clone();
+        self.connection = Some(Connected::new(tab, wire, authenticated));
+        if registers {
+            self.registered().await;
+        }
+    }
+
+    /// What the bridge said when it let the page in for the last time.
+    pub fn authenticated(&self) -> &Authenticated {
+        &self.authenticated
     }
 
     /// Registers items and waits for the acknowledgement.
     pub async fn register(&self, items: Vec<NativeItem>) -> Registered {
         self.request(Request::Register(items)).await;
+        self.registered().await
+    }
+
+    async fn registered(&self) -> Registered {
         match self.answer().await {
             Answer::Registered(answer) => answer,
-            Answer::Unregistered(answer) => panic!("not an answer to `register`: {answer:?}"),
+            other => panic!("not an answer to `register`: {other:?}"),
         }
     }
 
@@ -89,7 +160,7 @@ impl NativePage {
             .await;
         match self.answer().await {
             Answer::Unregistered(answer) => answer,
-            Answer::Registered(answer) => panic!("not an answer to `unregister`: {answer:?}"),
+            other => panic!("not an answer to `unregister`: {other:?}"),
         }
     }
 
@@ -129,6 +200,40 @@ impl NativePage {
         self.request(Request::Say(Box::new(message))).await;
     }
 
+    /// Presents a fresh token on the open socket, and whenever it connects again.
+    ///
+    /// # Errors
+    /// When the bridge refuses it; the former one counts on.
+    pub async fn renew(&mut self, token: &str) -> Result<Renewed, RenewalFailed> {
+        let auth_token = token.to_owned();
+        self.say(PageToBridge::Renew(Renew { auth_token })).await;
+        self.credentials.token = token.to_owned();
+        match self.answer().await {
+            Answer::Renewal(renewal) => renewal,
+            other => panic!("not an answer to `renew`: {other:?}"),
+        }
+    }
+
+    /// Says that the browser freezes the page, or that it goes on.
+    pub async fn freeze(&self, frozen: bool) {
+        self.say(PageToBridge::PageState(PageState {
+            visibility: Visibility::Hidden,
+            focused: false,
+            frozen,
+            page_title: None,
+        }))
+        .await;
+    }
+
+    /// Stands still as a page does whose main thread is busy: it reads and says nothing.
+    pub async fn stand_still(&self) -> Standstill {
+        let (standing, stands) = oneshot::channel();
+        let (go_on, goes_on) = oneshot::channel();
+        self.request(Request::StandStill(standing, goes_on)).await;
+        within("the page to stand still", stands).await.unwrap();
+        Standstill { _go_on: go_on }
+    }
+
     /// Says `leaving`, as a document does that goes away, and stays connected.
     pub async fn leave(&self) {
         self.say(PageToBridge::Leaving {}).await;
@@ -137,7 +242,7 @@ impl NativePage {
     /// Closes the socket with `code` and waits until it is closed.
     pub async fn close(mut self, code: u16) {
         self.request(Request::Close(code)).await;
-        let _ = within("the page socket to close", &mut self.connection).await;
+        self.ended().await;
     }
 
     /// Ends the TCP connection without a close frame: the other side sees 1006.
@@ -145,7 +250,21 @@ impl NativePage {
 
     /// Waits until the bridge closes the socket and returns its code, if it sent one.
     pub async fn closed(mut self) -> Option<u16> {
-        within("the bridge to close the page socket", &mut self.connection)
+        self.ended().await.1
+    }
+
+    async fn ended(&mut self) -> (Tab, Option<u16>) {
+        let connection = self.connection.as_mut().expect("it was connected");
+        within("the page socket to end", &mut connection.task)
+            .await
+            .expect("the connection does not panic")
+    }
+
+    async fn disconnected(&mut self) -> (Tab, Option<u16>) {
+        let connection = self.connection.take().expect("it was connected");
+        // One that has ended cannot be cut any more.
+        let _ = connection.cut.send(());
+        within("the page socket to end", connection.task)
             .await
             .expect("the connection does not panic")
     }
@@ -165,25 +284,19 @@ impl NativePage {
 
 impl Drop for NativePage {
     fn drop(&mut self) {
-        self.connection.abort();
+        if let Some(connection) = &self.connection {
+            connection.task.abort();
+        }
     }
 }
 
-fn credentials(world: &World, session: &str) -> Authenticate {
-    Authenticate {
-        protocol: Some(bridge_protocol::PROTOCOL_VERSION),
-        auth_token: Some(world.token().to_owned()),
-        session_id: Some(session.into()),
-        session_name: None,
-        origin: None,
-        page_title: Some("Native page".to_owned()),
-        user_agent: None,
-        app: Some(App {
-            name: "Native page".to_owned(),
-            description: None,
-            version: None,
-            icon: None,
-        }),
-        timestamp: None,
+impl Connected {
+    fn new(tab: Tab, wire: Wire, authenticated: Box<Authenticated>) -> Self {
+        let (cut, is_cut) = oneshot::channel();
+        let connection = Connection::new(tab, wire);
+        Self {
+            task: tokio::spawn(connection.run(authenticated, is_cut)),
+            cut,
+        }
     }
 }

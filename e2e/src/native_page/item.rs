@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{CallId, CallResponse, ErrorCode, Kind};
+use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, Item, Kind};
 use futures_util::future::BoxFuture;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::NativeCall;
@@ -114,13 +115,16 @@ impl NativeItem {
         self
     }
 
-    pub(super) fn name(&self) -> String {
+    pub(super) fn key(&self) -> Item {
         let key = match self.kind {
             Kind::Tool | Kind::Prompt => "name",
             Kind::Resource => "uri",
             Kind::ResourceTemplate => "uriTemplate",
         };
-        self.definition[key].as_str().unwrap_or_default().to_owned()
+        Item {
+            kind: self.kind,
+            name: self.definition[key].as_str().unwrap_or_default().to_owned(),
+        }
     }
 }
 
@@ -136,6 +140,8 @@ where
 pub enum NativeAnswer {
     /// A tool's value, or the MCP result object of the other kinds.
     Value(Value),
+    /// The same, written already: a large one need not be written again for each call.
+    Written(Box<RawValue>),
     /// Nothing at all.
     Nothing,
     /// A tool's content blocks.
@@ -171,6 +177,10 @@ impl NativeAnswer {
             Self::Nothing => nothing,
             Self::Value(value) => CallResponse {
                 result: Some(raw(&value)),
+                ..nothing
+            },
+            Self::Written(written) => CallResponse {
+                result: Some(written),
                 ..nothing
             },
             Self::Content {
@@ -216,6 +226,37 @@ impl NativeFailure {
             content: None,
         })
     }
+}
+
+impl NativeFailure {
+    pub(super) fn into_error(self, request_id: CallId) -> CallError {
+        CallError {
+            request_id,
+            code: self.code,
+            message: self.message,
+            data: self.data.as_ref().map(raw),
+            content: self.content.as_ref().map(raw),
+        }
+    }
+}
+
+/// The response, or the failure that takes its place when it is larger than may be.
+pub(super) fn measured(
+    response: CallResponse,
+    limit: usize,
+) -> Result<CallResponse, Box<NativeFailure>> {
+    let parts = [
+        &response.result,
+        &response.content,
+        &response.structured_content,
+        &response.meta,
+    ];
+    let bytes: usize = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
+    if bytes <= limit {
+        return Ok(response);
+    }
+    let message = format!("the result has {bytes} bytes and {limit} is the limit");
+    Err(NativeFailure::new(ErrorCode::ResultTooLarge, &message))
 }
 
 /// A handler that threw.

@@ -1,0 +1,90 @@
+//! How a native page presents itself, keeps to the protocol or does not, and is let in.
+
+use bridge_protocol::{
+    App, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, PageToBridge,
+};
+
+use super::wire::Wire;
+use crate::World;
+
+/// A page's manners. The default keeps to the protocol.
+#[derive(Clone)]
+pub struct NativeSetup {
+    /// Another token than the world's.
+    pub token: Option<String>,
+    /// The name of the session.
+    pub name: Option<String>,
+    /// The app.
+    pub app: App,
+    /// Says that it received a call, before the handler runs.
+    pub acknowledges: bool,
+    /// Measures a result before it sends it, and fails the call when it is too large.
+    pub measures: bool,
+}
+
+impl Default for NativeSetup {
+    fn default() -> Self {
+        Self {
+            token: None,
+            name: None,
+            app: App {
+                name: "Native page".to_owned(),
+                description: None,
+                version: None,
+                icon: None,
+            },
+            acknowledges: true,
+            measures: true,
+        }
+    }
+}
+
+/// What is sent to be let in, again and again the same.
+#[derive(Clone)]
+pub(super) struct Credentials {
+    pub(super) session: String,
+    pub(super) token: String,
+    pub(super) name: Option<String>,
+    pub(super) app: App,
+}
+
+impl Credentials {
+    pub(super) fn new(world: &World, session: &str, setup: &NativeSetup) -> Self {
+        let token = setup.token.as_deref().unwrap_or_else(|| world.token());
+        Self {
+            session: session.to_owned(),
+            token: token.to_owned(),
+            name: setup.name.clone(),
+            app: setup.app.clone(),
+        }
+    }
+
+    /// Connects and authenticates.
+    pub(super) async fn present(
+        &self,
+        world: &World,
+    ) -> Result<(Wire, Box<Authenticated>), AuthenticationFailed> {
+        let mut wire = Wire::open(&world.page_url(&self.session)).await;
+        let hello = PageToBridge::Authenticate(self.hello());
+        wire.send(&hello.encode()).await;
+        match wire.first().await {
+            BridgeToPage::Authenticated(authenticated) => Ok((wire, Box::new(authenticated))),
+            BridgeToPage::AuthenticationFailed(failure) => Err(failure),
+            other => panic!("the bridge answered {other:?}"),
+        }
+    }
+
+    fn hello(&self) -> Authenticate {
+        Authenticate {
+            protocol: Some(bridge_protocol::PROTOCOL_VERSION),
+            auth_token: Some(self.token.clone()),
+            session_id: Some(self.session.as_str().into()),
+            session_name: self.name.clone(),
+            origin: None,
+            page_title: Some(self.app.name.clone()),
+            user_agent: None,
+            app: Some(self.app.clone()),
+            timestamp: None,
+        }
+    }
+}

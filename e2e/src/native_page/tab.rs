@@ -1,0 +1,284 @@
+//! What a native page has and remembers, whether it is connected or not.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, SystemTime};
+
+use bridge_protocol::limits::STALE_AFTER;
+use bridge_protocol::{
+    Authenticated, BridgeId, CallError, CallId, ClientRequests, ClientResponse, ClientResponses,
+    Definition, ErrorCode, Item, PageToBridge, Register, Registered, RegistrationId, RenewalFailed,
+    Renewed, Unregistered,
+};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use super::NativeSetup;
+use super::answers::Answers;
+use super::call::{Called, Deed, NativeCall, Responder, Wanted, raw, value};
+use super::item::{NativeItem, NativeOutcome, measured};
+
+/// What the page's owner wants.
+pub(super) enum Request {
+    Register(Vec<NativeItem>),
+    Unregister(Vec<Item>),
+    Say(Box<PageToBridge>),
+    StandStill(oneshot::Sender<()>, oneshot::Receiver<()>),
+    Close(u16),
+}
+
+/// What the bridge acknowledged.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Registered(Registered),
+    Unregistered(Unregistered),
+    Renewal(Result<Renewed, RenewalFailed>),
+}
+
+/// Where the page's owner hears what the bridge says.
+pub(super) struct Heard {
+    pub(super) call: mpsc::UnboundedSender<CallId>,
+    pub(super) cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
+    pub(super) subscribed: mpsc::UnboundedSender<Vec<String>>,
+    pub(super) answer: mpsc::UnboundedSender<Answer>,
+}
+
+/// What becomes of a call that arrives.
+pub(super) enum Start {
+    Now,
+    /// It comes late: somebody may still wait for it, or not.
+    WhenAlive,
+    /// It came before.
+    Never,
+}
+
+type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
+
+/// The page, and the calls that run.
+pub(super) struct Tab {
+    pub(super) setup: NativeSetup,
+    pub(super) request: mpsc::Receiver<Request>,
+    pub(super) heard: Heard,
+    pub(super) items: HashMap<Item, NativeItem>,
+    pub(super) deeds: Channel<Deed>,
+    pub(super) finished: Channel<(CallId, NativeOutcome)>,
+    pub(super) answers: Answers,
+    pub(super) asked_about: HashMap<CallId, Called>,
+    running: HashMap<CallId, AbortHandle>,
+    waiting: HashMap<(CallId, String), Responder>,
+    received: HashSet<CallId>,
+    bridge: Option<BridgeId>,
+    max_result_bytes: usize,
+    /// What the bridge's clock shows when ours shows the Unix epoch.
+    clock: i128,
+}
+
+impl Tab {
+    pub(super) fn new(setup: NativeSetup, request: mpsc::Receiver<Request>, heard: Heard) -> Self {
+        Self {
+            setup,
+            request,
+            heard,
+            items: HashMap::new(),
+            deeds: mpsc::unbounded_channel(),
+            finished: mpsc::unbounded_channel(),
+            answers: Answers::default(),
+            asked_about: HashMap::new(),
+            running: HashMap::new(),
+            waiting: HashMap::new(),
+            received: HashSet::new(),
+            bridge: None,
+            max_result_bytes: 0,
+            clock: 0,
+        }
+    }
+
+    pub(super) fn hears(&self, answer: Answer) {
+        let _ = self.heard.answer.send(answer);
+    }
+
+    /// The bridge let the page in: the answers that it must have again.
+    pub(super) fn connected(&mut self, authenticated: &Authenticated) -> Vec<String> {
+        self.max_result_bytes = authenticated.limits.max_result_bytes;
+        self.clock = i128::from(authenticated.now_ms) - own_clock();
+        while let Ok((id, outcome)) = self.finished.1.try_recv() {
+            self.finished(id, outcome);
+        }
+        let is_known = self.bridge.as_ref() == Some(&authenticated.bridge_id);
+        self.bridge = Some(authenticated.bridge_id.clone());
+        let awaited: &[CallId] = if is_known {
+            &authenticated.awaited
+        } else {
+            &[]
+        };
+        let over: Vec<_> = self.running.keys().cloned().collect();
+        for id in over.into_iter().filter(|id| !awaited.contains(id)) {
+            self.cancelled(id, ErrorCode::CallCancelled);
+        }
+        let kept = self.answers.begin_again(awaited);
+        let is_lost = |id: &&CallId| {
+            !self.running.contains_key(id) && !kept.iter().any(|(kept, _)| kept == *id)
+        };
+        let lost: Vec<_> = awaited.iter().filter(is_lost).map(lost).collect();
+        let answers = kept.into_iter().chain(lost);
+        answers
+            .map(|(id, text)| {
+                self.answers.keep(id, text.clone());
+                text
+            })
+            .collect()
+    }
+
+    pub(super) fn called(&mut self, called: &Called) -> Start {
+        if !self.received.insert(called.id.clone()) {
+            return Start::Never;
+        }
+        let _ = self.heard.call.send(called.id.clone());
+        let now = own_clock() + self.clock;
+        let sent = called.context.sent_ms.map_or(now, i128::from);
+        match now - sent > to_ms(STALE_AFTER) {
+            true => Start::WhenAlive,
+            false => Start::Now,
+        }
+    }
+
+    pub(super) fn start(&mut self, called: Called) {
+        let Called {
+            id,
+            item,
+            wanted,
+            context,
+        } = called;
+        let finished = self.finished.0.clone();
+        let handler = self.items.get(&item).map(|native| match &wanted {
+            Wanted::Completion { .. } => native.completer.clone(),
+            _ => Some(native.handler.clone()),
+        });
+        let handler = match handler {
+            Some(Some(handler)) => handler,
+            Some(None) => {
+                let nothing = json!({ "values": [] });
+                let _ = finished.send((id, Ok(nothing.into())));
+                return;
+            }
+            None => {
+                let failure = format!("nothing is called {}", item.name);
+                let _ = finished.send((id, Err(failure.as_str().into())));
+                return;
+            }
+        };
+        let work = handler(NativeCall {
+            id: id.clone(),
+            wanted,
+            context,
+            deeds: self.deeds.0.clone(),
+        });
+        let key = id.clone();
+        let task = tokio::spawn(async move {
+            let _ = finished.send((id, work.await));
+        });
+        self.running.insert(key, task.abort_handle());
+    }
+
+    /// The answer to a call, as it is sent.
+    pub(super) fn finished(&mut self, id: CallId, outcome: NativeOutcome) -> String {
+        self.over(&id);
+        let limit = match self.setup.measures {
+            true => self.max_result_bytes,
+            false => usize::MAX,
+        };
+        let response = outcome.map(|answer| answer.into_response(id.clone()));
+        let text = match response.and_then(|response| measured(response, limit)) {
+            Ok(response) => PageToBridge::CallResponse(response).encode(),
+            Err(failure) => PageToBridge::CallError(failure.into_error(id.clone())).encode(),
+        };
+        self.answers.keep(id, text.clone());
+        text
+    }
+
+    /// Nobody waits for a call any more.
+    pub(super) fn cancelled(&mut self, id: CallId, code: ErrorCode) {
+        self.over(&id);
+        let _ = self.heard.cancel.send((id, code));
+    }
+
+    fn over(&mut self, id: &CallId) {
+        if let Some(handler) = self.running.remove(id) {
+            handler.abort();
+        }
+        self.asked_about.remove(id);
+        self.waiting.retain(|(call, _), _| call != id);
+    }
+
+    pub(super) fn waits(&mut self, requests: &ClientRequests, responders: Vec<Responder>) {
+        for (request, responder) in requests.requests.iter().zip(responders) {
+            let key = (requests.request_id.clone(), request.key.clone());
+            self.waiting.insert(key, responder);
+        }
+    }
+
+    pub(super) fn client_answered(&mut self, answers: ClientResponses) {
+        for ClientResponse { key, result, error } in answers.responses {
+            let waiting = self.waiting.remove(&(answers.request_id.clone(), key));
+            let answer = match (result, error) {
+                (_, Some(error)) => Err(error),
+                (Some(result), None) => Ok(value(&result)),
+                (None, None) => panic!("an answer has a result or an error"),
+            };
+            if let Some(waiting) = waiting {
+                let _ = waiting.send(answer);
+            }
+        }
+    }
+
+    pub(super) fn register(&mut self, items: Vec<NativeItem>) -> PageToBridge {
+        let registration = registration(items.iter());
+        let keyed = items.into_iter().map(|item| (item.key(), item));
+        self.items.extend(keyed);
+        registration
+    }
+
+    /// Everything once more.
+    pub(super) fn registration(&self) -> PageToBridge {
+        registration(self.items.values())
+    }
+}
+
+impl Drop for Tab {
+    fn drop(&mut self) {
+        for handler in self.running.values() {
+            handler.abort();
+        }
+    }
+}
+
+fn registration<'a>(items: impl Iterator<Item = &'a NativeItem>) -> PageToBridge {
+    let definition = |item: &NativeItem| Definition {
+        kind: item.kind,
+        definition: raw(&item.definition),
+    };
+    PageToBridge::Register(Register {
+        registration_id: RegistrationId::from("register"),
+        items: items.map(definition).collect(),
+    })
+}
+
+fn lost(id: &CallId) -> (CallId, String) {
+    let error = CallError {
+        request_id: id.clone(),
+        code: ErrorCode::InternalError,
+        message: "the connection broke and the result was lost".to_owned(),
+        data: None,
+        content: None,
+    };
+    (id.clone(), PageToBridge::CallError(error).encode())
+}
+
+fn own_clock() -> i128 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    to_ms(now.unwrap_or_default())
+}
+
+fn to_ms(duration: Duration) -> i128 {
+    duration.as_millis().try_into().unwrap_or(i128::MAX)
+}

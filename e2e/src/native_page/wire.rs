@@ -1,0 +1,79 @@
+//! A native page's socket: messages out of frames and back.
+
+use bridge_protocol::BridgeToPage;
+use bridge_protocol::limits::PART_BYTES;
+use bridge_protocol::parts::{Assembler, Taken, split};
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+
+use crate::within;
+
+/// A page takes what its bridge sends: requests of clients, whose size the bridge limits.
+const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
+
+pub(super) struct Wire {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    assembler: Assembler,
+    /// Messages that were sent in parts.
+    split: u64,
+}
+
+impl Wire {
+    pub(super) async fn open(url: &str) -> Self {
+        // As browsers do: else each answer waits for the peer's acknowledgement of the receipt.
+        let connected = connect_async_with_config(url, None, true);
+        let (socket, _) = within("the page socket", connected).await.unwrap();
+        Self {
+            socket,
+            assembler: Assembler::new(LARGEST_MESSAGE),
+            split: 0,
+        }
+    }
+
+    /// The answer to `authenticate`.
+    pub(super) async fn first(&mut self) -> BridgeToPage {
+        let first = within("the answer to `authenticate`", self.next()).await;
+        first.unwrap_or_else(|code| panic!("the bridge closed the page socket: {code:?}"))
+    }
+
+    /// The next message; the close code, if one was sent, when the socket ended. May be dropped
+    /// and called again.
+    pub(super) async fn next(&mut self) -> Result<BridgeToPage, Option<u16>> {
+        loop {
+            let frame = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => text,
+                Some(Ok(Message::Close(frame))) => return Err(frame.map(|frame| frame.code.into())),
+                Some(Ok(_)) => continue,
+                Some(Err(_)) | None => return Err(None),
+            };
+            if let Taken::Message(text) = self.assembler.take(&frame).unwrap() {
+                return Ok(BridgeToPage::decode(&text).unwrap());
+            }
+        }
+    }
+
+    /// Sends a message. A socket that is gone shows itself at the next read.
+    pub(super) async fn send(&mut self, text: &str) {
+        if text.len() <= PART_BYTES {
+            let _ = self.socket.send(Message::text(text)).await;
+            return;
+        }
+        self.split += 1;
+        for part in split(text, self.split) {
+            if self.socket.send(Message::text(part)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    pub(super) async fn close(&mut self, code: u16) {
+        let frame = CloseFrame {
+            code: code.into(),
+            reason: "".into(),
+        };
+        let _ = self.socket.close(Some(frame)).await;
+    }
+}
