@@ -19,7 +19,7 @@ use bridge_protocol::{
 };
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
@@ -75,6 +75,8 @@ pub(crate) struct Hub {
     pub(crate) definitions: Definitions,
     realms: DashMap<RealmId, Entry>,
     places: Places,
+    /// Sockets of pages that have not authenticated yet.
+    pub(crate) pending_pages: Arc<Semaphore>,
     timer: Timer,
     bridge_id: BridgeId,
     next_id: AtomicU64,
@@ -97,6 +99,7 @@ impl Hub {
     pub(crate) fn new(config: Config, definitions: Definitions) -> Arc<Self> {
         let hub = Arc::new(Self {
             places: Places::new(&config),
+            pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
             definitions,
             realms: DashMap::new(),
             timer: Timer::default(),

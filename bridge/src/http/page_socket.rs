@@ -3,6 +3,7 @@
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
 mod admission;
+mod frames;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,7 +101,12 @@ type Stream = SplitStream<WebSocket>;
 
 async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) {
     let (mut sink, mut stream) = socket.split();
-    let closing = match admit(&edge, origin, session, &mut stream).await {
+    let admitted = match Arc::clone(&edge.hub.pending_pages).try_acquire_owned() {
+        // Given back when the page is let in, or not.
+        Ok(_pending) => admit(&edge, origin, session, &mut stream).await,
+        Err(_) => Err(Refused::With(full(), None)),
+    };
+    let closing = match admitted {
         Err(Refused::Silently) => None,
         Err(Refused::With(closing, failure)) => {
             if let Some(failure) = failure {
@@ -140,6 +146,14 @@ async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
     let _ = timeout(CLOSE_WITHIN, closed).await;
 }
 
+/// Many pages come at once, as after a restart: this one has its turn later.
+fn full() -> Closing {
+    Closing::new(
+        CloseCode::TryAgainLater,
+        "too many pages are connecting (`max_pending_pages`)",
+    )
+}
+
 fn binary() -> Closing {
     Closing::new(
         CloseCode::UnsupportedData,
@@ -148,14 +162,13 @@ fn binary() -> Closing {
 }
 
 fn bad_json(error: &DecodeError) -> Closing {
-    // RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code.
-    let reason: String = error
-        .to_string()
-        .chars()
-        .filter(char::is_ascii)
-        .take(120)
-        .collect();
-    Closing::new(CloseCode::UnsupportedData, reason)
+    Closing::new(CloseCode::UnsupportedData, shown(error))
+}
+
+/// RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code.
+fn shown(error: &DecodeError) -> String {
+    let text = error.to_string();
+    text.chars().filter(char::is_ascii).take(120).collect()
 }
 
 fn too_big() -> Closing {
@@ -193,21 +206,26 @@ impl Page {
     async fn write(&self, sink: &mut Sink, mut outbox: mpsc::Receiver<Outgoing>) -> End {
         let every = self.hub.config.heartbeat;
         let silence = every * SILENT_HEARTBEATS;
+        // Messages so far that were too long for one frame.
+        let mut in_parts = 0;
         let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         loop {
-            let message = tokio::select! {
+            let sent = tokio::select! {
                 outgoing = outbox.recv() => match outgoing {
-                    Some(Outgoing::Message(message)) => Message::Text(message.encode().into()),
+                    Some(Outgoing::Message(message)) => {
+                        frames::send(sink, message.encode(), &mut in_parts, silence).await
+                    }
                     Some(Outgoing::Close { code, reason }) => {
                         return End::Closing(Closing::new(code, reason));
                     }
                     None => return End::Cut,
                 },
-                _ = ping.tick() => Message::Ping(bytes::Bytes::new()),
+                _ = ping.tick() => {
+                    frames::put(sink, Message::Ping(bytes::Bytes::new()), silence).await
+                }
             };
-            match timeout(silence, sink.send(message)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => return End::Parted(Parting::Broken),
+            if sent.is_err() {
+                return End::Parted(Parting::Broken);
             }
         }
     }
@@ -215,6 +233,7 @@ impl Page {
     async fn read(&self, stream: &mut Stream) -> End {
         let silence = self.hub.config.heartbeat * SILENT_HEARTBEATS;
         let mut told_of_unknown_type = false;
+        let mut assembler = frames::Assembler::new(self.hub.config.max_message_bytes());
         loop {
             let text = match timeout(silence, stream.next()).await {
                 Err(_) | Ok(None) => return End::Parted(Parting::Broken),
@@ -225,7 +244,15 @@ impl Page {
                 Ok(Some(Ok(Message::Binary(_)))) => return End::Closing(binary()),
                 Ok(Some(Ok(Message::Text(text)))) => text,
             };
-            match PageToBridge::decode(&text) {
+            let message = match assembler.take(text) {
+                Ok(Some(message)) => message,
+                Ok(None) => {
+                    self.part_arrived();
+                    continue;
+                }
+                Err(closing) => return End::Closing(closing),
+            };
+            match message.decode().await {
                 Ok(PageToBridge::Leaving {}) => return End::Parted(Parting::Gone),
                 Ok(message) => {
                     if let Err(closing) = self.heard(message) {
@@ -240,16 +267,18 @@ impl Page {
                     }
                 }
                 Err(error @ DecodeError::BadFields { .. }) => {
-                    let reason: String = error
-                        .to_string()
-                        .chars()
-                        .filter(char::is_ascii)
-                        .take(120)
-                        .collect();
+                    let reason = shown(&error);
                     return End::Closing(Closing::new(CloseCode::PolicyViolation, reason));
                 }
             }
         }
+    }
+
+    fn part_arrived(&self) {
+        self.hub.change(self.realm, |realm, now| {
+            realm.part_arrived(&self.session, self.connection, now);
+            ((), Vec::new())
+        });
     }
 
     /// One message of the page.
