@@ -3,6 +3,7 @@
 mod asking;
 mod schedules;
 mod subscriptions;
+mod tabs;
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};

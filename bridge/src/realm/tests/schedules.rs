@@ -6,31 +6,96 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::test_runner::Config as ProptestConfig;
 
-use bridge_protocol::{ClientRequest, ClientResponse, Item};
+use bridge_protocol::{ClientRequest, ClientResponse, Item, PageState, Visibility};
 
 use super::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Connect { tab: u8 },
-    Register { tab: u8, tools: Vec<u8> },
-    Unregister { tab: u8, tool: u8 },
-    Call { tab: u8 },
-    Receive { call: u8 },
-    Answer { call: u8 },
-    AnswerFromOldConnection { call: u8 },
-    Cancel { call: u8 },
-    Ask { call: u8, key: u8 },
-    ClientAnswers { call: u8, key: u8 },
-    Park { call: u8 },
-    Resume { call: u8, key: u8 },
-    Client { id: u8 },
-    Subscribe { client: u8, uri: u8 },
-    Update { tab: u8, uri: u8 },
-    ClientLeaves { id: u8 },
-    Part { tab: u8, gone: bool },
-    PartOldConnection { tab: u8 },
-    Wait { seconds: u8 },
+    Connect {
+        tab: u8,
+    },
+    /// With a token that ends after so many seconds.
+    ConnectUntil {
+        tab: u8,
+        seconds: u8,
+    },
+    Renew {
+        tab: u8,
+        seconds: u8,
+    },
+    Freeze {
+        tab: u8,
+    },
+    Hear {
+        tab: u8,
+    },
+    Check {
+        tab: u8,
+        call: u8,
+    },
+    Register {
+        tab: u8,
+        tools: Vec<u8>,
+    },
+    Unregister {
+        tab: u8,
+        tool: u8,
+    },
+    Call {
+        tab: u8,
+    },
+    Receive {
+        call: u8,
+    },
+    Answer {
+        call: u8,
+    },
+    AnswerFromOldConnection {
+        call: u8,
+    },
+    Cancel {
+        call: u8,
+    },
+    Ask {
+        call: u8,
+        key: u8,
+    },
+    ClientAnswers {
+        call: u8,
+        key: u8,
+    },
+    Park {
+        call: u8,
+    },
+    Resume {
+        call: u8,
+        key: u8,
+    },
+    Client {
+        id: u8,
+    },
+    Subscribe {
+        client: u8,
+        uri: u8,
+    },
+    Update {
+        tab: u8,
+        uri: u8,
+    },
+    ClientLeaves {
+        id: u8,
+    },
+    Part {
+        tab: u8,
+        gone: bool,
+    },
+    PartOldConnection {
+        tab: u8,
+    },
+    Wait {
+        seconds: u8,
+    },
     Stop,
 }
 
@@ -39,6 +104,12 @@ fn any_step() -> impl Strategy<Value = Step> {
     let call = any::<u8>();
     prop_oneof![
         3 => tab.clone().prop_map(|tab| Step::Connect { tab }),
+        2 => (tab.clone(), 0..60u8)
+            .prop_map(|(tab, seconds)| Step::ConnectUntil { tab, seconds }),
+        1 => (tab.clone(), 0..60u8).prop_map(|(tab, seconds)| Step::Renew { tab, seconds }),
+        1 => tab.clone().prop_map(|tab| Step::Freeze { tab }),
+        1 => tab.clone().prop_map(|tab| Step::Hear { tab }),
+        1 => (tab.clone(), call).prop_map(|(tab, call)| Step::Check { tab, call }),
         2 => (tab.clone(), prop::collection::vec(0..6u8, 0..4))
             .prop_map(|(tab, tools)| Step::Register { tab, tools }),
         1 => (tab.clone(), 0..6u8).prop_map(|(tab, tool)| Step::Unregister { tab, tool }),
@@ -140,6 +211,21 @@ impl World {
         SessionId(format!("tab{tab}"))
     }
 
+    fn connect(&mut self, tab: u8, expires: Option<Instant>) -> Effects {
+        let connection = ConnectionId(self.next);
+        if let Some(old) = self.connections.insert(tab, connection) {
+            self.former.insert(tab, old);
+        }
+        let hello = PageHello {
+            expires,
+            app: Some(format!("app{}", tab % 2)),
+            name: Some("tab".to_owned()),
+            ..hello(Self::session(tab).as_str())
+        };
+        let connected = self.realm.page_connected(connection, hello, self.now);
+        connected.unwrap().1
+    }
+
     fn pick(&self, call: u8) -> Option<(CallId, u8)> {
         let index = usize::from(call).checked_rem(self.made.len())?;
         Some(self.made[index].clone())
@@ -149,16 +235,40 @@ impl World {
         self.next += 1;
         let number = self.next;
         match step {
-            Step::Connect { tab } => {
-                let connection = ConnectionId(number);
-                if let Some(old) = self.connections.insert(tab, connection) {
-                    self.former.insert(tab, old);
-                }
-                let hello = hello(Self::session(tab).as_str());
+            Step::Connect { tab } => self.connect(tab, None),
+            Step::ConnectUntil { tab, seconds } => {
+                let end = self.now.instant + Duration::from_secs(u64::from(seconds));
+                self.connect(tab, Some(end))
+            }
+            Step::Renew { tab, seconds } => {
+                let end = self.now.instant + Duration::from_secs(u64::from(seconds));
+                let connection = self.connection(tab);
                 self.realm
-                    .page_connected(connection, hello, self.now)
-                    .unwrap()
-                    .1
+                    .page_renewed(&Self::session(tab), connection, Some(end), self.now)
+            }
+            Step::Freeze { tab } => {
+                let state = PageState {
+                    visibility: Visibility::Hidden,
+                    focused: false,
+                    frozen: true,
+                    page_title: None,
+                };
+                let connection = self.connection(tab);
+                self.realm
+                    .page_state_changed(&Self::session(tab), connection, state, self.now)
+            }
+            Step::Hear { tab } => {
+                let connection = self.connection(tab);
+                self.realm.page_heard(&Self::session(tab), connection);
+                self.realm
+                    .part_arrived(&Self::session(tab), connection, self.now);
+                Vec::new()
+            }
+            Step::Check { tab, call } => {
+                let asked = self.pick(call).map(|(id, _)| id).into_iter().collect();
+                let connection = self.connection(tab);
+                self.realm
+                    .calls_checked(&Self::session(tab), connection, asked)
             }
             Step::Register { tab, tools } => {
                 let resources = tools.iter().take(1).map(|n| Ok(resource(*n)));
@@ -336,6 +446,9 @@ proptest! {
         for _ in 0..4 {
             world.run(Step::Wait { seconds: 200 });
         }
+        prop_assert!(world.realm.is_only_remembered());
+        world.now.instant += LIMITS.catalogue_ttl;
+        world.run(Step::Wait { seconds: 0 });
         let made: BTreeSet<_> = world.made.iter().map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&made, &world.ended);
         prop_assert!(world.realm.is_empty());

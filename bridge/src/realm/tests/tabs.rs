@@ -1,0 +1,422 @@
+//! Many tabs: names, limits, the end of tokens and sessions, suspended pages, what is remembered.
+
+use bridge_protocol::{PageState, Visibility};
+
+use super::*;
+
+/// A page of an app, with a name of its own.
+fn page(session: &str, name: Option<&str>) -> PageHello {
+    PageHello {
+        name: name.map(str::to_owned),
+        app: Some("board".to_owned()),
+        origin: Some("https://board.example".to_owned()),
+        ..hello(session)
+    }
+}
+
+fn connect(scene: &mut Scene, number: u64, hello: PageHello) -> Result<Welcome, Refusal> {
+    let connected = scene
+        .realm
+        .page_connected(ConnectionId(number), hello, scene.now);
+    let (welcome, effects) = connected?;
+    scene.then(effects);
+    Ok(welcome)
+}
+
+fn limited(change: impl FnOnce(&mut RealmLimits)) -> Scene {
+    let mut scene = Scene::new();
+    let mut limits = LIMITS;
+    change(&mut limits);
+    scene.realm = Realm::new(limits);
+    scene
+}
+
+fn state(focused: bool, frozen: bool) -> PageState {
+    PageState {
+        visibility: Visibility::Visible,
+        focused,
+        frozen,
+        page_title: None,
+    }
+}
+
+fn closes(scene: &Scene) -> Vec<(u64, CloseCode)> {
+    let closes = scene.effects.iter().filter_map(|effect| match effect {
+        Effect::Close {
+            connection, code, ..
+        } => Some((connection.0, *code)),
+        _ => None,
+    });
+    closes.collect()
+}
+
+fn listed(scene: &Scene) -> Vec<String> {
+    let tools = scene.realm.published(Kind::Tool);
+    tools.iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+#[test]
+fn a_name_that_is_taken_is_numbered_and_free_again_later() {
+    let mut scene = Scene::new();
+    let mut name = |number: u64, session| {
+        let welcome = connect(&mut scene, number, page(session, Some("left"))).unwrap();
+        welcome.session_name.unwrap()
+    };
+    assert_eq!(name(1, "a"), "left");
+    assert_eq!(name(2, "b"), "left (2)");
+    assert_eq!(name(3, "c"), "left (3)");
+    // Its own name is not taken for the page that comes back.
+    assert_eq!(name(4, "a"), "left");
+    let gone = scene
+        .realm
+        .connection_ended(&"b".into(), ConnectionId(2), Parting::Gone, scene.now);
+    scene.then(gone);
+    let welcome = connect(&mut scene, 5, page("d", Some("left"))).unwrap();
+    assert_eq!(welcome.session_name.as_deref(), Some("left (2)"));
+}
+
+#[test]
+fn a_name_that_is_taken_is_refused_where_the_operator_wants_that() {
+    let mut scene = limited(|limits| limits.duplicate_names = DuplicateNames::Reject);
+    connect(&mut scene, 1, page("a", Some("left"))).unwrap();
+    let refusal = connect(&mut scene, 2, page("b", Some("left"))).unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::SessionNameAlreadyInUse);
+    assert!(
+        refusal.message.contains("duplicate_names"),
+        "{}",
+        refusal.message
+    );
+    connect(&mut scene, 3, page("b", None)).unwrap();
+    connect(&mut scene, 4, page("c", None)).unwrap();
+}
+
+#[test]
+fn the_oldest_page_makes_room_where_the_operator_wants_that() {
+    let mut scene = limited(|limits| limits.session_limit_policy = SessionLimitPolicy::CloseOldest);
+    for (number, session) in (1..).zip(["a", "b", "c"]) {
+        connect(&mut scene, number, page(session, None)).unwrap();
+    }
+    connect(&mut scene, 4, page("d", None)).unwrap();
+    assert_eq!(closes(&scene), [(1, CloseCode::PolicyViolation)]);
+    assert_eq!(scene.sent(ConnectionId(1)), ["session-closed"]);
+    // One that is known needs no room.
+    connect(&mut scene, 5, page("d", None)).unwrap();
+    assert_eq!(closes(&scene), [(4, CloseCode::Superseded)]);
+    assert_eq!(scene.realm.session_count(), LIMITS.sessions);
+}
+
+#[test]
+fn a_session_ends_when_it_has_lasted_as_long_as_it_may() {
+    let mut scene = limited(|limits| limits.max_session_duration = Duration::from_secs(30));
+    scene.connect(FIRST);
+    scene.register(FIRST, &["echo"]);
+    scene.after(29.0);
+    scene.call("c").unwrap();
+    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
+    scene.after(30.0);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::PageGone))]
+    );
+    assert_eq!(closes(&scene), [(1, CloseCode::PolicyViolation)]);
+    assert!(scene.realm.is_empty());
+}
+
+#[test]
+fn a_token_that_expires_ends_the_connection_and_not_the_call() {
+    let mut scene = Scene::new();
+    let expires = Some(scene.start + Duration::from_secs(10));
+    let hello_until = |expires| PageHello {
+        expires,
+        ..hello(TAB)
+    };
+    let welcome = connect(&mut scene, 1, hello_until(expires)).unwrap();
+    assert_eq!(welcome.token_expires_in_ms, Some(10_000));
+    scene.register(FIRST, &["echo"]);
+    scene.call("c").unwrap();
+    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
+    scene.after(10.0);
+    assert_eq!(closes(&scene), [(1, CloseCode::TokenExpired)]);
+    assert_eq!(scene.endings(), []);
+    let welcome = connect(&mut scene, 2, hello_until(None)).unwrap();
+    assert_eq!(welcome.awaited, ["c".into()]);
+    scene.answer(SECOND, "c");
+    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+}
+
+#[test]
+fn a_fresh_token_on_the_open_socket_keeps_it_open() {
+    let mut scene = Scene::new();
+    let expires = Some(scene.start + Duration::from_secs(10));
+    let first = PageHello {
+        expires,
+        ..hello(TAB)
+    };
+    connect(&mut scene, 1, first).unwrap();
+    let fresh = Some(scene.start + Duration::from_secs(25));
+    let effects = scene
+        .realm
+        .page_renewed(&TAB.into(), FIRST, fresh, scene.now);
+    scene.then(effects);
+    assert!(matches!(
+        &scene.effects[..],
+        [Effect::Send { message: BridgeToPage::Renewed(renewed), .. }]
+            if renewed.token_expires_in_ms == Some(25_000)
+    ));
+    scene.after(20.0);
+    assert_eq!(closes(&scene), []);
+    scene.after(25.0);
+    assert_eq!(closes(&scene), [(1, CloseCode::TokenExpired)]);
+    // What comes of a former connection changes nothing.
+    let late = scene
+        .realm
+        .page_renewed(&TAB.into(), FIRST, None, scene.now);
+    assert!(late.is_empty());
+}
+
+#[test]
+fn a_page_that_comes_back_hears_which_of_its_calls_are_awaited() {
+    let mut scene = Scene::with_page();
+    for call in ["received", "answered", "lost", "cancelled"] {
+        scene.call(call).unwrap();
+    }
+    for call in ["received", "answered", "cancelled"] {
+        scene.realm.call_received(&TAB.into(), FIRST, &call.into());
+    }
+    scene.answer(FIRST, "answered");
+    scene.end(FIRST, Parting::Broken);
+    let cancelled = scene.realm.call_cancelled(&"cancelled".into(), "no");
+    scene.then(cancelled);
+    let welcome = connect(&mut scene, 2, hello(TAB)).unwrap();
+    assert_eq!(welcome.awaited, ["received".into()]);
+    assert_eq!(scene.sent(SECOND), ["clients", "tool-call"]);
+    assert_eq!(scene.realm.calls.len(), 2);
+}
+
+#[test]
+fn heartbeats_count_the_answers_of_their_connection() {
+    let answers = |scene: &Scene| {
+        scene.effects.iter().find_map(|effect| match effect {
+            Effect::Send {
+                message: BridgeToPage::Heartbeat(heartbeat),
+                ..
+            } => Some(heartbeat.answers),
+            _ => None,
+        })
+    };
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.answer(FIRST, "c");
+    scene.answer(FIRST, "unknown");
+    scene.after(20.0);
+    assert_eq!(answers(&scene), Some(2));
+    scene.connect(SECOND);
+    scene.after(40.0);
+    assert_eq!(answers(&scene), Some(0));
+}
+
+#[test]
+fn a_frozen_page_is_not_called_until_it_is_heard_again() {
+    let mut scene = Scene::with_page();
+    scene.call("taken").unwrap();
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST, &"taken".into());
+    scene.call("waiting").unwrap();
+    let id = TAB.into();
+    let effects = scene
+        .realm
+        .page_state_changed(&id, FIRST, state(false, true), scene.now);
+    scene.then(effects);
+    let suspended = Some(ErrorCode::PageSuspended);
+    assert_eq!(scene.endings(), [("waiting".to_owned(), suspended)]);
+    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
+    let refused = scene.call("later").unwrap_err();
+    assert_eq!(refused.code, ErrorCode::PageSuspended);
+    assert!(refused.message.contains("front"), "{}", refused.message);
+    assert_eq!(shown(&scene)["suspended"], true);
+    scene.realm.page_heard(&id, FIRST);
+    scene.call("again").unwrap();
+    assert_eq!(scene.sent(FIRST), ["tool-call"]);
+    assert_eq!(shown(&scene).get("suspended"), None);
+}
+
+fn shown(scene: &Scene) -> serde_json::Value {
+    serde_json::to_value(&scene.realm.sessions()[0]).unwrap()
+}
+
+#[test]
+fn a_page_with_a_call_in_hand_is_busy_rather_than_suspended() {
+    let mut scene = Scene::with_page();
+    scene.call("long").unwrap();
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST, &"long".into());
+    scene.after(1.0);
+    scene.call("c").unwrap();
+    scene.after(6.0);
+    assert_eq!(
+        scene.endings(),
+        [("c".to_owned(), Some(ErrorCode::PageBusy))]
+    );
+    assert_eq!(shown(&scene)["suspended"], true);
+    scene.answer(FIRST, "long");
+    assert_eq!(scene.endings(), [("long".to_owned(), None)]);
+}
+
+#[test]
+fn a_page_that_sends_something_large_is_not_suspended() {
+    let mut scene = Scene::with_page();
+    scene.call("c").unwrap();
+    scene.after(4.0);
+    scene.realm.part_arrived(&TAB.into(), FIRST, scene.now);
+    scene.after(8.9);
+    assert_eq!(scene.endings(), []);
+    scene.after(9.0);
+    let suspended = Some(ErrorCode::PageSuspended);
+    assert_eq!(scene.endings(), [("c".to_owned(), suspended)]);
+}
+
+#[test]
+fn a_page_that_stood_still_hears_which_calls_are_over() {
+    let mut scene = Scene::with_page();
+    scene.call("over").unwrap();
+    scene.after(4.0);
+    scene.call("alive").unwrap();
+    scene.after(5.0);
+    let asked = vec!["over".into(), "alive".into(), "never".into()];
+    let effects = scene.realm.calls_checked(&TAB.into(), FIRST, asked.clone());
+    scene.then(effects);
+    assert!(matches!(
+        &scene.effects[..],
+        [Effect::Send { message: BridgeToPage::CallsAlive(alive), .. }]
+            if alive.request_ids == ["alive".into()] && alive.ended == ["over".into(), "never".into()]
+    ));
+    let foreign = scene.realm.calls_checked(&"other".into(), FIRST, asked);
+    assert!(foreign.is_empty());
+}
+
+#[test]
+fn an_app_stays_listed_when_its_last_page_leaves_and_calls_say_that_it_is_closed() {
+    let mut scene = Scene::new();
+    connect(&mut scene, 1, page(TAB, None)).unwrap();
+    scene.register(FIRST, &["echo"]);
+    scene.end(FIRST, Parting::Gone);
+    assert!(!scene.tools_changed());
+    assert_eq!(listed(&scene), ["echo"]);
+    assert!(scene.realm.is_only_remembered() && !scene.realm.is_empty());
+    let Err(RouteError::AppNotOpen { name, app }) =
+        scene.realm.route(Kind::Tool, "echo", &Target::Any)
+    else {
+        panic!("routed")
+    };
+    assert_eq!((name.as_str(), app.name.as_str()), ("echo", "board"));
+    assert_eq!(app.origin.as_deref(), Some("https://board.example"));
+    let pinned = Target::Session("gone".into());
+    let pinned = scene.realm.route(Kind::Tool, "echo", &pinned);
+    assert!(matches!(pinned, Err(RouteError::NoSessions)));
+
+    // The next page's registration replaces what was remembered: the same, and then less.
+    connect(&mut scene, 2, page("next", None)).unwrap();
+    assert_eq!(listed(&scene), ["echo"]);
+    let next: SessionId = "next".into();
+    let mut register = |name| {
+        let tools = vec![Ok(tool(name))];
+        let effects = scene
+            .realm
+            .items_registered(&next, SECOND, "r".into(), tools);
+        scene.then(effects);
+        (listed(&scene), scene.tools_changed())
+    };
+    assert_eq!(register("echo"), (vec!["echo".to_owned()], false));
+    let effects = scene
+        .realm
+        .connection_ended(&next, SECOND, Parting::Gone, scene.now);
+    scene.then(effects);
+    connect(&mut scene, 3, page(TAB, None)).unwrap();
+    let tools = vec![Ok(tool("other"))];
+    let effects = scene
+        .realm
+        .items_registered(&TAB.into(), ConnectionId(3), "r".into(), tools);
+    scene.then(effects);
+    assert!(scene.tools_changed());
+    assert_eq!(listed(&scene), ["other"]);
+}
+
+#[test]
+fn what_is_remembered_is_forgotten_in_time_and_of_many_apps() {
+    let mut scene = Scene::new();
+    for number in 0..=catalogue::MAX_APPS as u64 {
+        let hello = PageHello {
+            app: Some(format!("app{number}")),
+            ..hello(TAB)
+        };
+        connect(&mut scene, number, hello).unwrap();
+        scene.register(ConnectionId(number), &[&format!("tool{number}")]);
+        scene.end(ConnectionId(number), Parting::Gone);
+    }
+    assert_eq!(listed(&scene).len(), catalogue::MAX_APPS);
+    assert!(!listed(&scene).contains(&"tool0".to_owned()));
+    scene.after(3599.0);
+    assert_eq!(listed(&scene).len(), catalogue::MAX_APPS);
+    scene.after(3600.0);
+    assert!(scene.tools_changed());
+    assert!(scene.realm.is_empty());
+}
+
+#[test]
+fn nothing_is_remembered_where_the_operator_wants_that_or_while_a_page_of_the_app_is_open() {
+    let mut scene = limited(|limits| limits.catalogue_ttl = Duration::ZERO);
+    connect(&mut scene, 1, page(TAB, None)).unwrap();
+    scene.register(FIRST, &["echo"]);
+    scene.end(FIRST, Parting::Gone);
+    assert!(scene.realm.is_empty());
+
+    let mut scene = Scene::new();
+    connect(&mut scene, 1, page(TAB, None)).unwrap();
+    connect(&mut scene, 2, page("second", None)).unwrap();
+    scene.register(FIRST, &["echo"]);
+    scene.end(FIRST, Parting::Gone);
+    assert!(scene.tools_changed());
+    assert_eq!(listed(&scene), Vec::<String>::new());
+}
+
+#[test]
+fn an_ambiguous_call_goes_where_the_operator_says() {
+    let routed = |policy: AmbiguousCalls, focused: &[&str]| {
+        let mut scene = limited(|limits| limits.ambiguous_calls = policy);
+        for (number, session) in (1..).zip(["a", "b"]) {
+            connect(&mut scene, number, page(session, None)).unwrap();
+            let tools = vec![Ok(tool("echo"))];
+            let id = SessionId::from(session);
+            let connection = ConnectionId(number);
+            let effects = scene
+                .realm
+                .items_registered(&id, connection, "r".into(), tools);
+            scene.then(effects);
+            scene.now.unix_ms += 1;
+            let is_focused = focused.contains(&session);
+            let _ = scene.realm.page_state_changed(
+                &id,
+                connection,
+                state(is_focused, false),
+                scene.now,
+            );
+        }
+        match scene.realm.route(Kind::Tool, "echo", &Target::Any) {
+            Ok((id, _)) => Some(id.0),
+            Err(RouteError::Ambiguous { available, .. }) => {
+                assert_eq!(available.len(), 2);
+                None
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    };
+    use AmbiguousCalls::{Ask, Focused, LastActive};
+    assert_eq!(routed(Ask, &["a"]), None);
+    assert_eq!(routed(Focused, &["a"]).as_deref(), Some("a"));
+    assert_eq!(routed(Focused, &[]), None);
+    assert_eq!(routed(Focused, &["a", "b"]), None);
+    assert_eq!(routed(LastActive, &["a"]).as_deref(), Some("a"));
+    assert_eq!(routed(LastActive, &[]).as_deref(), Some("b"));
+}
