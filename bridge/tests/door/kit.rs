@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use bridge::{App, Config, Running};
+use bridge_protocol::parts::{Assembler, Taken};
 use bridge_protocol::{
     Authenticate, BridgeToPage, CallId, CallReceived, CallResponse, Definition, Kind, PageToBridge,
     Register, RegistrationId, SessionId, ToolCall,
@@ -61,6 +62,7 @@ pub(crate) fn http() -> reqwest::Client {
 /// The socket of a page, message by message.
 pub(crate) struct Page {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    assembler: Assembler,
 }
 
 impl Page {
@@ -79,7 +81,8 @@ impl Page {
         let (socket, _) = tokio_tungstenite::connect_async_with_config(request, Some(config), true)
             .await
             .unwrap();
-        Self { socket }
+        let assembler = Assembler::new(usize::MAX);
+        Self { socket, assembler }
     }
 
     /// A page that was let in.
@@ -102,20 +105,60 @@ impl Page {
     }
 
     pub(crate) async fn authenticate(&mut self, session: &str, token: &str) {
-        let hello = Authenticate {
-            protocol: Some(2),
-            auth_token: Some(token.to_owned()),
-            session_id: Some(SessionId::from(session)),
-            session_name: None,
-            origin: None,
-            page_title: Some("Test page".to_owned()),
-            user_agent: None,
-            app: None,
-            timestamp: None,
-        };
+        let hello = hello(session, token);
         self.say(PageToBridge::Authenticate(hello)).await;
     }
 
+    /// A page of an app, let in.
+    pub(crate) async fn of_app(
+        bridge: &Running,
+        session: &str,
+        app: &str,
+        tools: &[Value],
+    ) -> Self {
+        Self::of_app_with(TOKEN, bridge, session, app, tools).await
+    }
+
+    pub(crate) async fn of_app_with(
+        token: &str,
+        bridge: &Running,
+        session: &str,
+        app: &str,
+        tools: &[Value],
+    ) -> Self {
+        let mut page = Self::open(bridge, session, Some("http://localhost:5173")).await;
+        let app = bridge_protocol::App {
+            name: app.to_owned(),
+            description: None,
+            version: None,
+            icon: None,
+        };
+        let hello = Authenticate {
+            app: Some(app),
+            session_name: Some("tab".to_owned()),
+            ..hello(session, token)
+        };
+        page.say(PageToBridge::Authenticate(hello)).await;
+        page.register(tools).await;
+        page
+    }
+}
+
+fn hello(session: &str, token: &str) -> Authenticate {
+    Authenticate {
+        protocol: Some(2),
+        auth_token: Some(token.to_owned()),
+        session_id: Some(SessionId::from(session)),
+        session_name: None,
+        origin: None,
+        page_title: Some("Test page".to_owned()),
+        user_agent: None,
+        app: None,
+        timestamp: None,
+    }
+}
+
+impl Page {
     pub(crate) async fn register(&mut self, tools: &[Value]) -> bridge_protocol::Registered {
         let tools: Vec<_> = tools
             .iter()
@@ -159,9 +202,14 @@ impl Page {
     }
 
     pub(crate) async fn hear(&mut self) -> BridgeToPage {
-        match self.frame().await {
-            Some(Message::Text(text)) => BridgeToPage::decode(&text).unwrap(),
-            other => panic!("no message but {other:?}"),
+        loop {
+            let frame = match self.frame().await {
+                Some(Message::Text(text)) => text,
+                other => panic!("no message but {other:?}"),
+            };
+            if let Taken::Message(message) = self.assembler.take(&frame).unwrap() {
+                return BridgeToPage::decode(&message).unwrap();
+            }
         }
     }
 

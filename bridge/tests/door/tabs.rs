@@ -1,0 +1,312 @@
+//! Many tabs of one token, as MCP clients see them.
+
+use bridge::{AmbiguousCalls, Config, SessionLimitPolicy, Tabs};
+use bridge_protocol::{ErrorCode, PageState, PageToBridge, Visibility};
+use serde_json::{Value, json};
+
+use crate::kit::{
+    McpClient, Page, TOKEN, bridge, bridge_with, echo_tool, on_free_port, soon, text_of, tool_call,
+};
+
+/// `greet` as a version of an app has it.
+fn greet(argument: &str) -> Value {
+    json!({ "name": "greet", "description": "Greets", "inputSchema": { "type": "object",
+        "properties": { argument: { "type": "string" } }, "required": [argument] } })
+}
+
+fn code(answer: &Value) -> &str {
+    let code = &answer["result"]["_meta"]["mcp-web/error"]["code"];
+    code.as_str()
+        .unwrap_or_else(|| panic!("no code in {answer}"))
+}
+
+/// Calls while the page answers with the name of its tab.
+async fn called(client: &McpClient, page: &mut Page, arguments: Value) -> Value {
+    let answering = async {
+        let call = page.call().await;
+        let input: Value = serde_json::from_str(call.tool_input.get()).unwrap();
+        page.answer(&call, input.clone()).await;
+        input
+    };
+    let (answer, input) = soon(
+        "call",
+        futures_util::future::join(client.call("greet", arguments), answering),
+    )
+    .await;
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    input
+}
+
+#[tokio::test]
+async fn two_versions_of_one_app_each_validate_by_their_own_schema() {
+    let bridge = bridge().await;
+    let mut old = Page::of_app(&bridge, "old", "greeter", &[greet("name")]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let before = client.tool_names().await;
+    let mut new = Page::of_app(&bridge, "new", "greeter", &[greet("who")]).await;
+
+    // Names do not change with the number of tabs, and the newer definition is listed.
+    assert_eq!(client.tool_names().await, before);
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let listed = tools.iter().find(|tool| tool["name"] == "greet").unwrap();
+    assert_eq!(listed["inputSchema"]["required"], json!(["who"]));
+    let properties = listed["inputSchema"]["properties"].as_object().unwrap();
+    assert!(properties.contains_key("session_id"), "{listed}");
+
+    let ambiguous = client.call("greet", json!({ "who": "you" })).await;
+    assert_eq!(code(&ambiguous), "SessionNotSpecified");
+    let choices: Value = serde_json::from_str(text_of(&ambiguous["result"])).unwrap();
+    let names: Vec<_> = choices["available_sessions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|session| session["session_name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["tab", "tab (2)"]);
+
+    let input = called(
+        &client,
+        &mut old,
+        json!({ "name": "you", "session_id": "old" }),
+    )
+    .await;
+    assert_eq!(input, json!({ "name": "you" }));
+    let input = called(
+        &client,
+        &mut new,
+        json!({ "who": "you", "session_id": "new" }),
+    )
+    .await;
+    assert_eq!(input, json!({ "who": "you" }));
+    let misfit = client
+        .call("greet", json!({ "who": "you", "session_id": "old" }))
+        .await;
+    assert_eq!(code(&misfit), "InvalidArguments");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn two_apps_with_one_tool_name_are_told_apart_by_session_or_pin() {
+    let bridge = bridge().await;
+    let mut notes = Page::of_app(&bridge, "n", "notes", &[greet("name"), echo_tool()]).await;
+    let mut mail = Page::of_app(&bridge, "m", "mail", &[greet("name")]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let ambiguous = client.call("greet", json!({ "name": "you" })).await;
+    assert_eq!(code(&ambiguous), "SessionNotSpecified");
+    assert!(
+        text_of(&ambiguous["result"]).contains("mail"),
+        "{ambiguous}"
+    );
+    for (page, session) in [(&mut notes, "n"), (&mut mail, "m")] {
+        called(
+            &client,
+            page,
+            json!({ "name": "you", "session_id": session }),
+        )
+        .await;
+    }
+    // What only one of them has needs no choice.
+    let (answer, ()) =
+        futures_util::future::join(client.call("echo", json!({ "n": 1 })), notes.echo()).await;
+    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_client_that_froze_its_first_list_reaches_everything_by_the_meta_tools() {
+    let bridge = bridge().await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let frozen = client.tool_names().await;
+    let mut page = Page::of_app(&bridge, "n", "notes", &[greet("name")]).await;
+    assert!(!frozen.contains(&"greet".to_owned()));
+    let tools = client.call("list_session_tools", json!({})).await;
+    assert_eq!(
+        tools["result"]["structuredContent"]["tools"][0]["name"],
+        "greet"
+    );
+    let arguments = json!({ "tool_name": "greet", "arguments": { "name": "you" } });
+    let call = client.call("call_session_tool", arguments);
+    let answering = async {
+        let call = page.call().await;
+        page.answer(&call, json!("hello")).await;
+    };
+    let (answer, ()) = futures_util::future::join(call, answering).await;
+    assert_eq!(text_of(&answer["result"]), "hello");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_app_that_is_closed_stays_listed_and_calls_say_where_to_open_it() {
+    let bridge = bridge().await;
+    let page = Page::of_app(&bridge, "n", "notes", &[greet("name")]).await;
+    page.go_away().await;
+    // A client that comes only now.
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    assert!(client.tool_names().await.contains(&"greet".to_owned()));
+    let answer = client.call("greet", json!({ "name": "you" })).await;
+    assert_eq!(code(&answer), "NoSessionsFound");
+    let text = text_of(&answer["result"]);
+    assert!(
+        text.contains("notes") && text.contains("http://localhost:5173"),
+        "{text}"
+    );
+    let status = client.call("get_connection_status", json!({})).await;
+    assert_eq!(status["result"]["structuredContent"]["connected"], false);
+    let other = McpClient::connect(&bridge, "another-token-of-the-test").await;
+    assert!(!other.tool_names().await.contains(&"greet".to_owned()));
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn closed_apps_are_remembered_for_so_many_tokens_and_not_where_that_is_off() {
+    let tabs = Tabs {
+        max_catalogues: 1,
+        ..Tabs::default()
+    };
+    let bridge = bridge_with(Config {
+        tabs,
+        ..on_free_port()
+    })
+    .await;
+    let tokens = [(TOKEN, true), ("another-token-of-the-test", false)];
+    for (token, _) in tokens {
+        let page = Page::of_app_with(token, &bridge, "n", "notes", &[echo_tool()]).await;
+        page.go_away().await;
+    }
+    for (token, is_remembered) in tokens {
+        let client = McpClient::connect(&bridge, token).await;
+        let names = client.tool_names().await;
+        assert_eq!(
+            names.contains(&"echo".to_owned()),
+            is_remembered,
+            "{names:?}"
+        );
+    }
+    bridge.shutdown().await;
+
+    let tabs = Tabs {
+        catalogue_ttl: std::time::Duration::ZERO,
+        ..Tabs::default()
+    };
+    let bridge = bridge_with(Config {
+        tabs,
+        ..on_free_port()
+    })
+    .await;
+    Page::of_app(&bridge, "n", "notes", &[echo_tool()])
+        .await
+        .go_away()
+        .await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    assert!(!client.tool_names().await.contains(&"echo".to_owned()));
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_focused_tab_takes_ambiguous_calls_where_the_operator_allows_it() {
+    let tabs = Tabs {
+        ambiguous_calls: AmbiguousCalls::Focused,
+        ..Tabs::default()
+    };
+    let bridge = bridge_with(Config {
+        tabs,
+        ..on_free_port()
+    })
+    .await;
+    let mut first = Page::of_app(&bridge, "a", "notes", &[greet("name")]).await;
+    let _second = Page::of_app(&bridge, "b", "notes", &[greet("name")]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let ambiguous = client.call("greet", json!({ "name": "you" })).await;
+    assert_eq!(code(&ambiguous), "SessionNotSpecified");
+    let state = PageState {
+        visibility: Visibility::Visible,
+        focused: true,
+        frozen: false,
+        page_title: None,
+    };
+    first.say(PageToBridge::PageState(state)).await;
+    // An answered registration shows that the message before it was heard.
+    first.register(&[greet("name")]).await;
+    called(&client, &mut first, json!({ "name": "you" })).await;
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_page_too_many_closes_the_oldest_where_the_operator_wants_that() {
+    let tabs = Tabs {
+        session_limit_policy: SessionLimitPolicy::CloseOldest,
+        ..Tabs::default()
+    };
+    let config = Config {
+        tabs,
+        max_sessions: 1,
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let mut first = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
+    let _second = Page::with_tools(&bridge, "b", &[echo_tool()]).await;
+    let (code, reason) = first.closed().await;
+    assert_eq!(code, 1008);
+    assert!(reason.contains("Session limit exceeded"), "{reason}");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_session_that_lasted_as_long_as_it_may_is_closed_for_good() {
+    let tabs = Tabs {
+        max_session_duration: std::time::Duration::from_millis(50),
+        ..Tabs::default()
+    };
+    let bridge = bridge_with(Config {
+        tabs,
+        ..on_free_port()
+    })
+    .await;
+    let mut page = Page::connect(&bridge, "a", TOKEN).await;
+    let (code, reason) = page.closed().await;
+    assert_eq!(code, 1008);
+    assert!(reason.contains("maximum duration"), "{reason}");
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_frozen_page_is_not_called_and_is_again_when_it_wakes() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "a", &[echo_tool()]).await;
+    let mut frozen = PageState {
+        visibility: Visibility::Hidden,
+        focused: false,
+        frozen: true,
+        page_title: None,
+    };
+    page.say(PageToBridge::PageState(frozen.clone())).await;
+    let refused = loop {
+        // The state travels on another connection than the call.
+        let call = tool_call(&bridge, "echo", json!({}));
+        let taken = async {
+            let call = page.call().await;
+            page.answer(&call, json!({})).await;
+        };
+        tokio::select! {
+            (_, answer) = call => break answer,
+            () = taken => {}
+        }
+    };
+    assert_eq!(
+        refused["_meta"]["mcp-web/error"]["code"],
+        ErrorCode::PageSuspended.as_str()
+    );
+    assert!(
+        text_of(&refused).contains("Bring it to the front"),
+        "{refused}"
+    );
+    frozen.frozen = false;
+    page.say(PageToBridge::PageState(frozen)).await;
+    page.register(&[echo_tool()]).await;
+    let ((_, answer), ()) =
+        futures_util::future::join(tool_call(&bridge, "echo", json!({ "n": 2 })), page.echo())
+            .await;
+    assert_eq!(answer["structuredContent"], json!({ "n": 2 }));
+    bridge.shutdown().await;
+}
