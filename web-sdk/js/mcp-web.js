@@ -286,6 +286,7 @@ export class McpWeb {
       sessionName,
       app: JSON.stringify({ name, description, version, icon }),
       origin: location?.origin,
+      documentId: randomHex(8),
       userAgent: navigator?.userAgent,
       document,
     };

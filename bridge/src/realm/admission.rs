@@ -6,8 +6,8 @@ use bridge_protocol::{CallId, ErrorCode, SessionId};
 
 use super::lifetime::closed;
 use super::{
-    CloseCode, ConnectionId, Effect, Effects, Now, PageHello, Phase, Realm, Receipt, Refusal,
-    Session,
+    CloseCode, ConnectionId, Effect, Effects, Ending, Failure, Now, PageHello, Phase, Realm,
+    Receipt, Refusal, Session,
 };
 use crate::config::{DuplicateNames, SessionLimitPolicy};
 
@@ -50,7 +50,7 @@ impl Realm {
             connection,
             message: self.clients_message(),
         });
-        effects.extend(self.unreceived_calls(&id, connection, now));
+        effects.extend(self.send_unreceived(&id, connection, now));
         effects.extend(self.tell_own_resources_updated());
         let welcome = Welcome {
             session_name: name,
@@ -78,6 +78,7 @@ impl Realm {
         phase: Phase,
         now: Now,
     ) -> Effects {
+        let mut effects = self.document_replaced(id, &hello);
         let former = self.change_session(id, |session| {
             let former = session.phase.connection();
             session.came_back(hello, name, phase, now);
@@ -88,7 +89,26 @@ impl Realm {
             let code = ErrorCode::SessionSuperseded;
             closed(connection, code, CloseCode::Superseded, reason)
         };
-        former.flatten().into_iter().flat_map(superseded).collect()
+        effects.extend(former.flatten().into_iter().flat_map(superseded));
+        effects
+    }
+
+    /// What another document may have begun must not be begun anew in this one.
+    fn document_replaced(&mut self, id: &SessionId, hello: &PageHello) -> Effects {
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        if session.is_of(hello.document.as_ref()) {
+            return Effects::new();
+        }
+        let sent = |call: &&CallId| self.calls.get(*call).is_some_and(|call| call.sent);
+        let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
+        let end = |call| {
+            let message = "the page was reloaded while the call was running: retry".to_owned();
+            let failure = Failure::new(ErrorCode::PageGone, message);
+            self.end_call(&call, Ending::Failed(failure))
+        };
+        begun.into_iter().flat_map(end).collect()
     }
 
     /// The calls that the page has received and not answered.

@@ -87,6 +87,8 @@ pub(crate) struct Call {
     pub(super) context: CallContext,
     timeout: Duration,
     pub(super) receipt: Receipt,
+    /// A page may have begun it.
+    pub(super) sent: bool,
     expires: Instant,
     pub(super) asking: Asking,
     pub(super) waiting: Waiting,
@@ -114,6 +116,7 @@ impl Call {
             receipt: Receipt::Awaited {
                 until: now.instant + receipt_within,
             },
+            sent: false,
             expires: now.instant + call.timeout,
             asking: Asking::answered_before(call.answers),
             waiting: Waiting::Caller,
@@ -152,7 +155,9 @@ impl Call {
         matches!(self.waiting, Waiting::Parked { .. })
     }
 
-    pub(super) fn message(&self, id: &CallId, now: Now) -> BridgeToPage {
+    /// The message that asks the page for it.
+    pub(super) fn send(&mut self, id: &CallId, now: Now) -> BridgeToPage {
+        self.sent = true;
         let request_id = id.clone();
         let mut context = Box::new(self.context.clone());
         context.sent_ms = Some(now.unix_ms);

@@ -31,7 +31,7 @@ impl Realm {
             return Err(Failure::page_gone());
         };
         let id = call.id.clone();
-        let call = Call::new(
+        let mut call = Call::new(
             call,
             session_id.clone(),
             self.limits.receipt_within,
@@ -44,7 +44,7 @@ impl Realm {
         let effects = match session.phase.connection() {
             Some(connection) => Effects::from([Effect::Send {
                 connection,
-                message: call.message(&id, now),
+                message: call.send(&id, now),
             }]),
             None => Effects::new(),
         };
@@ -187,19 +187,21 @@ impl Realm {
     }
 
     /// Calls that may not have reached the page before; the page runs each id at most once.
-    pub(super) fn unreceived_calls(
-        &self,
+    pub(super) fn send_unreceived(
+        &mut self,
         id: &SessionId,
         connection: ConnectionId,
         now: Now,
     ) -> Effects {
-        self.unreceived(id)
-            .filter_map(|id| self.calls.get_key_value(id))
-            .map(|(id, call)| Effect::Send {
+        let waiting: Vec<_> = self.unreceived(id).cloned().collect();
+        let send = |id: CallId| {
+            let message = self.calls.get_mut(&id)?.send(&id, now);
+            Some(Effect::Send {
                 connection,
-                message: call.message(id, now),
+                message,
             })
-            .collect()
+        };
+        waiting.into_iter().filter_map(send).collect()
     }
 
     pub(super) fn unreceived(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {

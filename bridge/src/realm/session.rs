@@ -22,6 +22,8 @@ pub(crate) use summary::SessionSummary;
 #[derive(Clone, Debug)]
 pub(crate) struct PageHello {
     pub(crate) session: SessionId,
+    /// Which document of the tab; absent: another one each time.
+    pub(crate) document: Option<String>,
     pub(crate) name: Option<String>,
     /// The `Origin` header; absent for pages outside a browser.
     pub(crate) origin: Option<String>,
@@ -190,6 +192,11 @@ impl Session {
         let due = self.phase.due();
         let at = self.ends.map_or(due, |ends| ends.min(due));
         (at, Deadline::Session(id.clone()))
+    }
+
+    /// Whether what was begun in the session's document can go on in this one.
+    pub(super) fn is_of(&self, document: Option<&String>) -> bool {
+        document.is_some() && self.hello.document.as_ref() == document
     }
 
     pub(super) fn is_focused(&self) -> bool {

@@ -152,6 +152,7 @@ fn hello(session: &str, token: &str) -> Authenticate {
         session_name: None,
         origin: None,
         page_title: Some("Test page".to_owned()),
+        document_id: Some(format!("document of {session}")),
         user_agent: None,
         app: None,
         timestamp: None,

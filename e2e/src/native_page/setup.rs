@@ -82,6 +82,7 @@ impl Credentials {
             session_name: self.name.clone(),
             origin: None,
             page_title: Some(self.app.name.clone()),
+            document_id: Some(format!("document of {}", self.session)),
             user_agent: None,
             app: Some(self.app.clone()),
             timestamp: None,

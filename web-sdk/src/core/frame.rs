@@ -130,6 +130,7 @@ fn authenticate<V>(page: Authenticate<V>) -> Vec<Piece<V>> {
         .number("protocol", u64::from(PROTOCOL_VERSION))
         .string("authToken", &page.auth_token.0)
         .maybe_string("sessionId", session_id)
+        .maybe_string("documentId", page.document_id.as_deref())
         .maybe_string("sessionName", page.session_name.as_deref())
         .maybe_string("origin", page.origin.as_deref())
         .maybe_string("pageTitle", page.page_title.as_deref())

@@ -219,6 +219,8 @@ pub struct Authenticate<V> {
     pub origin: Option<String>,
     /// `document.title`.
     pub page_title: Option<String>,
+    /// Chosen once per document.
+    pub document_id: Option<String>,
     /// `navigator.userAgent`.
     pub user_agent: Option<String>,
     /// The app as JSON text: `{name, description?, version?, icon?}`.

@@ -26,6 +26,8 @@ pub struct Introduction<V> {
     pub session_name: Option<String>,
     /// `location.origin`.
     pub origin: Option<String>,
+    /// Chosen once per document: a bridge begins no call anew in another one.
+    pub document_id: Option<String>,
     /// `navigator.userAgent`.
     pub user_agent: Option<String>,
     /// The app as JSON text.
@@ -511,6 +513,7 @@ impl<V: Clone> Page<V> {
             session_name: page.session_name.clone(),
             origin: page.origin.clone(),
             page_title: Some(self.sight.title.clone()),
+            document_id: page.document_id.clone(),
             user_agent: page.user_agent.clone(),
             app: Some(page.app.clone()),
             timestamp: Some(timestamp),

@@ -20,6 +20,8 @@ extern "C" {
     pub(super) fn app(this: &Options) -> JsString;
     #[wasm_bindgen(method, getter)]
     pub(super) fn origin(this: &Options) -> Option<String>;
+    #[wasm_bindgen(method, getter, js_name = documentId)]
+    pub(super) fn document_id(this: &Options) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = userAgent)]
     pub(super) fn user_agent(this: &Options) -> Option<String>;
     /// A worker has none.

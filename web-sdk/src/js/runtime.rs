@@ -265,6 +265,7 @@ fn introduction(options: &Options) -> Introduction<JsValue> {
         session_id: SessionId(options.session_id()),
         session_name: options.session_name(),
         origin: options.origin(),
+        document_id: options.document_id(),
         user_agent: options.user_agent(),
         app: options.app().into(),
     }

@@ -19,6 +19,11 @@ pub struct Authenticate {
     /// The session; a later connection with the same id and token continues it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
+    /// The document, a random text for each: a session that comes back with another one was
+    /// reloaded, or taken over by another tab, and calls that its former document may have begun
+    /// are not begun again. Absent: another one each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_id: Option<String>,
     /// A name that a person gave the tab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_name: Option<String>,
@@ -46,6 +51,7 @@ impl fmt::Debug for Authenticate {
             .field("protocol", &self.protocol)
             .field("auth_token", &self.auth_token.as_ref().map(|_| "…"))
             .field("session_id", &self.session_id)
+            .field("document_id", &self.document_id)
             .field("session_name", &self.session_name)
             .field("page_title", &self.page_title)
             .field("app", &self.app)

@@ -66,6 +66,7 @@ pub(super) async fn admit(
         .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
     let hello = PageHello {
         session: session.clone(),
+        document: hello.document_id,
         name: hello.session_name,
         origin,
         page_title: hello.page_title,

@@ -194,6 +194,31 @@ fn a_page_that_comes_back_hears_which_of_its_calls_are_awaited() {
 }
 
 #[test]
+fn another_document_begins_nothing_anew_that_the_former_may_have_begun() {
+    for document in [None, Some("another".to_owned())] {
+        let mut scene = Scene::with_page();
+        scene.call("sent").unwrap();
+        scene.call("received").unwrap();
+        let received = "received".into();
+        scene.realm.call_received(&TAB.into(), FIRST, &received);
+        scene.end(FIRST, Parting::Broken);
+        scene.call("held back").unwrap();
+        let reloaded = PageHello {
+            document,
+            ..hello(TAB)
+        };
+        let welcome = connect(&mut scene, 2, reloaded).unwrap();
+        let gone = Some(ErrorCode::PageGone);
+        let ended = ["sent", "received"].map(|call| (call.to_owned(), gone));
+        assert_eq!(scene.endings(), ended);
+        assert_eq!(welcome.awaited, []);
+        assert_eq!(scene.sent(SECOND), ["clients", "tool-call"]);
+        scene.answer(SECOND, "held back");
+        assert_eq!(scene.endings(), [("held back".to_owned(), None)]);
+    }
+}
+
+#[test]
 fn heartbeats_count_the_answers_of_their_connection() {
     let answers = |scene: &Scene| {
         scene.effects.iter().find_map(|effect| match effect {

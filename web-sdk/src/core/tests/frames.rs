@@ -41,6 +41,7 @@ fn introductions() {
         session_name: Some("left tab".into()),
         origin: Some("http://localhost:3001".into()),
         page_title: Some("Board".into()),
+        document_id: Some("d-1".into()),
         user_agent: Some("Mozilla/5.0".into()),
         app: Some(
             r#"{"name":"board","description":"A kanban board","version":"1.2.0","icon":"https://example.com/icon.png"}"#

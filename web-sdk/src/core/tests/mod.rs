@@ -46,6 +46,7 @@ impl TestPage {
             session_id: SessionId::from("tab-1"),
             session_name: None,
             origin: None,
+            document_id: None,
             user_agent: None,
             app: r#"{"name":"board"}"#.into(),
         };
