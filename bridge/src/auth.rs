@@ -1,38 +1,36 @@
-//! Tokens: who may use which realm. Only hashes of tokens are kept.
+//! Tokens: who may use which realm, and what for.
+//!
+//! A token is opaque or signed. [`opaque`] knows the first by their hashes; [`jwt`] checks the
+//! second with the keys that [`keys`] holds, [`jwk`] reads and [`published`] fetches, and
+//! [`claims`] reads what they say. Either way a [`Principal`] comes out.
 
-use std::collections::HashSet;
-use std::fmt;
+mod bearer;
+mod claims;
+mod jwk;
+mod jwt;
+mod keys;
+mod opaque;
+mod principal;
+mod published;
+mod realm_id;
+mod scopes;
 
 use bridge_protocol::{ErrorCode, limits};
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
-use sha2::{Digest, Sha256};
 
-/// Names a realm: the SHA-256 of its token.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RealmId([u8; 32]);
+use crate::config::Identity;
+use jwt::SignedTokens;
+use opaque::OpaqueTokens;
 
-impl RealmId {
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-/// The first bytes are enough to tell realms apart in a log.
-impl fmt::Debug for RealmId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, ..] = self.0;
-        write!(f, "{a:02x}{b:02x}{c:02x}{d:02x}")
-    }
-}
+pub(crate) use bearer::token_of;
+pub(crate) use principal::{InsufficientScope, Principal};
+pub(crate) use realm_id::RealmId;
+pub(crate) use scopes::{Scope, Scopes};
 
 /// Which tokens are valid.
-#[derive(Clone, Debug)]
-pub(crate) enum Tokens {
-    /// Any token that is long enough: a page opens a realm with one of its own making.
-    SelfMade,
-    /// Only these.
-    Listed(HashSet<RealmId>),
+#[derive(Debug)]
+pub(crate) struct Tokens {
+    opaque: OpaqueTokens,
+    signed: Option<SignedTokens>,
 }
 
 /// Why a token is refused. Never contains the token.
@@ -42,117 +40,122 @@ pub(crate) struct TokenRefusal {
     pub(crate) message: String,
 }
 
-impl Tokens {
-    /// From the configured tokens; none means self-made ones.
-    pub(crate) fn new(listed: &[String]) -> Self {
-        if listed.is_empty() {
-            return Tokens::SelfMade;
+impl TokenRefusal {
+    fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            code: ErrorCode::InvalidAuthentication,
+            message: message.into(),
         }
-        Tokens::Listed(listed.iter().map(|token| realm_of(token)).collect())
+    }
+}
+
+impl Tokens {
+    /// From the configured opaque tokens and keys. With neither, a page makes its own token.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the identity settings, and what to change.
+    pub(crate) fn new(listed: &[String], identity: &Identity) -> Result<Self, String> {
+        let signed = SignedTokens::new(identity)?;
+        let opaque = match listed {
+            [] if signed.is_none() => OpaqueTokens::SelfMade,
+            listed => OpaqueTokens::listed(listed),
+        };
+        Ok(Self { opaque, signed })
     }
 
-    /// The realm that a token opens.
-    pub(crate) fn realm(&self, token: Option<&str>) -> Result<RealmId, TokenRefusal> {
-        let Some(token) = token.filter(|token| !token.is_empty()) else {
-            return Err(TokenRefusal {
-                code: ErrorCode::MissingAuthentication,
-                message: "no token: send `Authorization: Bearer …` with the token of the page"
-                    .to_owned(),
-            });
-        };
-        let refused = |message: String| TokenRefusal {
-            code: ErrorCode::InvalidAuthentication,
-            message,
-        };
-        let characters = token.chars().count();
-        if characters < limits::MIN_TOKEN_CHARS || token.len() > limits::MAX_TOKEN_BYTES {
-            return Err(refused(format!(
-                "the token must have at least {} characters and at most {} bytes: this one has \
-                 {characters} characters",
-                limits::MIN_TOKEN_CHARS,
-                limits::MAX_TOKEN_BYTES
-            )));
+    /// Begins to fetch the keys that are published somewhere. Needs a runtime.
+    pub(crate) fn start(&self) {
+        if let Some(signed) = &self.signed {
+            signed.start();
         }
-        let realm = realm_of(token);
-        match self {
-            Tokens::SelfMade => Ok(realm),
-            Tokens::Listed(listed) if listed.contains(&realm) => Ok(realm),
-            Tokens::Listed(_) => Err(refused(
-                "the token is not on this bridge's list: ask its operator for one".to_owned(),
+    }
+
+    /// Whether the operator says who may connect.
+    pub(crate) fn are_configured(&self) -> bool {
+        !matches!(self.opaque, OpaqueTokens::SelfMade)
+    }
+
+    /// Whom a token names. Waits only for keys that must be fetched.
+    pub(crate) async fn verify(&self, token: Option<&str>) -> Result<Principal, TokenRefusal> {
+        let token = token.filter(|token| !token.is_empty());
+        let token = token.ok_or_else(|| TokenRefusal {
+            code: ErrorCode::MissingAuthentication,
+            message: "no token: send `Authorization: Bearer …` with the token of the page"
+                .to_owned(),
+        })?;
+        check_size(token)?;
+        if let Some(principal) = self.opaque.principal(token) {
+            return Ok(principal);
+        }
+        match &self.signed {
+            Some(signed) => signed.verify(token).await,
+            None => Err(TokenRefusal::invalid(
+                "the token is not on this bridge's list: ask its operator for one",
             )),
         }
     }
 }
 
-fn realm_of(token: &str) -> RealmId {
-    RealmId(Sha256::digest(token).into())
-}
-
-/// The token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
-pub(crate) fn token_of<'a>(
-    headers: &'a HeaderMap,
-    query: Option<&'a str>,
-    allow_in_url: bool,
-) -> Option<std::borrow::Cow<'a, str>> {
-    let header = headers
-        .get(AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    if let Some(value) = header {
-        let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
-        return (scheme.is_empty() || scheme.eq_ignore_ascii_case("bearer"))
-            .then(|| token.trim().into());
+fn check_size(token: &str) -> Result<(), TokenRefusal> {
+    let characters = token.chars().count();
+    if characters >= limits::MIN_TOKEN_CHARS && token.len() <= limits::MAX_TOKEN_BYTES {
+        return Ok(());
     }
-    if !allow_in_url {
-        return None;
-    }
-    form_urlencoded::parse(query?.as_bytes())
-        .find(|(key, _)| key == "token")
-        .map(|(_, token)| token)
+    Err(TokenRefusal::invalid(format!(
+        "the token must have at least {} characters and at most {} bytes: this one has \
+         {characters} characters",
+        limits::MIN_TOKEN_CHARS,
+        limits::MAX_TOKEN_BYTES
+    )))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_token_names_one_realm_and_is_not_shown() {
-        let tokens = Tokens::new(&[]);
-        let realm = tokens.realm(Some("0123456789abcdef")).unwrap();
-        assert_eq!(tokens.realm(Some("0123456789abcdef")), Ok(realm));
-        assert_ne!(tokens.realm(Some("0123456789abcdeF")), Ok(realm));
-        assert!(!format!("{realm:?}").contains("0123456789abcdef"));
+    async fn realm(tokens: &Tokens, token: &str) -> Result<RealmId, ErrorCode> {
+        let verified = tokens.verify(Some(token)).await;
+        verified
+            .map(|principal| principal.realm)
+            .map_err(|refusal| refusal.code)
     }
 
-    #[test]
-    fn tokens_are_refused_with_what_to_do() {
-        let tokens = Tokens::new(&["listed-token-0123456789".to_owned()]);
-        let code = |token| tokens.realm(token).map_err(|refusal| refusal.code);
-        assert!(code(Some("listed-token-0123456789")).is_ok());
-        assert_eq!(code(None), Err(ErrorCode::MissingAuthentication));
-        assert_eq!(code(Some("")), Err(ErrorCode::MissingAuthentication));
-        assert_eq!(code(Some("short")), Err(ErrorCode::InvalidAuthentication));
+    #[tokio::test]
+    async fn a_token_names_one_realm_and_is_not_shown() {
+        let tokens = Tokens::new(&[], &Identity::default()).unwrap();
+        let one = realm(&tokens, "0123456789abcdef").await.unwrap();
+        assert_eq!(realm(&tokens, "0123456789abcdef").await, Ok(one));
+        assert_ne!(realm(&tokens, "0123456789abcdeF").await, Ok(one));
+        let principal = tokens.verify(Some("0123456789abcdef")).await.unwrap();
+        assert_eq!(principal.scopes, Scopes::all());
+        assert!(!format!("{principal:?}").contains("0123456789abcdef"));
+    }
+
+    #[tokio::test]
+    async fn tokens_are_refused_with_what_to_do() {
+        let listed = ["listed-token-0123456789".to_owned()];
+        let tokens = Tokens::new(&listed, &Identity::default()).unwrap();
+        assert!(realm(&tokens, "listed-token-0123456789").await.is_ok());
+        let missing = tokens.verify(None).await.unwrap_err();
+        assert_eq!(missing.code, ErrorCode::MissingAuthentication);
+        assert_eq!(
+            realm(&tokens, "").await,
+            Err(ErrorCode::MissingAuthentication)
+        );
         let long = "x".repeat(limits::MAX_TOKEN_BYTES + 1);
-        assert_eq!(code(Some(&long)), Err(ErrorCode::InvalidAuthentication));
-        let open = Tokens::new(&[]);
-        assert!(open.realm(Some(&long)).is_err());
-        assert!(open.realm(Some(&long[1..])).is_ok());
-        let other = tokens.realm(Some("another-token-0123456789")).unwrap_err();
+        for bad in ["short", &long] {
+            assert_eq!(
+                realm(&tokens, bad).await,
+                Err(ErrorCode::InvalidAuthentication)
+            );
+        }
+        let open = Tokens::new(&[], &Identity::default()).unwrap();
+        assert!(realm(&open, &long).await.is_err());
+        assert!(realm(&open, &long[1..]).await.is_ok());
+        let other = tokens.verify(Some("another-token-0123456789")).await;
+        let other = other.unwrap_err();
         assert_eq!(other.code, ErrorCode::InvalidAuthentication);
         assert!(!other.message.contains("another-token"));
-    }
-
-    #[test]
-    fn the_header_wins_over_the_url_and_the_url_must_be_allowed() {
-        let mut headers = HeaderMap::new();
-        let query = Some("a=b&token=from%2Durl");
-        assert_eq!(token_of(&headers, query, false), None);
-        assert_eq!(token_of(&headers, query, true).as_deref(), Some("from-url"));
-        headers.insert(AUTHORIZATION, "bearer from-header".parse().unwrap());
-        assert_eq!(
-            token_of(&headers, query, true).as_deref(),
-            Some("from-header")
-        );
-        headers.insert(AUTHORIZATION, "Basic Zm9v".parse().unwrap());
-        assert_eq!(token_of(&headers, query, true), None);
     }
 }

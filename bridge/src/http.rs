@@ -5,6 +5,7 @@ mod page_socket;
 mod plain;
 mod problem;
 mod sdk;
+mod well_known;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::origin::Policy;
 
 pub(crate) use plain::too_large;
 pub(crate) use problem::Problem;
+pub(crate) use well_known::Resource;
 
 /// What the routes share.
 #[derive(Clone)]
@@ -29,6 +31,8 @@ pub(crate) struct Edge {
     pub(crate) hub: Arc<Hub>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) tokens: Arc<Tokens>,
+    /// What OAuth clients hear of it, when there is an authorization server.
+    pub(crate) resource: Option<Arc<Resource>>,
     pub(crate) mcp: McpLeg,
     /// The page sockets, so that shutting down can wait for them.
     pub(crate) sockets: TaskTracker,
@@ -56,6 +60,8 @@ pub(crate) fn router(edge: Edge, app: App) -> Router {
         .route("/sessions", get(plain::sessions))
         .route("/tools", get(plain::tools))
         .route("/healthz", get(plain::health))
+        .route(well_known::METADATA, get(well_known::metadata))
+        .route(well_known::METADATA_OF_MCP, get(well_known::metadata))
         .nest("/sdk", sdk::routes())
         .route("/", any(plain::root))
         .fallback(plain::not_found)

@@ -10,6 +10,7 @@
 // have them.
 #![allow(deprecated)]
 
+mod asked;
 mod capabilities;
 mod clients;
 mod convert;

@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"]
         .iter()
         .any(|name| name.eq_ignore_ascii_case(host))

@@ -42,7 +42,7 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
 /// # });
 /// ```
 pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
-    let Ready { policy, tokens } = Ready::check(&config)?;
+    let ready = Ready::check(&config)?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
         error,
@@ -50,13 +50,15 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
+    ready.tokens.start();
     let definitions = Definitions::new(mcp::check_definition, config.max_definition_bytes);
     let hub = Hub::new(config, definitions);
     let stopping = CancellationToken::new();
     let edge = Edge {
         mcp: McpLeg::new(&hub, stopping.clone()),
-        policy: Arc::new(policy),
-        tokens: Arc::new(tokens),
+        policy: Arc::new(ready.policy),
+        tokens: Arc::new(ready.tokens),
+        resource: ready.resource.map(Arc::new),
         sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),

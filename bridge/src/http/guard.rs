@@ -1,16 +1,18 @@
-//! `Host`, `Origin` and CORS, on every route.
+//! `Host`, `Origin` and CORS, on every route; the token, where a route wants one.
 
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
+use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
-use http::header::{HOST, HeaderName};
-use http::{HeaderValue, Method, StatusCode};
+use http::header::{HOST, HeaderName, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{Edge, Problem};
+use crate::auth::{Principal, Scope, token_of};
 use crate::origin::{Origin, Policy};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
@@ -24,12 +26,7 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
             "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
             host.unwrap_or_default()
         );
-        let problem = Problem {
-            status: StatusCode::FORBIDDEN,
-            code: ErrorCode::OriginNotAllowed,
-            message,
-        };
-        return problem.into_response();
+        return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
     }
     let origin = edge.policy.origin(request.uri(), request.headers());
     if let Origin::Foreign(origin) = &origin
@@ -38,7 +35,34 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
         return foreign(origin).into_response();
     }
     request.extensions_mut().insert(origin);
-    next.run(request).await
+    let base = edge
+        .resource
+        .as_ref()
+        .map(|resource| resource.base(request.uri(), request.headers()));
+    let mut response = next.run(request).await;
+    if let (Some(resource), Some(base)) = (&edge.resource, base) {
+        resource.complete_challenge(&base, &mut response);
+    }
+    response
+}
+
+impl Edge {
+    /// Whom the token of a request names.
+    pub(crate) async fn principal(
+        &self,
+        headers: &HeaderMap,
+        query: Option<&str>,
+    ) -> Result<Principal, Problem> {
+        let token = token_of(headers, query, self.hub.config.allow_token_in_url);
+        Ok(self.tokens.verify(token.as_deref()).await?)
+    }
+
+    /// The same, if the token is good for this.
+    pub(super) async fn granted(&self, parts: &Parts, scope: Scope) -> Result<Principal, Problem> {
+        let principal = self.principal(&parts.headers, parts.uri.query()).await?;
+        principal.needs(scope)?;
+        Ok(principal)
+    }
 }
 
 /// The SDK is public, and the page socket refuses in words that a browser does not hide.
@@ -69,6 +93,6 @@ pub(super) fn cors(policy: Arc<Policy>) -> CorsLayer {
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers(AllowHeaders::mirror_request())
-        .expose_headers([HeaderName::from_static("mcp-session-id")])
+        .expose_headers([HeaderName::from_static("mcp-session-id"), WWW_AUTHENTICATE])
         .allow_private_network(true)
 }

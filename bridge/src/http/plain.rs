@@ -6,36 +6,24 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    CallContext, Caller, CallingClient, ClientError, ClientInfo, ClientRequest, ClientResponse,
-    ErrorCode, Kind, SessionId, Via,
+    CallContext, CallingClient, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode,
+    Kind, SessionId, Via,
 };
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, USER_AGENT};
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{Method, StatusCode, Uri};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tower::ServiceExt;
 
 use super::{Edge, Problem};
-use crate::auth::{RealmId, token_of};
+use crate::auth::Scope;
 use crate::calls::{self, CallRequest, Client, Outcome};
 use crate::definition::Definition;
 use crate::meta_tools;
 use crate::realm::CallEvent;
 use crate::result::ToolResult;
-
-impl Edge {
-    /// The realm of a request, by its token.
-    pub(crate) fn realm(
-        &self,
-        headers: &HeaderMap,
-        query: Option<&str>,
-    ) -> Result<RealmId, Problem> {
-        let token = token_of(headers, query, self.hub.config.allow_token_in_url);
-        Ok(self.tokens.realm(token.as_deref())?)
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +41,7 @@ pub(super) async fn tool_call(
     parts: Parts,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Json<ToolResult>, Problem> {
-    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let principal = edge.granted(&parts, Scope::ToolsCall).await?;
     let body = body.map_err(|rejection| rejected(&edge, &rejection))?;
     let body: ToolCallBody = serde_json::from_slice(&body).map_err(|error| {
         let message = format!(
@@ -77,17 +65,13 @@ pub(super) async fn tool_call(
         capabilities: None,
         limits: None,
     });
-    let caller = Caller {
-        via: Via::Http,
-        ..Caller::default()
-    };
     let request = CallRequest {
         caller: calls::Caller {
-            realm,
+            realm: principal.realm,
             session: body.session_id,
             context: CallContext {
                 client,
-                caller: Some(caller),
+                caller: Some(principal.caller(Via::Http)),
                 ..CallContext::default()
             },
             client: &Unreachable,
@@ -158,7 +142,7 @@ pub(super) async fn sessions(
     State(edge): State<Edge>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let realm = edge.granted(&parts, Scope::ToolsRead).await?.realm;
     let sessions = edge
         .hub
         .read(realm, |realm| realm.sessions())
@@ -168,7 +152,7 @@ pub(super) async fn sessions(
 
 /// `GET /tools`: what `tools/list` answers.
 pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json<Value>, Problem> {
-    let realm = edge.realm(&parts.headers, parts.uri.query())?;
+    let realm = edge.granted(&parts, Scope::ToolsRead).await?.realm;
     let pages = edge
         .hub
         .read(realm, |realm| realm.published(Kind::Tool))

@@ -7,7 +7,10 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use crate::auth::TokenRefusal;
+use crate::auth::{InsufficientScope, Scope, TokenRefusal};
+
+/// How our challenges begin (RFC 6750 section 3).
+pub(super) const SCHEME: &str = "Bearer realm=\"mcp-web\"";
 
 /// `{"error": code, "message": words}` with the status of the code.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
+    /// The scopes that would do, separated by spaces.
+    pub(crate) scope: Option<String>,
 }
 
 impl Problem {
@@ -23,8 +28,34 @@ impl Problem {
             status: status(code),
             code,
             message: message.into(),
+            scope: None,
         }
     }
+
+    /// What a refusal for want of a good token says in `WWW-Authenticate`.
+    fn challenge(&self) -> Option<HeaderValue> {
+        let error = match (self.status, &self.scope) {
+            // RFC 6750 section 3: no error attribute when no token was sent.
+            (StatusCode::UNAUTHORIZED, _) if self.code == ErrorCode::MissingAuthentication => {
+                return Some(HeaderValue::from_static(SCHEME));
+            }
+            (StatusCode::UNAUTHORIZED, _) => "error=\"invalid_token\"".to_owned(),
+            (_, Some(scope)) => format!("error=\"insufficient_scope\", scope=\"{scope}\""),
+            _ => return None,
+        };
+        let description = describable(&self.message);
+        let challenge = format!("{SCHEME}, {error}, error_description=\"{description}\"");
+        HeaderValue::from_str(&challenge).ok()
+    }
+}
+
+/// With the characters that RFC 6750 section 3 allows in a description.
+fn describable(message: &str) -> String {
+    let allowed = |character| match character {
+        ' '..='~' if !matches!(character, '"' | '\\') => character,
+        _ => '\'',
+    };
+    message.chars().map(allowed).collect()
 }
 
 fn status(code: ErrorCode) -> StatusCode {
@@ -51,20 +82,44 @@ impl From<TokenRefusal> for Problem {
     }
 }
 
+impl From<InsufficientScope> for Problem {
+    fn from(insufficient: InsufficientScope) -> Self {
+        let wanted: Vec<_> = insufficient.wanted().map(Scope::as_str).collect();
+        Self {
+            scope: Some(wanted.join(" ")),
+            ..Self::new(InsufficientScope::CODE, insufficient.message())
+        }
+    }
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = json!({ "error": self.code.as_str(), "message": self.message });
+        let challenge = self.challenge();
         let mut response = (self.status, Json(body)).into_response();
-        if self.status == StatusCode::UNAUTHORIZED {
-            // RFC 6750 section 3: no error attribute when no token was sent.
-            let challenge = match self.code {
-                ErrorCode::MissingAuthentication => "Bearer realm=\"mcp-web\"",
-                _ => "Bearer realm=\"mcp-web\", error=\"invalid_token\"",
-            };
-            response
-                .headers_mut()
-                .insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_has_only_characters_that_it_may_have() {
+        let words = "a \"b\"\nand \\ …";
+        let problem = Problem::new(ErrorCode::InvalidAuthentication, words);
+        assert_eq!(
+            problem.challenge().unwrap(),
+            "Bearer realm=\"mcp-web\", error=\"invalid_token\", \
+             error_description=\"a 'b''and ' '\""
+        );
+        let missing = Problem::new(ErrorCode::MissingAuthentication, "no token");
+        assert_eq!(missing.challenge().unwrap(), SCHEME);
+        let other = Problem::new(ErrorCode::OriginNotAllowed, "foreign");
+        assert_eq!(other.challenge(), None);
     }
 }

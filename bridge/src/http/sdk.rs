@@ -70,11 +70,7 @@ fn missing(name: &str) -> Problem {
             names.join(", ")
         )
     };
-    Problem {
-        status: StatusCode::NOT_FOUND,
-        code: ErrorCode::UnknownMethod,
-        message,
-    }
+    Problem::new(ErrorCode::UnknownMethod, message)
 }
 
 fn content_type(name: &str) -> &'static str {

@@ -1,7 +1,7 @@
 //! Between our words and rmcp's model.
 
 use bridge_protocol::{
-    Argument, CallContext, CallLog, Caller, CallingClient, ClientError, ClientInfo, ClientResponse,
+    Argument, CallContext, CallLog, CallingClient, ClientError, ClientInfo, ClientResponse,
     ConnectedClient, ErrorCode, Item, Kind, LogLevel, Via,
 };
 use rmcp::model::{
@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use crate::auth::Principal;
 use crate::calls::{CallError, Proposals};
 use crate::realm::Failure;
 use crate::result::ToolResult;
@@ -154,6 +155,7 @@ pub(super) fn connected_client(
 /// What a page's handler may know of a request.
 pub(super) fn call_context(
     context: &RequestContext<RoleServer>,
+    principal: &Principal,
     log_level: Option<LogLevel>,
 ) -> CallContext {
     let capabilities = match context.meta.0.get(CLIENT_CAPABILITIES) {
@@ -174,11 +176,7 @@ pub(super) fn call_context(
     };
     CallContext {
         client: Some(client),
-        caller: Some(Caller {
-            via: Via::Mcp,
-            sub: None,
-            roles: Vec::new(),
-        }),
+        caller: Some(principal.caller(Via::Mcp)),
         log_level,
         progress: context.meta.get_progress_token().is_some(),
         timeout_ms: None,

@@ -2,10 +2,12 @@
 
 use std::cell::Cell;
 
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use bytes::Bytes;
+use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -13,7 +15,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
+use super::asked::Asked;
 use super::{PLACE, REALM};
 use crate::auth::RealmId;
 use crate::http::{Edge, Problem, too_large};
@@ -21,10 +25,12 @@ use crate::http::{Edge, Problem, too_large};
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Response {
-    let realm = match edge.realm(request.headers(), request.uri().query()) {
-        Ok(realm) => realm,
+    let token = edge.principal(request.headers(), request.uri().query());
+    let principal = match token.await {
+        Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
+    let realm = principal.realm;
     let (mut parts, body) = request.into_parts();
     normalise_accept(&parts.method, &mut parts.headers);
     let body = match Limited::new(body, edge.hub.config.max_request_bytes)
@@ -39,11 +45,19 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
         }
     };
     let mut place = None;
-    if parts.method == Method::POST {
-        let method = match peek(&body) {
-            Ok(method) => method,
+    let asked = match parts.method {
+        Method::POST => match peek(&body) {
+            Ok(method) => Asked::Message(method),
             Err(refusal) => return refusal.into_response(),
-        };
+        },
+        Method::GET => Asked::Stream,
+        _ => Asked::Other,
+    };
+    if let Err(insufficient) = asked.scope().map_or(Ok(()), |scope| principal.needs(scope)) {
+        return Problem::from(insufficient).into_response();
+    }
+    let ends_at = principal.ends_at().filter(|_| asked.stands());
+    if let Asked::Message(method) = &asked {
         if method == "initialize" && session_of(&parts.headers).is_none() {
             match place_for_session(&edge, realm) {
                 Ok(taken) => place = Some(taken),
@@ -54,11 +68,24 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
             .headers
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
-    parts.extensions.insert(realm);
+    parts.extensions.insert(principal);
     let request = Request::from_parts(parts, Full::new(body));
     let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
-    response.map(axum::body::Body::new)
+    match ends_at {
+        Some(ends_at) => response.map(|body| until(ends_at, body)),
+        None => response.map(Body::new),
+    }
+}
+
+/// A stream that ends with the token that opened it.
+fn until<B>(ends_at: Instant, body: B) -> Body
+where
+    B: axum::body::HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    let end = tokio::time::sleep_until(ends_at);
+    Body::from_stream(body.into_data_stream().take_until(end))
 }
 
 /// rmcp answers 406 to anything but the exact pair that the specification names; `*/*`, or

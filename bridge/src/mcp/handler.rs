@@ -22,7 +22,7 @@ use super::clients::Client;
 use super::reach::Reach;
 use super::rounds::{Asked, Seal};
 use super::{REALM, capabilities, convert};
-use crate::auth::RealmId;
+use crate::auth::{Principal, RealmId};
 use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
 use crate::definition::Definition;
 use crate::hub::Hub;
@@ -87,7 +87,8 @@ impl Handler {
         reach: &'a Reach<'a>,
         asked: Asked,
     ) -> Result<Caller<'a>, ErrorData> {
-        let realm = realm_of(context)?;
+        let principal = principal_of(context)?;
+        let realm = principal.realm;
         let log_level = if reach.modern() {
             context.meta.log_level().map(convert::log_level)
         } else {
@@ -101,7 +102,7 @@ impl Handler {
         Ok(Caller {
             realm,
             session: session_of(context),
-            context: convert::call_context(context, log_level),
+            context: convert::call_context(context, principal, log_level),
             client: reach,
             resumes: self.seal.open(realm, &asked)?,
             answers: convert::answers(asked.responses),
@@ -132,10 +133,13 @@ fn parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
     parts.ok_or_else(|| ErrorData::internal_error("the request came without its HTTP head", None))
 }
 
+fn principal_of(context: &RequestContext<RoleServer>) -> Result<&Principal, ErrorData> {
+    let principal = parts(&context.extensions)?.extensions.get::<Principal>();
+    principal.ok_or_else(|| ErrorData::internal_error("the request came without its token", None))
+}
+
 fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> {
-    let parts = parts(&context.extensions)?;
-    let realm = parts.extensions.get::<RealmId>().copied();
-    realm.ok_or_else(|| ErrorData::internal_error("the request came without its token", None))
+    Ok(principal_of(context)?.realm)
 }
 
 /// `_meta.sessionId`, else the client's pin.

@@ -7,6 +7,7 @@ use bridge_protocol::limits;
 
 use crate::auth::Tokens;
 use crate::config::Config;
+use crate::http::Resource;
 use crate::origin::Policy;
 
 /// Why a bridge does not start. The message says what to change.
@@ -15,7 +16,8 @@ pub enum StartError {
     /// Another address than a loopback one, and anybody could open a realm.
     #[error(
         "{0} can be reached from other machines, but no tokens are configured: set `tokens` \
-         (MCP_WEB_TOKENS) or `token_file` (MCP_WEB_TOKEN_FILE), or bind to 127.0.0.1"
+         (MCP_WEB_TOKENS), `token_file` (MCP_WEB_TOKEN_FILE) or the keys of signed tokens \
+         (`jwt_secret`, `jwt_keys`, `jwks_url`), or bind to 127.0.0.1"
     )]
     Unauthenticated(SocketAddr),
     /// The token file cannot be read.
@@ -27,6 +29,9 @@ pub enum StartError {
     /// A configured token is too short, or so long that no header carries it.
     #[error("a configured token has fewer than {0} characters: make it longer")]
     ShortToken(usize),
+    /// The settings of signed tokens or of authorization servers are wrong or incomplete.
+    #[error("{0}")]
+    Identity(String),
     /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
@@ -47,6 +52,7 @@ pub enum StartError {
 pub(crate) struct Ready {
     pub(crate) policy: Policy,
     pub(crate) tokens: Tokens,
+    pub(crate) resource: Option<Resource>,
 }
 
 impl Ready {
@@ -59,12 +65,17 @@ impl Ready {
         if listed.is_empty() && config.token_file.is_some() {
             return Err(StartError::EmptyTokenFile);
         }
-        if listed.is_empty() && !config.bind.ip().is_loopback() {
+        let tokens = Tokens::new(&listed, &config.identity).map_err(StartError::Identity)?;
+        if !tokens.are_configured() && !config.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.bind));
         }
+        let resource = Resource::new(&config.identity).map_err(StartError::Identity)?;
         let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins)
             .map_err(StartError::Policy)?;
-        let tokens = Tokens::new(&listed);
-        Ok(Self { policy, tokens })
+        Ok(Self {
+            policy,
+            tokens,
+            resource,
+        })
     }
 }

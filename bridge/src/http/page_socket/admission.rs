@@ -11,6 +11,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::{Page, Stream, bad_json, binary, is_too_big, too_big};
+use crate::auth::{InsufficientScope, Principal, Scope, TokenRefusal};
 use crate::http::{Edge, guard};
 use crate::hub::Outbox;
 use crate::origin::Origin;
@@ -60,10 +61,12 @@ pub(super) async fn admit(
         let message = "`sessionId` differs from the session in the URL".to_owned();
         return Err(Refused::because(ErrorCode::InvalidSession, message));
     }
-    let realm = edge
-        .tokens
-        .realm(hello.auth_token.as_deref())
-        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
+    let principal = tokio::select! {
+        principal = verified(edge, hello.auth_token.as_deref()) => principal
+            .map_err(|refusal| Refused::because(refusal.code, refusal.message))?,
+        () = edge.stopping.cancelled() => return Err(stopping()),
+    };
+    let realm = principal.realm;
     let hello = PageHello {
         session: session.clone(),
         document: hello.document_id,
@@ -71,7 +74,7 @@ pub(super) async fn admit(
         origin,
         page_title: hello.page_title,
         app: hello.app.map(|app| app.name),
-        expires: None,
+        expires: principal.ends_at().map(tokio::time::Instant::into_std),
     };
     let hub = Arc::clone(&edge.hub);
     let (connection, outbox) = hub
@@ -87,6 +90,23 @@ pub(super) async fn admit(
         },
         outbox,
     ))
+}
+
+/// Whom a token names that is good for a page.
+pub(super) async fn verified(edge: &Edge, token: Option<&str>) -> Result<Principal, TokenRefusal> {
+    let principal = edge.tokens.verify(token).await?;
+    principal
+        .needs(Scope::Page)
+        .map_err(|insufficient| TokenRefusal {
+            code: InsufficientScope::CODE,
+            message: insufficient.message(),
+        })?;
+    Ok(principal)
+}
+
+fn stopping() -> Refused {
+    let closing = Closing::new(CloseCode::ServiceRestart, "the bridge is shutting down");
+    Refused::With(closing, None)
 }
 
 async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, Refused> {
@@ -108,10 +128,7 @@ async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, R
             Ok(Some(Err(error))) if is_too_big(&error) => return Err(Refused::With(too_big(), None)),
             Ok(_) => return Err(Refused::Silently),
         },
-        () = edge.stopping.cancelled() => {
-            let closing = Closing::new(CloseCode::ServiceRestart, "the bridge is shutting down");
-            return Err(Refused::With(closing, None));
-        }
+        () = edge.stopping.cancelled() => return Err(stopping()),
     };
     match PageToBridge::decode(&text) {
         Ok(PageToBridge::Authenticate(hello)) => Ok(hello),

@@ -1,0 +1,178 @@
+//! JWK Sets (RFC 7517, RFC 7518 section 6, RFC 8037).
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::keys::{Algorithm, Key};
+
+/// What a set holds.
+#[derive(Debug, Default)]
+pub(super) struct ReadSet {
+    pub(super) keys: Vec<Arc<Key>>,
+    /// What is wrong with which of the others.
+    pub(super) unusable: Vec<String>,
+}
+
+/// Reads a set. Keys for encryption are left out.
+pub(super) fn read_set(text: &str) -> Result<ReadSet, String> {
+    #[derive(Deserialize)]
+    struct Set {
+        keys: Vec<Value>,
+    }
+    // What serde says could show a piece of a secret.
+    let set: Set = serde_json::from_str(text)
+        .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
+    let mut read = ReadSet::default();
+    for (place, value) in set.keys.into_iter().enumerate() {
+        let kid = value.get("kid").and_then(Value::as_str);
+        let name = match kid {
+            Some(kid) => format!("key {} (kid {kid:?})", place + 1),
+            None => format!("key {}", place + 1),
+        };
+        match read_key(value) {
+            Ok(Some(key)) if read.has(&key) => {
+                let again = "another key has the same `kid`";
+                read.unusable.push(format!("{name}: {again}"));
+            }
+            Ok(Some(key)) => read.keys.push(Arc::new(key)),
+            Ok(None) => {}
+            Err(why) => read.unusable.push(format!("{name}: {why}")),
+        }
+    }
+    Ok(read)
+}
+
+impl ReadSet {
+    fn has(&self, key: &Key) -> bool {
+        let same = |own: &Arc<Key>| own.kid == key.kid && own.algorithm == key.algorithm;
+        key.kid.is_some() && self.keys.iter().any(same)
+    }
+}
+
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    kid: Option<String>,
+    alg: Option<String>,
+    r#use: Option<String>,
+    key_ops: Option<Vec<String>>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+    k: Option<String>,
+    /// The private part.
+    d: Option<IgnoredAny>,
+}
+
+/// `None`: not for signatures.
+fn read_key(value: Value) -> Result<Option<Key>, String> {
+    let no_key = "it is no JWK: `kty` is missing, or a field has the wrong type";
+    let jwk: Jwk = serde_json::from_value(value).map_err(|_| no_key.to_owned())?;
+    let for_signatures = jwk.r#use.as_deref().is_none_or(|own| own == "sig")
+        && jwk
+            .key_ops
+            .as_ref()
+            .is_none_or(|ops| ops.iter().any(|op| op == "verify"));
+    if !for_signatures {
+        return Ok(None);
+    }
+    if jwk.d.is_some() {
+        return Err("it is a private key: the bridge needs the public part only".to_owned());
+    }
+    let algorithm = algorithm_of(&jwk)?;
+    let part = |name: &str, part: &Option<String>| match part {
+        Some(text) => base64url(name, text),
+        None => Err(format!("`{name}` is missing")),
+    };
+    let kid = jwk.kid.clone();
+    match algorithm {
+        Algorithm::Hs256 => Key::secret(kid, &part("k", &jwk.k)?),
+        Algorithm::Rs256 => Key::rsa(kid, &part("n", &jwk.n)?, &part("e", &jwk.e)?),
+        Algorithm::Es256 => Key::p256(kid, &part("x", &jwk.x)?, &part("y", &jwk.y)?),
+        Algorithm::EdDsa => Key::ed25519(kid, &part("x", &jwk.x)?),
+    }
+    .map(Some)
+}
+
+/// The one algorithm that the kind of key is for here. `alg`, when it is there, must agree.
+fn algorithm_of(jwk: &Jwk) -> Result<Algorithm, String> {
+    let algorithm = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
+        ("oct", _) => Algorithm::Hs256,
+        ("RSA", _) => Algorithm::Rs256,
+        ("EC", Some("P-256")) => Algorithm::Es256,
+        ("OKP", Some("Ed25519")) => Algorithm::EdDsa,
+        _ => {
+            let allowed = "it is of a kind that is not used here: allowed are RSA, EC on P-256, \
+                           OKP on Ed25519, and oct";
+            return Err(allowed.to_owned());
+        }
+    };
+    match jwk.alg.as_deref() {
+        None => Ok(algorithm),
+        Some(alg) if alg == algorithm.as_str() => Ok(algorithm),
+        // RFC 9864 gives the same a name of its own.
+        Some("Ed25519") if algorithm == Algorithm::EdDsa => Ok(algorithm),
+        Some(alg) => Err(format!(
+            "its `alg` is {alg:?}: a key of this kind is used for {} here",
+            algorithm.as_str()
+        )),
+    }
+}
+
+pub(super) fn base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
+    URL_SAFE_NO_PAD
+        .decode(text)
+        .map_err(|_| format!("`{name}` is not base64url"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_set_says_which_key_is_wrong_and_what_about_it() {
+        let point = URL_SAFE_NO_PAD.encode([1; 32]);
+        let secret = URL_SAFE_NO_PAD.encode([7; 32]);
+        let set = json!({ "keys": [
+            { "kty": "oct", "k": secret, "kid": "good" },
+            { "kty": "oct", "k": secret, "kid": "good" },
+            { "kty": "RSA", "use": "enc", "n": "", "e": "" },
+            { "kty": "OKP", "crv": "Ed25519", "x": "AAAA", "kid": "short" },
+            { "kty": "OKP", "crv": "Ed25519", "x": point, "d": point },
+            { "kty": "EC", "crv": "P-384" },
+            { "kty": "RSA", "alg": "HS256", "n": point, "e": "AQAB" },
+            { "kty": "oct", "alg": "HS512", "k": secret },
+            { "kty": "EC", "crv": "P-256", "x": point },
+            { "kty": "OKP", "crv": "Ed25519", "x": "=" },
+            7,
+        ] });
+        let read = read_set(&set.to_string()).unwrap();
+        assert_eq!(read.keys.len(), 1);
+        let expected = [
+            ("key 2 (kid \"good\"): ", "same `kid`"),
+            ("key 4 (kid \"short\"): ", "32 bytes"),
+            ("key 5: ", "private key"),
+            ("key 6: ", "EC on P-256"),
+            ("key 7: ", "\"HS256\": a key of this kind is used for RS256"),
+            ("key 8: ", "\"HS512\": a key of this kind is used for HS256"),
+            ("key 9: ", "`y` is missing"),
+            ("key 10: ", "`x` is not base64url"),
+            ("key 11: ", "no JWK"),
+        ];
+        assert_eq!(read.unusable.len(), expected.len());
+        for (found, (key, why)) in read.unusable.iter().zip(expected) {
+            assert!(found.starts_with(key) && found.contains(why), "{found}");
+            assert!(!found.contains(&secret), "{found}");
+        }
+        assert!(read_set("{\"keys\": {}}").is_err());
+    }
+}

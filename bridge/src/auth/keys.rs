@@ -1,0 +1,269 @@
+//! Keys that signed tokens are checked with, each for one algorithm.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jsonwebtoken::DecodingKey;
+use jsonwebtoken::jwk::{AlgorithmParameters, Jwk as LibraryJwk};
+
+use super::jwk::base64url;
+
+/// RFC 7518 section 3.3 wants 2048 bits at least; the library checks no longer ones than 4096.
+const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
+
+/// A coordinate on P-256, and a point on Ed25519.
+const POINT_BYTES: usize = 32;
+
+/// RFC 7518 section 3.2: as long as the hash.
+const MIN_SECRET_BYTES: usize = 32;
+
+/// The algorithms of RFC 7518 and RFC 8037 that a token may be signed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    Hs256,
+    Rs256,
+    Es256,
+    EdDsa,
+}
+
+impl Algorithm {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hs256 => "HS256",
+            Self::Rs256 => "RS256",
+            Self::Es256 => "ES256",
+            Self::EdDsa => "EdDSA",
+        }
+    }
+
+    pub(super) const fn of_library(self) -> jsonwebtoken::Algorithm {
+        match self {
+            Self::Hs256 => jsonwebtoken::Algorithm::HS256,
+            Self::Rs256 => jsonwebtoken::Algorithm::RS256,
+            Self::Es256 => jsonwebtoken::Algorithm::ES256,
+            Self::EdDsa => jsonwebtoken::Algorithm::EdDSA,
+        }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        let all = [Self::Hs256, Self::Rs256, Self::Es256, Self::EdDsa];
+        all.into_iter()
+            .find(|algorithm| algorithm.as_str() == name)
+            .ok_or(())
+    }
+}
+
+/// A key, and the one algorithm that it is for. Its constructors say both at once, so that no
+/// public key can end up as the secret of HS256.
+pub(super) struct Key {
+    pub(super) kid: Option<String>,
+    pub(super) algorithm: Algorithm,
+    pub(super) material: DecodingKey,
+}
+
+impl Key {
+    pub(super) fn secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
+        if secret.len() < MIN_SECRET_BYTES {
+            return Err(format!(
+                "the secret has {} bytes, and HS256 needs at least {MIN_SECRET_BYTES}",
+                secret.len()
+            ));
+        }
+        Ok(Self {
+            kid,
+            algorithm: Algorithm::Hs256,
+            material: DecodingKey::from_secret(secret),
+        })
+    }
+
+    /// Modulus and exponent.
+    pub(super) fn rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
+        let significant = n.iter().skip_while(|byte| **byte == 0).count();
+        if !RSA_MODULUS_BYTES.contains(&significant) || e.is_empty() || e.len() > 4 {
+            return Err(format!(
+                "an RSA key of {} bits: allowed are {} to {}, with an exponent of 1 to 4 bytes",
+                significant * 8,
+                RSA_MODULUS_BYTES.start() * 8,
+                RSA_MODULUS_BYTES.end() * 8
+            ));
+        }
+        Self::checked(
+            kid,
+            Algorithm::Rs256,
+            DecodingKey::from_rsa_raw_components(n, e),
+        )
+    }
+
+    /// A point on P-256.
+    pub(super) fn p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
+        if [x.len(), y.len()] != [POINT_BYTES; 2] {
+            return Err("`x` and `y` of a key on P-256 have 32 bytes each".to_owned());
+        }
+        // SEC 1 section 2.3.3: an uncompressed point.
+        let point = [&[4], x, y].concat();
+        Self::checked(kid, Algorithm::Es256, DecodingKey::from_ec_der(&point))
+    }
+
+    /// A point on Ed25519.
+    pub(super) fn ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
+        // The library would panic at less.
+        if x.len() != POINT_BYTES {
+            return Err("`x` of a key on Ed25519 has 32 bytes".to_owned());
+        }
+        Self::checked(kid, Algorithm::EdDsa, DecodingKey::from_ed_der(x))
+    }
+
+    /// A public key as PEM, of the kind that it says it is.
+    pub(super) fn pem(text: &str) -> Result<Self, String> {
+        if text.matches("-----BEGIN").count() != 1 {
+            return Err("it has several PEM blocks: put several keys into a JWK Set".to_owned());
+        }
+        if text.contains("PRIVATE KEY-----") {
+            return Err("it is a private key: the bridge needs the public one only".to_owned());
+        }
+        let pem = text.as_bytes();
+        let material = DecodingKey::from_rsa_pem(pem)
+            .or_else(|_| DecodingKey::from_ec_pem(pem))
+            .or_else(|_| DecodingKey::from_ed_pem(pem))
+            .map_err(|_| NO_PEM.to_owned())?;
+        let jwk = LibraryJwk::from_decoding_key(&material, None).map_err(|_| NO_PEM.to_owned())?;
+        match &jwk.algorithm {
+            AlgorithmParameters::RSA(rsa) => {
+                Self::rsa(None, &base64url("n", &rsa.n)?, &base64url("e", &rsa.e)?)
+            }
+            AlgorithmParameters::EllipticCurve(ec) => {
+                Self::p256(None, &base64url("x", &ec.x)?, &base64url("y", &ec.y)?)
+            }
+            AlgorithmParameters::OctetKeyPair(ed) => Self::ed25519(None, &base64url("x", &ed.x)?),
+            _ => Err(NO_PEM.to_owned()),
+        }
+    }
+
+    /// Whether the library can use it at all: tokens must not be the first to find out.
+    fn checked(
+        kid: Option<String>,
+        algorithm: Algorithm,
+        material: DecodingKey,
+    ) -> Result<Self, String> {
+        jsonwebtoken::crypto::verify("", b"", &material, algorithm.of_library())
+            .map_err(|_| format!("it is no valid key for {}", algorithm.as_str()))?;
+        Ok(Self {
+            kid,
+            algorithm,
+            material,
+        })
+    }
+}
+
+const NO_PEM: &str = "it is no PEM file with a public key: allowed are RSA keys, and keys on P-256 \
+                      and Ed25519, as `PUBLIC KEY`";
+
+/// Not even public keys are shown: secrets are keys too.
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Key")
+            .field("kid", &self.kid)
+            .field("algorithm", &self.algorithm)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why there is no key for a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoKey {
+    /// None has the token's `kid`, or none is for its algorithm.
+    Unknown,
+    /// The key that it names is for another algorithm.
+    OtherAlgorithm,
+    /// Several would do.
+    Several,
+}
+
+/// The key that a token names; without a name, the only one for its algorithm. Keys that have no
+/// name themselves (secrets, PEM files) stand in for names that no key has.
+pub(super) fn pick<'a>(
+    keys: impl Iterator<Item = &'a Arc<Key>> + Clone,
+    kid: Option<&str>,
+    algorithm: Algorithm,
+) -> Result<Arc<Key>, NoKey> {
+    let named = |key: &&Arc<Key>| kid.is_some() && key.kid.as_deref() == kid;
+    let candidates = |key: &&Arc<Key>| kid.is_none() || key.kid.is_none();
+    let fits = |key: &&Arc<Key>| key.algorithm == algorithm;
+    if keys.clone().any(|key| named(&key)) {
+        return only(keys.filter(named).filter(fits), NoKey::OtherAlgorithm);
+    }
+    only(keys.filter(candidates).filter(fits), NoKey::Unknown)
+}
+
+fn only<'a>(
+    mut keys: impl Iterator<Item = &'a Arc<Key>>,
+    without: NoKey,
+) -> Result<Arc<Key>, NoKey> {
+    match (keys.next(), keys.next()) {
+        (Some(key), None) => Ok(Arc::clone(key)),
+        (None, _) => Err(without),
+        (Some(_), Some(_)) => Err(NoKey::Several),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(kid: Option<&str>, algorithm: Algorithm) -> Arc<Key> {
+        Arc::new(Key {
+            kid: kid.map(str::to_owned),
+            algorithm,
+            material: DecodingKey::from_secret(b"any"),
+        })
+    }
+
+    #[test]
+    fn a_name_picks_and_without_one_the_algorithm_must_be_enough() {
+        use Algorithm::{EdDsa, Es256, Hs256, Rs256};
+        let keys = [
+            key(Some("a"), Rs256),
+            key(Some("b"), Rs256),
+            key(Some("c"), Es256),
+            key(None, Hs256),
+        ];
+        let picked = |kid, algorithm| {
+            let key = pick(keys.iter(), kid, algorithm)?;
+            Ok(keys.iter().position(|own| Arc::ptr_eq(own, &key)).unwrap())
+        };
+        assert_eq!(picked(Some("b"), Rs256), Ok(1));
+        assert_eq!(picked(Some("b"), Es256), Err(NoKey::OtherAlgorithm));
+        assert_eq!(picked(Some("b"), Hs256), Err(NoKey::OtherAlgorithm));
+        assert_eq!(picked(Some("new"), Rs256), Err(NoKey::Unknown));
+        assert_eq!(picked(Some("new"), Hs256), Ok(3));
+        assert_eq!(picked(None, Rs256), Err(NoKey::Several));
+        assert_eq!(picked(None, Es256), Ok(2));
+        assert_eq!(picked(None, EdDsa), Err(NoKey::Unknown));
+        let twice = [key(Some("a"), Rs256), key(Some("a"), Rs256)];
+        assert_eq!(
+            pick(twice.iter(), Some("a"), Rs256).unwrap_err(),
+            NoKey::Several
+        );
+    }
+
+    #[test]
+    fn keys_that_no_token_could_be_checked_with_are_refused() {
+        let secret = Key::secret(None, &[7; 31]).unwrap_err();
+        assert!(secret.contains("31 bytes"), "{secret}");
+        let short = Key::rsa(None, &[0xFF; 128], &[1, 0, 1]).unwrap_err();
+        assert!(short.contains("1024 bits"), "{short}");
+        assert!(Key::rsa(None, &[0xFF; 513], &[1, 0, 1]).is_err());
+        // No point on the curve.
+        assert!(Key::p256(None, &[1; 32], &[1; 32]).is_err());
+        assert!(Key::p256(None, &[1; 48], &[1; 48]).is_err());
+        assert!(Key::ed25519(None, &[1; 31]).is_err());
+        let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+        assert!(Key::pem(pem).unwrap_err().contains("private"));
+        assert!(Key::pem("-----BEGIN NONSENSE-----").is_err());
+    }
+}

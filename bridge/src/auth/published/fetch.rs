@@ -1,0 +1,188 @@
+//! One JWK Set over HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+use crate::auth::jwk::read_set;
+use crate::auth::keys::{Algorithm, Key};
+
+/// A set may have so many bytes.
+const MAX_SET_BYTES: usize = 1024 * 1024;
+
+/// It must be there within this.
+const FETCH_WITHIN: Duration = Duration::from_secs(10);
+
+/// Where keys are published.
+#[derive(Debug)]
+pub(super) struct Source(Url);
+
+impl Source {
+    /// `https://`, or `http://` on this machine: who can change the keys can be anybody.
+    pub(super) fn new(url: &str) -> Result<Self, String> {
+        let wrong =
+            |why| format!("`jwks_url` {why}: allowed are https:// and, on this machine, http://");
+        let url = Url::parse(url).map_err(|_| wrong("is no URL"))?;
+        match url.scheme() {
+            "https" => Ok(Self(url)),
+            "http" if is_loopback(&url) => Ok(Self(url)),
+            "http" => Err(wrong("is not encrypted")),
+            _ => Err(wrong("is no web address")),
+        }
+    }
+
+    /// The keys; `None`, and a warning, when they cannot be had.
+    pub(super) async fn keys(&self) -> Option<Vec<Arc<Key>>> {
+        let fetched = tokio::time::timeout(FETCH_WITHIN, self.fetch()).await;
+        let late = || format!("it did not answer within {} s", FETCH_WITHIN.as_secs());
+        match fetched.unwrap_or_else(|_| Err(late())) {
+            Ok(keys) => Some(keys),
+            Err(why) => {
+                tracing::warn!(
+                    "the keys of signed tokens cannot be fetched from {}: {why}. The former ones \
+                     stay; check `jwks_url`",
+                    self.shown()
+                );
+                None
+            }
+        }
+    }
+
+    async fn fetch(&self) -> Result<Vec<Arc<Key>>, String> {
+        let request = self.client()?.get(self.0.clone());
+        let mut response = request.send().await.map_err(|error| causes(&error))?;
+        if response.status() != reqwest::StatusCode::OK {
+            return Err(format!("it answered {}", response.status()));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| causes(&error))? {
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_SET_BYTES {
+                return Err(format!("the set has more than {MAX_SET_BYTES} bytes"));
+            }
+        }
+        let text = String::from_utf8(body).map_err(|_| "the set is not text".to_owned())?;
+        self.usable(&text)
+    }
+
+    /// RFC 7517 section 5: keys that are not understood are left out.
+    fn usable(&self, text: &str) -> Result<Vec<Arc<Key>>, String> {
+        let set = read_set(text)?;
+        for unusable in &set.unusable {
+            tracing::debug!("left out from {}: {unusable}", self.shown());
+        }
+        let mut keys = set.keys;
+        // A secret that is published is none.
+        keys.retain(|key| key.algorithm != Algorithm::Hs256);
+        match keys.is_empty() {
+            true => Err("the set has no keys that can be used".to_owned()),
+            false => Ok(keys),
+        }
+    }
+
+    /// Made anew for each fetch, so that a new certificate authority counts.
+    fn client(&self) -> Result<reqwest::Client, String> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let tls = match self.0.scheme() {
+            "https" => builder
+                .with_platform_verifier()
+                .map_err(|error| error.to_string())?,
+            // reqwest wants a configuration even when nothing will be encrypted.
+            _ => builder.with_root_certificates(RootCertStore::empty()),
+        };
+        let mut client = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls.with_no_client_auth())
+            .redirect(reqwest::redirect::Policy::none());
+        if is_loopback(&self.0) {
+            client = client.no_proxy();
+        }
+        client.build().map_err(|error| error.to_string())
+    }
+
+    /// Without what may be a credential.
+    fn shown(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        let port = self.0.port().map(|port| format!(":{port}"));
+        let port = port.unwrap_or_default();
+        format!("{}://{host}{port}{}", self.0.scheme(), self.0.path())
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || address
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+/// The last cause says most.
+fn causes(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    match error.is_redirect() || error.is_builder() {
+        true => "the request cannot be made".to_owned(),
+        false => cause.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_come_over_https_or_from_this_machine() {
+        for good in [
+            "https://id.example/jwks.json",
+            "http://localhost:8080/jwks",
+            "http://127.0.0.2/jwks",
+            "http://[::1]:1/jwks",
+        ] {
+            assert!(Source::new(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "http://id.example/jwks.json",
+            "http://localhost.example/jwks",
+            "http://127.0.0.1.example/jwks",
+            "file:///etc/jwks.json",
+            "jwks.json",
+            "",
+        ] {
+            let why = Source::new(bad).unwrap_err();
+            assert!(
+                why.contains("`jwks_url`") && why.contains("https://"),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_log_shows_no_credentials_of_the_url() {
+        let source = Source::new("https://user:secret@id.example:8443/jwks?key=secret").unwrap();
+        assert_eq!(source.shown(), "https://id.example:8443/jwks");
+    }
+
+    #[test]
+    fn published_secrets_and_sets_without_keys_are_not_used() {
+        let source = Source::new("https://id.example/jwks").unwrap();
+        let secret = "A".repeat(43);
+        let oct = format!("{{\"keys\": [{{\"kty\": \"oct\", \"k\": \"{secret}\"}}]}}");
+        for set in [oct.as_str(), "{\"keys\": []}", "nonsense"] {
+            assert!(source.usable(set).is_err(), "{set}");
+        }
+        let point = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
+        let set = format!(
+            "{{\"keys\": [{{\"kty\": \"new\"}}, {{\"kty\": \"OKP\", \"crv\": \"Ed25519\", \"x\": \"{point}\"}}]}}"
+        );
+        assert_eq!(source.usable(&set).unwrap().len(), 1);
+    }
+}

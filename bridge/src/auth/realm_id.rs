@@ -1,0 +1,61 @@
+//! Names of realms.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// No text in UTF-8 begins with this byte: no opaque token hashes to the realm of a subject.
+const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
+
+/// Names a realm: a hash of its opaque token, or of the issuer and subject of its signed ones.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RealmId([u8; 32]);
+
+impl RealmId {
+    pub(super) fn of_token(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+
+    pub(super) fn of_subject(issuer: &str, subject: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(SUBJECT_DOMAIN);
+        // So that no issuer can lend its end to a subject.
+        hash.update((issuer.len() as u64).to_be_bytes());
+        hash.update(issuer);
+        hash.update(subject);
+        Self(hash.finalize().into())
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The first bytes are enough to tell realms apart in a log.
+impl fmt::Debug for RealmId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, ..] = self.0;
+        write!(f, "{a:02x}{b:02x}{c:02x}{d:02x}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issuer_and_subject_are_told_apart_wherever_one_ends() {
+        let realms = [
+            RealmId::of_subject("https://a", "bc"),
+            RealmId::of_subject("https://ab", "c"),
+            RealmId::of_subject("https://a", "b"),
+            RealmId::of_token("https://abc"),
+            RealmId::of_token("bc"),
+        ];
+        for (place, realm) in realms.iter().enumerate() {
+            assert!(!realms[..place].contains(realm), "{place}");
+        }
+        let again = RealmId::of_subject("https://a", "bc");
+        assert_eq!(again, realms[0]);
+    }
+}

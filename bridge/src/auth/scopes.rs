@@ -1,0 +1,93 @@
+//! What a token grants.
+
+use std::fmt;
+
+/// One thing that a token can grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// To be a page: to register tools and answer calls.
+    Page,
+    /// To see what pages offer, and to read and complete it.
+    ToolsRead,
+    /// To call tools.
+    ToolsCall,
+    /// To send queries to an agent.
+    Query,
+}
+
+impl Scope {
+    pub(crate) const ALL: [Scope; 4] = [
+        Scope::Page,
+        Scope::ToolsRead,
+        Scope::ToolsCall,
+        Scope::Query,
+    ];
+
+    /// Those of AI clients.
+    pub(crate) const OF_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Scope::Page => "page",
+            Scope::ToolsRead => "tools:read",
+            Scope::ToolsCall => "tools:call",
+            Scope::Query => "query",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == name)
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// All that a token grants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scopes(u8);
+
+impl Scopes {
+    pub(crate) fn all() -> Self {
+        Scope::ALL.into_iter().collect()
+    }
+
+    pub(crate) fn contains(self, scope: Scope) -> bool {
+        self.0 & bit(scope) != 0
+    }
+
+    /// Those that we know among words with spaces between (RFC 6749 section 3.3).
+    pub(super) fn in_words(words: &str) -> Self {
+        words.split(' ').filter_map(Scope::named).collect()
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().map(bit).fold(0, |all, bit| all | bit))
+    }
+}
+
+fn bit(scope: Scope) -> u8 {
+    1 << scope as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_no_scopes_grant_nothing() {
+        let scopes = Scopes::in_words("openid tools:read  page tools:Call");
+        let granted = Scope::ALL.map(|scope| scopes.contains(scope));
+        assert_eq!(granted, [true, true, false, false]);
+        assert_eq!(Scopes::in_words(""), Scopes::default());
+        assert_eq!(
+            Scopes::in_words("page tools:read tools:call query"),
+            Scopes::all()
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! `/.well-known/oauth-protected-resource`: where clients get tokens for this bridge (RFC 9728;
+//! MCP 2025-11-25, "Authorization").
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::request::Parts;
+use axum::response::Response;
+use bridge_protocol::ErrorCode;
+use http::header::{HOST, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use serde_json::{Value, json};
+
+use super::{Edge, Problem, problem};
+use crate::auth::Scope;
+use crate::config::Identity;
+use crate::origin::is_loopback;
+
+/// The path of the metadata of `/mcp`: the well-known one, with that of the resource behind it
+/// (RFC 9728 section 3.1). Without, it is that of the host; both say the same.
+pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
+pub(super) const METADATA_OF_MCP: &str = "/.well-known/oauth-protected-resource/mcp";
+
+/// The bridge as OAuth sees it: a protected resource with authorization servers.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    authorization_servers: Vec<String>,
+    public_url: Option<String>,
+}
+
+impl Resource {
+    /// `None` without authorization servers.
+    pub(crate) fn new(identity: &Identity) -> Result<Option<Self>, String> {
+        let public_url = identity.public_url.as_deref().map(public_url).transpose()?;
+        for server in &identity.authorization_servers {
+            web_address(server).ok_or_else(|| {
+                format!(
+                    "`authorization_servers` has {server:?}: allowed are https:// and, on this \
+                     machine, http:// addresses, separated by commas"
+                )
+            })?;
+        }
+        Ok((!identity.authorization_servers.is_empty()).then(|| Self {
+            authorization_servers: identity.authorization_servers.clone(),
+            public_url,
+        }))
+    }
+
+    /// Adds to a challenge where the metadata is, and which scopes a client wants that has none.
+    pub(super) fn complete_challenge(&self, base: &str, response: &mut Response) {
+        let Some(challenge) = response.headers().get(WWW_AUTHENTICATE) else {
+            return;
+        };
+        let ours = challenge
+            .to_str()
+            .ok()
+            .filter(|challenge| challenge.starts_with(problem::SCHEME));
+        let Some(challenge) = ours else { return };
+        let scope = match response.status() {
+            StatusCode::UNAUTHORIZED => format!(", scope=\"{}\"", scopes_of_clients()),
+            _ => String::new(),
+        };
+        let completed =
+            format!("{challenge}{scope}, resource_metadata=\"{base}{METADATA_OF_MCP}\"");
+        if let Ok(completed) = HeaderValue::from_str(&completed) {
+            response.headers_mut().insert(WWW_AUTHENTICATE, completed);
+        }
+    }
+
+    /// How clients reach this bridge: as configured, else as this request did.
+    pub(super) fn base(&self, uri: &Uri, headers: &HeaderMap) -> String {
+        let host = || match headers.get(HOST).and_then(|host| host.to_str().ok()) {
+            Some(host) => host.to_owned(),
+            None => uri.authority().map(ToString::to_string).unwrap_or_default(),
+        };
+        let from_host = || format!("http://{}", host());
+        self.public_url.clone().unwrap_or_else(from_host)
+    }
+
+    fn metadata(&self, base: &str) -> Value {
+        json!({
+            "resource": format!("{base}/mcp"),
+            "authorization_servers": self.authorization_servers,
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": Scope::OF_CLIENTS.map(Scope::as_str),
+        })
+    }
+}
+
+/// A page's scope is left out: clients that are told of it ask for it.
+fn scopes_of_clients() -> String {
+    Scope::OF_CLIENTS.map(Scope::as_str).join(" ")
+}
+
+/// `GET /.well-known/oauth-protected-resource` and `…/mcp`.
+pub(super) async fn metadata(
+    State(edge): State<Edge>,
+    parts: Parts,
+) -> Result<Json<Value>, Problem> {
+    let Some(resource) = &edge.resource else {
+        // Clients that find nothing here know that there is no OAuth.
+        let message = "this bridge has no authorization server: send the token of the page";
+        return Err(Problem::new(ErrorCode::UnknownMethod, message));
+    };
+    let base = resource.base(&parts.uri, &parts.headers);
+    Ok(Json(resource.metadata(&base)))
+}
+
+fn public_url(text: &str) -> Result<String, String> {
+    let wrong = || {
+        format!(
+            "`public_url` is {text:?}: allowed is https://HOST or https://HOST:PORT, and http:// \
+             on this machine, without a path"
+        )
+    };
+    let url = web_address(text).ok_or_else(wrong)?;
+    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    match bare {
+        true => Ok(url.as_str().trim_end_matches('/').to_owned()),
+        false => Err(wrong()),
+    }
+}
+
+/// `https://`, or `http://` on this machine (RFC 9728 section 1.2, RFC 8414 section 2).
+fn web_address(text: &str) -> Option<reqwest::Url> {
+    let url = reqwest::Url::parse(text).ok()?;
+    let safe = match (url.scheme(), url.host_str()) {
+        ("https", Some(_)) => true,
+        ("http", Some(host)) => is_loopback(host),
+        _ => false,
+    };
+    let anonymous = url.username().is_empty() && url.password().is_none();
+    (safe && anonymous).then_some(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(server: &str, public_url: Option<&str>) -> Identity {
+        Identity {
+            authorization_servers: vec![server.to_owned()],
+            public_url: public_url.map(str::to_owned),
+            ..Identity::default()
+        }
+    }
+
+    #[test]
+    fn addresses_are_encrypted_or_of_this_machine() {
+        assert!(Resource::new(&Identity::default()).unwrap().is_none());
+        for good in ["https://id.example/tenant", "http://localhost:8080"] {
+            assert!(Resource::new(&identity(good, None)).unwrap().is_some());
+        }
+        for bad in [
+            "http://id.example",
+            "id.example",
+            "https://u:p@id.example",
+            "",
+        ] {
+            let why = Resource::new(&identity(bad, None)).unwrap_err();
+            assert!(why.contains("authorization_servers"), "{why}");
+        }
+        let server = "https://id.example";
+        for bad in [
+            "https://h.example/x",
+            "https://h.example?a",
+            "http://h.example",
+            "h",
+        ] {
+            let why = Resource::new(&identity(server, Some(bad))).unwrap_err();
+            assert!(why.contains("public_url"), "{why}");
+        }
+        let resource = identity(server, Some("https://Bridge.example:8443/"));
+        let resource = Resource::new(&resource).unwrap().unwrap();
+        let base = resource.base(&Uri::default(), &HeaderMap::new());
+        assert_eq!(base, "https://bridge.example:8443");
+    }
+}
