@@ -4,6 +4,7 @@
 
 mod admission;
 mod frames;
+mod renewal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId, limits,
+    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Renew, Retry, SessionId, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -22,7 +23,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Edge, Problem};
-use crate::auth::RealmId;
+use crate::auth::{RealmId, Tokens};
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
 use crate::page_wire::{Closing, PageEvent};
@@ -191,13 +192,16 @@ struct Page {
     realm: RealmId,
     session: SessionId,
     connection: ConnectionId,
+    tokens: Arc<Tokens>,
 }
 
 impl Page {
     async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: Outbox) -> End {
+        let (fresh_tokens, unchecked) = renewal::line();
         tokio::select! {
-            end = self.read(stream) => end,
+            end = self.read(stream, fresh_tokens) => end,
             end = self.write(sink, outbox.messages) => end,
+            never = self.check_fresh_tokens(unchecked) => match never {},
             () = outbox.cut.cancelled() => End::Cut,
         }
     }
@@ -230,7 +234,7 @@ impl Page {
         }
     }
 
-    async fn read(&self, stream: &mut Stream) -> End {
+    async fn read(&self, stream: &mut Stream, fresh_tokens: mpsc::Sender<Renew>) -> End {
         let silence = self.hub.config.heartbeat * SILENT_HEARTBEATS;
         let mut told_of_unknown_type = false;
         let mut assembler = frames::Assembler::new(self.hub.config.max_message_bytes());
@@ -254,6 +258,7 @@ impl Page {
             };
             match message.decode().await {
                 Ok(PageToBridge::Leaving {}) => return End::Parted(Parting::Gone),
+                Ok(PageToBridge::Renew(fresh)) => self.renew(&fresh_tokens, fresh),
                 Ok(message) => {
                     if let Err(closing) = self.heard(message) {
                         return End::Closing(closing);

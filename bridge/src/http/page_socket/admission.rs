@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 
 use super::{Page, Stream, bad_json, binary, is_too_big, too_big};
-use crate::auth::{InsufficientScope, Principal, Scope, TokenRefusal};
+use crate::auth::{InsufficientScope, Principal, Scope, TokenRefusal, Tokens};
 use crate::http::{Edge, guard};
 use crate::hub::Outbox;
 use crate::origin::Origin;
@@ -62,7 +62,7 @@ pub(super) async fn admit(
         return Err(Refused::because(ErrorCode::InvalidSession, message));
     }
     let principal = tokio::select! {
-        principal = verified(edge, hello.auth_token.as_deref()) => principal
+        principal = verified(&edge.tokens, hello.auth_token.as_deref()) => principal
             .map_err(|refusal| Refused::because(refusal.code, refusal.message))?,
         () = edge.stopping.cancelled() => return Err(stopping()),
     };
@@ -87,14 +87,18 @@ pub(super) async fn admit(
             realm,
             session,
             connection,
+            tokens: Arc::clone(&edge.tokens),
         },
         outbox,
     ))
 }
 
 /// Whom a token names that is good for a page.
-pub(super) async fn verified(edge: &Edge, token: Option<&str>) -> Result<Principal, TokenRefusal> {
-    let principal = edge.tokens.verify(token).await?;
+pub(super) async fn verified(
+    tokens: &Tokens,
+    token: Option<&str>,
+) -> Result<Principal, TokenRefusal> {
+    let principal = tokens.verify(token).await?;
     principal
         .needs(Scope::Page)
         .map_err(|insufficient| TokenRefusal {
