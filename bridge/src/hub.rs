@@ -5,6 +5,7 @@
 
 mod calls;
 mod clients;
+mod outbox;
 mod places;
 mod timer;
 
@@ -14,13 +15,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::{
-    Authenticated, BridgeId, BridgeToPage, CallId, CloseCode, ErrorCode, PROTOCOL_VERSION,
-    PageLimits, SessionId, limits,
+    Authenticated, BridgeId, BridgeToPage, CallId, ErrorCode, PROTOCOL_VERSION, PageLimits,
+    SessionId, limits,
 };
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
-use tokio::sync::{Semaphore, mpsc};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Semaphore;
 
 use crate::auth::RealmId;
 use crate::config::Config;
@@ -29,44 +29,13 @@ use crate::realm::{
     ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal, Welcome,
 };
 use calls::Caller;
+use outbox::PageLine;
 use places::{Occupancy, Place, Places};
 use timer::Timer;
 
 pub(crate) use calls::CallLine;
 pub(crate) use clients::{News, NewsLine};
-
-/// Messages that wait for a page to read them, beside those of its calls. A page that lets them
-/// pile up does not read: its connection is cut, and it may come back within the grace.
-const OUTBOX_MESSAGES: usize = 256;
-
-/// The call and its cancellation: a page that comes back hears all calls that waited for it at
-/// once, and one whose bridge stops the end of all of them.
-const MESSAGES_PER_CALL: usize = 2;
-
-/// What a connection's task has to do, in order.
-#[derive(Debug)]
-pub(crate) enum Outgoing {
-    Message(BridgeToPage),
-    Close {
-        code: CloseCode,
-        reason: &'static str,
-    },
-}
-
-/// The receiving end of a connection's outbox.
-#[derive(Debug)]
-pub(crate) struct Outbox {
-    pub(crate) messages: mpsc::Receiver<Outgoing>,
-    /// Cancelled when the page let its messages pile up: nothing more will come.
-    pub(crate) cut: CancellationToken,
-}
-
-/// The sending end.
-#[derive(Debug)]
-struct PageLine {
-    messages: mpsc::Sender<Outgoing>,
-    cut: CancellationToken,
-}
+pub(crate) use outbox::{Outbox, Outgoing};
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -121,13 +90,7 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, Outbox), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let room = OUTBOX_MESSAGES + MESSAGES_PER_CALL * self.config.max_calls;
-        let (sender, messages) = mpsc::channel(room);
-        let cut = CancellationToken::new();
-        let line = PageLine {
-            messages: sender,
-            cut: cut.clone(),
-        };
+        let (line, outbox) = outbox::channel(self.config.max_calls);
         let session = hello.session.clone();
         self.open(realm, Occupancy::Pages, |entry, now| {
             let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
@@ -136,7 +99,7 @@ impl Hub {
             }
             // The outbox is new: there is room for the first message.
             let welcome = self.welcome(session, welcome, now);
-            let _ = line.messages.try_send(Outgoing::Message(welcome));
+            let _ = line.put(Outgoing::Message(welcome));
             entry.pages.insert(connection, line);
             Ok(((), effects))
         })
@@ -150,7 +113,7 @@ impl Hub {
                 ),
             })
         })?;
-        Ok((connection, Outbox { messages, cut }))
+        Ok((connection, outbox))
     }
 
     /// The socket of a page is gone.
@@ -359,8 +322,7 @@ impl Entry {
         let Some(page) = self.pages.get(&connection) else {
             return;
         };
-        if page.messages.try_send(outgoing).is_err() {
-            page.cut.cancel();
+        if page.put(outgoing).is_err() {
             self.pages.remove(&connection);
         }
     }

@@ -19,7 +19,6 @@ use bridge_protocol::{
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Edge, Problem};
@@ -196,18 +195,19 @@ struct Page {
 }
 
 impl Page {
-    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: Outbox) -> End {
+    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, mut outbox: Outbox) -> End {
         let (fresh_tokens, unchecked) = renewal::line();
+        let cut = outbox.cut.clone();
         tokio::select! {
             end = self.read(stream, fresh_tokens) => end,
-            end = self.write(sink, outbox.messages) => end,
+            end = self.write(sink, &mut outbox) => end,
             never = self.check_fresh_tokens(unchecked) => match never {},
-            () = outbox.cut.cancelled() => End::Cut,
+            () = cut.cancelled() => End::Cut,
         }
     }
 
     /// Sends what the hub puts into the outbox, and pings a silent line.
-    async fn write(&self, sink: &mut Sink, mut outbox: mpsc::Receiver<Outgoing>) -> End {
+    async fn write(&self, sink: &mut Sink, outbox: &mut Outbox) -> End {
         let every = self.hub.config.heartbeat;
         let silence = every * SILENT_HEARTBEATS;
         // Messages so far that were too long for one frame.
@@ -215,7 +215,7 @@ impl Page {
         let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
         loop {
             let sent = tokio::select! {
-                outgoing = outbox.recv() => match outgoing {
+                outgoing = outbox.next() => match outgoing {
                     Some(Outgoing::Message(message)) => {
                         frames::send(sink, message.encode(), &mut in_parts, silence).await
                     }

@@ -1,0 +1,149 @@
+//! What waits for a page to read it. A page that lets it pile up does not read: its connection is cut,
+//! and it may come back within the grace.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bridge_protocol::{BridgeToPage, CloseCode};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Messages that may wait, beside those of the page's calls.
+const MESSAGES: usize = 256;
+
+/// The call and its cancellation: a page that comes back hears all calls that waited for it at
+/// once, and one whose bridge stops the end of all of them.
+const MESSAGES_PER_CALL: usize = 2;
+
+/// What the waiting messages may carry (arguments, answers of clients), in bytes.
+const BYTES: usize = 64 * 1024 * 1024;
+
+/// What a connection's task has to do, in order.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    Message(BridgeToPage),
+    Close {
+        code: CloseCode,
+        reason: &'static str,
+    },
+}
+
+impl Outgoing {
+    /// The length of the JSON that it carries from elsewhere; its own is short.
+    fn payload(&self) -> usize {
+        match self {
+            Outgoing::Message(BridgeToPage::ToolCall(call)) => call.tool_input.get().len(),
+            Outgoing::Message(BridgeToPage::PromptGet(get)) => get.arguments.get().len(),
+            Outgoing::Message(BridgeToPage::ClientResponses(answers)) => {
+                let results = answers.responses.iter().filter_map(|it| it.result.as_ref());
+                results.map(|result| result.get().len()).sum()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The receiving end of a connection's outbox.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    messages: mpsc::Receiver<Outgoing>,
+    bytes: Arc<AtomicUsize>,
+    /// Cancelled when the page let its messages pile up: nothing more will come.
+    pub(crate) cut: CancellationToken,
+}
+
+/// The sending end.
+#[derive(Debug)]
+pub(super) struct PageLine {
+    messages: mpsc::Sender<Outgoing>,
+    bytes: Arc<AtomicUsize>,
+    cut: CancellationToken,
+}
+
+/// The page does not read; its connection has been cut.
+#[derive(Debug)]
+pub(super) struct Full;
+
+pub(super) fn channel(max_calls: usize) -> (PageLine, Outbox) {
+    let (sender, receiver) = mpsc::channel(MESSAGES + MESSAGES_PER_CALL * max_calls);
+    let bytes = Arc::new(AtomicUsize::new(0));
+    let cut = CancellationToken::new();
+    let line = PageLine {
+        messages: sender,
+        bytes: Arc::clone(&bytes),
+        cut: cut.clone(),
+    };
+    let outbox = Outbox {
+        messages: receiver,
+        bytes,
+        cut,
+    };
+    (line, outbox)
+}
+
+impl PageLine {
+    pub(super) fn put(&self, outgoing: Outgoing) -> Result<(), Full> {
+        let payload = outgoing.payload();
+        let waiting = self.bytes.fetch_add(payload, Ordering::Relaxed);
+        // One message always fits: its size has a limit of its own.
+        let has_room = waiting == 0 || waiting + payload <= BYTES;
+        if has_room && self.messages.try_send(outgoing).is_ok() {
+            return Ok(());
+        }
+        self.cut.cancel();
+        Err(Full)
+    }
+}
+
+impl Outbox {
+    /// The next; `None` when the hub has let go of the connection.
+    pub(crate) async fn next(&mut self) -> Option<Outgoing> {
+        let outgoing = self.messages.recv().await?;
+        self.bytes.fetch_sub(outgoing.payload(), Ordering::Relaxed);
+        Some(outgoing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::ToolCall;
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn call(bytes: usize) -> Outgoing {
+        let input = format!("\"{}\"", "x".repeat(bytes - 2));
+        Outgoing::Message(BridgeToPage::ToolCall(ToolCall {
+            request_id: "c".into(),
+            tool_name: "t".to_owned(),
+            tool_input: RawValue::from_string(input).unwrap(),
+            context: Box::default(),
+        }))
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_in_bytes() {
+        let (line, mut outbox) = channel(256);
+        for _ in 0..2 {
+            line.put(call(BYTES / 2)).unwrap();
+        }
+        // What is read makes room.
+        outbox.next().await.unwrap();
+        line.put(call(BYTES / 2)).unwrap();
+        assert!(!outbox.cut.is_cancelled());
+        line.put(call(2)).unwrap_err();
+        assert!(outbox.cut.is_cancelled());
+        let (line, _outbox) = channel(256);
+        line.put(call(BYTES + 1)).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_in_number() {
+        let (line, outbox) = channel(1);
+        for _ in 0..MESSAGES + MESSAGES_PER_CALL {
+            line.put(call(2)).unwrap();
+        }
+        line.put(call(2)).unwrap_err();
+        assert!(outbox.cut.is_cancelled());
+    }
+}
