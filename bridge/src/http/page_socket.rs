@@ -19,6 +19,7 @@ use bridge_protocol::{
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use serde::Deserialize;
+use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Edge, Problem};
