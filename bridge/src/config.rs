@@ -1,7 +1,12 @@
 //! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
 
+mod clients;
+mod file;
 mod identity;
+mod keys;
+mod print;
 mod profiles;
+mod reading;
 mod results;
 mod tabs;
 
@@ -16,6 +21,7 @@ use crate::realm::RealmLimits;
 
 pub use identity::Identity;
 pub use profiles::{ClientProfile, Profile, Profiles};
+pub(crate) use reading::{Reading, ReadingError};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
 
@@ -296,7 +302,9 @@ impl std::str::FromStr for Secret {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.chars().count() < MIN_SECRET_CHARS {
-            return Err(format!("at least {MIN_SECRET_CHARS} characters are needed"));
+            return Err(format!(
+                "allowed are secrets of at least {MIN_SECRET_CHARS} characters"
+            ));
         }
         Ok(Self(text.to_owned()))
     }

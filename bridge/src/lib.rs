@@ -36,5 +36,5 @@ pub use config::{
     Secret, SessionLimitPolicy, Tabs,
 };
 pub use http::App;
-pub use program::{ProgramSettings, run};
+pub use program::{ProgramSettings, arguments, run};
 pub use server::{Running, StartError, serve};

@@ -18,7 +18,7 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { settings } = Arguments::parse();
+    let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
     let listening = |running: &bridge::Running| format!("listening on {}", running.url());
     bridge::run(settings, App::default(), listening).await
 }

@@ -48,16 +48,21 @@ struct OriginPattern {
 impl Policy {
     /// Reads the configured lists; the error names the entry and what is allowed.
     pub(crate) fn new(hosts: &[String], origins: &[String]) -> Result<Self, String> {
-        Ok(Self {
+        let origins = origins.iter().map(|text| origin_pattern(text));
+        let policy = Self {
+            origins: origins.collect::<Result<_, _>>()?,
             hosts: hosts
                 .iter()
                 .map(|text| host_pattern(text))
                 .collect::<Result<_, _>>()?,
-            origins: origins
-                .iter()
-                .map(|text| origin_pattern(text))
-                .collect::<Result<_, _>>()?,
-        })
+        };
+        if policy.hosts.is_empty() {
+            return Err(format!(
+                "`allowed_hosts` is empty, so every request would be refused: set `{LOOPBACK}`, or \
+                 the names of this bridge"
+            ));
+        }
+        Ok(policy)
     }
 
     /// Whether a request may be for this bridge at all.

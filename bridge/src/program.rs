@@ -1,39 +1,90 @@
 //! What every program around a bridge does: read settings, log, serve, announce, stop when asked.
 
 mod stop;
+mod summary;
 
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Parser};
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::Config;
+use crate::config::{Config, Reading, ReadingError};
 use crate::http::App;
-use crate::server::{Running, serve};
+use crate::server::{Ready, Running, serve};
+
+/// The exit code when settings are wrong.
+const WRONG_SETTINGS: i32 = 2;
+
+/// What the help shows a program's own settings under.
+const PROGRAM: &str = "Program";
 
 /// The settings of a program: those of its bridge, and what it logs.
 #[derive(Debug, Args)]
 pub struct ProgramSettings {
     #[command(flatten)]
-    config: Config,
+    bridge: Config,
+
+    /// TOML file with settings, under the names of the flags with _ in place of -, and with
+    /// [[clients]]. Flags and variables win over it.
+    #[arg(long, env = "MCP_WEB_CONFIG", help_heading = PROGRAM, value_name = "PATH")]
+    config: Option<PathBuf>,
+
+    /// Print the configuration in effect as TOML, with where it comes from and without secrets.
+    #[arg(long, help_heading = PROGRAM)]
+    print_config: bool,
+
+    /// Check the configuration as a start would, say what it amounts to, and do not start.
+    #[arg(long, conflicts_with = "print_config", help_heading = PROGRAM)]
+    check_config: bool,
 
     /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
         env = "MCP_WEB_LOG",
+        help_heading = PROGRAM,
         value_name = "FILTER",
-        default_value = "info"
+        default_value = "info",
+        value_parser = log_filter
     )]
     log: EnvFilter,
 }
 
+/// Reads a program's settings from its arguments, its environment and its configuration file, in
+/// this order. Ends the process where that is all there is to do: with `--help`, `--version` and
+/// `--print-config` after printing them, and with the exit code 2 when a setting is wrong, which
+/// stderr says.
+pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
+    let reading = match Reading::of(A::command(), std::env::args_os()) {
+        Ok(reading) => reading,
+        Err(ReadingError::Arguments(error)) => error.exit(),
+        Err(ReadingError::File(error)) => {
+            eprintln!("error: {error}");
+            std::process::exit(WRONG_SETTINGS);
+        }
+    };
+    let mut arguments = match A::from_arg_matches(&reading.matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    let settings = settings(&mut arguments);
+    settings.bridge.profiles = reading.profiles();
+    if settings.print_config {
+        say(&reading.to_toml());
+        std::process::exit(0);
+    }
+    arguments
+}
+
 /// Serves until somebody asks the process to stop. Once it listens it prints the announcement as
 /// the one line on stdout, for people and for scripts that wait for it. A bridge that cannot start
-/// says why on stderr, and the exit code is 2.
+/// says why on stderr, and the exit code is 2. With `--check-config` it only says whether the
+/// configuration is good: on stdout if so.
 ///
 /// # Panics
 ///
@@ -43,9 +94,12 @@ pub async fn run(
     app: App,
     announcement: impl FnOnce(&Running) -> String,
 ) -> ExitCode {
+    if settings.check_config {
+        return check(&settings.bridge);
+    }
     log_to_stderr(settings.log);
     let stop_requested = stop::requested();
-    match serve(settings.config, app).await {
+    match serve(settings.bridge, app).await {
         Ok(running) => {
             println!("{}", announcement(&running));
             stop_requested.await;
@@ -57,6 +111,34 @@ pub async fn run(
             ExitCode::from(2)
         }
     }
+}
+
+fn check(config: &Config) -> ExitCode {
+    match Ready::check(config) {
+        Ok(_) => {
+            say(&format!("configuration is good\n{}", summary::of(config)));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whoever reads may have read enough: that is no error.
+fn say(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush());
+}
+
+/// Strictly: what is wrong in a filter is not passed over.
+fn log_filter(text: &str) -> Result<EnvFilter, String> {
+    EnvFilter::try_new(text).map_err(|error| {
+        format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
+    })
 }
 
 /// Frames of pages are never logged: the first one carries the token.

@@ -15,7 +15,7 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let Arguments { settings } = Arguments::parse();
+    let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
     let open = |running: &bridge::Running| {
         format!("open http://localhost:{}/", running.local_addr().port())
     };

@@ -84,6 +84,19 @@ impl Profiles {
         Self { configured }
     }
 
+    /// Those of the operator.
+    pub(super) fn configured(&self) -> &[ClientProfile] {
+        &self.configured
+    }
+
+    /// Those that the bridge knows by itself.
+    pub(super) fn built_in() -> impl Iterator<Item = ClientProfile> {
+        BUILT_IN.iter().map(|(name, profile)| ClientProfile {
+            name: (*name).to_owned(),
+            profile: *profile,
+        })
+    }
+
     /// What the client with this name in its `clientInfo` can take.
     pub fn of(&self, client_name: &str) -> Profile {
         let mut configured = self.configured.iter();

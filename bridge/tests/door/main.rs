@@ -4,6 +4,7 @@
 mod any_definition;
 mod asking;
 mod configuration;
+mod configuration_file;
 mod definitions;
 mod hostile;
 mod kit;

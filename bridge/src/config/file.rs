@@ -1,0 +1,378 @@
+//! A configuration file: TOML with the settings under the names of their flags, and a table for
+//! each client profile.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys::{self, Given, Key, Kind};
+use super::profiles::ClientProfile;
+
+/// The key of the client profiles.
+const CLIENTS: &str = "clients";
+
+/// What an operator has written down.
+#[derive(Debug)]
+pub(crate) struct File {
+    pub(super) path: PathBuf,
+    settings: BTreeMap<String, Given>,
+    pub(super) clients: Vec<ClientProfile>,
+}
+
+/// What is wrong with a configuration file. Never contains a secret.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FileError {
+    path: PathBuf,
+    line: Option<usize>,
+    problem: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+/// What is wrong, and where in the text.
+pub(super) struct Wrong {
+    pub(super) at: usize,
+    pub(super) problem: String,
+}
+
+impl File {
+    /// Reads a file for a program with these flags.
+    pub(crate) fn read(path: &Path, command: &Command) -> Result<Self, FileError> {
+        let text = std::fs::read_to_string(path).map_err(|error| FileError {
+            path: path.to_owned(),
+            line: None,
+            problem: format!("the configuration file cannot be read: {error}"),
+        })?;
+        Self::parse(path, &text, command)
+    }
+
+    fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, FileError> {
+        let wrong = |Wrong { at, problem }| FileError {
+            path: path.to_owned(),
+            line: Some(line_of(text, at)),
+            problem,
+        };
+        let mut file = File {
+            path: path.to_owned(),
+            settings: BTreeMap::new(),
+            clients: Vec::new(),
+        };
+        for (key, value) in entries(text).map_err(wrong)? {
+            file.take(&key, &value, command).map_err(wrong)?;
+        }
+        Ok(file)
+    }
+
+    fn take(
+        &mut self,
+        key: &Spanned<std::borrow::Cow<'_, str>>,
+        value: &Spanned<DeValue<'_>>,
+        command: &Command,
+    ) -> Result<(), Wrong> {
+        let name: &str = key.get_ref();
+        if name == CLIENTS {
+            self.clients = super::clients::read(value)?;
+            return Ok(());
+        }
+        let Some(setting) = keys::all(command).find(|setting| setting.name() == name) else {
+            let known = keys::all(command).map(Key::name).chain([CLIENTS]);
+            return Err(Wrong {
+                at: key.span().start,
+                problem: unknown(name, known, value.get_ref()),
+            });
+        };
+        let given = given(setting, value)?;
+        setting.check(&given).map_err(|allowed| Wrong {
+            at: value.span().start,
+            problem: wrong_value(setting, value.get_ref(), &allowed),
+        })?;
+        self.settings.insert(name.to_owned(), given);
+        Ok(())
+    }
+
+    /// What it has for a setting.
+    pub(super) fn get(&self, name: &str) -> Option<&Given> {
+        self.settings.get(name)
+    }
+}
+
+type Entries<'a> = Vec<(Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>)>;
+
+/// The keys of the file with their values, first line first.
+fn entries(text: &str) -> Result<Entries<'_>, Wrong> {
+    let table = DeTable::parse(text).map_err(|error| Wrong {
+        at: error.span().map_or(0, |span| span.start),
+        // Not the whole error: it shows the line, which may have a secret.
+        problem: format!("this is not TOML: {}", error.message()),
+    })?;
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    Ok(entries)
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().iter().take(at);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// What the flag would be given, if the value has the right type.
+fn given(key: Key<'_>, value: &Spanned<DeValue<'_>>) -> Result<Given, Wrong> {
+    match (key.kind(), value.get_ref()) {
+        (Kind::List, DeValue::Array(entries)) => {
+            let entries = entries.iter();
+            let texts = entries.map(|entry| written(key.name(), Kind::List, entry));
+            Ok(Given::Entries(texts.collect::<Result<_, _>>()?))
+        }
+        (kind, _) => written(key.name(), kind, value).map(Given::Text),
+    }
+}
+
+/// A value as a flag has it. Numbers may be in quotes, as everything that a flag takes.
+pub(super) fn written(
+    name: &str,
+    kind: Kind,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<String, Wrong> {
+    match (kind, value.get_ref()) {
+        (Kind::Switch, DeValue::Boolean(on)) => Ok(on.to_string()),
+        (Kind::Number, DeValue::Integer(number)) => {
+            let digits = i128::from_str_radix(number.as_str(), number.radix());
+            Ok(digits.map_or_else(|_| number.to_string(), |digits| digits.to_string()))
+        }
+        (Kind::Number | Kind::Time | Kind::Text | Kind::List, DeValue::String(text)) => {
+            Ok(text.clone().into_owned())
+        }
+        _ => Err(wrong_type(name, kind, value)),
+    }
+}
+
+fn wrong_type(name: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Wrong {
+    let found = value.get_ref().type_str();
+    Wrong {
+        at: value.span().start,
+        problem: format!("`{name}` cannot be of type {found}: {}", kind.allowed()),
+    }
+}
+
+fn wrong_value(key: Key<'_>, value: &DeValue<'_>, allowed: &str) -> String {
+    let name = key.name();
+    match value {
+        _ if key.is_secret() => format!("`{name}` has a wrong value: {allowed}"),
+        DeValue::String(text) => format!("`{name}` cannot be {text:?}: {allowed}"),
+        DeValue::Integer(number) => format!("`{name}` cannot be {number}: {allowed}"),
+        _ => format!("`{name}` has a wrong value: {allowed}"),
+    }
+}
+
+/// Says that a key means nothing, and which one may have been meant.
+pub(super) fn unknown<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+    value: &DeValue<'_>,
+) -> String {
+    if value.is_table() {
+        return format!(
+            "`{name}` is not a setting: settings stand above all tables, and tables are [[clients]]"
+        );
+    }
+    let as_key = name
+        .trim_start_matches('-')
+        .replace('-', "_")
+        .to_lowercase();
+    let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);
+    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let nearest = nearest.unwrap_or_default();
+    format!("`{name}` is not a setting: the nearest one is `{nearest}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::config::Config;
+
+    fn parse(text: &str) -> Result<File, FileError> {
+        File::parse(Path::new("bridge.toml"), text, &Config::command())
+    }
+
+    #[test]
+    fn values_are_written_as_for_flags_or_in_their_own_types() {
+        let file = parse(
+            "bind = \"127.0.0.1:0\"\nallow_token_in_url = false\nmax_calls = 1_000\n\
+             max_sessions = 0x10\nmax_clients = \"7\"\ncall_timeout = \"3m\"\n\
+             allowed_hosts = \"a,b\"\njwt_audience = [\"c,d\", \"e\"]\nallowed_origins = []",
+        )
+        .unwrap();
+        let text = |name| match file.get(name) {
+            Some(Given::Text(text)) => text.as_str(),
+            other => panic!("{name}: {other:?}"),
+        };
+        assert_eq!(text("bind"), "127.0.0.1:0");
+        assert_eq!(text("allow_token_in_url"), "false");
+        assert_eq!(text("max_calls"), "1000");
+        assert_eq!(text("max_sessions"), "16");
+        assert_eq!(text("max_clients"), "7");
+        assert_eq!(text("call_timeout"), "3m");
+        assert_eq!(text("allowed_hosts"), "a,b");
+        let entries = |name| file.get(name).unwrap().entries().to_vec();
+        assert_eq!(entries("jwt_audience"), ["c,d", "e"]);
+        assert!(entries("allowed_origins").is_empty());
+        assert_eq!(file.get("name"), None);
+    }
+
+    #[test]
+    fn clients_are_tables() {
+        let file = parse(
+            "[[clients]]\nname = \"a*\"\nmax_result_bytes = 5\npatience = \"50s\"\n\
+             [[clients]]\nname = \"b\"\nmax_image_edge = 6",
+        )
+        .unwrap();
+        let [first, second] = file.clients.as_slice() else {
+            panic!("{:?}", file.clients);
+        };
+        assert_eq!((first.name.as_str(), second.name.as_str()), ("a*", "b"));
+        assert_eq!(first.profile.max_result_bytes, Some(5));
+        assert_eq!(first.profile.max_image_edge, None);
+        let patience = std::time::Duration::from_secs(50);
+        assert_eq!(first.profile.patience, Some(patience));
+        assert_eq!(second.profile.max_image_edge, Some(6));
+    }
+
+    /// What a file says, the line that is wrong, and two things that the error says.
+    const WRONG: &[(&str, usize, [&str; 2])] = &[
+        ("\nmax_sesions = 3", 2, ["`max_sesions`", "`max_sessions`"]),
+        ("max-sessions = 3", 1, ["`max-sessions`", "`max_sessions`"]),
+        ("[[client]]\nname = \"a\"", 1, ["`client`", "`clients`"]),
+        ("a = 1", 1, ["`a` is not a setting", "nearest"]),
+        (
+            "[tabs]\nmax_sessions = 1",
+            1,
+            ["`tabs`", "above all tables"],
+        ),
+        (
+            "max_sessions = 0",
+            1,
+            ["`max_sessions` cannot be 0", "from 1 up"],
+        ),
+        (
+            "max_sessions = -1",
+            1,
+            ["`max_sessions` cannot be -1", "from 1 up"],
+        ),
+        (
+            "max_sessions = 2.5",
+            1,
+            ["`max_sessions`", "type float: allowed are whole"],
+        ),
+        (
+            "max_sessions = true",
+            1,
+            ["`max_sessions`", "type boolean: allowed are whole"],
+        ),
+        (
+            "call_timeout = 5",
+            1,
+            ["`call_timeout`", "type integer: allowed are times"],
+        ),
+        (
+            "call_timeout = \"soon\"",
+            1,
+            ["`call_timeout` cannot be \"soon\"", "250ms"],
+        ),
+        ("name = 5", 1, ["`name`", "type integer: allowed is a text"]),
+        (
+            "allow_token_in_url = \"yes\"",
+            1,
+            ["`allow_token_in_url`", "true and false"],
+        ),
+        (
+            "bind = \"localhost\"",
+            1,
+            ["`bind`", "allowed is ADDR:PORT"],
+        ),
+        (
+            "jwt_audience = [\n\"a\",\n1]",
+            3,
+            ["`jwt_audience`", "list of texts"],
+        ),
+        (
+            "ambiguous_calls = \"any\"",
+            1,
+            ["`ambiguous_calls`", "ask, focused, last_active"],
+        ),
+        (
+            "max_result_bytes = 9999999999",
+            1,
+            ["`max_result_bytes`", "allowed are 1 to"],
+        ),
+        (
+            "name = \"a\"\nname = \"b\"",
+            2,
+            ["not TOML", "duplicate key"],
+        ),
+        ("clients = 1", 1, ["`clients`", "[[clients]]"]),
+        ("[clients]\nname = \"a\"", 1, ["`clients`", "[[clients]]"]),
+        (
+            "[[clients]]\npatience = \"5s\"",
+            1,
+            ["client has no `name`", "add"],
+        ),
+        ("[[clients]]\nname = \"\"", 2, ["`name`", "clientInfo"]),
+        (
+            "[[clients]]\nname = \"a\"\npatience = 5",
+            3,
+            ["`patience`", "times in quotes"],
+        ),
+        (
+            "[[clients]]\nmax_image_edge = 0",
+            2,
+            ["`max_image_edge` cannot be", "from 1 up"],
+        ),
+        (
+            "[[clients]]\nmax_image_edges = 1",
+            2,
+            ["`max_image_edges`", "`max_image_edge`"],
+        ),
+    ];
+
+    #[test]
+    fn an_error_names_the_file_the_line_the_key_and_what_is_allowed() {
+        for (text, line, parts) in WRONG {
+            let error = parse(text).unwrap_err().to_string();
+            let place = format!("bridge.toml:{line}: ");
+            assert!(error.starts_with(&place), "{text:?}: {error}");
+            for part in parts {
+                assert!(error.contains(part), "{text:?}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_error_shows_a_secret() {
+        let texts = [
+            "state_key = \"hush-hush\"",
+            "jwt_secret = \"hush-hush\"",
+            "state_key = \"hush-hush",
+            "state_key = hush-hush",
+            "tokens = [\"hush-hush\", 5]",
+            "tokens = { a = \"hush-hush\" }",
+        ];
+        for text in texts {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(!error.contains("hush"), "{text:?}: {error}");
+        }
+    }
+}

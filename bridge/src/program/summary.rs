@@ -1,0 +1,60 @@
+//! What a configuration amounts to, in a few lines.
+
+use crate::config::{Config, Identity};
+
+/// Where the bridge would listen, and who could connect.
+pub(super) fn of(config: &Config) -> String {
+    let Config {
+        bind,
+        allowed_hosts,
+        allowed_origins,
+        ..
+    } = config;
+    format!(
+        "address: {bind}\nhosts: {}\npages: {}, and the bridge's own\ntokens: {}\n",
+        list(allowed_hosts),
+        list(allowed_origins),
+        tokens(config)
+    )
+}
+
+fn list(entries: &[String]) -> String {
+    match entries {
+        [] => "none".to_owned(),
+        entries => entries.join(", "),
+    }
+}
+
+fn tokens(config: &Config) -> String {
+    // It was read a moment ago; gone since then, it lists none.
+    let listed = config.all_tokens().map_or(0, |tokens| tokens.len());
+    match (listed, signed(&config.identity)) {
+        (0, None) => "any that a page makes itself".to_owned(),
+        (0, Some(signed)) => signed,
+        (listed, None) => format!("{listed} that are listed"),
+        (listed, Some(signed)) => format!("{listed} that are listed, and {signed}"),
+    }
+}
+
+fn signed(identity: &Identity) -> Option<String> {
+    let keys = [
+        identity.jwt_secret.as_ref().map(|_| "a secret".to_owned()),
+        identity
+            .jwt_keys
+            .as_ref()
+            .map(|path| format!("the keys in {}", path.display())),
+        identity
+            .jwks_url
+            .as_ref()
+            .map(|url| format!("the keys at {url}")),
+    ];
+    let keys: Vec<String> = keys.into_iter().flatten().collect();
+    let issuer = identity.jwt_issuer.as_deref().unwrap_or("nobody");
+    (!keys.is_empty()).then(|| {
+        format!(
+            "signed ones of {issuer} for {}, checked with {}",
+            list(&identity.jwt_audience),
+            keys.join(" and ")
+        )
+    })
+}
