@@ -13,6 +13,10 @@ pub(crate) enum Absence {
     Distrusted(Distrust),
     /// 401.
     TokenRefused,
+    /// 401, and the bridge says that the token was valid once.
+    TokenExpired,
+    /// 403: the token is valid, and not for this. Names the scope if the bridge does.
+    ScopeMissing(Option<String>),
     /// The bridge does not know the MCP session (404): it was started anew, or the session expired.
     SessionForgotten,
     /// Another HTTP status that is not a success, with the bridge's own words if it said any.
@@ -22,6 +26,8 @@ pub(crate) enum Absence {
     },
     /// The connection broke while an answer was due.
     Interrupted,
+    /// The answer was read to its end, and is too large to pass.
+    TooLarge { bytes: u64, limit: usize },
     /// Something answers that is no bridge, or that cannot be understood.
     Unusable(String),
 }
@@ -36,8 +42,14 @@ impl Absence {
                 | Self::NotReached
                 | Self::Distrusted(_)
                 | Self::TokenRefused
+                | Self::TokenExpired
                 | Self::SessionForgotten
         )
+    }
+
+    /// Whether it is the token: what was asked before it ended runs on.
+    pub(crate) fn concerns_token(&self) -> bool {
+        matches!(self, Self::TokenRefused | Self::TokenExpired)
     }
 
     /// What happened and what to do, for people and for models. `url` has no credentials in it.
@@ -57,6 +69,22 @@ impl Absence {
             Self::TokenRefused => format!(
                 "the bridge at {url} refused the token: set AUTH_TOKEN to the one in the page's \
                  configuration panel, in the configuration of this MCP server"
+            ),
+            Self::TokenExpired => format!(
+                "the bridge at {url} refused the token: the token has expired: set AUTH_TOKEN to a \
+                 fresh one, in the configuration of this MCP server, and start it again"
+            ),
+            Self::ScopeMissing(scope) => {
+                let scope = scope.as_deref().unwrap_or("that this needs");
+                format!(
+                    "the bridge at {url} refused: the token lacks the scope {scope}: set AUTH_TOKEN \
+                     to one that has it, in the configuration of this MCP server"
+                )
+            }
+            Self::TooLarge { bytes, limit } => format!(
+                "the answer of the bridge at {url} has {bytes} bytes, and {limit} is the limit of \
+                 this MCP server: ask for less, or raise MCP_WEB_MAX_MESSAGE_BYTES in its \
+                 configuration"
             ),
             Self::SessionForgotten => {
                 format!("the bridge at {url} was started anew before the answer came: retry")

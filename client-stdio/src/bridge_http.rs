@@ -9,11 +9,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use reqwest::{RequestBuilder, Response, Url};
 use serde::Deserialize;
 
-use crate::MAX_MESSAGE_BYTES;
 use crate::absence::Absence;
+use crate::challenge::Challenge;
 use crate::config::{Config, Token};
 use crate::events::Events;
 use crate::message::Message;
+use crate::oversized::Gathered;
+use crate::text::Text;
 use crate::tls;
 
 /// A bridge on this machine answers in milliseconds; a host that swallows packets never does.
@@ -33,6 +35,7 @@ pub(crate) struct BridgeHttp {
     url: Url,
     token: Token,
     page_session: Option<HeaderValue>,
+    max_message_bytes: usize,
     /// Whether MCP sessions are known here: in the stateless era nobody wants the id of one.
     knows_sessions: bool,
     mcp_session: OnceLock<HeaderValue>,
@@ -54,6 +57,7 @@ impl BridgeHttp {
             url: config.url.clone(),
             token,
             page_session: config.session.clone(),
+            max_message_bytes: config.max_message_bytes,
             knows_sessions,
             mcp_session: OnceLock::new(),
             version: OnceLock::new(),
@@ -72,13 +76,13 @@ impl BridgeHttp {
     }
 
     /// Sends a message. `headers` are those of its own.
-    pub(crate) async fn post(&self, text: &str, headers: HeaderMap) -> Result<Posted, Absence> {
+    pub(crate) async fn post(&self, text: &Text, headers: HeaderMap) -> Result<Posted, Absence> {
         let request = self
             .with_headers(self.http.post(self.url.clone()))
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream")
             .headers(headers)
-            .body(text.to_owned());
+            .body(text.bytes());
         let response = request.send().await.map_err(|error| absence(&error))?;
         if let Some(session) = response.headers().get(MCP_SESSION)
             && self.knows_sessions
@@ -90,8 +94,11 @@ impl BridgeHttp {
             return self.refused(response).await;
         }
         match content_type(&response) {
-            "application/json" => body(response, MAX_MESSAGE_BYTES).await.map(Posted::Json),
-            "text/event-stream" => Ok(Posted::Events(Events::of(response))),
+            "application/json" => {
+                let body = body(response, self.max_message_bytes).await;
+                body.map(Posted::Json)
+            }
+            "text/event-stream" => Ok(Posted::Events(self.events(response))),
             _ if has_no_body(&response) => Ok(Posted::Accepted),
             _ => Err(Absence::Unusable("its answer is not MCP".to_owned())),
         }
@@ -107,12 +114,18 @@ impl BridgeHttp {
         }
         let response = request.send().await.map_err(|error| absence(&error))?;
         match response.status() {
-            StatusCode::UNAUTHORIZED => Err(Absence::TokenRefused),
             StatusCode::NOT_FOUND if self.has_session() => Err(Absence::SessionForgotten),
-            status if !status.is_success() => Err(refusal(status, "")),
-            _ if content_type(&response) == "text/event-stream" => Ok(Events::of(response)),
-            _ => Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "")),
+            status if !status.is_success() => Err(refusal_in(response).await),
+            _ if content_type(&response) == "text/event-stream" => Ok(self.events(response)),
+            _ => Err(Absence::Refused {
+                status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),
+                message: None,
+            }),
         }
+    }
+
+    fn events(&self, response: Response) -> Events {
+        Events::of(response, self.max_message_bytes)
     }
 
     /// Ends the MCP session.
@@ -141,19 +154,26 @@ impl BridgeHttp {
     async fn refused(&self, response: Response) -> Result<Posted, Absence> {
         let status = response.status();
         if status == StatusCode::UNAUTHORIZED {
-            return Err(Absence::TokenRefused);
+            return Err(refusal_in(response).await);
         }
         if status == StatusCode::NOT_FOUND && self.has_session() {
             return Err(Absence::SessionForgotten);
         }
+        let challenge = Challenge::of(&response);
         let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
         if let Ok(Message::Answer { is_error: true, .. }) = Message::parse(body.as_str())
             && is_json_rpc(&body)
         {
             return Ok(Posted::Json(body));
         }
-        Err(refusal(status, &body))
+        Err(refusal(status, &challenge, &body))
     }
+}
+
+async fn refusal_in(response: Response) -> Absence {
+    let (status, challenge) = (response.status(), Challenge::of(&response));
+    let body = body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    refusal(status, &challenge, &body)
 }
 
 /// The bridge's other errors have a field `error` as well.
@@ -173,19 +193,26 @@ fn is_json_rpc(body: &str) -> bool {
     )
 }
 
-/// What an HTTP status means, with the `message` of the bridge's JSON error.
-fn refusal(status: StatusCode, body: &str) -> Absence {
+/// What an HTTP status means, with the bridge's JSON error and its challenge.
+fn refusal(status: StatusCode, challenge: &Challenge, body: &str) -> Absence {
     #[derive(Deserialize)]
     struct Explained {
+        #[serde(default)]
+        error: String,
         message: String,
     }
-    if status == StatusCode::UNAUTHORIZED {
-        return Absence::TokenRefused;
-    }
     let explained: Option<Explained> = serde_json::from_str(body).ok();
-    Absence::Refused {
-        status: status.as_u16(),
-        message: explained.map(|Explained { message }| message),
+    let is = |code: &str| explained.as_ref().is_some_and(|told| told.error == code);
+    match status {
+        StatusCode::UNAUTHORIZED if is("TokenExpired") => Absence::TokenExpired,
+        StatusCode::UNAUTHORIZED => Absence::TokenRefused,
+        StatusCode::FORBIDDEN if challenge.wants_scope || is("InsufficientScope") => {
+            Absence::ScopeMissing(challenge.scope.clone())
+        }
+        status => Absence::Refused {
+            status: status.as_u16(),
+            message: explained.map(|told| told.message),
+        },
     }
 }
 
@@ -203,15 +230,22 @@ fn has_no_body(response: &Response) -> bool {
 }
 
 async fn body(response: Response, longest: usize) -> Result<String, Absence> {
-    let mut body = Vec::new();
+    let too_large = |bytes| Absence::TooLarge {
+        bytes,
+        limit: longest,
+    };
+    // Of one that says its size no byte is read in vain.
+    let length = response.content_length().unwrap_or_default();
+    if length > longest as u64 {
+        return Err(too_large(length));
+    }
+    let mut body = Gathered::default();
     let mut chunks = response.bytes_stream();
     while let Some(chunk) = chunks.next().await {
-        body.extend_from_slice(&chunk.map_err(|error| absence(&error))?);
-        if body.len() > longest {
-            let text = format!("its answer is larger than {longest} bytes");
-            return Err(Absence::Unusable(text));
-        }
+        body.add(&chunk.map_err(|error| absence(&error))?, longest);
     }
+    let body = body.finish(longest);
+    let body = body.map_err(|oversized| too_large(oversized.bytes))?;
     String::from_utf8(body).map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
 }
 
@@ -266,9 +300,20 @@ mod tests {
             (413, too_large, refused(413, Some("too large"))),
             (404, "<html>", refused(404, None)),
             (401, "", Absence::TokenRefused),
+            (
+                401,
+                r#"{"error":"TokenExpired","message":"x"}"#,
+                Absence::TokenExpired,
+            ),
+            (403, r#"{"message":"x"}"#, refused(403, Some("x"))),
+            (
+                403,
+                r#"{"error":"InsufficientScope","message":"x"}"#,
+                Absence::ScopeMissing(None),
+            ),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(refusal(status, body), expected);
+            assert_eq!(refusal(status, &Challenge::default(), body), expected);
         }
         assert!(!is_json_rpc(too_large));
         assert!(is_json_rpc(

@@ -18,6 +18,13 @@ Configuration of an AI client, to be pasted where it keeps its MCP servers:
       \"command\": \"mcp-web-stdio\",
       \"env\": { \"MCP_SERVER_URL\": \"http://localhost:3001/mcp\", \"AUTH_TOKEN\": \"...\" } } } }";
 
+/// The longest message by default. A result of 10 MiB (the bridge's default limit) is about 25 MiB
+/// once it stands in a text block as well, where each of its quotes is escaped.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// The greetings of both sides must pass.
+const LEAST_MESSAGE_BYTES: usize = 64 * 1024;
+
 /// The flags as given: text, because a wrong value must not be echoed when it may hold a secret.
 #[derive(Parser)]
 #[command(
@@ -41,6 +48,14 @@ struct Flags {
     /// Use this session (browser tab) only; list_active_sessions shows their ids
     #[arg(long, env = "MCP_WEB_SESSION", value_name = "ID")]
     session: Option<String>,
+    /// The longest message that passes in either direction, in bytes
+    #[arg(
+        long,
+        env = "MCP_WEB_MAX_MESSAGE_BYTES",
+        value_name = "BYTES",
+        default_value_t = MAX_MESSAGE_BYTES.to_string()
+    )]
+    max_message_bytes: String,
     /// What is logged to stderr: off, error, warn, info, debug or trace
     #[arg(
         long,
@@ -60,6 +75,9 @@ pub struct Config {
     pub token: Option<Token>,
     /// Sent as `Mcp-Web-Session` with each request.
     pub session: Option<HeaderValue>,
+    /// The longest line of the client and the longest message of the bridge that passes, in bytes. A
+    /// request that has no answer for this reason fails.
+    pub max_message_bytes: usize,
     /// The least severe events that reach stderr.
     pub log: LevelFilter,
 }
@@ -93,6 +111,11 @@ pub enum ConfigError {
         "--session (MCP_WEB_SESSION) must be the id of a session, visible ASCII characters: list_active_sessions shows the ids"
     )]
     Session,
+    /// Not a number of bytes.
+    #[error(
+        "--max-message-bytes (MCP_WEB_MAX_MESSAGE_BYTES) must be a whole number of bytes from {LEAST_MESSAGE_BYTES} up, for example {MAX_MESSAGE_BYTES}"
+    )]
+    MaxMessageBytes,
     /// Not one of the levels.
     #[error("--log (MCP_WEB_LOG) must be one of off, error, warn, info, debug, trace")]
     Log,
@@ -122,6 +145,7 @@ impl Config {
             url,
             token: token.as_deref().map(bearer_token).transpose()?,
             session: session.map_err(|_| ConfigError::Session)?,
+            max_message_bytes: message_bytes(&flags.max_message_bytes)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
         })
     }
@@ -150,6 +174,14 @@ fn endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
 /// An empty variable is one that is not set: AI clients keep empty fields in their files.
 fn given(value: Option<&str>) -> Option<&str> {
     value.map(str::trim).filter(|value| !value.is_empty())
+}
+
+fn message_bytes(text: &str) -> Result<usize, ConfigError> {
+    let bytes = given(Some(text)).map_or(Ok(MAX_MESSAGE_BYTES), str::parse);
+    bytes
+        .ok()
+        .filter(|bytes| *bytes >= LEAST_MESSAGE_BYTES)
+        .ok_or(ConfigError::MaxMessageBytes)
 }
 
 fn bearer_token(text: &str) -> Result<Token, ConfigError> {
@@ -199,6 +231,24 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_message_is_64_mib_unless_set() {
+        for (given, used) in [
+            ("", Ok(64 * 1024 * 1024)),
+            ("65536", Ok(65536)),
+            ("4294967296", Ok(4 * 1024 * 1024 * 1024)),
+            ("65535", Err(ConfigError::MaxMessageBytes)),
+            ("64MiB", Err(ConfigError::MaxMessageBytes)),
+        ] {
+            let config = config(&["--max-message-bytes", given]);
+            assert_eq!(config.map(|config| config.max_message_bytes), used);
+        }
+        assert_eq!(
+            config(&[]).map(|config| config.max_message_bytes),
+            Ok(MAX_MESSAGE_BYTES)
+        );
+    }
+
+    #[test]
     fn a_token_in_the_url_is_used_when_there_is_no_other() {
         let flags = |token: &str| {
             let arguments = [
@@ -227,6 +277,11 @@ mod tests {
                 "MCP_WEB_SESSION",
             ),
             (["--log", "loud-s3cret"], "--log", "MCP_WEB_LOG"),
+            (
+                ["--max-message-bytes", "s3cret"],
+                "--max-message-bytes",
+                "MCP_WEB_MAX_MESSAGE_BYTES",
+            ),
         ] {
             let text = config(&arguments).err().expect("refused").to_string();
             assert!(text.contains(flag) && text.contains(variable), "{text}");

@@ -1,16 +1,16 @@
-//! The event streams of the bridge: read up to a size, and resumed where they broke off.
+//! The event streams of the bridge, resumed where they broke off.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use sse_stream::{Sse, SseStream};
 use tokio::time::Instant;
 
-use crate::MAX_MESSAGE_BYTES;
 use crate::absence::Absence;
 use crate::bridge_http::BridgeHttp;
+use crate::oversized::Oversized;
+use crate::sse::{Data, Decoder, Event};
 
 /// The first pause before a stream is opened again, unless the bridge names another; doubled each
 /// time that nothing came meanwhile.
@@ -23,7 +23,10 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const MAX_REOPENED: u32 = 6;
 
 /// One response.
-pub(crate) struct Events(BoxStream<'static, Result<Sse, sse_stream::Error>>);
+pub(crate) struct Events {
+    pieces: BoxStream<'static, reqwest::Result<Bytes>>,
+    decoder: Decoder,
+}
 
 /// How a response ended.
 enum End {
@@ -33,50 +36,35 @@ enum End {
     Broken,
 }
 
+/// What stands where a message should.
+#[derive(Debug)]
+pub(crate) enum Incoming {
+    Text(String),
+    TooLong(Oversized),
+}
+
 impl Events {
-    pub(crate) fn of(response: reqwest::Response) -> Self {
-        let mut size = EventSize::default();
-        let bounded = response.bytes_stream().map(move |chunk| {
-            let chunk = chunk.map_err(std::io::Error::other)?;
-            size.count(&chunk)
-                .then_some(chunk)
-                .ok_or_else(|| std::io::Error::other("an event is too large"))
-        });
-        Self(SseStream::from_bytes_stream(bounded).boxed())
-    }
-
-    async fn next(&mut self) -> Result<Sse, End> {
-        match self.0.next().await {
-            Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => {
-                tracing::debug!("an event stream broke off: {error}");
-                Err(End::Broken)
-            }
-            None => Err(End::Closed),
+    pub(crate) fn of(response: reqwest::Response, max_message_bytes: usize) -> Self {
+        Self {
+            pieces: response.bytes_stream().boxed(),
+            decoder: Decoder::new(max_message_bytes),
         }
     }
-}
 
-/// Counts the bytes of the event that is being received.
-#[derive(Default)]
-struct EventSize {
-    bytes: usize,
-    line_is_empty: bool,
-}
-
-impl EventSize {
-    /// False if it is larger than what is read.
-    fn count(&mut self, chunk: &Bytes) -> bool {
-        for byte in chunk.iter() {
-            self.bytes += 1;
-            match byte {
-                b'\n' if self.line_is_empty => self.bytes = 0,
-                b'\n' => self.line_is_empty = true,
-                b'\r' => {}
-                _ => self.line_is_empty = false,
+    async fn next(&mut self) -> Result<Event, End> {
+        loop {
+            if let Some(event) = self.decoder.next() {
+                return Ok(event);
+            }
+            match self.pieces.next().await {
+                Some(Ok(piece)) => self.decoder.read(&piece),
+                Some(Err(error)) => {
+                    tracing::debug!("an event stream broke off: {error}");
+                    return Err(End::Broken);
+                }
+                None => return Err(End::Closed),
             }
         }
-        self.bytes <= MAX_MESSAGE_BYTES
     }
 }
 
@@ -114,26 +102,35 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The text of the next message.
+    /// The next message.
     ///
     /// # Errors
     /// When the stream ended and does not go on.
-    pub(crate) async fn next(&mut self) -> Result<String, Absence> {
+    pub(crate) async fn next(&mut self) -> Result<Incoming, Absence> {
         loop {
-            match self.events.next().await {
-                Ok(event) => {
-                    self.note(&event);
-                    if let Some(text) = event.data.filter(|text| !text.trim().is_empty()) {
-                        self.reopened = 0;
-                        return Ok(text);
-                    }
+            let event = match self.events.next().await {
+                Ok(event) => event,
+                Err(end) => {
+                    self.reopen(&end).await?;
+                    continue;
                 }
-                Err(end) => self.reopen(&end).await?,
-            }
+            };
+            self.note(&event);
+            let incoming = match event.data {
+                None => continue,
+                Some(Data::Text(text)) if text.trim().is_empty() => continue,
+                Some(Data::Text(text)) => Incoming::Text(text),
+                Some(Data::TooLong(oversized)) => Incoming::TooLong(oversized),
+                Some(Data::NoText) => {
+                    return Err(Absence::Unusable("its answer is not MCP".to_owned()));
+                }
+            };
+            self.reopened = 0;
+            return Ok(incoming);
         }
     }
 
-    fn note(&mut self, event: &Sse) {
+    fn note(&mut self, event: &Event) {
         if let Some(id) = event.id.as_ref().filter(|id| !id.is_empty()) {
             // A bridge that lets itself be asked again and again says at least this each time.
             self.reopened = 0;
@@ -168,32 +165,6 @@ impl<'a> Messages<'a> {
             End::Broken if self.reopened == 0 => Duration::ZERO,
             End::Broken => own,
             End::Closed => self.retry.unwrap_or(own),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_size_is_that_of_one_event() {
-        let mut size = EventSize::default();
-        let event = Bytes::from(format!("data: {}\n\n", "x".repeat(MAX_MESSAGE_BYTES / 2)));
-        for _ in 0..3 {
-            assert!(size.count(&event));
-        }
-        let half = Bytes::from("x".repeat(MAX_MESSAGE_BYTES / 2 + 1));
-        assert!(size.count(&half));
-        assert!(!size.count(&half));
-    }
-
-    #[test]
-    fn an_empty_line_ends_an_event_with_any_line_end() {
-        for text in ["data: 1\n\n", "data: 1\r\n\r\n"] {
-            let mut size = EventSize::default();
-            size.count(&Bytes::from(text));
-            assert_eq!(size.bytes, 0, "{text:?}");
         }
     }
 }

@@ -10,10 +10,11 @@ use tokio::sync::{mpsc, watch};
 
 use crate::absence::Absence;
 use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, Posted};
-use crate::events::Messages;
+use crate::events::{Incoming, Messages};
 use crate::headers::{Tools, method_header};
-use crate::message::{self, Id, Message, Request, readdressed};
+use crate::message::{self, Id, Malformed, Message, Request, readdressed};
 use crate::opening::stateless_version;
+use crate::oversized::Oversized;
 
 /// A request whose headers do not say what its body says. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
@@ -26,6 +27,9 @@ const MAX_PAGES: usize = 100;
 
 /// Our own id for reading it.
 const LIST_ID: &str = "mcp-web-stdio/tools";
+
+/// A longer text is read on a thread of its own: the others have this one.
+const READ_HERE_BYTES: usize = 256 * 1024;
 
 /// What comes from a bridge.
 #[derive(Debug)]
@@ -139,14 +143,23 @@ pub(crate) async fn ask(
     }
     match posted {
         Posted::Json(text) => {
-            let answer = answer_in(text, &request.id)?;
+            let answer = answer_in(text, &request.id).await?;
             pass(way, request, answer, said).await;
             Ok(())
         }
         Posted::Events(events) => {
             let mut messages = Messages::of_request(&way.http, events);
             loop {
-                let message = parse(messages.next().await?)?;
+                let message = match messages.next().await? {
+                    Incoming::Text(text) => parse(text).await?,
+                    Incoming::TooLong(oversized) if oversized.method.is_none() => {
+                        return Err(too_large(&oversized));
+                    }
+                    Incoming::TooLong(oversized) => {
+                        refuse(way, &oversized).await;
+                        continue;
+                    }
+                };
                 let ends = is_answer(&message, &request.id);
                 pass(way, request, message, said).await;
                 if ends {
@@ -208,23 +221,64 @@ async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
 /// The event stream of the MCP session, as long as it lasts.
 pub(crate) async fn listen(way: Arc<Way>, said: mpsc::Sender<FromBridge>) {
     let absence = match way.http.get(None).await {
-        Ok(events) => pass_all(Messages::of_session(&way.http, events), &said).await,
+        Ok(events) => pass_all(&way, Messages::of_session(&way.http, events), &said).await,
         Err(Absence::Refused { status, .. }) if (400..500).contains(&status) => {
             tracing::debug!("the bridge has no event stream of the MCP session: HTTP {status}");
             return;
         }
         Err(absence) => absence,
     };
+    if absence.concerns_token() {
+        // What was asked with the token before it ended is answered all the same.
+        tracing::warn!("the bridge refuses the token, and does not say what changes any more");
+        return;
+    }
     let _ = said.send(FromBridge::Lost(absence)).await;
 }
 
-async fn pass_all(mut messages: Messages<'_>, said: &mpsc::Sender<FromBridge>) -> Absence {
+async fn pass_all(
+    way: &Way,
+    mut messages: Messages<'_>,
+    said: &mpsc::Sender<FromBridge>,
+) -> Absence {
     loop {
-        let message = match messages.next().await.and_then(parse) {
-            Ok(message) => message,
-            Err(absence) => return absence,
+        let said_by_bridge = match messages.next().await {
+            Ok(Incoming::Text(text)) => parse(text).await.map(FromBridge::Message),
+            Ok(Incoming::TooLong(oversized)) => match (&oversized.id, &oversized.method) {
+                (Some(id), None) => Ok(FromBridge::Failed {
+                    id: id.clone(),
+                    absence: too_large(&oversized),
+                }),
+                _ => {
+                    refuse(way, &oversized).await;
+                    continue;
+                }
+            },
+            Err(absence) => Err(absence),
         };
-        let _ = said.send(FromBridge::Message(message)).await;
+        match said_by_bridge {
+            Ok(from_bridge) => _ = said.send(from_bridge).await,
+            Err(absence) => return absence,
+        }
+    }
+}
+
+fn too_large(oversized: &Oversized) -> Absence {
+    Absence::TooLarge {
+        bytes: oversized.bytes,
+        limit: oversized.limit,
+    }
+}
+
+/// Tells the bridge that the client will not hear of a question. Of a notification nobody waits to
+/// hear.
+async fn refuse(way: &Way, oversized: &Oversized) {
+    let malformed = Malformed::TooLong(oversized.clone());
+    tracing::warn!("the bridge says what does not pass: {malformed}");
+    if oversized.id.is_some()
+        && let Err(absence) = way.tell(&malformed.answer()).await
+    {
+        tracing::debug!("a refusal did not arrive: {absence:?}");
     }
 }
 
@@ -239,9 +293,9 @@ async fn pass(way: &Way, request: &Request, message: Message, said: &mpsc::Sende
 }
 
 /// A refusal that could not name its request still answers the one it came back on.
-fn answer_in(text: String, request: &Id) -> Result<Message, Absence> {
-    match parse(text)? {
-        Message::Answer { id: None, text, .. } => Ok(readdressed(&text, request)),
+async fn answer_in(text: String, request: &Id) -> Result<Message, Absence> {
+    match parse(text).await? {
+        Message::Answer { id: None, text, .. } => Ok(readdressed(text, request)),
         message => Ok(message),
     }
 }
@@ -250,6 +304,13 @@ fn is_answer(message: &Message, request: &Id) -> bool {
     matches!(message, Message::Answer { id: Some(id), .. } if id == request)
 }
 
-fn parse(text: String) -> Result<Message, Absence> {
-    Message::parse(text).map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
+async fn parse(text: String) -> Result<Message, Absence> {
+    let parsed = if text.len() > READ_HERE_BYTES {
+        let reading = tokio::task::spawn_blocking(|| Message::parse(text));
+        // It can only fail while the process ends.
+        reading.await.map_err(|_| Absence::Interrupted)?
+    } else {
+        Message::parse(text)
+    };
+    parsed.map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
 }

@@ -14,6 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::message::{Message, Raw, Request};
 use crate::param_headers::{self, ParamHeader};
+use crate::text::Text;
 
 /// The `params` that are repeated in headers.
 #[derive(Deserialize)]
@@ -47,7 +48,7 @@ impl Tools {
     }
 
     /// `None` when nothing has to be taken out. What is left in stays as it was written.
-    fn without_invalid(&self, text: &str) -> Option<Arc<str>> {
+    fn without_invalid(&self, text: &str) -> Option<Text> {
         let mut answer: Raw = serde_json::from_str(text).ok()?;
         let mut result: Raw = serde_json::from_str(answer.get("result")?.get()).ok()?;
         let mut tools: Vec<Box<RawValue>> =
@@ -59,7 +60,7 @@ impl Tools {
         }
         result.insert("tools".to_owned(), to_raw_value(&tools).ok()?);
         answer.insert("result".to_owned(), to_raw_value(&result).ok()?);
-        serde_json::to_string(&answer).ok().map(Arc::from)
+        serde_json::to_string(&answer).ok().map(Text::from)
     }
 
     fn is_valid(&self, tool: &RawValue) -> bool {

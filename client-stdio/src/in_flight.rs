@@ -110,6 +110,19 @@ impl InFlight {
             .is_some_and(|open| open.stage == Stage::Sent)
     }
 
+    /// Whether others than this one are with the bridge and will have an answer.
+    pub(crate) fn others_are_sent(&self, id: &Id) -> bool {
+        let mut open = self.requests.iter();
+        open.any(|(other, open)| other != id && open.stage == Stage::Sent && !open.listens())
+    }
+
+    /// Whether something waits to be sent, and nothing is with the bridge that will have an answer.
+    pub(crate) fn only_waits(&self) -> bool {
+        let open = || self.requests.values();
+        open().any(|open| open.stage == Stage::Waiting)
+            && !open().any(|open| open.stage == Stage::Sent && !open.listens())
+    }
+
     /// Whether this request is an open `subscriptions/listen`.
     pub(crate) fn listens(&self, id: &Id) -> bool {
         self.requests.get(id).is_some_and(Open::listens)
@@ -232,6 +245,22 @@ mod tests {
             assert_eq!(table.came_back(&id(1)), expected);
             assert!(table.came_back(&id(2)));
         }
+    }
+
+    #[test]
+    fn others_count_while_they_will_have_an_answer() {
+        let mut table = InFlight::default();
+        assert!(table.opened(call(1)));
+        assert!(table.opened(listen(2)));
+        table.bridge_found();
+        assert!(table.opened(call(3)), "it waits");
+        assert!(!table.others_are_sent(&id(1)));
+        assert!(table.others_are_sent(&id(3)));
+        assert!(!table.only_waits(), "the first is sent");
+        assert!(table.answered(&id(1)).is_some());
+        assert!(table.only_waits());
+        table.bridge_found();
+        assert!(!table.only_waits());
     }
 
     #[test]

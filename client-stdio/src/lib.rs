@@ -2,40 +2,42 @@
 //! It carries every message to the bridge and back unchanged, and lives as long as its client.
 //!
 //! How a message flows:
-//! 1. A line on stdin is read by `stdio` and reaches the loop in `pump` as a `message`: its text
+//! 1. A line on stdin is read by `input` and reaches the loop in `pump` as a `message`: its text
 //!    is kept, so that what is passed on is what came.
 //! 2. A request is noted in `in_flight` and waits until a bridge is there.
 //! 3. `bridge` looks for one, again and again. `upstream` connects: it greets each new bridge the way
 //!    the client began (`opening`: its own `initialize`, or `server/discover` in the stateless era), asks it
 //!    for what lasts (`standing`), and carries each request in an `exchange` of its own.
-//! 4. `bridge_http` speaks HTTP, with `tls` to bridges behind a proxy that speaks it; `events` reads
-//!    its streams and resumes them; `headers` and `param_headers` repeat what 2026-07-28 wants in
+//! 4. `bridge_http` speaks HTTP, with `tls` to bridges behind a proxy that speaks it; `sse` takes
+//!    its streams apart and `events` resumes them; `headers` and `param_headers` repeat what 2026-07-28 wants in
 //!    headers.
-//! 5. What the bridge sends goes to stdout, each answer once.
+//! 5. What the bridge sends goes to stdout (`output`), each answer once. What is too large to be kept
+//!    in memory fails its request, and nothing else (`oversized`).
 //! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do
 //!    (`absence`).
 
 mod absence;
 mod bridge;
 mod bridge_http;
+mod challenge;
 mod config;
 mod events;
 mod exchange;
 mod headers;
 mod in_flight;
+mod input;
 mod message;
 mod offline;
 mod opening;
+mod output;
+mod oversized;
 mod param_headers;
 mod pump;
+mod sse;
 mod standing;
-mod stdio;
+mod text;
 mod tls;
 mod upstream;
 
 pub use config::{Config, ConfigError, Token};
 pub use pump::run;
-
-/// The longest line on stdin and the longest event of the bridge that is read. A result of 10 MiB
-/// (the bridge's default limit) is about 25 MiB once it stands in a text block as well.
-pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;

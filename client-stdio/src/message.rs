@@ -11,6 +11,9 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::oversized::Oversized;
+use crate::text::Text;
+
 /// The id of a request, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Id(Arc<str>);
@@ -35,7 +38,7 @@ pub(crate) type Raw = IndexMap<String, Box<RawValue>>;
 pub(crate) struct Request {
     pub(crate) id: Id,
     pub(crate) method: Arc<str>,
-    pub(crate) text: Arc<str>,
+    pub(crate) text: Text,
 }
 
 /// A message of either side.
@@ -44,13 +47,13 @@ pub(crate) enum Message {
     Request(Request),
     Notification {
         method: Arc<str>,
-        text: Arc<str>,
+        text: Text,
     },
     /// The end of a request. Without an id it answers something that could not be read.
     Answer {
         id: Option<Id>,
         is_error: bool,
-        text: Arc<str>,
+        text: Text,
     },
 }
 
@@ -118,7 +121,7 @@ impl Message {
         let id = head.id.as_ref().map(Id::new);
         let method = head.method.map(|method| Arc::from(method.as_ref()));
         let is_error = head.error.is_some();
-        let text = Arc::from(text);
+        let text = Text::from(text);
         Ok(match (id, method) {
             (Some(id), Some(method)) => Self::Request(Request { id, method, text }),
             (None, Some(method)) => Self::Notification { method, text },
@@ -128,7 +131,16 @@ impl Message {
     }
 
     /// Its text, on one line.
-    pub(crate) fn text(&self) -> &Arc<str> {
+    pub(crate) fn text(&self) -> &Text {
+        match self {
+            Self::Request(Request { text, .. })
+            | Self::Notification { text, .. }
+            | Self::Answer { text, .. } => text,
+        }
+    }
+
+    /// The same, and the rest is not needed any more.
+    pub(crate) fn into_text(self) -> Text {
         match self {
             Self::Request(Request { text, .. })
             | Self::Notification { text, .. }
@@ -138,7 +150,7 @@ impl Message {
 }
 
 /// Text that is no message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Malformed {
     #[error("not JSON: each line must be one message")]
     NotJson,
@@ -146,18 +158,24 @@ pub(crate) enum Malformed {
     NotAMessage,
     #[error("batches are not supported: send each message on a line of its own")]
     Batch,
-    #[error("the message is longer than {} bytes", crate::MAX_MESSAGE_BYTES)]
-    TooLong,
+    #[error(
+        "the message has {} bytes, and {} is the limit here: send less, or raise \
+         MCP_WEB_MAX_MESSAGE_BYTES in the configuration of this MCP server",
+        .0.bytes,
+        .0.limit
+    )]
+    TooLong(Oversized),
 }
 
 impl Malformed {
     /// The answer to it.
-    pub(crate) fn answer(self) -> Message {
-        let code = match self {
-            Self::NotJson => PARSE_ERROR,
-            Self::NotAMessage | Self::Batch | Self::TooLong => INVALID_REQUEST,
+    pub(crate) fn answer(&self) -> Message {
+        let (code, id) = match self {
+            Self::NotJson => (PARSE_ERROR, None),
+            Self::NotAMessage | Self::Batch => (INVALID_REQUEST, None),
+            Self::TooLong(message) => (INVALID_REQUEST, message.id.as_ref()),
         };
-        error(None, code, &self.to_string(), None)
+        error(id, code, &self.to_string(), None)
     }
 }
 
@@ -220,19 +238,19 @@ pub(crate) fn notification(method: &str, params: &Value) -> Message {
 }
 
 /// The answer under another id; unchanged if it cannot be read.
-pub(crate) fn readdressed(text: &str, id: &Id) -> Message {
-    let parsed = serde_json::from_str::<Raw>(text);
+pub(crate) fn readdressed(text: Text, id: &Id) -> Message {
+    let parsed = serde_json::from_str::<Raw>(&text);
     let text = match (parsed, RawValue::from_string(id.to_string())) {
         (Ok(mut answer), Ok(id)) => {
             answer.insert("id".to_owned(), id);
-            serde_json::to_string(&answer).unwrap_or_default()
+            serde_json::to_string(&answer).unwrap_or_default().into()
         }
-        _ => text.to_owned(),
+        _ => text,
     };
     Message::Answer {
         id: Some(id.clone()),
         is_error: true,
-        text: text.into(),
+        text,
     }
 }
 
@@ -270,7 +288,7 @@ mod tests {
             Err(Malformed::NotJson) => "not JSON",
             Err(Malformed::NotAMessage) => "not a message",
             Err(Malformed::Batch) => "batch",
-            Err(Malformed::TooLong) => "too long",
+            Err(Malformed::TooLong(_)) => "too long",
         };
         for (text, expected) in [
             (r#"{"id":1,"method":"m"}"#, "request"),
@@ -307,7 +325,8 @@ mod tests {
     #[test]
     fn an_answer_can_be_addressed_anew() {
         let id = Id::new(&7.into());
-        let answer = readdressed(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1}}"#, &id);
+        let answer = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1}}"#.to_owned();
+        let answer = readdressed(answer.into(), &id);
         assert_eq!(
             &**answer.text(),
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1}}"#

@@ -13,11 +13,13 @@ use crate::config::Config;
 use crate::exchange::FromBridge;
 use crate::headers::Tools;
 use crate::in_flight::InFlight;
+use crate::input::Input;
 use crate::message::{self, Id, Malformed, Message, Request};
 use crate::offline;
 use crate::opening::{Opening, begins_session};
+use crate::output::{Output, Room};
+use crate::oversized::Oversized;
 use crate::standing::Standing;
-use crate::stdio::Stdio;
 use crate::upstream::Link;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
@@ -27,9 +29,12 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    let (output, room) = Output::new(output);
     let mut pump = Pump {
+        client: Input::new(input, config.max_message_bytes),
+        output,
+        room,
         config,
-        client: Stdio::new(input, output),
         opening: None,
         in_flight: InFlight::default(),
         standing: Standing::default(),
@@ -47,9 +52,11 @@ where
     pump.end().await;
 }
 
-struct Pump<R, W> {
+struct Pump<R> {
     config: Config,
-    client: Stdio<R, W>,
+    client: Input<R>,
+    output: Output,
+    room: Room,
     /// How the client began. Until then no bridge is asked for anything.
     opening: Option<Opening>,
     in_flight: InFlight,
@@ -81,25 +88,28 @@ struct Subscription {
     id: Option<Value>,
 }
 
-impl<R, W> Pump<R, W>
+impl<R> Pump<R>
 where
     R: AsyncRead + Send + Unpin,
-    W: AsyncWrite + Send + Unpin + 'static,
 {
     async fn run_inner(&mut self) -> io::Result<()> {
         loop {
             let event = tokio::select! {
                 line = self.client.receive() => Event::Client(line),
-                event = self.bridge.next() => Event::Bridge(event),
+                event = next_with_room(&mut self.room, &mut self.bridge) => Event::Bridge(event),
+                () = self.output.broken() => return Err(io::ErrorKind::BrokenPipe.into()),
             };
             match event {
                 Event::Client(None) => return Ok(()),
                 Event::Client(Some(Ok(message))) => self.client_said(message).await?,
                 Event::Client(Some(Err(malformed))) => {
                     tracing::warn!("a line of the client cannot be used: {malformed}");
-                    self.tell(malformed.answer()).await?;
+                    self.client_said_nonsense(&malformed).await?;
                 }
                 Event::Bridge(event) => self.bridge_event(event).await?,
+            }
+            if self.bridge.link().is_some() && self.in_flight.only_waits() {
+                self.send_waiting().await?;
             }
         }
     }
@@ -126,11 +136,32 @@ where
         if let Bridge::Online { link, .. } = self.bridge {
             link.close(in_flight).await;
         }
+        self.output.close().await;
     }
 
-    /// Awaited in the loop: a client that does not read is not read from either.
+    /// Adds to what the client is to read. Waits only when very much is unread: a client that does
+    /// not read is not read from either.
     async fn tell(&mut self, message: Message) -> io::Result<()> {
-        self.client.send(&message).await
+        self.output.send(message).await
+    }
+
+    /// What a line that is no message comes to: an error for whoever waits for it.
+    async fn client_said_nonsense(&mut self, malformed: &Malformed) -> io::Result<()> {
+        let Malformed::TooLong(Oversized { id, method, .. }) = malformed else {
+            return self.tell(malformed.answer()).await;
+        };
+        match (id, method) {
+            // Nobody waits to hear of a notification.
+            (None, Some(_)) => Ok(()),
+            // A reply: the bridge waits for it.
+            (Some(id), None) => {
+                if self.in_flight.replied(id) {
+                    self.pass_on(malformed.answer());
+                }
+                Ok(())
+            }
+            (_, Some(_)) | (None, None) => self.tell(malformed.answer()).await,
+        }
     }
 
     async fn client_said(&mut self, message: Message) -> io::Result<()> {
@@ -229,6 +260,10 @@ where
     }
 
     async fn request_failed(&mut self, id: Id, absence: Absence) -> io::Result<()> {
+        if absence.concerns_token() && self.in_flight.others_are_sent(&id) {
+            // Those that were sent before the token ended run to their endings.
+            return self.fail(&id, &absence).await;
+        }
         if absence.not_executed() {
             if !self.in_flight.came_back(&id) {
                 self.fail(&id, &absence).await?;
@@ -236,6 +271,12 @@ where
             return self.bridge_lost(absence).await;
         }
         if absence == Absence::Interrupted && self.in_flight.listens(&id) {
+            if self.in_flight.others_are_sent(&id) {
+                // What lies between may have closed this stream alone. The bridge is asked once
+                // more when the others have ended, with it or before.
+                self.in_flight.came_back(&id);
+                return Ok(());
+            }
             return self.bridge_lost(absence).await;
         }
         self.fail(&id, &absence).await
@@ -386,6 +427,12 @@ where
         }
         Ok(())
     }
+}
+
+/// The bridge's next event, once the client has read enough. May be dropped and called again.
+async fn next_with_room(room: &mut Room, bridge: &mut Bridge) -> BridgeEvent {
+    room.wait().await;
+    bridge.next().await
 }
 
 /// The bridge does not wait for this reply any more.

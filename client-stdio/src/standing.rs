@@ -85,7 +85,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"mcp-web-stdio/again/1","method":"resources/subscribe","params":{"uri":"c://d","x":1.50}}"#,
         ];
         assert_eq!(
-            texts.iter().map(AsRef::as_ref).collect::<Vec<&str>>(),
+            texts.iter().map(|text| &**text).collect::<Vec<&str>>(),
             expected
         );
         assert_eq!(standing.resources().collect::<Vec<_>>(), ["c://d"]);
