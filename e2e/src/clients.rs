@@ -1,6 +1,7 @@
 //! What uses the tools: AI clients and scripts.
 
 mod able;
+mod bulk;
 mod connect;
 mod inspector;
 mod mcp;
@@ -8,6 +9,7 @@ mod plain_http;
 mod stalled;
 
 pub use able::{AbleClient, Heard};
+pub use bulk::BulkClient;
 pub use inspector::Inspector;
 pub use mcp::{InFlight, McpClient};
 pub use plain_http::PlainHttp;

@@ -17,6 +17,7 @@ mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
+mod large;
 mod native_page;
 mod node;
 mod process;
@@ -28,9 +29,11 @@ mod world;
 pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme};
 pub use clients::{
-    AbleClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp, StalledClient,
+    AbleClient, BulkClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp,
+    StalledClient,
 };
 pub use deadline::{DEADLINE, within};
+pub use large::Large;
 pub use native_page::{
     NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, NativeSetup,
     Standstill, Wanted,

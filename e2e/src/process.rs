@@ -2,6 +2,7 @@
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
@@ -69,6 +70,30 @@ impl ProcessGroup {
     /// Everything printed so far, standard output and error together.
     pub fn log(&self) -> String {
         self.lines().join("\n")
+    }
+
+    /// The processor time that the leader has used so far (Linux).
+    pub fn cpu_time(&self) -> Duration {
+        let stat = self.proc("stat");
+        // proc_pid_stat(5): the name may have spaces, and ends with the last parenthesis.
+        let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        // USER_HZ is 100 on every architecture that matters.
+        Duration::from_millis(ticks * 10)
+    }
+
+    /// The most memory that the leader has used so far, in bytes (Linux).
+    pub fn peak_memory(&self) -> u64 {
+        let status = self.proc("status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        1024 * kibibytes.expect("a size").parse::<u64>().unwrap()
+    }
+
+    fn proc(&self, file: &str) -> String {
+        let pid = self.leader.as_raw_nonzero();
+        std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("the child runs")
     }
 
     /// Kills the group (as a crash would) and waits until the child is gone.

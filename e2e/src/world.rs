@@ -1,6 +1,7 @@
 //! A running bridge of one's own.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -126,6 +127,16 @@ impl World {
     /// Everything the bridge printed.
     pub fn log(&self) -> String {
         self.process.log()
+    }
+
+    /// The processor time that the bridge has used so far.
+    pub fn cpu_time(&self) -> Duration {
+        self.process.cpu_time()
+    }
+
+    /// The most memory that the bridge has used so far, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        self.process.peak_memory()
     }
 
     /// Kills the bridge as a crash would. [`World::restart`] brings it back.

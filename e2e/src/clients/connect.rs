@@ -58,7 +58,7 @@ fn bearer(world: &World) -> Value {
     json!({ "Authorization": format!("Bearer {}", world.token()) })
 }
 
-fn environment(world: &World) -> Value {
+pub(super) fn environment(world: &World) -> Value {
     json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
 }
 

@@ -1,0 +1,123 @@
+//! What large results of one page cost the small calls of another: 100 results of 10 MiB in a row,
+//! and beside them a small call every 10 ms, whether the one before is answered or not.
+//!
+//! `cargo build --release -p bridge -p client-stdio && cargo bench -p e2e --bench large`. Ends with 1
+//! when the 99th percentile of the small calls reaches 50 ms.
+#![allow(clippy::unwrap_used)]
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use e2e::{BulkClient, Era, Large, Leg, McpClient, NativeItem, NativePage, World};
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+const RESULTS: usize = 100;
+const RESULT_BYTES: usize = 10 * 1024 * 1024;
+const SMALL_EVERY: Duration = Duration::from_millis(10);
+const SMALL_ALONE: usize = 500;
+const P99_BELOW: Duration = Duration::from_millis(50);
+
+fn main() -> ExitCode {
+    let runtime = Runtime::new().unwrap();
+    let mut is_slow = false;
+    for leg in [Leg::Http, Leg::Stdio] {
+        for large in [Large::Text, Large::Rows] {
+            is_slow |= runtime.block_on(measure(leg, large)) >= P99_BELOW;
+        }
+    }
+    ExitCode::from(u8::from(is_slow))
+}
+
+/// Prints what small calls take, and returns the 99th percentile beside large ones.
+async fn measure(leg: Leg, large: Large) -> Duration {
+    // As much as the client can take: nothing is cut.
+    let world = World::bridge_with(&["--max-client-result-bytes", "67108864"]).await;
+    let items = vec![large.tool("large", RESULT_BYTES)];
+    let _large = NativePage::open(&world, "large", items).await;
+    let _small = NativePage::open(&world, "small", vec![NativeItem::echo()]).await;
+    let client = Arc::new(McpClient::connect(&world, leg, Era::Discover).await);
+
+    let alone = small_calls(&client, async {
+        let mut ticks = tokio::time::interval(SMALL_EVERY);
+        for _ in 0..SMALL_ALONE {
+            ticks.tick().await;
+        }
+    });
+    let alone = Times::of(alone.await);
+    let (begin, cpu) = (Instant::now(), world.cpu_time());
+    let mut bulk = BulkClient::new(&world, leg);
+    let beside = small_calls(&client, async {
+        for _ in 0..RESULTS {
+            let answer = bulk.call("large").await;
+            assert!(answer.len() > RESULT_BYTES, "{} bytes", answer.len());
+        }
+    });
+    let beside = Times::of(beside.await);
+
+    let each = |whole: Duration| whole.as_secs_f64() * 1000.0 / RESULTS as f64;
+    let ratio = beside.p99.as_secs_f64() / alone.p99.as_secs_f64();
+    println!("{leg:?}, {RESULTS} results of {RESULT_BYTES} bytes ({large:?}):");
+    println!("  small calls alone:  {alone}");
+    println!("  small calls beside: {beside}; p99 {ratio:.1} times that alone");
+    println!(
+        "  a large result: {:.0} ms; CPU of the bridge with small calls {:.0} ms; its memory at most {} MiB",
+        each(begin.elapsed()),
+        each(world.cpu_time() - cpu),
+        world.peak_memory() / (1024 * 1024),
+    );
+    beside.p99
+}
+
+/// How long small calls take, one every [`SMALL_EVERY`], until `work` is done.
+async fn small_calls(client: &Arc<McpClient>, work: impl Future<Output = ()>) -> Vec<Duration> {
+    let mut calls = JoinSet::new();
+    let mut ticks = tokio::time::interval(SMALL_EVERY);
+    tokio::pin!(work);
+    loop {
+        let due = tokio::select! {
+            () = &mut work => break,
+            due = ticks.tick() => due,
+        };
+        let client = Arc::clone(client);
+        calls.spawn(async move {
+            client.call("echo", json!({ "id": 1 })).await.unwrap();
+            due.elapsed()
+        });
+    }
+    calls.join_all().await
+}
+
+struct Times {
+    count: usize,
+    p50: Duration,
+    p99: Duration,
+    longest: Duration,
+}
+
+impl Times {
+    fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+        Self {
+            count: times.len(),
+            p50: at(50),
+            p99: at(99),
+            longest: at(100),
+        }
+    }
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ms = |time: Duration| time.as_secs_f64() * 1000.0;
+        let (p50, p99, longest) = (ms(self.p50), ms(self.p99), ms(self.longest));
+        let count = self.count;
+        write!(
+            f,
+            "p50 {p50:.1} ms, p99 {p99:.1} ms, longest {longest:.1} ms of {count}"
+        )
+    }
+}
