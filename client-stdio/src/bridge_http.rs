@@ -46,7 +46,7 @@ pub(crate) struct BridgeHttp {
 pub(crate) enum Posted {
     Accepted,
     Json(String),
-    Events(Events),
+    Events(Box<Events>),
 }
 
 impl BridgeHttp {
@@ -98,7 +98,7 @@ impl BridgeHttp {
                 let body = body(response, self.max_message_bytes).await;
                 body.map(Posted::Json)
             }
-            "text/event-stream" => Ok(Posted::Events(self.events(response))),
+            "text/event-stream" => Ok(Posted::Events(Box::new(self.events(response)))),
             _ if has_no_body(&response) => Ok(Posted::Accepted),
             _ => Err(Absence::Unusable("its answer is not MCP".to_owned())),
         }

@@ -148,7 +148,7 @@ pub(crate) async fn ask(
             Ok(())
         }
         Posted::Events(events) => {
-            let mut messages = Messages::of_request(&way.http, events);
+            let mut messages = Messages::of_request(&way.http, *events);
             loop {
                 let message = match messages.next().await? {
                     Incoming::Text(text) => parse(text).await?,
