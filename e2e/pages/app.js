@@ -5,6 +5,8 @@ const bridgeUrl = parameters.get("bridge");
 const journey = {
   /** Calls of `hang` and `ask` whose handler runs or ran. */
   started: 0,
+  /** The ids that `echo` was called with. */
+  echoed: [],
   /** Those whose signal fired. */
   aborted: 0,
   /** Differs in each document: a page that was reloaded is not the same page. */
@@ -36,7 +38,23 @@ journey.echo = mcpWeb.addTool({
   name: "echo",
   description: "Answers with the id it was given",
   inputSchema: idSchema,
-  handler: async ({ id }) => ({ id }),
+  handler: async ({ id }) => {
+    journey.echoed.push(id);
+    return { id };
+  },
+});
+
+journey.block = mcpWeb.addTool({
+  name: "block",
+  description: "Keeps the page busy for so many milliseconds, in one piece",
+  inputSchema: { type: "object", properties: { ms: { type: "integer" } }, required: ["ms"] },
+  handler: ({ ms }) => {
+    journey.started += 1;
+    navigator.sendBeacon("/beacon", "blocked");
+    const end = performance.now() + ms;
+    while (performance.now() < end);
+    return "done";
+  },
 });
 
 journey.hang = mcpWeb.addTool({
@@ -75,5 +93,5 @@ journey.removable = mcpWeb.addTool({
 });
 
 journey.ready = Promise.all(
-  [journey.echo, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
+  [journey.echo, journey.block, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
 ).then(() => true);

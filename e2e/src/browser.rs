@@ -6,6 +6,7 @@ use fantoccini::wd::{Capabilities, WebDriverCompatibleCommand};
 use fantoccini::{Client, ClientBuilder};
 use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -34,7 +35,7 @@ const FLAGS: [&str; 9] = [
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
-    _driver: ProcessGroup,
+    driver: ProcessGroup,
     _profile: TempDir,
     _permit: SemaphorePermit<'static>,
 }
@@ -71,7 +72,7 @@ impl Browser {
             .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
         Self {
             client,
-            _driver: driver,
+            driver,
             _profile: profile,
             _permit: permit,
         }
@@ -179,6 +180,17 @@ impl Browser {
         text.await.as_str().unwrap_or_default().to_owned()
     }
 
+    /// Stops the processes in which pages run (SIGSTOP), as a machine that sleeps or a browser that
+    /// suspends tabs does. Nothing can be asked of a page until the value is dropped.
+    pub fn suspend_pages(&self) -> SuspendedPages {
+        let renderers = self.driver.descendants("--type=renderer");
+        assert!(!renderers.is_empty(), "there is no page to suspend");
+        for renderer in &renderers {
+            kill_process(*renderer, Signal::STOP).expect("a renderer can be stopped");
+        }
+        SuspendedPages(renderers)
+    }
+
     /// Saves what the page looks like, once it stands still, as
     /// `target/e2e-screenshots/<name>.png`.
     pub async fn screenshot(&self, name: &str) -> PathBuf {
@@ -247,6 +259,19 @@ impl Browser {
             panic!("{what}: {error}; the console says:\n{console}");
         }
         answer["value"].take()
+    }
+}
+
+/// Pages that stand still. They go on when this is dropped.
+#[derive(Debug)]
+pub struct SuspendedPages(Vec<Pid>);
+
+impl Drop for SuspendedPages {
+    fn drop(&mut self) {
+        for renderer in &self.0 {
+            // One that has ended meanwhile is no error.
+            let _ = kill_process(*renderer, Signal::CONT);
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub mod tools;
 mod world;
 
 pub use adapter::Adapter;
-pub use browser::{Browser, ColorScheme};
+pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
     AbleClient, BulkClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp,
     StalledClient,

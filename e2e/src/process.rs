@@ -67,6 +67,22 @@ impl ProcessGroup {
         .await
     }
 
+    /// The processes that the child started, directly or not, whose command line contains `text`.
+    pub fn descendants(&self, text: &str) -> Vec<Pid> {
+        let mut family = vec![self.leader];
+        let mut found = Vec::new();
+        let all: Vec<_> = processes().collect();
+        while let Some(parent) = family.pop() {
+            for (pid, _) in all.iter().filter(|(_, its)| *its == parent) {
+                family.push(*pid);
+                if command_line(*pid).contains(text) {
+                    found.push(*pid);
+                }
+            }
+        }
+        found
+    }
+
     /// Everything printed so far, standard output and error together.
     pub fn log(&self) -> String {
         self.lines().join("\n")
@@ -123,6 +139,25 @@ impl ProcessGroup {
     fn lines(&self) -> Vec<String> {
         self.output.lock().expect("no holder panics").clone()
     }
+}
+
+/// Every process and its parent, from `/proc/PID/stat` (proc_pid_stat(5)).
+fn processes() -> impl Iterator<Item = (Pid, Pid)> {
+    let entries = std::fs::read_dir("/proc").expect("this is Linux");
+    entries.flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        // The second field, the name, may contain spaces; the parent is the second after it.
+        let (_, after_name) = stat.rsplit_once(')')?;
+        let parent = after_name.split_whitespace().nth(1)?.parse().ok()?;
+        Some((Pid::from_raw(pid)?, Pid::from_raw(parent)?))
+    })
+}
+
+fn command_line(pid: Pid) -> String {
+    let path = format!("/proc/{}/cmdline", pid.as_raw_nonzero());
+    let line = std::fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&line).into_owned()
 }
 
 impl Drop for ProcessGroup {

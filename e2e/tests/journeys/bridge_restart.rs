@@ -1,7 +1,7 @@
 //! The bridge goes away and comes back on its port: nobody touches page or client, and the next
 //! call works.
 
-use e2e::{Era, Leg, McpClient, Site, World};
+use e2e::{Era, Leg, McpClient, PlainHttp, Site, World, within};
 use serde_json::json;
 
 use crate::{has, open_app};
@@ -46,6 +46,48 @@ async fn goes_on(era: Era, end: impl AsyncFnOnce(&mut World)) {
         .await;
     let same = browser.eval("return journey.document", json!(null)).await;
     assert_eq!(same, document, "the page was not loaded again");
+}
+
+#[tokio::test]
+async fn after_a_crash_during_a_call_over_http() {
+    a_call_ends_with_the_bridge(Leg::Http, async |world| world.crash().await).await;
+}
+
+#[tokio::test]
+async fn after_a_crash_during_a_call_over_stdio() {
+    a_call_ends_with_the_bridge(Leg::Stdio, async |world| world.crash().await).await;
+}
+
+#[tokio::test]
+async fn after_an_orderly_stop_during_a_call_over_stdio() {
+    a_call_ends_with_the_bridge(Leg::Stdio, async |world| world.stop().await).await;
+}
+
+/// The caller has its error, the handler hears that nobody waits, and nothing runs a second time.
+async fn a_call_ends_with_the_bridge(leg: Leg, end: impl AsyncFnOnce(&mut World)) {
+    let (mut world, site) = (World::bridge().await, Site::start().await);
+    let browser = open_app(&site, &world).await;
+    let client = McpClient::connect(&world, leg, Era::Initialize).await;
+    let call = client.start_call("hang", json!({})).await;
+    browser.wait_for("journey.started === 1").await;
+
+    end(&mut world).await;
+    let failed = match within("the caller to have its error", call.result()).await {
+        Ok(result) => result.is_error == Some(true),
+        Err(_) => true,
+    };
+    assert!(failed, "the call did not survive");
+    world.restart().await;
+    browser
+        .wait_for("journey.mcpWeb.status.state === 'connected'")
+        .await;
+    browser.wait_for("journey.aborted === 1").await;
+
+    let script = PlainHttp::new(&world);
+    let answer = within("the answer", script.call("echo", json!({ "id": 5 }))).await;
+    assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 5 }));
+    let started = browser.eval("return journey.started", json!(null)).await;
+    assert_eq!(started, 1, "it ran once");
 }
 
 async fn echoes(client: &McpClient, id: u64) {

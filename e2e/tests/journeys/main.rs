@@ -16,6 +16,7 @@ mod no_wasm;
 mod page_unloaded;
 mod readme;
 mod screenshots;
+mod suspended;
 mod thousand_calls;
 mod tool_removed;
 mod typescript_client;
