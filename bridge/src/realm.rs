@@ -207,7 +207,7 @@ impl Realm {
 
     /// What one session has of a kind.
     pub(crate) fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
-        let session = self.sessions.get(id)?;
+        let (_, session) = routing::named(&self.sessions, id)?;
         Some(session.definitions(kind).cloned().collect())
     }
 

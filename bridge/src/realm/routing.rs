@@ -12,7 +12,8 @@ use crate::definition::Definition;
 /// What the caller said about the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// This one (argument `session_id`, `_meta.sessionId`, or the client's pin).
+    /// This one, by its id or its name (argument `session_id`, `_meta.sessionId`, or the client's
+    /// pin).
     Session(SessionId),
     /// The only one that has what is asked for.
     Any,
@@ -118,12 +119,10 @@ fn choose<T>(
     };
     match target {
         Target::Session(id) => {
-            let session = sessions
-                .get(id)
-                .ok_or_else(|| RouteError::SessionNotFound {
-                    session: id.clone(),
-                    available: summaries(sessions.iter()),
-                })?;
+            let (id, session) = named(sessions, id).ok_or_else(|| RouteError::SessionNotFound {
+                session: id.clone(),
+                available: summaries(sessions.iter()),
+            })?;
             let found = find(session).ok_or_else(|| not_found(&[session]))?;
             Ok((id.clone(), found))
         }
@@ -150,6 +149,17 @@ fn choose<T>(
             }
         }
     }
+}
+
+/// The session of this id, or else of this name: ids are random, names last.
+pub(super) fn named<'a>(
+    sessions: &'a Sessions,
+    id: &SessionId,
+) -> Option<(&'a SessionId, &'a Session)> {
+    sessions.get_key_value(id).or_else(|| {
+        let mut sessions = sessions.iter();
+        sessions.find(|(_, session)| session.name.as_deref() == Some(id.as_str()))
+    })
 }
 
 /// The one of several that the operator allows to be taken unasked.

@@ -407,6 +407,32 @@ fn nothing_is_remembered_where_the_operator_wants_that_or_while_a_page_of_the_ap
 }
 
 #[test]
+fn a_session_is_found_by_its_id_and_by_its_name() {
+    let mut scene = Scene::new();
+    for (number, session) in (1..).zip(["a", "b"]) {
+        connect(&mut scene, number, page(session, Some("left"))).unwrap();
+        let tools = vec![Ok(tool("echo"))];
+        let id = SessionId::from(session);
+        let connection = ConnectionId(number);
+        let effects = scene
+            .realm
+            .items_registered(&id, connection, "r".into(), tools);
+        scene.then(effects);
+    }
+    let routed = |target: &str| {
+        let target = Target::Session(target.into());
+        let routed = scene.realm.route(Kind::Tool, "echo", &target);
+        routed.ok().map(|(id, _)| id.0)
+    };
+    assert_eq!(routed("b").as_deref(), Some("b"));
+    assert_eq!(routed("left").as_deref(), Some("a"));
+    assert_eq!(routed("left (2)").as_deref(), Some("b"));
+    assert_eq!(routed("right"), None);
+    let by_name = scene.realm.published_by(Kind::Tool, &"left (2)".into());
+    assert_eq!(by_name.unwrap().len(), 1);
+}
+
+#[test]
 fn an_ambiguous_call_goes_where_the_operator_says() {
     let routed = |policy: AmbiguousCalls, focused: &[&str]| {
         let mut scene = limited(|limits| limits.ambiguous_calls = policy);
