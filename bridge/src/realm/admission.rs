@@ -30,6 +30,7 @@ impl Realm {
     ) -> Result<(Welcome, Effects), Refusal> {
         let hello = hello.shortened();
         let id = hello.session.clone();
+        self.refuse_late(&hello)?;
         let name = self.name_for(&hello)?;
         let mut effects = self.make_room_for(&id, now)?;
         let expires = hello.expires;
@@ -58,6 +59,19 @@ impl Realm {
             token_expires_in_ms: expires.map(|at| super::lifetime::milliseconds_until(at, now)),
         };
         Ok((welcome, effects))
+    }
+
+    /// Two connections of a page need not arrive in the order in which it made them: only the last
+    /// one is the page's.
+    fn refuse_late(&self, hello: &PageHello) -> Result<(), Refusal> {
+        let session = self.sessions.get(&hello.session);
+        if !session.is_some_and(|session| session.is_newer_than(hello)) {
+            return Ok(());
+        }
+        Err(Refusal {
+            code: ErrorCode::SessionSuperseded,
+            message: "a newer connection of this page came first".to_owned(),
+        })
     }
 
     fn session_begins(&mut self, hello: PageHello, name: Option<String>, phase: Phase, now: Now) {

@@ -32,7 +32,13 @@ pub(crate) struct PageHello {
     pub(crate) app: Option<String>,
     /// When its token ends.
     pub(crate) expires: Option<Instant>,
+    /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
+    pub(crate) written_ms: Option<u64>,
 }
+
+/// A line that stood still for longer was given up by the network, too. A clock that was set back
+/// keeps a page out for no longer than this.
+const LATE_WITHIN_MS: u64 = 60_000;
 
 /// What a page says of itself is shown to people and models, and kept: so much of each text.
 const SHOWN_CHARS: usize = 256;
@@ -192,6 +198,16 @@ impl Session {
         let due = self.phase.due();
         let at = self.ends.map_or(due, |ends| ends.min(due));
         (at, Deadline::Session(id.clone()))
+    }
+
+    /// Whether this was written before the session's connection began, and comes late: from a
+    /// document, or on a connection, that the page has given up.
+    pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
+        let (Some(since), Some(written)) = (self.hello.written_ms, hello.written_ms) else {
+            return false;
+        };
+        let connected = self.phase.connection().is_some();
+        connected && written < since && since - written < LATE_WITHIN_MS
     }
 
     /// Whether what was begun in the session's document can go on in this one.

@@ -45,6 +45,7 @@ pub(super) fn hello(session: &str) -> PageHello {
         page_title: None,
         app: None,
         expires: None,
+        written_ms: None,
     }
 }
 

@@ -75,11 +75,19 @@ pub(super) async fn admit(
         page_title: hello.page_title,
         app: hello.app.map(|app| app.name),
         expires: principal.ends_at().map(tokio::time::Instant::into_std),
+        written_ms: hello.timestamp,
     };
     let hub = Arc::clone(&edge.hub);
     let (connection, outbox) = hub
         .page_connected(realm, hello)
-        .map_err(|refusal| Refused::because(refusal.code, refusal.message))?;
+        .map_err(|refusal| match refusal.code {
+            // Whoever hears this although its clock was only set back comes again.
+            ErrorCode::SessionSuperseded => Refused::With(
+                Closing::new(CloseCode::TryAgainLater, refusal.message),
+                None,
+            ),
+            code => Refused::because(code, refusal.message),
+        })?;
     tracing::debug!(?realm, ?session, "page connected");
     Ok((
         Page {

@@ -194,6 +194,33 @@ fn a_page_that_comes_back_hears_which_of_its_calls_are_awaited() {
 }
 
 #[test]
+fn a_connection_that_the_page_has_given_up_takes_nothing_over_when_it_comes_late() {
+    let written = |written_ms| PageHello {
+        written_ms: Some(written_ms),
+        ..page("tab", None)
+    };
+    let mut scene = Scene::new();
+    connect(&mut scene, 1, written(100_000)).unwrap();
+    let refusal = connect(&mut scene, 2, written(99_999)).unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::SessionSuperseded);
+    scene.realm.check_invariants();
+
+    // Newer, as late as no line is, or after the other one broke: it is the page.
+    connect(&mut scene, 3, written(100_001)).unwrap();
+    assert_eq!(closes(&scene), [(1, CloseCode::Superseded)]);
+    connect(&mut scene, 4, written(40_000)).unwrap();
+    assert_eq!(closes(&scene), [(3, CloseCode::Superseded)]);
+    let id = SessionId::from("tab");
+    let (connection, now) = (ConnectionId(4), scene.now);
+    let effects = scene
+        .realm
+        .connection_ended(&id, connection, Parting::Broken, now);
+    scene.then(effects);
+    connect(&mut scene, 5, written(39_999)).unwrap();
+    assert_eq!(closes(&scene), []);
+}
+
+#[test]
 fn another_document_begins_nothing_anew_that_the_former_may_have_begun() {
     for document in [None, Some("another".to_owned())] {
         let mut scene = Scene::with_page();
