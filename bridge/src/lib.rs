@@ -28,6 +28,9 @@ mod realm;
 mod result;
 mod schema;
 mod server;
+#[cfg(feature = "simulation")]
+#[doc(hidden)]
+pub mod simulation;
 mod tool;
 mod uri_template;
 

@@ -236,8 +236,14 @@ impl Realm {
             .map_err(|error| error.of_closed_app(uri, target, closed))
     }
 
+    /// How many calls are in flight, and how many things become due.
+    #[cfg(feature = "simulation")]
+    pub(crate) fn simulated_counts(&self) -> (usize, usize) {
+        (self.calls.len(), self.deadlines.all().len())
+    }
+
     /// Panics when a fact contradicts another.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn check_invariants(&self) {
         let mut named = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();

@@ -73,14 +73,14 @@ impl Catalogue {
     }
 
     /// Each entry's deadline, for the check of invariants.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn deadlines(&self) -> impl Iterator<Item = (Instant, Deadline)> {
         self.0
             .iter()
             .map(|(key, app)| (app.until, Deadline::Catalogue(key.clone())))
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }

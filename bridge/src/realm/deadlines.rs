@@ -42,7 +42,7 @@ impl Deadlines {
         self.0.remove(&entry);
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, feature = "simulation"))]
     pub(super) fn all(&self) -> &BTreeSet<(Instant, Deadline)> {
         &self.0
     }

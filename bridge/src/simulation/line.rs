@@ -1,0 +1,276 @@
+//! What the page socket does with one connection, frame by frame.
+
+use std::time::{Duration, Instant};
+
+use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::{
+    Authenticate, Authenticated, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode,
+    DecodeError, ErrorCode, PROTOCOL_VERSION, PageLimits, PageToBridge, RenewalFailed, Retry,
+    SessionId, limits,
+};
+
+use super::{BROKEN, Bridge, DEFINITIONS, Output, connection_id};
+use crate::page_wire::PageEvent;
+use crate::realm::{ConnectionId, Now, PageHello, Parting, Welcome};
+
+/// When a token ends, since the beginning of the simulation; `None` when it is not valid.
+pub type TokenLife = fn(&str) -> Option<Option<Duration>>;
+
+/// One socket.
+#[derive(Debug)]
+pub(super) struct Line {
+    session: SessionId,
+    authenticated: bool,
+    assembler: Assembler,
+    /// Messages that were sent in parts.
+    in_parts: u64,
+}
+
+impl Line {
+    pub(super) fn serves(&self, session: &SessionId) -> bool {
+        self.authenticated && self.session == *session
+    }
+}
+
+impl Bridge {
+    /// A page's socket is open, for the session in its address.
+    pub fn connection_opened(&mut self, connection: u64, session: &str) {
+        let line = Line {
+            session: SessionId::from(session),
+            authenticated: false,
+            assembler: Assembler::new(self.config.max_message_bytes()),
+            in_parts: 0,
+        };
+        self.lines.insert(connection, line);
+    }
+
+    /// A frame of a page has arrived.
+    pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Output> {
+        let now = self.now(at);
+        let Some(line) = self.lines.get_mut(&connection) else {
+            return Vec::new();
+        };
+        let connection = connection_id(connection);
+        let text = match line.assembler.take(frame) {
+            Ok(Taken::Unfinished) => {
+                let session = line.session.clone();
+                self.realm.part_arrived(&session, connection, now);
+                return Vec::new();
+            }
+            Ok(Taken::Message(text)) => text,
+            Err(_) => return self.close(connection, CloseCode::MessageTooBig, now),
+        };
+        let known = line.authenticated;
+        match PageToBridge::decode(&text) {
+            Ok(PageToBridge::Authenticate(hello)) if !known => self.admit(connection, hello, now),
+            _ if !known => self.close(connection, CloseCode::PolicyViolation, now),
+            Ok(PageToBridge::Leaving {}) => {
+                let mut outputs = self.ended(connection, Parting::Gone, now);
+                outputs.push(closed(connection, BROKEN));
+                outputs
+            }
+            Ok(PageToBridge::Renew(renew)) => self.renewed(connection, &renew.auth_token, now),
+            Ok(message) => self.heard(connection, message, now),
+            Err(DecodeError::NotAMessage(_)) => {
+                self.close(connection, CloseCode::UnsupportedData, now)
+            }
+            Err(DecodeError::UnknownType(_)) => Vec::new(),
+            Err(DecodeError::BadFields { .. }) => {
+                self.close(connection, CloseCode::PolicyViolation, now)
+            }
+        }
+    }
+
+    /// A socket is closed, or the bridge has noticed that it is dead ([`BROKEN`]).
+    pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Output> {
+        let parting = match code {
+            1000 | 1001 => Parting::Gone,
+            _ => Parting::Broken,
+        };
+        self.ended(connection_id(connection), parting, self.now(at))
+    }
+
+    /// As much time has passed since it was opened as a page has to authenticate.
+    pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
+        let now = self.now(at);
+        match self.lines.get(&connection) {
+            Some(line) if !line.authenticated => {
+                self.close(connection_id(connection), CloseCode::PolicyViolation, now)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn admit(&mut self, connection: ConnectionId, hello: Authenticate, now: Now) -> Vec<Output> {
+        let token = hello.auth_token.unwrap_or_default();
+        let Some(expires) = self.life_of(&token, now) else {
+            let error = "the token is not valid".to_owned();
+            return self.refuse(connection, ErrorCode::TokenExpired, error, now);
+        };
+        let Some(line) = self.lines.get_mut(&connection.0) else {
+            return Vec::new();
+        };
+        line.authenticated = true;
+        let hello = PageHello {
+            session: line.session.clone(),
+            document: hello.document_id,
+            name: hello.session_name,
+            origin: None,
+            page_title: hello.page_title,
+            app: hello.app.map(|app| app.name),
+            expires,
+            written_ms: hello.timestamp,
+        };
+        let session = hello.session.clone();
+        match self.realm.page_connected(connection, hello, now) {
+            Ok((welcome, effects)) => {
+                let welcome = self.welcome(session, welcome, now);
+                let mut outputs = Vec::new();
+                self.send(connection, &welcome, &mut outputs);
+                outputs.extend(self.outputs(effects, now));
+                outputs
+            }
+            Err(refusal) if refusal.code == ErrorCode::SessionSuperseded => {
+                self.close(connection, CloseCode::TryAgainLater, now)
+            }
+            Err(refusal) => self.refuse(connection, refusal.code, refusal.message, now),
+        }
+    }
+
+    /// When the token ends, if it is valid now.
+    fn life_of(&self, token: &str, now: Now) -> Option<Option<Instant>> {
+        match (self.life_of)(token)? {
+            None => Some(None),
+            Some(end) => Some(self.start + end)
+                .filter(|end| *end > now.instant)
+                .map(Some),
+        }
+    }
+
+    fn renewed(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<Output> {
+        let Some(line) = self.lines.get(&connection.0) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        match self.life_of(token, now) {
+            Some(expires) => {
+                let effects = self.realm.page_renewed(&session, connection, expires, now);
+                self.outputs(effects, now)
+            }
+            None => {
+                let failed = BridgeToPage::RenewalFailed(RenewalFailed {
+                    error: "the token is not valid".to_owned(),
+                    code: ErrorCode::TokenExpired,
+                });
+                let mut outputs = Vec::new();
+                self.send(connection, &failed, &mut outputs);
+                outputs
+            }
+        }
+    }
+
+    fn welcome(&self, session_id: SessionId, welcome: Welcome, now: Now) -> BridgeToPage {
+        BridgeToPage::Authenticated(Authenticated {
+            session_id,
+            success: true,
+            protocol: PROTOCOL_VERSION,
+            bridge_id: BridgeId(self.id.clone()),
+            session_name: welcome.session_name,
+            awaited: welcome.awaited,
+            now_ms: now.unix_ms,
+            token_expires_in_ms: welcome.token_expires_in_ms,
+            limits: PageLimits {
+                max_result_bytes: self.config.max_result_bytes,
+                max_frame_bytes: limits::MAX_FRAME_BYTES,
+                max_message_bytes: self.config.max_message_bytes(),
+                heartbeat_seconds: self.config.heartbeat.as_secs(),
+            },
+        })
+    }
+
+    fn refuse(
+        &mut self,
+        connection: ConnectionId,
+        code: ErrorCode,
+        error: String,
+        now: Now,
+    ) -> Vec<Output> {
+        let message = BridgeToPage::AuthenticationFailed(AuthenticationFailed { error, code });
+        let mut outputs = Vec::new();
+        self.send(connection, &message, &mut outputs);
+        outputs.extend(self.close(connection, CloseCode::PolicyViolation, now));
+        outputs
+    }
+
+    fn heard(&mut self, connection: ConnectionId, message: PageToBridge, now: Now) -> Vec<Output> {
+        let Some(line) = self.lines.get(&connection.0) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        match PageEvent::read(message, &self.config, &DEFINITIONS) {
+            Ok(event) => {
+                let effects = event.happen(&mut self.realm, &session, connection, now);
+                self.outputs(effects, now)
+            }
+            Err(closing) => self.close(connection, closing.code, now),
+        }
+    }
+
+    /// The bridge closes: nothing that comes later on this connection counts.
+    pub(super) fn close(
+        &mut self,
+        connection: ConnectionId,
+        code: CloseCode,
+        now: Now,
+    ) -> Vec<Output> {
+        if !self.lines.contains_key(&connection.0) {
+            return Vec::new();
+        }
+        let parting = match CloseCode::retry(code.code()) {
+            Retry::Never => Parting::Gone,
+            Retry::Soon | Retry::Later => Parting::Broken,
+        };
+        let mut outputs = vec![closed(connection, code.code())];
+        outputs.extend(self.ended(connection, parting, now));
+        outputs
+    }
+
+    fn ended(&mut self, connection: ConnectionId, parting: Parting, now: Now) -> Vec<Output> {
+        let Some(line) = self.lines.remove(&connection.0) else {
+            return Vec::new();
+        };
+        let effects = self
+            .realm
+            .connection_ended(&line.session, connection, parting, now);
+        self.outputs(effects, now)
+    }
+
+    pub(super) fn send(
+        &mut self,
+        connection: ConnectionId,
+        message: &BridgeToPage,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(line) = self.lines.get_mut(&connection.0) else {
+            return;
+        };
+        let frame = |text| Output::Frame {
+            connection: connection.0,
+            text,
+        };
+        let text = message.encode();
+        if text.len() <= limits::PART_BYTES {
+            outputs.push(frame(text));
+            return;
+        }
+        line.in_parts += 1;
+        outputs.extend(split(&text, line.in_parts).map(frame));
+    }
+}
+
+fn closed(connection: ConnectionId, code: u16) -> Output {
+    Output::Closed {
+        connection: connection.0,
+        code,
+    }
+}

@@ -1,0 +1,63 @@
+//! Randomness that comes from a seed, the same on every machine.
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): small, and good enough to choose faults with.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`; 0 when there is none.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end.max(1)
+    }
+
+    /// A number of the range, both ends included.
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.below(most - least + 1)
+    }
+
+    /// True so often among a hundred times.
+    pub(crate) fn percent(&mut self, chance: u64) -> bool {
+        self.below(100) < chance
+    }
+
+    /// In `0..1`, as JavaScript's `Math.random()`.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        self.below(1 << 30) as f64 / f64::from(1 << 30)
+    }
+
+    /// One of these.
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+
+    /// A span of time in milliseconds: mostly short, sometimes long, up to `most`.
+    pub(crate) fn span(&mut self, most: u64) -> u64 {
+        let shift = self.below(8);
+        self.below((most >> shift) + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_numbers_and_all_of_them_come() {
+        let (mut one, mut other) = (Random::new(7), Random::new(7));
+        let numbers: Vec<_> = (0..1000).map(|_| one.between(3, 7)).collect();
+        assert!(numbers.iter().all(|number| *number == other.between(3, 7)));
+        assert!((3..=7).all(|number| numbers.contains(&number)));
+        assert!((0..1000).all(|_| (0.0..1.0).contains(&one.fraction())));
+    }
+}

@@ -1,0 +1,157 @@
+//! The SDK's own core, run natively: the frames between [`web_sdk::core::Page`] and the wire.
+//!
+//! Who drives a page gives it a socket, timers and handlers; this module is what the SDK's codec
+//! does in a browser, with serde instead of the browser's JSON.
+
+use bridge_protocol::limits::PART_BYTES;
+use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::{self as wire, limits};
+use web_sdk::core::frame::{Piece, encode};
+use web_sdk::core::{
+    BridgeToPage, CallRequest, ClientResponse, Item, Kind, Limits, PageToBridge, Refusal,
+    RegisteredItem,
+};
+
+/// Both directions of one socket of a page.
+#[derive(Debug)]
+pub(crate) struct PageFrames {
+    assembler: Assembler,
+    in_parts: u64,
+}
+
+impl PageFrames {
+    /// Of a socket that has just been opened.
+    pub(crate) fn new() -> Self {
+        Self {
+            assembler: Assembler::new(16 * limits::MAX_FRAME_BYTES),
+            in_parts: 0,
+        }
+    }
+
+    /// The frames of a message.
+    pub(crate) fn write(&mut self, message: PageToBridge<String>) -> Vec<String> {
+        let pieces = encode(message).into_iter().map(|piece| match piece {
+            Piece::Text(text) | Piece::Json(text) => text,
+        });
+        let text: String = pieces.collect();
+        if text.len() <= PART_BYTES {
+            return vec![text];
+        }
+        self.in_parts += 1;
+        split(&text, self.in_parts).collect()
+    }
+
+    /// The message that a frame completes. Nothing of one that the SDK does not know.
+    pub(crate) fn read(&mut self, frame: &str) -> Option<BridgeToPage<String>> {
+        match self
+            .assembler
+            .take(frame)
+            .expect("the bridge keeps to the rules of parts")
+        {
+            Taken::Unfinished => None,
+            Taken::Message(text) => read(&text),
+        }
+    }
+}
+
+fn read(text: &str) -> Option<BridgeToPage<String>> {
+    let message = wire::BridgeToPage::decode(text).expect("the bridge sends messages");
+    Some(match message {
+        wire::BridgeToPage::Authenticated(welcome) => BridgeToPage::Authenticated {
+            protocol: welcome.protocol,
+            bridge_id: welcome.bridge_id,
+            session_name: welcome.session_name,
+            awaited: welcome.awaited,
+            now_ms: welcome.now_ms,
+            token_expires_in_ms: welcome.token_expires_in_ms,
+            limits: Limits {
+                max_result_bytes: welcome.limits.max_result_bytes,
+                max_frame_bytes: welcome.limits.max_frame_bytes,
+                max_message_bytes: welcome.limits.max_message_bytes,
+                heartbeat_seconds: welcome.limits.heartbeat_seconds as u32,
+            },
+        },
+        wire::BridgeToPage::AuthenticationFailed(failed) => BridgeToPage::AuthenticationFailed {
+            code: failed.code.as_str().to_owned(),
+            error: failed.error,
+        },
+        wire::BridgeToPage::Registered(registered) => BridgeToPage::Registered {
+            registration_id: registered.registration_id,
+            items: registered.items.into_iter().map(registered_item).collect(),
+            errors: registered.errors.into_iter().map(refusal).collect(),
+        },
+        wire::BridgeToPage::Unregistered(unregistered) => BridgeToPage::Registered {
+            registration_id: unregistered.registration_id,
+            items: Vec::new(),
+            errors: Vec::new(),
+        },
+        wire::BridgeToPage::ToolCall(call) => BridgeToPage::CallRequested(CallRequest {
+            call: call.request_id,
+            item: Item {
+                kind: Kind::Tool,
+                name: call.tool_name,
+            },
+            sent_ms: call.context.sent_ms,
+            message: text.to_owned(),
+        }),
+        wire::BridgeToPage::CallCancel(cancel) => BridgeToPage::CallCancel {
+            call: cancel.request_id,
+            code: cancel.code.as_str().to_owned(),
+            reason: cancel.reason,
+        },
+        wire::BridgeToPage::ClientResponses(responses) => BridgeToPage::ClientResponses {
+            call: responses.request_id,
+            responses: responses.responses.into_iter().map(response).collect(),
+        },
+        wire::BridgeToPage::Heartbeat(heartbeat) => BridgeToPage::Heartbeat {
+            sequence: heartbeat.sequence,
+            answers: heartbeat.answers,
+        },
+        wire::BridgeToPage::CallsAlive(calls) => BridgeToPage::CallsAlive {
+            alive: calls.request_ids,
+            ended: calls.ended,
+        },
+        wire::BridgeToPage::Renewed(renewed) => BridgeToPage::Renewed {
+            token_expires_in_ms: renewed.token_expires_in_ms,
+        },
+        wire::BridgeToPage::RenewalFailed(failed) => BridgeToPage::RenewalFailed {
+            code: failed.code.as_str().to_owned(),
+            error: failed.error,
+        },
+        wire::BridgeToPage::SessionClosed(closed) => BridgeToPage::SessionClosed {
+            code: closed.code.as_str().to_owned(),
+            reason: closed.reason,
+        },
+        wire::BridgeToPage::Clients(_) => BridgeToPage::Clients(text.to_owned()),
+        wire::BridgeToPage::Subscriptions(_) => BridgeToPage::Subscriptions(text.to_owned()),
+        // Pages of fault runs register tools only.
+        wire::BridgeToPage::PromptGet(_)
+        | wire::BridgeToPage::ResourceRead(_)
+        | wire::BridgeToPage::Completion(_) => return None,
+    })
+}
+
+fn registered_item(registered: wire::RegisteredItem) -> RegisteredItem {
+    RegisteredItem {
+        item: Item {
+            kind: Kind::Tool,
+            name: registered.name,
+        },
+        published_name: registered.published_name,
+    }
+}
+
+fn refusal(refused: wire::RegistrationFailure) -> Refusal {
+    Refusal {
+        index: refused.index,
+        code: refused.code.as_str().to_owned(),
+        message: refused.message,
+    }
+}
+
+fn response(response: wire::ClientResponse) -> ClientResponse<String> {
+    ClientResponse {
+        response: serde_json::to_string(&response).expect("it is plain data"),
+        key: response.key,
+    }
+}

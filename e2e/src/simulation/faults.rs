@@ -1,0 +1,132 @@
+//! What goes wrong.
+
+use super::network::{Parcel, Way};
+use super::tab::Task;
+use super::world::{Event, World};
+
+/// A fault that ends by itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Recovery {
+    /// The bridge starts.
+    Bridge,
+    /// The tab runs again.
+    Thaw(usize),
+}
+
+impl World {
+    /// Something goes wrong, and something else will.
+    pub(super) fn fault(&mut self) {
+        if !self.faulty {
+            return;
+        }
+        self.summary.faults += 1;
+        let pause = self.random.span(15_000);
+        self.agenda.after(pause, Event::Fault);
+        let tab = self.random.below(self.tabs.len() as u64) as usize;
+        match self.random.below(15) {
+            0..2 => self.with_line(tab, |world, line| world.cut(line, "between frames")),
+            2..4 => self.with_line(tab, |world, line| {
+                let bytes = world.random.span(3_000) as usize;
+                let way = world.random.one_of(&[Way::ToBridge, Way::ToPage]);
+                world.trace(|| format!("line {line} will be cut after {bytes} bytes {way:?}"));
+                world.cut_after(line, way, bytes);
+            }),
+            4 => self.with_line(tab, |world, line| world.proxy_closes(line)),
+            5 => {
+                let span = self.random.span(12_000);
+                self.trace(|| format!("nothing gets through for {span} ms"));
+                self.stall(span);
+            }
+            6 => self.crash(),
+            7 => self.stop(),
+            8..11 => self.freeze(tab),
+            11 => {
+                self.trace(|| format!("tab {tab} is loaded again"));
+                self.reload(tab);
+            }
+            12 => self.with_line(tab, |world, line| {
+                world.cut(line, "before a reload");
+                world.reload(tab);
+            }),
+            13 => self.take_over(tab),
+            _ => {
+                let document = self.tabs[tab].document;
+                self.trace(|| format!("tab {tab} is asked to connect"));
+                self.tab_task(tab, document, Task::Connect);
+            }
+        }
+    }
+
+    fn with_line(&mut self, tab: usize, fault: impl FnOnce(&mut Self, u64)) {
+        if let Some(line) = self.tabs[tab].line {
+            fault(self, line);
+        }
+    }
+
+    /// Who sits between closes both sides, with a word of its own.
+    fn proxy_closes(&mut self, line: u64) {
+        let code = self.random.one_of(&[1000, 1001, 1006, 1011, 1012]);
+        self.trace(|| format!("a proxy closes line {line} with {code}"));
+        self.send(line, Way::ToPage, Parcel::Close(code));
+        self.send(line, Way::ToBridge, Parcel::Close(code));
+    }
+
+    fn crash(&mut self) {
+        if self.bridge.take().is_none() {
+            return;
+        }
+        let now = self.agenda.now();
+        self.trace(|| "the bridge crashes".to_owned());
+        self.oracle.crashed(self.life, now);
+        self.reset_all_lines();
+        let down = self.random.span(8_000);
+        self.agenda.after(down, Event::Recovers(Recovery::Bridge));
+    }
+
+    /// An operator stops the bridge: it says so, and then its process ends.
+    fn stop(&mut self) {
+        self.trace(|| "the bridge is stopped".to_owned());
+        let at = self.at();
+        self.in_bridge(|bridge| bridge.stop(at));
+        let Some(bridge) = self.bridge.take() else {
+            return;
+        };
+        assert_eq!(bridge.counts().calls, 0, "a bridge that stopped has calls");
+        for line in self.lines.values_mut() {
+            line.open_at_bridge = false;
+        }
+        let down = self.random.span(8_000);
+        self.agenda.after(down, Event::Recovers(Recovery::Bridge));
+    }
+
+    fn freeze(&mut self, tab: usize) {
+        if self.tabs[tab].frozen {
+            return;
+        }
+        let span = self.random.span(40_000);
+        self.trace(|| format!("tab {tab} stands still for {span} ms"));
+        self.tabs[tab].frozen = true;
+        self.agenda
+            .after(span, Event::Recovers(Recovery::Thaw(tab)));
+    }
+
+    /// Another tab comes with the session of this one.
+    fn take_over(&mut self, tab: usize) {
+        if self.tabs.len() < 5 {
+            let session = self.tabs[tab].session.clone();
+            self.trace(|| format!("a new tab takes {session} over"));
+            self.open_tab(&session);
+        }
+    }
+
+    pub(super) fn recovers(&mut self, what: Recovery) {
+        match what {
+            Recovery::Bridge => self.start_bridge(),
+            Recovery::Thaw(tab) => {
+                self.trace(|| format!("tab {tab} runs again"));
+                self.tabs[tab].frozen = false;
+                self.run_tab(tab);
+            }
+        }
+    }
+}

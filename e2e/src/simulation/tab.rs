@@ -1,0 +1,187 @@
+//! A browser's tab: one thread, a queue of tasks, and a document that can be loaded again.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use bridge_protocol::{CallId, SessionId};
+use web_sdk::core::{DefinitionKey, Encoded, Introduction, Item, Kind, Page, Sight};
+
+use super::world::{Event, World};
+use crate::sdk_page::PageFrames;
+
+/// The tools of every page.
+pub(super) const TOOLS: [&str; 2] = ["work", "ask"];
+
+/// Something that a tab does when its thread is free.
+#[derive(Clone, Debug)]
+pub(super) enum Task {
+    /// The app's token function has an answer.
+    Token,
+    Opened(u64),
+    Frame(u64, String),
+    Closed(u64, u16),
+    /// A timer of this number fires, if it was not set anew.
+    Timer(u64),
+    /// A handler ends, with a result of so many bytes.
+    Finish(CallId, usize),
+    /// A handler asks the client behind its call.
+    Ask(CallId),
+    /// The app connects again, as somebody asked it to.
+    Connect,
+}
+
+pub(super) struct Tab {
+    pub(super) session: String,
+    /// Counts documents over all tabs.
+    pub(super) document: u64,
+    pub(super) page: Page<String>,
+    pub(super) frames: PageFrames,
+    pub(super) line: Option<u64>,
+    pub(super) tasks: VecDeque<Task>,
+    /// A handler blocks the thread until then.
+    pub(super) busy_until: u64,
+    /// The browser lets nothing run.
+    pub(super) frozen: bool,
+    /// Nobody sees it again.
+    pub(super) closed: bool,
+    /// The number of the timer that counts.
+    pub(super) timer: u64,
+    pub(super) flush_wanted: bool,
+    pub(super) connected: bool,
+    /// The page has given up, and why.
+    pub(super) failed: Option<String>,
+    /// Handlers that have not ended.
+    pub(super) running: BTreeSet<CallId>,
+    /// How far the clock of this machine is ahead, in milliseconds.
+    pub(super) clock_ahead: u64,
+}
+
+impl World {
+    pub(super) fn open_tab(&mut self, session: &str) {
+        let document = self.new_id();
+        let clock_ahead = match self.random.below(3) {
+            0 => self.random.below(3_600_000),
+            _ => 1_800_000,
+        };
+        let tab = Tab {
+            session: session.to_owned(),
+            document,
+            page: page(session, document),
+            frames: PageFrames::new(),
+            line: None,
+            tasks: VecDeque::new(),
+            busy_until: 0,
+            frozen: false,
+            closed: false,
+            timer: 0,
+            flush_wanted: false,
+            connected: false,
+            failed: None,
+            running: BTreeSet::new(),
+            clock_ahead,
+        };
+        self.tabs.push(tab);
+        self.start_document(self.tabs.len() - 1);
+    }
+
+    /// The document is loaded again: all that its code knew is gone, but for the session's id.
+    pub(super) fn reload(&mut self, index: usize) {
+        let document = self.new_id();
+        self.close_document(index);
+        let tab = &mut self.tabs[index];
+        tab.document = document;
+        tab.page = page(&tab.session, document);
+        tab.frames = PageFrames::new();
+        tab.tasks.clear();
+        tab.busy_until = 0;
+        tab.frozen = false;
+        tab.timer = 0;
+        tab.flush_wanted = false;
+        tab.connected = false;
+        tab.failed = None;
+        tab.running.clear();
+        self.start_document(index);
+    }
+
+    /// The browser closes the socket of a document that goes away (1001), if that still gets through.
+    pub(super) fn close_document(&mut self, index: usize) {
+        let now = self.agenda.now();
+        let tab = &mut self.tabs[index];
+        if tab.frozen || tab.busy_until > now {
+            // Its code does not run any more.
+        } else {
+            tab.page.leaving();
+            self.perform_all(index);
+        }
+        if let Some(line) = self.tabs[index].line.take() {
+            self.send(
+                line,
+                super::network::Way::ToBridge,
+                super::network::Parcel::Close(1001),
+            );
+        }
+    }
+
+    fn start_document(&mut self, index: usize) {
+        let tab = &mut self.tabs[index];
+        for (key, name) in (0..).zip(TOOLS) {
+            let definition = format!(r#"{{"name":"{name}"}}"#);
+            let item = Item {
+                kind: Kind::Tool,
+                name: name.to_owned(),
+            };
+            let definition = Encoded {
+                bytes: definition.len(),
+                json: definition,
+            };
+            tab.page.added(DefinitionKey(key), item, definition);
+        }
+        tab.page.connect();
+        self.run_tab(index);
+    }
+
+    /// A task is due; it runs when the thread is free.
+    pub(super) fn tab_task(&mut self, index: usize, document: u64, task: Task) {
+        let tab = &mut self.tabs[index];
+        if tab.document == document {
+            tab.tasks.push_back(task);
+            self.run_tab(index);
+        }
+    }
+
+    /// Runs what there is to run, until the thread is blocked.
+    pub(super) fn run_tab(&mut self, index: usize) {
+        loop {
+            let now = self.agenda.now();
+            let tab = &mut self.tabs[index];
+            if tab.frozen || tab.closed {
+                return;
+            }
+            if tab.busy_until > now {
+                let at = tab.busy_until;
+                return self.agenda.at(at, Event::TabRuns(index));
+            }
+            if let Some(effect) = tab.page.next_effect() {
+                self.perform(index, effect);
+            } else if std::mem::take(&mut tab.flush_wanted) {
+                tab.page.flush();
+            } else if let Some(task) = tab.tasks.pop_front() {
+                self.work(index, task);
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+fn page(session: &str, document: u64) -> Page<String> {
+    let introduction = Introduction {
+        bridge_url: "ws://bridge".to_owned(),
+        session_id: SessionId::from(session),
+        document_id: Some(format!("document-{document}")),
+        session_name: None,
+        origin: None,
+        user_agent: None,
+        app: r#"{"name":"simulated"}"#.to_owned(),
+    };
+    Page::new(introduction, Sight::default())
+}

@@ -1,0 +1,212 @@
+//! What the SDK's runtime does in a browser: events go to the page, and its effects are done.
+
+use bridge_protocol::CallId;
+use web_sdk::core::{Answer, Call, ClientRequest, Effect, Ending, Outcome, Report, Status, Token};
+
+use super::network::{Parcel, Way};
+use super::tab::{TOOLS, Task};
+use super::world::{Event, World};
+use crate::sdk_page::PageFrames;
+
+/// The close codes of `web-sdk/src/js/socket.rs`.
+const DONE: u16 = 1000;
+const ABANDONED: u16 = 4000;
+
+impl World {
+    pub(super) fn work(&mut self, index: usize, task: Task) {
+        let random = self.random.fraction();
+        let clock = self.clock_of(index);
+        let tab = &mut self.tabs[index];
+        match task {
+            Task::Token if self.faulty && self.random.percent(5) => {
+                tab.page.token_failed("no answer", random);
+            }
+            Task::Token => {
+                let token = self.token();
+                self.tabs[index].page.token_ready(Token(token));
+            }
+            Task::Opened(line) if tab.line == Some(line) => tab.page.socket_opened(clock),
+            Task::Frame(line, text) if tab.line == Some(line) => {
+                if let Some(message) = tab.frames.read(&text) {
+                    tab.page.message_arrived(message);
+                }
+            }
+            Task::Closed(line, code) if tab.line == Some(line) => {
+                tab.line = None;
+                tab.page.socket_closed(code, "", random);
+            }
+            Task::Timer(timer) if tab.timer == timer => tab.page.timer_fired(random),
+            Task::Finish(call, bytes) => tab.page.handler_finished(call, returned(bytes)),
+            Task::Ask(call) if tab.running.contains(&call) => {
+                let key = format!("k{}", self.random.below(1_000));
+                let request = ClientRequest {
+                    key,
+                    method: "roots/list".to_owned(),
+                    params: "{}".to_owned(),
+                };
+                tab.page.client_asked(call, request, 2);
+            }
+            Task::Connect => {
+                tab.failed = None;
+                tab.page.connect();
+            }
+            // Of a socket, a timer or a call that is not there any more.
+            Task::Opened(_)
+            | Task::Frame(..)
+            | Task::Closed(..)
+            | Task::Timer(_)
+            | Task::Ask(_) => {}
+        }
+    }
+
+    /// Even while the thread is about to stop for good.
+    pub(super) fn perform_all(&mut self, index: usize) {
+        while let Some(effect) = self.tabs[index].page.next_effect() {
+            self.perform(index, effect);
+        }
+    }
+
+    pub(super) fn perform(&mut self, index: usize, effect: Effect<String>) {
+        let document = self.tabs[index].document;
+        let later = |task| Event::TabTask {
+            tab: index,
+            document,
+            task,
+        };
+        match effect {
+            Effect::FetchToken => {
+                let span = self.random.span(2_000);
+                self.agenda.after(span, later(Task::Token));
+            }
+            Effect::OpenSocket => {
+                self.close_line(index, ABANDONED);
+                let line = self.open_line(index);
+                let tab = &mut self.tabs[index];
+                tab.line = Some(line);
+                tab.frames = PageFrames::new();
+            }
+            Effect::Send(message) => {
+                let tab = &mut self.tabs[index];
+                if let Some(line) = tab.line {
+                    for frame in tab.frames.write(message) {
+                        self.send(line, Way::ToBridge, Parcel::Frame(frame));
+                    }
+                }
+            }
+            Effect::CloseSocket => self.close_line(index, DONE),
+            Effect::AbandonSocket => self.close_line(index, ABANDONED),
+            Effect::SetTimer(ms) => {
+                let timer = self.new_id();
+                self.tabs[index].timer = timer;
+                self.agenda.after(ms.into(), later(Task::Timer(timer)));
+            }
+            Effect::StopTimer => self.tabs[index].timer = 0,
+            Effect::FlushSoon => self.tabs[index].flush_wanted = true,
+            Effect::StartCall(call) => self.start_handler(index, call),
+            Effect::Report(report) => self.app_hears(index, report),
+        }
+    }
+
+    fn close_line(&mut self, index: usize, code: u16) {
+        if let Some(line) = self.tabs[index].line.take() {
+            self.send(line, Way::ToBridge, Parcel::Close(code));
+        }
+    }
+
+    fn start_handler(&mut self, index: usize, call: Call<String>) {
+        let now = self.agenda.now();
+        self.trace(|| format!("tab {index} executes {}", call.id));
+        self.oracle.started(&call.id, now);
+        let kind = self.random.below(10);
+        let span = self.random.span(12_000);
+        let bytes = if self.random.percent(1) { 600_000 } else { 10 };
+        let tab = &mut self.tabs[index];
+        tab.running.insert(call.id.clone());
+        let document = tab.document;
+        let asks = TOOLS[call.definition.0 as usize] == "ask";
+        let task = if asks {
+            Task::Ask(call.id)
+        } else {
+            Task::Finish(call.id, bytes)
+        };
+        match kind {
+            // It blocks the page's thread, and returns at once after it.
+            0..3 => {
+                tab.busy_until = now + span;
+                tab.tasks.push_front(task);
+            }
+            // It never ends.
+            3 if self.faulty => {}
+            _ => {
+                let later = Event::TabTask {
+                    tab: index,
+                    document,
+                    task,
+                };
+                self.agenda.after(span, later);
+            }
+        }
+    }
+
+    fn app_hears(&mut self, index: usize, report: Report<String>) {
+        let tab = &mut self.tabs[index];
+        match report {
+            Report::Status(status) => {
+                self.trace(|| format!("tab {index} is {status:?}"));
+                let tab = &mut self.tabs[index];
+                tab.connected = status == Status::Connected;
+                tab.failed = match status {
+                    Status::Failed(failure) => Some(failure.code.into_owned()),
+                    _ => None,
+                };
+            }
+            Report::CallEnded { call, ending } => {
+                assert!(
+                    tab.running.remove(&call),
+                    "{call} ends in tab {index} and does not run there"
+                );
+                if ending == Ending::Finished {
+                    self.trace(|| format!("tab {index} has finished {call}"));
+                }
+            }
+            Report::ClientAnswered { call, .. } => {
+                let span = self.random.span(2_000);
+                let document = tab.document;
+                let task = Task::Finish(call, 10);
+                let tab = index;
+                self.agenda.after(
+                    span,
+                    Event::TabTask {
+                        tab,
+                        document,
+                        task,
+                    },
+                );
+            }
+            Report::Warning(warning) => panic!("the SDK warns: {warning}"),
+            _ => {}
+        }
+    }
+
+    /// Every handler returns.
+    pub(super) fn finish_handlers(&mut self) {
+        for index in 0..self.tabs.len() {
+            let running: Vec<CallId> = self.tabs[index].running.iter().cloned().collect();
+            for call in running {
+                self.tabs[index].tasks.push_back(Task::Finish(call, 10));
+            }
+            self.run_tab(index);
+        }
+    }
+}
+
+fn returned(bytes: usize) -> Outcome<String> {
+    let text = format!("\"{}\"", "x".repeat(bytes - 2));
+    Outcome::Returned {
+        bytes,
+        answer: Answer {
+            result: Some(text),
+            ..Answer::default()
+        },
+    }
+}

@@ -1,0 +1,316 @@
+//! A bridge, tabs, callers and the lines between them, from the first fault to the empty end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bridge::Config;
+use bridge::simulation::{BROKEN, Bridge, Counts, Output};
+use bridge_protocol::ErrorCode;
+
+use super::Summary;
+use super::agenda::Agenda;
+use super::callers::Step;
+use super::faults::Recovery;
+use super::network::{Line, Parcel, Way};
+use super::oracle::{Ended, Oracle};
+use super::tab::{Tab, Task};
+use crate::random::Random;
+
+/// What the bridge's clock shows at the beginning.
+const UNIX_MS: u64 = 1_790_000_000_000;
+
+/// Something that happens.
+#[derive(Debug)]
+pub(super) enum Event {
+    Arrives {
+        line: u64,
+        way: Way,
+        parcel: Parcel,
+    },
+    TabTask {
+        tab: usize,
+        document: u64,
+        task: Task,
+    },
+    /// The thread of a tab may be free.
+    TabRuns(usize),
+    BridgeDue(u32),
+    /// The time to authenticate on this line is over.
+    AuthenticationDue(u64),
+    /// The bridge finds a line dead.
+    BridgeNotices(u64),
+    Caller(Step),
+    Fault,
+    Recovers(Recovery),
+}
+
+pub(super) struct World {
+    pub(super) random: Random,
+    pub(super) agenda: Agenda<Event>,
+    pub(super) config: Config,
+    pub(super) bridge: Option<Bridge>,
+    /// Which life of the bridge this is.
+    pub(super) life: u32,
+    /// When the bridge will be woken.
+    due: Option<u64>,
+    pub(super) lines: BTreeMap<u64, Line>,
+    pub(super) tabs: Vec<Tab>,
+    pub(super) oracle: Oracle,
+    pub(super) summary: Summary,
+    /// Faults may happen.
+    pub(super) faulty: bool,
+    /// Frames may come twice.
+    pub(super) repeating: bool,
+    /// Nothing gets through until then.
+    pub(super) stalled_until: u64,
+    /// How long tokens are valid, in milliseconds.
+    token_life: Option<u64>,
+    tracing: bool,
+    ids: u64,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, tracing: bool) -> Self {
+        let mut random = Random::new(seed);
+        let mut config = Config {
+            input_timeout: Duration::from_secs(20),
+            ..Config::default()
+        };
+        config.tabs.catalogue_ttl = Duration::from_secs(random.one_of(&[0, 30]));
+        config.tabs.max_session_duration = Duration::from_secs(random.one_of(&[0, 0, 0, 45]));
+        let token_life = random.one_of(&[None, None, Some(20_000), Some(60_000)]);
+        Self {
+            repeating: random.percent(30),
+            random,
+            agenda: Agenda::new(),
+            config,
+            bridge: None,
+            life: 0,
+            due: None,
+            lines: BTreeMap::new(),
+            tabs: Vec::new(),
+            oracle: Oracle::default(),
+            summary: Summary {
+                schedules: 1,
+                ..Summary::default()
+            },
+            faulty: true,
+            stalled_until: 0,
+            token_life,
+            tracing,
+            ids: 0,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Summary {
+        self.start_bridge();
+        for tab in 0..self.random.between(1, 3) {
+            self.open_tab(&format!("tab-{tab}"));
+        }
+        let length = self.random.between(15_000, 70_000);
+        for _ in 0..self.random.between(5, 25) {
+            let when = self.random.below(length);
+            self.agenda.at(when, Event::Caller(Step::Call));
+        }
+        let first = self.random.span(4_000);
+        self.agenda.at(first, Event::Fault);
+        self.pass_until(length, |_| false);
+        self.all_is_well_again();
+        self.everybody_leaves();
+        self.summary.calls = self.oracle.made_so_far();
+        self.summary.answered = self.oracle.answered();
+        self.summary.executed = self.oracle.executed();
+        self.summary
+    }
+
+    /// Lets things happen until that time, or until something is so.
+    fn pass_until(&mut self, end: u64, is_so: impl Fn(&Self) -> bool) {
+        while !is_so(self) {
+            let Some(event) = self.agenda.next_before(end) else {
+                return self.agenda.pass_to(end);
+            };
+            self.happen(event);
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Arrives { line, way, parcel } => self.arrives(line, way, parcel),
+            Event::TabTask {
+                tab,
+                document,
+                task,
+            } => self.tab_task(tab, document, task),
+            Event::TabRuns(tab) => self.run_tab(tab),
+            Event::BridgeDue(life) if life == self.life => {
+                self.due = None;
+                let at = self.at();
+                self.in_bridge(|bridge| bridge.deadline_passed(at));
+            }
+            Event::BridgeDue(_) => {}
+            Event::AuthenticationDue(line) => {
+                let at = self.at();
+                self.in_bridge(|bridge| bridge.authentication_due(line, at));
+            }
+            Event::BridgeNotices(line) => {
+                if self
+                    .lines
+                    .get(&line)
+                    .is_some_and(|line| line.open_at_bridge)
+                {
+                    self.bridge_hears_close(line, BROKEN);
+                }
+            }
+            Event::Caller(step) => self.caller(step),
+            Event::Fault => self.fault(),
+            Event::Recovers(what) => self.recovers(what),
+        }
+    }
+
+    pub(super) fn start_bridge(&mut self) {
+        self.life += 1;
+        self.due = None;
+        let id = format!("life{}", self.life);
+        let bridge = Bridge::new(self.config.clone(), &id, UNIX_MS, life_of);
+        self.trace(|| format!("{id} of the bridge begins"));
+        self.bridge = Some(bridge);
+    }
+
+    /// Something happens in the bridge, if there is one. Afterwards its facts agree.
+    pub(super) fn in_bridge(&mut self, event: impl FnOnce(&mut Bridge) -> Vec<Output>) {
+        let Some(bridge) = &mut self.bridge else {
+            return;
+        };
+        let outputs = event(bridge);
+        bridge.check_invariants();
+        let next = bridge.next_deadline();
+        self.take(outputs);
+        if let Some(next) = next.map(|at| at.as_millis() as u64)
+            && self.due.is_none_or(|due| next < due)
+        {
+            self.due = Some(next);
+            self.agenda.at(next, Event::BridgeDue(self.life));
+        }
+    }
+
+    // ---- the end ----
+
+    /// No more faults: after a while every page that was not taken over answers.
+    fn all_is_well_again(&mut self) {
+        self.trace(|| "no more faults".to_owned());
+        self.faulty = false;
+        self.mend_lines();
+        for tab in 0..self.tabs.len() {
+            self.tabs[tab].frozen = false;
+            self.run_tab(tab);
+        }
+        self.finish_handlers();
+        // What is under way gets through, and nothing that waited for it is waited for.
+        let calm = self.stalled_until + 10_000;
+        self.pass_until(calm, |_| false);
+        let end = self.agenda.now() + 240_000;
+        self.pass_until(end, |world| {
+            let ended = world.oracle.open().is_empty();
+            ended && (0..world.tabs.len()).all(|tab| world.is_settled(tab))
+        });
+        assert!(
+            self.oracle.open().is_empty(),
+            "without an ending: {:?}",
+            self.oracle.open()
+        );
+        for tab in 0..self.tabs.len() {
+            let failed = self.tabs[tab].failed.clone();
+            match failed.as_deref() {
+                None => self.answers(tab),
+                Some("SessionSuperseded") if self.is_superseded(tab) => {}
+                // It lived as long as a session may.
+                Some("SessionExpired") => {}
+                Some(other) => panic!("tab {tab} has given up: {other}"),
+            }
+        }
+    }
+
+    /// The tab can be called, or is not connected for good.
+    fn is_settled(&self, index: usize) -> bool {
+        let tab = &self.tabs[index];
+        let bridge = self.bridge.as_ref();
+        let is_ready = || bridge.is_some_and(|bridge| bridge.is_ready(&tab.session, "work"));
+        let line = tab.line.and_then(|line| self.lines.get(&line));
+        let is_whole = || line.is_some_and(|line| !line.dead && line.open_at_bridge);
+        tab.failed.is_some() || (tab.connected && is_whole() && is_ready())
+    }
+
+    /// Another tab has its session.
+    fn is_superseded(&self, index: usize) -> bool {
+        let session = &self.tabs[index].session;
+        let mut others = self.tabs.iter().filter(|other| other.session == *session);
+        others.any(|other| other.failed.as_deref() != Some("SessionSuperseded"))
+    }
+
+    fn answers(&mut self, tab: usize) {
+        assert!(self.tabs[tab].connected, "tab {tab} is not connected");
+        let call = self.call(tab, "work", 100);
+        let call = call.unwrap_or_else(|| panic!("tab {tab} cannot be called"));
+        let end = self.agenda.now() + 60_000;
+        self.pass_until(end, |world| !world.oracle.is_open(&call));
+        let ending = self.oracle.ending(&call).map(|(_, how)| how);
+        match ending {
+            Some(Ended::Answered) => {}
+            // It lived as long as a session may.
+            Some(Ended::Failed(ErrorCode::PageGone))
+                if !self.config.tabs.max_session_duration.is_zero() => {}
+            other => panic!("tab {tab} does not answer: {other:?}"),
+        }
+    }
+
+    fn everybody_leaves(&mut self) {
+        self.trace(|| "everybody leaves".to_owned());
+        for tab in 0..self.tabs.len() {
+            self.close_document(tab);
+            self.tabs[tab].closed = true;
+        }
+        // Longer than silence, grace, the client's patience and the memory of apps together.
+        let end = self.agenda.now() + 200_000;
+        self.pass_until(end, |_| false);
+        let left = self.bridge.as_ref().map(Bridge::counts);
+        assert_eq!(left, Some(Counts::default()), "something is left");
+    }
+
+    // ---- small things ----
+
+    pub(super) fn at(&self) -> Duration {
+        Duration::from_millis(self.agenda.now())
+    }
+
+    pub(super) fn new_id(&mut self) -> u64 {
+        self.ids += 1;
+        self.ids
+    }
+
+    /// The clock of a tab's machine, in milliseconds since the Unix epoch.
+    pub(super) fn clock_of(&self, tab: usize) -> u64 {
+        UNIX_MS - 1_800_000 + self.agenda.now() + self.tabs[tab].clock_ahead
+    }
+
+    /// A token that ends when its text says.
+    pub(super) fn token(&self) -> String {
+        match self.token_life {
+            None => "endless-0123456789abcdef".to_owned(),
+            Some(life) => format!("until-{}-0123456789abcdef", self.agenda.now() + life),
+        }
+    }
+
+    pub(super) fn trace(&self, what: impl FnOnce() -> String) {
+        if self.tracing {
+            println!("{:>8} ms  {}", self.agenda.now(), what());
+        }
+    }
+}
+
+fn life_of(token: &str) -> Option<Option<Duration>> {
+    if token.starts_with("endless-") {
+        return Some(None);
+    }
+    let end = token.strip_prefix("until-")?.split('-').next()?;
+    Some(Some(Duration::from_millis(end.parse().ok()?)))
+}
