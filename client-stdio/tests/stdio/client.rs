@@ -212,6 +212,13 @@ impl Client {
         self.child.try_wait().unwrap().is_none()
     }
 
+    /// Waits until a line begins, and leaves all but its first bytes unread.
+    pub(crate) async fn line_begins(&mut self) {
+        let read = tokio::time::timeout(SOON, self.output.fill_buf()).await;
+        let begun = read.expect("a message in time").unwrap();
+        assert!(!begun.is_empty());
+    }
+
     /// The next line, as it came.
     pub(crate) async fn line(&mut self) -> Option<String> {
         let mut line = String::new();

@@ -4,6 +4,7 @@
 mod client;
 mod command_line;
 mod journeys;
+mod large;
 mod offline;
 mod pass_through;
 mod raw_server;
@@ -12,3 +13,4 @@ mod server;
 mod standing;
 mod tls;
 mod tls_proxy;
+mod tokens;

@@ -175,6 +175,16 @@ impl Heard {
         self.respond((status, headers, text.to_owned()).into_response());
     }
 
+    /// Refuses the token, with a challenge.
+    pub(crate) fn challenge(self, status: u16, challenge: &'static str, text: &'static str) {
+        let status = StatusCode::from_u16(status).unwrap();
+        let headers = [
+            (header::CONTENT_TYPE, "application/json"),
+            (header::WWW_AUTHENTICATE, challenge),
+        ];
+        self.respond((status, headers, text).into_response());
+    }
+
     /// Answers with a stream of events.
     pub(crate) fn stream(self) -> Events {
         let (events, messages) = mpsc::channel(16);
@@ -195,6 +205,14 @@ impl Events {
     pub(crate) async fn send(&self, text: &str) {
         let event = format!("event: message\ndata: {text}\n\n");
         self.0.send(Ok(event.into())).await.unwrap();
+    }
+
+    /// Sends a message byte by byte.
+    pub(crate) async fn send_in_pieces(&self, text: &str) {
+        let event = format!("event: message\ndata: {text}\n\n");
+        for byte in event.into_bytes() {
+            self.0.send(Ok(vec![byte].into())).await.unwrap();
+        }
     }
 
     /// Waits until nobody reads any more.
