@@ -3,9 +3,10 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{Wrong, unknown, written};
+use super::file::Wrong;
 use super::keys::Kind;
 use super::profiles::{ClientProfile, Profile};
+use super::written::{unknown, written};
 use super::{count, duration};
 
 const KEYS: [&str; 4] = ["name", "max_result_bytes", "max_image_edge", "patience"];
