@@ -6,6 +6,7 @@ mod asking;
 mod configuration;
 mod configuration_file;
 mod definitions;
+mod documented;
 mod hostile;
 mod kit;
 mod limits;

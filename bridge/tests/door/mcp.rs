@@ -342,6 +342,34 @@ async fn pages_hear_which_clients_are_connected() {
 }
 
 #[tokio::test]
+async fn what_a_client_says_of_itself_is_shortened() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let long = "é".repeat(10_000);
+    let initialize = request(
+        0,
+        "initialize",
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": long, "title": long, "version": long } }),
+    );
+    let post = http().post(format!("{}/mcp", bridge.url()));
+    let answer = post.bearer_auth(TOKEN).json(&initialize).send();
+    assert_eq!(answer.await.unwrap().status(), 200);
+    let connected = loop {
+        match page.hear().await {
+            BridgeToPage::Clients(clients) if !clients.clients.is_empty() => break clients.clients,
+            _ => {}
+        }
+    };
+    let info = &connected[0].info;
+    let texts = [Some(&info.name), info.title.as_ref(), info.version.as_ref()];
+    for text in texts {
+        assert_eq!(text.unwrap().chars().count(), 128);
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
 async fn an_idle_mcp_session_ends() {
     let idle = Config {
         mcp_session_idle: Duration::from_millis(50),

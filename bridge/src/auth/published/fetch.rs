@@ -185,4 +185,43 @@ mod tests {
         );
         assert_eq!(source.usable(&set).unwrap().len(), 1);
     }
+
+    /// An issuer on this machine that answers one request with so many bytes, or never.
+    async fn issuer(bytes: Option<usize>) -> (Source, tokio::task::JoinHandle<()>) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/jwks", listener.local_addr().unwrap());
+        let answers = tokio::spawn(async move {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            socket.read_u8().await.unwrap();
+            let Some(bytes) = bytes else {
+                return std::future::pending().await;
+            };
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {bytes}\r\n\r\n");
+            socket.write_all(head.as_bytes()).await.unwrap();
+            // Who has read enough closes.
+            let _ = socket.write_all(&vec![b' '; bytes]).await;
+        });
+        (Source::new(&url).unwrap(), answers)
+    }
+
+    #[tokio::test]
+    async fn a_set_that_is_too_large_is_given_up() {
+        let (source, answers) = issuer(Some(2 * MAX_SET_BYTES)).await;
+        let why = source.fetch().await.unwrap_err();
+        assert!(
+            why.contains(&format!("more than {MAX_SET_BYTES} bytes")),
+            "{why}"
+        );
+        answers.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_set_that_does_not_come_is_given_up() {
+        let (source, answers) = issuer(None).await;
+        let begin = tokio::time::Instant::now();
+        assert!(source.keys().await.is_none());
+        assert!(begin.elapsed() >= FETCH_WITHIN);
+        answers.abort();
+    }
 }
