@@ -193,7 +193,10 @@ mod tests {
         let url = format!("http://{}/jwks", listener.local_addr().unwrap());
         let answers = tokio::spawn(async move {
             let (mut socket, _) = listener.accept().await.unwrap();
-            socket.read_u8().await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                request.push(socket.read_u8().await.unwrap());
+            }
             let Some(bytes) = bytes else {
                 return std::future::pending().await;
             };
