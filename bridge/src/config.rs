@@ -22,6 +22,7 @@ use clap::Parser;
 use crate::realm::RealmLimits;
 
 pub use identity::Identity;
+pub(crate) use print::may_have_credentials;
 pub use profiles::{ClientProfile, Profile, Profiles};
 pub(crate) use reading::{Reading, ReadingError};
 pub use results::Results;

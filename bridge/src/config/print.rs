@@ -61,9 +61,11 @@ impl Reading {
             return Shown::Secret;
         }
         let texts: Option<Vec<&str>> = given.map(|text| text.to_str()).collect();
-        texts.map_or(Shown::NoText, |texts| {
-            Shown::Value(value(key.kind(), &texts))
-        })
+        match texts {
+            None => Shown::NoText,
+            Some(texts) if texts.iter().any(|text| may_have_credentials(text)) => Shown::Secret,
+            Some(texts) => Shown::Value(value(key.kind(), &texts)),
+        }
     }
 
     /// In a comment a line must not end.
@@ -82,6 +84,11 @@ enum Shown {
     NotSet,
     Secret,
     NoText,
+}
+
+/// A URL can have a password, or a key in its query.
+pub(crate) fn may_have_credentials(text: &str) -> bool {
+    text.contains("://") && text.contains(['@', '?'])
 }
 
 fn value(kind: Kind, texts: &[&str]) -> Value {

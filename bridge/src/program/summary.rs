@@ -1,6 +1,6 @@
 //! What a configuration amounts to, in a few lines.
 
-use crate::config::{Config, Identity};
+use crate::config::{Config, Identity, may_have_credentials};
 
 /// Where the bridge would listen, and who could connect.
 pub(super) fn of(config: &Config) -> String {
@@ -46,7 +46,10 @@ fn signed(identity: &Identity) -> Option<String> {
         identity
             .jwks_url
             .as_ref()
-            .map(|url| format!("the keys at {url}")),
+            .map(|url| match may_have_credentials(url) {
+                true => "the keys at a URL with credentials".to_owned(),
+                false => format!("the keys at {url}"),
+            }),
     ];
     let keys: Vec<String> = keys.into_iter().flatten().collect();
     let issuer = identity.jwt_issuer.as_deref().unwrap_or("nobody");

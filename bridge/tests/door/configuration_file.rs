@@ -116,7 +116,11 @@ async fn what_is_printed_gives_the_same_configuration_again() {
 async fn secrets_are_left_out_wherever_they_came_from() {
     let folder = TempDir::new().unwrap();
     let secret = "hush-hush-hush-hush-hush-hush-hush";
-    let path = file(&folder, &format!("state_key = \"{secret}\"\n"));
+    let url = format!("https://id.example/jwks?key={secret}");
+    let path = file(
+        &folder,
+        &format!("state_key = \"{secret}\"\njwks_url = \"{url}\"\n"),
+    );
     let output = program()
         .env("MCP_WEB_TOKENS", secret)
         .arg("--config")
@@ -129,6 +133,7 @@ async fn secrets_are_left_out_wherever_they_came_from() {
         "# tokens is set and not shown, from MCP_WEB_TOKENS",
         "# jwt_secret is set and not shown, from --jwt-secret",
         &format!("# state_key is set and not shown, from {}", path.display()),
+        &format!("# jwks_url is set and not shown, from {}", path.display()),
     ] {
         assert!(
             printed.lines().any(|printed| printed == line),
@@ -159,6 +164,15 @@ async fn a_good_configuration_is_said_to_be_good_and_what_it_amounts_to() {
         "configuration is good\naddress: 0.0.0.0:3001\nhosts: loopback\n\
          pages: https://app.example.com, and the bridge's own\ntokens: 1 that are listed\n"
     );
+    let signed = file(
+        &folder,
+        "jwt_secret = \"hush-hush-hush-hush-hush-hush-hush\"\njwt_issuer = \"https://id.example\"\n\
+         jwt_audience = [\"mcp-web\"]\njwks_url = \"https://user:hush@id.example/jwks\"\n",
+    );
+    let good = said(with(&signed, "--check-config").await);
+    let tokens = "tokens: signed ones of https://id.example for mcp-web, checked with a secret and \
+                  the keys at a URL with credentials\n";
+    assert!(good.ends_with(tokens), "{good}");
     let defaults = said(program().arg("--check-config").output().await.unwrap());
     assert!(
         defaults.contains("tokens: any that a page makes itself"),
@@ -170,6 +184,8 @@ async fn a_good_configuration_is_said_to_be_good_and_what_it_amounts_to() {
 async fn what_would_not_start_is_not_good_and_the_same_words_say_why() {
     let folder = TempDir::new().unwrap();
     let absent = folder.path().join("absent");
+    let no_keys = folder.path().join("no-keys");
+    std::fs::write(&no_keys, "neither PEM nor JSON").unwrap();
     let cases = [
         ("bind = \"0.0.0.0:3001\"".to_owned(), "MCP_WEB_TOKENS"),
         ("tokens = [\"short\"]".to_owned(), "16 characters"),
@@ -183,6 +199,20 @@ async fn what_would_not_start_is_not_good_and_the_same_words_say_why() {
             "`token_file` cannot be read",
         ),
         ("max_calls = 0".to_owned(), "bridge.toml:1: `max_calls`"),
+        (
+            format!(
+                "jwt_issuer = \"i\"\njwt_audience = [\"a\"]\njwt_keys = {:?}",
+                absent.display()
+            ),
+            "`jwt_keys`",
+        ),
+        (
+            format!(
+                "jwt_issuer = \"i\"\njwt_audience = [\"a\"]\njwt_keys = {:?}",
+                no_keys.display()
+            ),
+            "`jwt_keys`",
+        ),
     ];
     for (text, reason) in cases {
         let path = file(&folder, &text);
