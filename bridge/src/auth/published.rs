@@ -124,24 +124,9 @@ async fn run<F>(
 ) where
     F: Future<Output = Option<Vec<Arc<Key>>>>,
 {
-    let mut refresh_at = Instant::now();
     let mut early_from = Instant::now();
+    let mut asks = None;
     loop {
-        let waits = tokio::select! {
-            biased;
-            () = sleep_until(refresh_at) => None,
-            waits = missed.recv() => match waits {
-                Some(waits) => Some(waits),
-                None => return,
-            },
-        };
-        let now = Instant::now();
-        if let Some(waits) = &waits {
-            if waits.attempts < fetched.borrow().attempts || now < early_from {
-                continue;
-            }
-            early_from = now + EARLY_EVERY;
-        }
         let keys = fetch().await;
         fetched.send_modify(|fetched| {
             fetched.attempts += 1;
@@ -150,11 +135,25 @@ async fn run<F>(
                 fetched.keys = keys.into();
             }
         });
-        let now = Instant::now();
-        refresh_at = now + refresh;
+        let refresh_at = Instant::now() + refresh;
         if !fetched.borrow().succeeded {
-            early_from = now + RETRY_AFTER;
+            early_from = Instant::now() + RETRY_AFTER;
         }
+        let attempts = fetched.borrow().attempts;
+        drop(asks.take());
+        asks = loop {
+            let missed = tokio::select! {
+                () = sleep_until(refresh_at) => break None,
+                missed = missed.recv() => match missed {
+                    Some(missed) => missed,
+                    None => return,
+                },
+            };
+            if missed.attempts == attempts && early_from <= Instant::now() {
+                early_from = Instant::now() + EARLY_EVERY;
+                break Some(missed);
+            }
+        };
     }
 }
 

@@ -56,6 +56,14 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     if let Err(insufficient) = asked.scope().map_or(Ok(()), |scope| principal.needs(scope)) {
         return Problem::from(insufficient).into_response();
     }
+    // rmcp calls the end of a session that is not there its own failure.
+    if parts.method == Method::DELETE
+        && let Some(id) = session_of(&parts.headers)
+        && !edge.mcp.sessions.is_of(realm, id)
+    {
+        let message = "there is no such MCP session: it has ended, or belongs to another token";
+        return Problem::new(ErrorCode::SessionNotFound, message).into_response();
+    }
     let ends_at = principal.ends_at().filter(|_| asked.stands());
     if let Asked::Message(method) = &asked {
         if method == "initialize" && session_of(&parts.headers).is_none() {

@@ -54,6 +54,13 @@ impl BoundSessions {
     pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
+
+    /// Whether this realm has opened the session.
+    pub(super) fn is_of(&self, realm: RealmId, id: &str) -> bool {
+        self.owners
+            .get(id)
+            .is_some_and(|owner| owner.realm == realm)
+    }
 }
 
 /// Notes that what this stream brings is this session's.

@@ -214,6 +214,20 @@ impl Page {
         }
     }
 
+    /// The next message, however long it takes; `None` when the connection is over.
+    pub(crate) async fn idle(&mut self) -> Option<BridgeToPage> {
+        loop {
+            let frame = match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => text,
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => continue,
+                _ => return None,
+            };
+            if let Taken::Message(message) = self.assembler.take(&frame).unwrap() {
+                return Some(BridgeToPage::decode(&message).unwrap());
+            }
+        }
+    }
+
     /// The next frame that is no ping; `None` when the connection is over.
     pub(crate) async fn frame(&mut self) -> Option<Message> {
         loop {

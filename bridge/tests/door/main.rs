@@ -8,6 +8,7 @@ mod configuration_file;
 mod definitions;
 mod documented;
 mod hostile;
+mod identity;
 mod kit;
 mod limits;
 mod mcp;

@@ -1,0 +1,13 @@
+//! Signed tokens: who may do what, with which keys, until when.
+
+mod algorithms;
+mod caller;
+mod expiry;
+mod issuer;
+mod metadata;
+mod people;
+mod renewal;
+mod rotation;
+mod routes;
+mod secrecy;
+mod start;
