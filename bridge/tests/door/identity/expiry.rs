@@ -40,7 +40,7 @@ async fn a_page_is_told_that_its_token_expired_and_comes_back_to_its_call() {
         let BridgeToPage::Authenticated(welcome) = back.hear().await else {
             panic!("not let in")
         };
-        assert_eq!(welcome.awaited, [call.request_id.clone()]);
+        assert_eq!(welcome.awaited, std::slice::from_ref(&call.request_id));
         back.answer(&call, json!({ "n": 7 })).await;
         back
     };
