@@ -38,7 +38,8 @@ fn settings() -> Vec<(&'static str, &'static str)> {
 }
 
 fn limits() -> Vec<Limit> {
-    let rows = rows(section("\n## Limits\n")).filter(|row| !row[0].starts_with("**"));
+    let rows = rows(section("\n## Limits\n")).chain(rows(section("\n### Its limits\n")));
+    let rows = rows.filter(|row| !row[0].starts_with("**"));
     let limit = |row: Vec<&'static str>| Limit {
         key: row[1],
         default: code(row[2]),
@@ -68,7 +69,7 @@ fn real_settings() -> BTreeMap<String, String> {
 fn every_setting_is_documented_once_with_its_default() {
     let mut documented = settings();
     let limits = limits();
-    let keys = limits.iter().filter(|limit| limit.key.starts_with('`'));
+    let keys = limits.iter().filter(|limit| constant(limit).is_none());
     documented.extend(keys.map(|limit| (code(limit.key), limit.default)));
     documented.sort_unstable();
     let documented: Vec<_> = documented
@@ -92,10 +93,9 @@ fn every_limit_says_what_happens_over_it() {
 #[test]
 fn every_fixed_limit_is_a_constant_of_the_source_with_that_value() {
     for limit in limits() {
-        let Some(constant) = limit.key.strip_prefix("fixed: ") else {
+        let Some((file, name)) = constant(&limit) else {
             continue;
         };
-        let (file, name) = code(constant).split_once("::").unwrap();
         let declares = format!("const {name}: ");
         let values: Vec<_> = sources(file)
             .iter()
@@ -106,10 +106,16 @@ fn every_fixed_limit_is_a_constant_of_the_source_with_that_value() {
             })
             .collect();
         let [value] = values.as_slice() else {
-            panic!("{constant} is declared {} times", values.len());
+            panic!("{} is declared {} times", limit.key, values.len());
         };
-        assert_eq!(number(value), number(limit.default), "{constant}");
+        assert_eq!(number(value), number(limit.default), "{}", limit.key);
     }
+}
+
+/// The file and the name of the constant that is the limit, or its default.
+fn constant(limit: &Limit) -> Option<(&'static str, &'static str)> {
+    let last = limit.key.split(' ').next_back().unwrap();
+    code(last).split_once("::")
 }
 
 /// What a constant or a documented default comes to: a number, or milliseconds.
