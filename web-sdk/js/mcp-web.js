@@ -12,24 +12,31 @@ import { checked } from "./mcp-web/checks.js";
 import { content } from "./mcp-web/content.js";
 import { Call } from "./mcp-web/context.js";
 import { Entry, HANDLES, advise } from "./mcp-web/definition.js";
-import { inBrowser, randomHex } from "./mcp-web/environment.js";
+import { inBrowser } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
 import { adviseOne } from "./mcp-web/one-per-page.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
 import { factsOf, run } from "./mcp-web/run.js";
+import { TabSession } from "./mcp-web/session.js";
 import { tellSubscribed } from "./mcp-web/subscriptions.js";
 import { keptToken } from "./mcp-web/token.js";
+import { Walls } from "./mcp-web/walls.js";
 
 export { McpWebError, content };
 
 /** The bridge tells pages and AI clients the same about a token; a page has it from its own option. */
-const inWordsOfThePage = (code, message) =>
-  code === "InvalidAuthentication" ? `${message} (authToken of new McpWeb())` : message;
+function inWordsOfThePage(code, message, renewable) {
+  if (code === "InvalidAuthentication") return `${message} (authToken of new McpWeb())`;
+  if (code !== "TokenExpired" || renewable) return message;
+  return `${message} (authToken of new McpWeb(): give a function that fetches a fresh one, and the page stays connected)`;
+}
 
 const importGlue = () => import("./mcp_web_core.js");
 const importAdvice = () => import("./mcp-web-advice.js");
+const importImages = () => import("./mcp-web-images.js");
+const importDiagnosis = () => import("./mcp-web-diagnose.js");
 
 async function askInPage(request, signal) {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
@@ -42,7 +49,9 @@ async function askInPage(request, signal) {
 export class McpWeb {
   #options;
   #bridgeUrl;
-  #sessionId;
+  /** Which session this tab is; nothing on a server. */
+  #session;
+  #sessionName;
   #token;
   #status = Object.freeze({ state: "idle" });
   #clients = Object.freeze([]);
@@ -61,13 +70,20 @@ export class McpWeb {
   #loading;
   /** Those who wait for `connect()`. */
   #waiting = [];
+  /** What the connection says goes through here to the status. */
+  #walls;
 
   constructor(options) {
     this.#options = checkedOptions(options);
     this.#bridgeUrl = bridgeUrl(options.bridgeUrl, import.meta.url);
-    this.#sessionId = options.sessionId;
+    this.#sessionName = options.sessionName;
     if (!inBrowser) return;
-    this.#sessionId ??= randomHex(16);
+    this.#session = new TabSession(options, this.#bridgeUrl);
+    this.#walls = new Walls(this.#bridgeUrl, importDiagnosis, {
+      show: (status) => this.#setStatus(status),
+      stop: () => this.#connection.disconnect(),
+      retry: () => this.#start(),
+    });
     if (typeof options.authToken !== "function") {
       this.#token = options.authToken ?? keptToken(this.#bridgeUrl, options.storage);
     }
@@ -83,7 +99,11 @@ export class McpWeb {
   }
 
   get sessionId() {
-    return this.#sessionId;
+    return this.#session?.id ?? this.#options.sessionId;
+  }
+
+  get sessionName() {
+    return this.#sessionName;
   }
 
   get authToken() {
@@ -239,13 +259,33 @@ export class McpWeb {
   }
 
   disconnect() {
+    this.#walls?.forget();
     if (this.#connection) this.#connection.disconnect();
     else if (inBrowser) this.#setStatus({ state: "disconnected" });
     return Promise.resolve();
   }
 
+  /** What stands between this page and its bridge. */
+  async diagnose() {
+    const { diagnose } = await importDiagnosis().catch((cause) => {
+      throw new McpWebError("DiagnosisUnavailable", "mcp-web-diagnose.js of the SDK's package could not be loaded", { cause });
+    });
+    const { storage = "local" } = this.#options;
+    return diagnose({
+      bridgeUrl: this.#bridgeUrl,
+      status: this.#status,
+      sessionId: this.sessionId,
+      sessionName: this.#sessionName,
+      storage,
+      token: this.#token,
+      tokenIsFetched: this.#renewable,
+      definitions: [...this.#entries.values()],
+    });
+  }
+
   #start() {
     this.#adviseOne();
+    this.#walls.forget();
     if (this.#connection) return this.#connection.connect();
     this.#setStatus({ state: "loading" });
     this.#loading ??= this.#load();
@@ -276,14 +316,12 @@ export class McpWeb {
   #facts() {
     const { name, description, version, icon, sessionName } = this.#options;
     const { document, location, navigator } = globalThis;
-    const socket = new URL(`${this.#bridgeUrl}/ws`);
-    socket.protocol = socket.protocol.replace("http", "ws");
-    socket.searchParams.set("session", this.#sessionId);
     return {
       bridgeUrl: this.#bridgeUrl,
-      socketUrl: socket.href,
-      sessionId: this.#sessionId,
+      socketUrl: this.#socketUrl(),
+      sessionId: this.sessionId,
       sessionName,
+      renewable: this.#renewable,
       app: JSON.stringify({ name, description, version, icon }),
       origin: location?.origin,
       documentId: randomHex(8),
@@ -292,16 +330,37 @@ export class McpWeb {
     };
   }
 
+  #socketUrl() {
+    const socket = new URL(`${this.#bridgeUrl}/ws`);
+    socket.protocol = socket.protocol.replace("http", "ws");
+    socket.searchParams.set("session", this.sessionId);
+    return socket.href;
+  }
+
+  /** Whether a fresh token can be had. */
+  get #renewable() {
+    return typeof this.#options.authToken === "function";
+  }
+
+  /** Another tab is this session now, such as a copy of this one: this tab goes on as a session of its own. */
+  #becomeAnother(error) {
+    this.#setStatus({ state: "reconnecting", error });
+    this.#connection.setSession(this.#session.renew(), this.#socketUrl());
+    this.#connection.connect();
+  }
+
   /** What the wasm tells this module. */
   #host() {
     return {
       token: () => this.#freshToken(),
       status: (state, code, message, retryInMs) => {
         const status = { state };
-        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message));
+        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message, this.#renewable));
         if (retryInMs !== undefined) status.retryInMs = retryInMs;
-        this.#setStatus(status);
+        if (state === "failed" && code === "SessionSuperseded" && !this.#session.given) this.#becomeAnother(status.error);
+        else this.#walls.heard(status);
       },
+      sessionName: (name) => (this.#sessionName = name),
       clients: (clients) => {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
@@ -336,18 +395,15 @@ export class McpWeb {
   }
 
   async #freshToken() {
-    const { authToken } = this.#options;
-    if (typeof authToken !== "function") return this.#token;
-    const token = await authToken();
+    if (!this.#renewable) return this.#token;
+    const token = await this.#options.authToken();
     if (typeof token !== "string" || !token) throw new TypeError("it must return a non-empty string");
     return (this.#token = token);
   }
 
   #setStatus(status) {
-    const former = this.#status.state;
     this.#status = Object.freeze(status);
     const { state, error } = status;
-    if (state === "reconnecting" && former === "connecting") console.warn(`mcp-web: ${error.message}`);
     if (state === "connected" || state === "failed" || state === "disconnected") {
       const waiting = this.#waiting;
       this.#waiting = [];
@@ -392,6 +448,7 @@ export class McpWeb {
       log: (...entry) => this.#connection.log(...entry),
       ask: (...request) => this.#connection.ask(...request),
       elicitInPage,
+      importImages,
       dialog: (request, signal) => askInPage({ ...request, appName: name }, signal),
     };
   }

@@ -5,6 +5,7 @@ import {
   content,
   type AppHandle,
   type CallEvent,
+  type Diagnosis,
   type McpToolResult,
   type Status,
   type ToolHandle,
@@ -25,7 +26,9 @@ const handle: ToolHandle = mcpWeb.addTool<{ title: string }>(
   { signal: AbortSignal.timeout(1000) },
 );
 
-mcpWeb.addTool({ name: "now", handler: () => Date.now() });
+mcpWeb.addTool({ name: "now", timeout: 300_000, handler: (_, { client }) => client?.limits?.maxImageEdge ?? Date.now() });
+// @ts-expect-error milliseconds, not words
+mcpWeb.addTool({ name: "slow", timeout: "5 min", handler() {} });
 
 const cards = mcpWeb.addResource({
   uri: "board://cards",
@@ -53,7 +56,7 @@ const app: AppHandle = mcpWeb.addApp({
   html: () => "<p>chart</p>",
   csp: { connectDomains: ["https://example.com"] },
   handler: (): McpToolResult => ({
-    content: [content.text("a"), content.image(new ImageData(1, 1)), content.link({ uri: "a:b", name: "b" })],
+    content: [content.text("a"), content.image(new ImageData(1, 1), "image/png", { keepSize: true }), content.link({ uri: "a:b", name: "b" })],
     structuredContent: { n: 1 },
   }),
 });
@@ -101,7 +104,9 @@ export function describe(status: Status): string {
     case "reconnecting":
       return `${status.error.message}, again in ${status.retryInMs ?? 0} ms`;
     case "failed":
-      return status.error.code === "WasmBlocked" ? "blocked" : status.error.message;
+      return status.error.code === "WasmBlocked" ? "blocked" : (status.error.remedy ?? status.error.message);
+    case "connecting":
+      return status.error?.code === "LocalNetworkPending" ? "asking" : "connecting";
     default:
       return status.state;
   }
@@ -111,6 +116,12 @@ export function summary(event: CallEvent): string {
   if (event.phase === "started") return `${event.kind} ${event.name} by ${event.caller.via}`;
   if (event.phase === "finished") return `${event.durationMs} ms: ${JSON.stringify(event.result)}`;
   return event.error.message;
+}
+
+export async function report(): Promise<string> {
+  const { ok, summary, checks }: Diagnosis = await mcpWeb.diagnose();
+  const failed = checks.filter(({ status }) => status === "failed").map(({ name, remedy }) => `${name}: ${remedy ?? "?"}`);
+  return ok ? `${mcpWeb.sessionName ?? mcpWeb.sessionId}` : `${summary}\n${failed.join()}`;
 }
 
 export async function journey(): Promise<string | undefined> {

@@ -19,10 +19,17 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
     for (name, media_type) in [
         ("mcp-web.js", "text/javascript"),
         ("mcp-web-advice.js", "text/javascript"),
+        ("mcp-web-diagnose.js", "text/javascript"),
         ("mcp-web-dialog.js", "text/javascript"),
+        ("mcp-web-images.js", "text/javascript"),
         ("mcp_web_core.js", "text/javascript"),
         ("mcp_web_core_bg.wasm", "application/wasm"),
         ("mcp-web.d.ts", "text/plain"),
+        ("mcp-web.calls.d.ts", "text/plain"),
+        ("mcp-web.content.d.ts", "text/plain"),
+        ("mcp-web.definitions.d.ts", "text/plain"),
+        ("mcp-web.handles.d.ts", "text/plain"),
+        ("mcp-web.status.d.ts", "text/plain"),
     ] {
         let url = format!("{}/sdk/{name}", bridge.url());
         let get = || http().get(&url).header("origin", "https://app.example.com");

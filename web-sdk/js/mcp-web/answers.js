@@ -2,6 +2,7 @@
 
 import { allOf, base64Of, blockOf, isBinary, isBlock, isContent } from "./content.js";
 import { isObject, isPlainObject } from "./objects.js";
+import { fittingBlocks, fittingValue } from "./pictures.js";
 
 /** Of MCP's `CompleteResult`. */
 const MAX_VALUES = 100;
@@ -9,12 +10,12 @@ const MAX_VALUES = 100;
 /** The whole of MCP's `CallToolResult`. An object with other fields, too, is a value of the app. */
 const TOOL_RESULT = ["content", "structuredContent", "_meta", "isError"];
 
-/** A tool's result: a plain value, content, or an MCP tool result. */
-export async function toolAnswer(value) {
-  if (isToolResult(value)) return toolResult(value);
-  if (isContent(value)) return { content: await contentText([value]) };
-  if (Array.isArray(value) && value.some(isContent)) return { content: await contentText(value) };
-  return { result: text(value) };
+/** A tool's result: a plain value, content, or an MCP tool result. `pictures`: how large they may be. */
+export async function toolAnswer(value, pictures) {
+  if (isToolResult(value)) return toolResult(value, pictures);
+  if (isContent(value)) return { content: await contentText([value], pictures) };
+  if (Array.isArray(value) && value.some(isContent)) return { content: await contentText(value, pictures) };
+  return { result: text(await fittingValue(value, pictures)) };
 }
 
 function isToolResult(value) {
@@ -26,19 +27,19 @@ function isToolResult(value) {
   );
 }
 
-async function toolResult({ content, structuredContent, _meta, isError }) {
-  const blocks = await contentText(content);
+async function toolResult({ content, structuredContent, _meta, isError }, pictures) {
+  const blocks = await contentText(content, pictures);
   if (!isError) return { content: blocks, structuredContent: text(structuredContent), _meta: text(_meta) };
   const said = content.filter((block) => block.type === "text").map((block) => block.text);
   return { message: said.join("\n") || "the tool failed", content: blocks, data: text(structuredContent) };
 }
 
-async function contentText(values) {
-  return text(await allOf(values.map(blockOf)));
+async function contentText(values, pictures) {
+  return text(await fittingBlocks(await allOf(values.map(blockOf)), pictures));
 }
 
-/** A resource's content. `definition`: the resource or template. */
-export async function resourceAnswer(value, uri, { mimeType }) {
+/** A resource's content. */
+export async function resourceAnswer(value, uri, mimeType) {
   if (value === undefined) throw new TypeError("read() returned nothing: return a string, bytes, or any JSON value");
   if (isPlainObject(value) && Array.isArray(value.contents)) {
     const contents = await allOf(value.contents.map((part) => contents1(part, uri, mimeType)));

@@ -34,12 +34,17 @@ export function checked(kind, definition) {
   SPECIAL[kind](definition, it, wrong);
   // Functions have no JSON; an object of them would be left empty.
   const { complete, ...facts } = definition;
+  if (kind === "tool") placeTimeout(facts);
   if (complete !== undefined && typeof complete !== "function" && kind !== "resource-template") facts.complete = complete;
   return { id: name, json: toJson(facts, it, wrong) };
 }
 
 const SPECIAL = {
   tool(tool, it, wrong) {
+    const { timeout } = tool;
+    if (timeout !== undefined && !(Number.isSafeInteger(timeout) && timeout > 0)) {
+      throw wrong(`the timeout of ${it} must be a whole number of milliseconds, from 1`);
+    }
     for (const field of ["inputSchema", "outputSchema"]) {
       const schema = tool[field];
       if (schema !== undefined && !isPlainObject(schema)) {
@@ -74,6 +79,12 @@ const SPECIAL = {
     for (const [variable, completer] of Object.entries(complete)) checkCompleter(completer, `${variable} of ${it}`, wrong);
   },
 };
+
+/** MCP's tools have no such field: what is ours goes into `_meta`. */
+function placeTimeout(tool) {
+  if (tool.timeout !== undefined) tool._meta = { ...tool._meta, "mcp-web/timeout": tool.timeout };
+  delete tool.timeout;
+}
 
 function checkCompleter(complete, what, wrong) {
   if (complete !== undefined && typeof complete !== "function") {

@@ -12,6 +12,9 @@ const BLOCK_TYPES = ["text", "image", "audio", "resource", "resource_link"];
 /** Blocks that were made here: they mean what they look like, wherever they are returned. */
 const made = new WeakSet();
 
+/** Pictures that the app wants sent as large as they are. */
+const keptSize = new WeakSet();
+
 function make(block) {
   made.add(block);
   return block;
@@ -20,7 +23,11 @@ function make(block) {
 /** Makes content blocks. Pictures, sounds and bytes are converted when the block is sent. */
 export const content = Object.freeze({
   text: (text, annotations) => make({ type: "text", text: String(text), ...(annotations && { annotations }) }),
-  image: (source, mimeType) => make({ type: "image", data: source, ...(mimeType && { mimeType }) }),
+  image(source, mimeType, { keepSize } = {}) {
+    const block = make({ type: "image", data: source, ...(mimeType && { mimeType }) });
+    if (keepSize) keptSize.add(block);
+    return block;
+  },
   audio: (source, mimeType) => make({ type: "audio", data: source, ...(mimeType && { mimeType }) }),
   resource: (resource) => make({ type: "resource", resource }),
   link: (link) => make({ type: "resource_link", ...link }),
@@ -34,6 +41,9 @@ export function isBlock(value) {
 export function isContent(value) {
   return isObject(value) && (made.has(value) || isBinary(value) || (isBlock(value) && isBinary(value.data)));
 }
+
+/** Whether the block is a picture that may be made smaller. */
+export const isScalable = (block) => block.type === "image" && !keptSize.has(block);
 
 export function isBinary(value) {
   return value instanceof ArrayBuffer || ArrayBuffer.isView(value) || isBlob(value) || isPicture(value);
@@ -70,7 +80,9 @@ function sendable(block) {
   if (type === "image" || type === "audio") {
     return maybeLater(base64Of(data, block.mimeType), (encoded) => {
       const mimeType = encoded.mimeType ?? (type === "image" ? "image/png" : "audio/wav");
-      return { ...block, data: encoded.data, mimeType };
+      const ready = { ...block, data: encoded.data, mimeType };
+      if (keptSize.has(block)) keptSize.add(ready);
+      return ready;
     });
   }
   if (type === "resource" && isObject(resource) && resource.blob !== undefined) {

@@ -29,9 +29,11 @@ export class Call {
     this.#requests = new ClientRequests((key, method, params) => port.ask(callId, key, method, params));
     const { client, caller } = context;
     if (client) {
-      const { info, protocolVersion, capabilities = {} } = client;
-      this.client = Object.freeze({ ...info, ...(protocolVersion && { protocolVersion }), capabilities });
+      const { info, protocolVersion, capabilities = {}, limits } = client;
+      this.client = Object.freeze({ ...info, ...(protocolVersion && { protocolVersion }), capabilities, ...(limits && { limits }) });
     }
+    /** How large the pictures of its result may be. */
+    this.pictures = { maxEdge: client?.limits?.maxImageEdge, load: port.importImages };
     this.caller = Object.freeze({ via: "mcp", roles: [], ...caller });
   }
 

@@ -8,6 +8,8 @@ const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
 /** What became of one added definition. Its promises are made to be ignored without harm. */
 export class Entry {
   publishedName;
+  /** Why the bridge does not take it. */
+  refusal;
   /** Whether a client is subscribed to it; only resources can be. */
   subscribed = false;
   #registration = settleable();
@@ -28,11 +30,13 @@ export class Entry {
   }
 
   registered(publishedName) {
+    this.refusal = undefined;
     this.publishedName = publishedName;
     this.#registration.resolve();
   }
 
   refused(error) {
+    this.refusal = error;
     this.#registration.reject(error);
     if (!this.#watched) console.error(`mcp-web: ${this.kind} "${this.id}" is not registered: ${error.message}`);
   }

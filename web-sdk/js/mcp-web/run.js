@@ -9,13 +9,13 @@ const CALLS = {
     kind: () => "tool",
     input: ({ toolInput }) => toolInput,
     run: ({ handler }, { toolInput }, call) => handler(toolInput, call.context),
-    answer: toolAnswer,
+    answer: (value, _message, _definition, { pictures }) => toolAnswer(value, pictures),
   },
   "prompt-get": {
     kind: () => "prompt",
     input: (message) => message.arguments,
     run: (prompt, message, call) => prompt.get(message.arguments, call.context),
-    answer: promptAnswer,
+    answer: (value) => promptAnswer(value),
   },
   "resource-read": {
     kind: ({ uriTemplate }) => (uriTemplate === undefined ? "resource" : "resource-template"),
@@ -24,7 +24,7 @@ const CALLS = {
       const url = parsed(uri);
       return uriTemplate === undefined ? definition.read(url, call.context) : definition.read(url, variables, call.context);
     },
-    answer: (value, { uri }, definition) => resourceAnswer(value, uri, definition),
+    answer: (value, { uri }, { mimeType }) => resourceAnswer(value, uri, mimeType),
   },
   completion: {
     kind: () => "completion",
@@ -33,7 +33,7 @@ const CALLS = {
       const complete = completer(definition, argument.name);
       return complete?.(argument.value, { ...call.facts, arguments: others });
     },
-    answer: completionAnswer,
+    answer: (value) => completionAnswer(value),
   },
 };
 
@@ -48,7 +48,7 @@ export async function run(entry, message, call) {
   const { run, answer } = CALLS[message.type];
   const { definition } = entry;
   const value = await run(definition, message, call);
-  return { value, answer: await answer(value, message, definition) };
+  return { value, answer: await answer(value, message, definition, call) };
 }
 
 function completer({ complete, arguments: list = [] }, name) {

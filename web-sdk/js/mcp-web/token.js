@@ -1,6 +1,7 @@
 /** The token that the page makes for itself. */
 
 import { randomHex } from "./environment.js";
+import { storageNamed } from "./storage.js";
 
 /** 192 random bits: nobody guesses a token, and a bridge takes none shorter than 16 characters. */
 const TOKEN_BYTES = 24;
@@ -21,13 +22,4 @@ export function keptToken(bridge, storage = "local") {
     // The token then lasts as long as the document.
   }
   return token;
-}
-
-/** Merely looking at the storage throws where the user or a sandbox forbids it. */
-function storageNamed(storage) {
-  try {
-    return storage === "none" ? undefined : globalThis[`${storage}Storage`];
-  } catch {
-    return undefined;
-  }
 }

@@ -10,11 +10,14 @@ export class Bridge {
   #wanted = [];
   #socket;
   #nextCall = 1;
+  /** Where the page connected to last. */
+  url;
 
   constructor() {
     const bridge = this;
     globalThis.WebSocket = class {
-      constructor() {
+      constructor(url) {
+        bridge.url = url;
         bridge.#socket = this;
         setTimeout(() => this.onopen?.(new Event("open")));
       }
@@ -33,9 +36,12 @@ export class Bridge {
     return mcpWeb;
   }
 
-  async accept(bridgeId = "b-1") {
-    const { sessionId } = await this.next("authenticate");
-    this.say({ type: "authenticated", sessionId, success: true, protocol: 2, bridgeId, limits: LIMITS });
+  /** Lets the page in, and returns how it introduced itself. */
+  async accept(bridgeId = "b-1", more = {}) {
+    const introduction = await this.next("authenticate");
+    const { sessionId } = introduction;
+    this.say({ type: "authenticated", sessionId, success: true, protocol: 2, bridgeId, limits: LIMITS, ...more });
+    return introduction;
   }
 
   breakConnection() {

@@ -1,0 +1,31 @@
+/** Where a page and its bridge are, as browsers see it. */
+
+/** Of this machine (RFC 6761 for the names). */
+export function isLoopback(hostname) {
+  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** Of a local network: private and link-local addresses, and names of mDNS. */
+export function isLocal(hostname) {
+  return /^(10(\.\d+){3}|192\.168(\.\d+){2}|172\.(1[6-9]|2\d|3[01])(\.\d+){2}|169\.254(\.\d+){2}|\[f[cd].*|\[fe[89ab].*|.*\.local)$/.test(hostname);
+}
+
+/** The facts about a page that the checks go by. In a frame of `srcdoc`, `location` says nothing. */
+export function pageFacts() {
+  const { origin = "null", isSecureContext = false, location, top, self } = globalThis;
+  const url = /^https?:/.test(origin) ? new URL(origin) : undefined;
+  return {
+    origin,
+    secure: isSecureContext,
+    https: (url ?? location)?.protocol === "https:",
+    hostname: url?.hostname ?? location?.hostname ?? "",
+    protocol: location?.protocol,
+    framed: top !== undefined && top !== self,
+  };
+}
+
+/** The facts about a bridge's address. */
+export function bridgeFacts(bridgeUrl) {
+  const { protocol, hostname, port, origin } = new URL(bridgeUrl);
+  return { url: bridgeUrl, origin, hostname, port, https: protocol === "https:", loopback: isLoopback(hostname), local: isLocal(hostname) };
+}

@@ -1,0 +1,77 @@
+/** Whether a bridge is there, which one, and whether it takes this page. */
+
+import { failed, failedBy, passed, unknown } from "./check.js";
+import { probeFetch, probeSocket } from "./probe.js";
+import { walls } from "./walls.js";
+
+/** Public on every bridge. */
+const PUBLIC = "/sdk/mcp-web.js";
+
+export async function bridgeChecks(page, bridge, { status }) {
+  const [file, health, socket] = await Promise.all([
+    probeFetch(bridge.url + PUBLIC),
+    probeFetch(`${bridge.url}/healthz`),
+    status.state === "connected" ? { outcome: "opened" } : probeSocket(bridge),
+  ]);
+  const violation = socket.violation ?? health.violation ?? file.violation;
+  return [
+    policy(bridge, violation, socket),
+    reachable(bridge, file, socket),
+    originAllowed(page, bridge, file, health),
+    await version(bridge, health),
+    opens(bridge, socket),
+  ];
+}
+
+function policy(bridge, violation, { outcome }) {
+  const name = "content security policy";
+  if (!violation) return passed(name, "nothing was blocked");
+  // A policy may let the socket through and no more: that is all a page needs.
+  if (outcome === "opened") return passed(name, "lets the WebSocket through, not the requests of this diagnosis");
+  return failedBy(name, walls.csp(bridge, violation));
+}
+
+function reachable({ url }, { status, violation }, { outcome }) {
+  const name = "bridge";
+  if (status === 200) return passed(name, `answers at ${url}`);
+  if (outcome === "opened") return passed(name, `a WebSocket opens at ${url}`);
+  if (status !== undefined) {
+    return failed(name, `${url}${PUBLIC} answers HTTP ${status}`, "set bridgeUrl to a bridge, which has its SDK there");
+  }
+  if (violation) return unknown(name, "the page's policy forbids to look");
+  return failed(name, `BridgeUnreachable: nothing that this page can reach answers at ${url}`, "start the bridge, or set bridgeUrl");
+}
+
+/** A bridge hides its answer from the pages of foreign origins; its SDK is public. */
+function originAllowed({ origin }, { url }, file, health) {
+  const name = "origin at the bridge";
+  if (health.status === 200) return passed(name, `${url} takes pages of ${origin}`);
+  if (file.status !== 200) return unknown(name, "the bridge cannot be asked");
+  return failed(
+    name,
+    `OriginNotAllowed: ${url} does not take pages of ${origin}`,
+    `start it with --allowed-origins loopback,${origin}`,
+  );
+}
+
+async function version({ url }, health) {
+  const name = "bridge's version";
+  const { response } = health.status === 200 ? await probeFetch(`${url}/`) : {};
+  const about = await response?.json().catch(() => undefined);
+  return about?.version ? passed(name, `${about.name} ${about.version}`) : unknown(name, "not told");
+}
+
+function opens({ url }, { outcome, error, violation }) {
+  const name = "websocket";
+  const remedy = "see the checks above";
+  switch (outcome) {
+    case "opened":
+      return passed(name, "opens");
+    case "pending":
+      return failed(name, `neither opens nor fails at ${url}`, "look for a prompt of the browser, or a firewall");
+    case "thrown":
+      return failed(name, `the browser refuses to try: ${error.message}`, remedy);
+    default:
+      return failed(name, violation ? "the page's policy blocks it" : `fails at ${url}`, remedy);
+  }
+}

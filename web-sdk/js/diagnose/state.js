@@ -1,0 +1,33 @@
+/** How the SDK itself is doing. */
+
+import { failed, passed, unknown, warning } from "./check.js";
+
+export function connectionCheck({ status: { state, error } }) {
+  const name = "connection";
+  if (state === "connected") return passed(name, "connected");
+  const what = error ? `${state}, ${error.code}: ${error.message}` : state;
+  return state === "failed" ? failed(name, what) : warning(name, what);
+}
+
+export function definitionsCheck({ definitions, status }) {
+  const name = "registration";
+  const refused = definitions.filter(({ refusal }) => refusal);
+  const registered = definitions.filter(({ publishedName }) => publishedName !== undefined);
+  const counted = `${registered.length} of ${definitions.length} registered`;
+  if (refused.length) {
+    const each = refused.map(({ kind, id, refusal }) => `${kind} "${id}" (${refusal.code}: ${refusal.message})`);
+    return failed(name, `${counted}; refused: ${each.join("; ")}`, "change what was refused");
+  }
+  if (status.state !== "connected") return unknown(name, `${counted}, while there is no connection`);
+  return registered.length === definitions.length ? passed(name, counted) : warning(name, `${counted}, the others are under way`);
+}
+
+/** Browsers slow down hidden pages, and freeze or discard them after a while. */
+export function lifecycleCheck() {
+  const name = "page";
+  const { document } = globalThis;
+  if (!document) return passed(name, "a worker, which is never shown");
+  const before = document.wasDiscarded ? "; the browser had discarded it before" : "";
+  if (!document.hidden) return passed(name, `visible${before}`);
+  return warning(name, `hidden${before}`, "bring the tab to the front if calls fail with PageSuspended: browsers freeze hidden pages");
+}

@@ -1,0 +1,224 @@
+/** What a handler gets besides its input, and what an app hears of calls. */
+
+import type { McpWeb, McpWebOptions } from "./mcp-web.js";
+import type { Message } from "./mcp-web.content.js";
+import type { JsonSchema } from "./mcp-web.definitions.js";
+import type { ClientInfo, McpWebError } from "./mcp-web.status.js";
+
+/** What is known of a call. */
+export interface CallFacts {
+  /** The call; the same as in {@link CallEvent}. */
+  readonly callId: string;
+  /**
+   * Fires when nobody waits for the result any more: the client cancelled or went away, the deadline
+   * passed, the page disconnected, or the bridge was restarted. Its `reason` is a {@link McpWebError}.
+   */
+  readonly signal: AbortSignal;
+  /** The AI client, by its own words, if it gave any. */
+  readonly client?: CallingClient | undefined;
+  /** On whose behalf the call is made, as the bridge has verified it. */
+  readonly caller: Caller;
+}
+
+/** What a handler gets besides its input. */
+export interface CallContext extends CallFacts {
+  /**
+   * Says how far the call is. Does nothing when the client does not want to know, while the connection is broken, or
+   * when `progress` has not grown.
+   *
+   * @throws TypeError when a number is not finite.
+   */
+  progress(progress: number, total?: number, message?: string): void;
+  /**
+   * Sends a message to the client's log. Does nothing when the client wants no logs or only graver ones, or while the
+   * connection is broken. At most 256 KiB of JSON.
+   *
+   * @param logger which part of the app says it
+   * @throws TypeError when there is no such level, or `data` is not JSON.
+   */
+  log(level: LogLevel, data: unknown, logger?: string): void;
+  /**
+   * Asks the person in front of the client to fill in a form, or to visit a page (MCP elicitation). With
+   * {@link McpWebOptions.elicitInPage}, the user of this page may be asked instead.
+   *
+   * What a handler asks in one task reaches the client as one round; at most 16 requests of a call may be open. The
+   * promise is rejected with a {@link McpWebError} that can be caught: `ClientCapabilityMissing` when the client cannot
+   * do it (`data.requiredCapabilities` says what it lacks; uncaught, the client hears of it), `ClientRequestFailed` when
+   * it answered with an error or not in time; the signal's reason when the call ends.
+   *
+   * @example
+   * ```js
+   * const answer = await ctx.elicit({
+   *   message: "Delete the column with all its cards?",
+   *   schema: { type: "object", properties: { sure: { type: "boolean", title: "Yes, delete it" } }, required: ["sure"] },
+   * });
+   * if (answer.action !== "accept" || !answer.content.sure) return "nothing was deleted";
+   * ```
+   */
+  elicit<Content extends object = { [name: string]: string | number | boolean | string[] }>(
+    request: ElicitForm,
+  ): Promise<ElicitAnswer<Content>>;
+  elicit(request: ElicitUrl): Promise<{ action: "accept" | "decline" | "cancel" }>;
+  /** Has the client's model answer (MCP sampling). Rejected like {@link CallContext.elicit}. */
+  sample(request: SampleRequest): Promise<SampleAnswer>;
+  /** The folders and files that the client works on (MCP roots). Rejected like {@link CallContext.elicit}. */
+  listRoots(request?: { key?: string }): Promise<Root[]>;
+}
+
+/** The levels of RFC 5424, from the least grave to the gravest. */
+export type LogLevel = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+/** The AI client behind a call. */
+export interface CallingClient extends ClientInfo {
+  /** The MCP revision it speaks, such as `2025-11-25`; absent for plain HTTP. */
+  readonly protocolVersion?: string;
+  /** What it can do: its MCP `ClientCapabilities`. */
+  readonly capabilities: {
+    readonly elicitation?: object;
+    readonly sampling?: object;
+    readonly roots?: object;
+    readonly [capability: string]: unknown;
+  };
+  /** What the bridge knows that it can take. */
+  readonly limits?: ClientLimits;
+}
+
+/** How much a client can take, where there is a limit. */
+export interface ClientLimits {
+  /** The most bytes of a result, as the client counts them. */
+  readonly maxResultBytes?: number;
+  /** The most pixels of the longer edge of a picture. */
+  readonly maxImageEdge?: number;
+}
+
+/** On whose behalf a call is made. */
+export interface Caller {
+  /** Whether the call came over MCP or plain HTTP. */
+  readonly via: "mcp" | "http";
+  /** The subject of the credential; absent with an opaque token, which names nobody. */
+  readonly sub?: string;
+  /** The roles that the credential grants. */
+  readonly roles: readonly string[];
+}
+
+interface ClientRequestFields {
+  /**
+   * A name for the request, unique within the call: the same handler run again must ask the same under the same key.
+   *
+   * @defaultValue `elicit-1`, `elicit-2` …, `sample-1` …, `roots-1` …, in order of asking
+   */
+  key?: string;
+}
+
+/** A form for the person. */
+export interface ElicitForm extends ClientRequestFields {
+  /** What is wanted, and why. */
+  message: string;
+  /**
+   * MCP's restricted schema: an object with properties of type `string` (with `format`, `enum`, `oneOf` …), `number`,
+   * `integer`, `boolean`, or arrays of choices.
+   */
+  schema: JsonSchema;
+  url?: never;
+}
+
+/** A page for the person to visit, for what must not pass through the client. */
+export interface ElicitUrl extends ClientRequestFields {
+  /** What is wanted, and why. */
+  message: string;
+  url: string | URL;
+  schema?: never;
+}
+
+/** What the person did with a form. */
+export type ElicitAnswer<Content extends object> =
+  | { action: "accept"; content: Content }
+  | { action: "decline"; content?: undefined }
+  | { action: "cancel"; content?: undefined };
+
+/** What to ask the client's model: `messages`, or a `prompt` as one message of the user. */
+export interface SampleRequest extends ClientRequestFields {
+  prompt?: string;
+  messages?: string | readonly (string | Message)[];
+  /** @defaultValue 1000 */
+  maxTokens?: number;
+  systemPrompt?: string;
+  temperature?: number;
+  modelPreferences?: {
+    hints?: readonly { name?: string }[];
+    costPriority?: number;
+    speedPriority?: number;
+    intelligencePriority?: number;
+  };
+  stopSequences?: readonly string[];
+  includeContext?: "none" | "thisServer" | "allServers";
+  tools?: readonly object[];
+  toolChoice?: object;
+  metadata?: object;
+}
+
+/** What the client's model answered. */
+export interface SampleAnswer {
+  role: "user" | "assistant";
+  content: any;
+  /** Which model answered. */
+  model: string;
+  /** Why it stopped. */
+  stopReason?: string;
+}
+
+/** A folder or file that the client works on. */
+export interface Root {
+  uri: string;
+  name?: string;
+  _meta?: { [key: string]: unknown };
+}
+
+/** A call as {@link McpWeb.onCall} hears of it. */
+export type CallEvent = CallStarted | CallFinished | CallFailed | CallCancelled;
+
+interface CallEventFacts {
+  readonly callId: string;
+  /** What is called: `completion` is one of a prompt's arguments or a template's variables. */
+  readonly kind: "tool" | "prompt" | "resource" | "resource-template" | "completion";
+  /** The name, URI or URI template that it was added with. */
+  readonly name: string;
+  /**
+   * Of a tool or prompt the object that the handler gets, too; `{ uri }`, `{ uri, variables }`,
+   * or `{ argument: { name, value }, arguments }`.
+   */
+  readonly input: any;
+  readonly client?: CallingClient;
+  readonly caller: Caller;
+}
+
+interface CallEnd extends CallEventFacts {
+  /** Milliseconds from the start of the handler. */
+  readonly durationMs: number;
+}
+
+/** The handler starts. */
+export interface CallStarted extends CallEventFacts {
+  readonly phase: "started";
+}
+
+/** The handler returned. */
+export interface CallFinished extends CallEnd {
+  readonly phase: "finished";
+  /** What it returned. */
+  readonly result: unknown;
+}
+
+/** The handler threw, or its result is no JSON or too large. */
+export interface CallFailed extends CallEnd {
+  readonly phase: "failed";
+  readonly error: McpWebError;
+}
+
+/** Nobody waits for the result any more. */
+export interface CallCancelled extends CallEnd {
+  readonly phase: "cancelled";
+  readonly error: McpWebError;
+}
+
+export {};

@@ -1,0 +1,141 @@
+/** What handlers return, and content blocks. */
+
+import type { ClientLimits } from "./mcp-web.calls.js";
+
+/**
+ * What a tool returns:
+ *
+ * - any JSON value, or nothing: clients see it as text, and an object as `structuredContent` too;
+ * - bytes or a picture ({@link Binary}), a block made by {@link content}, or an array with one of these in it: content
+ *   blocks. A picture becomes an image, a `Blob` of type `audio/…` audio, other bytes an embedded resource;
+ * - {@link McpToolResult}: content blocks, structured content, or both. An object with any other field is a JSON value.
+ */
+export type ToolResult = unknown;
+
+/** A tool's result in the shape of MCP's `CallToolResult`. */
+export interface McpToolResult {
+  /** What model and person see. */
+  content: readonly (ContentBlock | Binary)[];
+  /** What programs see; must fit the tool's output schema. */
+  structuredContent?: object;
+  /** Whatever a client and this app agree on. */
+  _meta?: { [key: string]: unknown };
+  /** The tool failed, and the content says why. */
+  isError?: boolean;
+}
+
+/**
+ * What `read` returns: text, bytes, {@link ResourcePart}s, an object with `contents`, or any other JSON value, which
+ * becomes text of type `application/json`.
+ */
+export type ResourceContent = unknown;
+
+/** One part of a resource's content. */
+export interface ResourcePart {
+  /** Its own URI, if that is not the resource's. */
+  uri?: string;
+  mimeType?: string;
+  /** Either text … */
+  text?: string;
+  /** … or bytes, or their base64. */
+  blob?: Source;
+  _meta?: { [key: string]: unknown };
+}
+
+/** What `get` returns: one message of the user as text, messages, or messages with a description. */
+export type PromptContent =
+  | string
+  | readonly (string | Message)[]
+  | { description?: string; messages: string | readonly (string | Message)[]; [field: string]: unknown };
+
+/** A message of a prompt or a sampling request. Several blocks become several messages, except those of tools. */
+export interface Message {
+  /** @defaultValue `"user"` */
+  role?: "user" | "assistant";
+  content: MessageContent | readonly MessageContent[];
+}
+
+/** Content of a message: text, a block, bytes, or in sampling the use of a tool and its result. */
+export type MessageContent = string | ContentBlock | Binary | ToolBlock;
+
+/** Of sampling with tools (MCP 2025-11-25): a model's use of a tool, or what came of it. */
+export interface ToolBlock {
+  type: "tool_use" | "tool_result";
+  [field: string]: unknown;
+}
+
+/** Bytes or a picture, as browsers hold them. Pictures are sent as PNG. */
+export type Binary =
+  | Blob
+  | ArrayBuffer
+  | ArrayBufferView
+  | ImageData
+  | ImageBitmap
+  | HTMLCanvasElement
+  | OffscreenCanvas;
+
+/** Something to send as base64: bytes, a picture, a data URL, base64 itself, or base64 with its type. */
+export type Source = Binary | string | { data: string | Binary; mimeType?: string };
+
+/** Makes content blocks. What has to be converted is converted when the block is sent. */
+export declare const content: {
+  /** Text for model and person. */
+  text(text: string, annotations?: Annotations): TextContent;
+  /**
+   * A picture. The type is that of the source, or found in its first bytes, unless given.
+   *
+   * For a client that takes only small pictures ({@link ClientLimits.maxImageEdge}), pictures in results are made
+   * smaller in the page, unless `keepSize` is set. What the browser cannot make smaller is sent as it is.
+   */
+  image(source: Source, mimeType?: string, options?: { keepSize?: boolean }): ImageContent;
+  /** A sound. The type is that of the source, or found in its first bytes, unless given. */
+  audio(source: Source, mimeType?: string): AudioContent;
+  /** A resource's content, embedded. */
+  resource(resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object }): EmbeddedResource;
+  /** A link to a resource. */
+  link(link: { uri: string; name: string; [field: string]: unknown }): ResourceLink;
+};
+
+/** MCP's `ContentBlock`. */
+export type ContentBlock = TextContent | ImageContent | AudioContent | EmbeddedResource | ResourceLink;
+
+interface BlockFields {
+  annotations?: Annotations;
+  _meta?: { [key: string]: unknown };
+}
+export interface TextContent extends BlockFields {
+  type: "text";
+  text: string;
+}
+export interface ImageContent extends BlockFields {
+  type: "image";
+  data: Source;
+  mimeType?: string;
+}
+export interface AudioContent extends BlockFields {
+  type: "audio";
+  data: Source;
+  mimeType?: string;
+}
+export interface EmbeddedResource extends BlockFields {
+  type: "resource";
+  resource: { uri: string; mimeType?: string; text?: string; blob?: Source; _meta?: object };
+}
+export interface ResourceLink extends BlockFields {
+  type: "resource_link";
+  uri: string;
+  name: string;
+  [field: string]: unknown;
+}
+
+/** Hints for clients about a block or resource. */
+export interface Annotations {
+  audience?: readonly ("user" | "assistant")[];
+  /** From 0, the least important, to 1. */
+  priority?: number;
+  /** ISO 8601. */
+  lastModified?: string;
+  [hint: string]: unknown;
+}
+
+export {};

@@ -1,0 +1,166 @@
+/** The connection as the app sees it: its state, what went wrong, what stands in its way. */
+
+import type { McpWeb, McpWebOptions } from "./mcp-web.js";
+
+/** The state of the connection. */
+export type Status =
+  /** Not started: on a server, or with `autoConnect: false`. */
+  | { readonly state: "idle" }
+  /** The wasm is being loaded. */
+  | { readonly state: "loading" }
+  /** The first attempt is under way. `error` says what it waits for: `LocalNetworkPending`, the user's consent. */
+  | { readonly state: "connecting"; readonly error?: McpWebError }
+  /** Tools can be called. */
+  | { readonly state: "connected" }
+  /**
+   * No bridge answered, or the connection broke, for the reason in `error`. The next attempt starts in
+   * `retryInMs` milliseconds, counted from this change; while one is under way there is no `retryInMs`.
+   */
+  | { readonly state: "reconnecting"; readonly error: McpWebError; readonly retryInMs?: number }
+  /** `disconnect()` was called. */
+  | { readonly state: "disconnected" }
+  /**
+   * Final until `connect()` is called. For the reason `LocalNetworkDenied`, the page also connects by itself when the
+   * user changes the permission.
+   */
+  | { readonly state: "failed"; readonly error: McpWebError };
+
+/** An AI client, by its own words. */
+export interface ClientInfo {
+  readonly name: string;
+  readonly version?: string;
+  /** Its name for people. */
+  readonly title?: string;
+}
+
+/** An AI client that is connected for this token. */
+export interface ConnectedClient extends ClientInfo {
+  /** Tells two clients of one name apart. */
+  readonly id: number;
+  /** The MCP revision it speaks, such as `2025-11-25`. */
+  readonly protocolVersion: string;
+}
+
+/** A failure with a code for programs and a message that says what to do. */
+export class McpWebError extends Error {
+  constructor(code: McpWebErrorCode, message: string, options?: ErrorOptions);
+  readonly name: "McpWebError";
+  readonly code: McpWebErrorCode;
+  /** What to do, where the browser or the page's own rules stand in the way. The message has it, too. */
+  readonly remedy?: string;
+  /** More, for programs. What a handler throws takes it along to the client. */
+  data?: unknown;
+}
+
+/**
+ * The codes of this module, and those of the bridge. The latter are only listed as far as an app is likely
+ * to look at them; others are strings all the same.
+ */
+export type McpWebErrorCode =
+  /** The page's Content-Security-Policy lacks `'wasm-unsafe-eval'` in `script-src`. */
+  | "WasmBlocked"
+  /** A file of this package could not be loaded. */
+  | "WasmLoadFailed"
+  /** `connect()` was called on a server. */
+  | "NotInBrowser"
+  /** No bridge answers at `bridgeUrl`. */
+  | "BridgeUnreachable"
+  /** An https page may not use an http bridge, except on the user's own machine. */
+  | "MixedContentBlocked"
+  /** `connect-src` of the page's Content-Security-Policy lacks the bridge. */
+  | "CspBlocked"
+  /** The browser asks its user whether the page may connect to this machine or its network. */
+  | "LocalNetworkPending"
+  /** The user, or who manages the browser, does not let the page connect to this machine or its network. */
+  | "LocalNetworkDenied"
+  /** An insecure page may not connect to this machine or its network. */
+  | "LocalNetworkRefused"
+  /** The iframe that the page runs in does not let it connect. */
+  | "FrameBlocked"
+  /** The browser does not allow connections to `bridgeUrl`. */
+  | "BridgeUrlRefused"
+  /** The connection broke, or the bridge was restarted. */
+  | "ConnectionLost"
+  /** The bridge closed the connection for good. */
+  | "ConnectionClosed"
+  /** `disconnect()` was called. */
+  | "Disconnected"
+  /** The bridge speaks another version of the protocol. */
+  | "ProtocolUnsupported"
+  /** The `authToken` function failed. */
+  | "TokenFailed"
+  /** What was added was removed or replaced before it was registered. */
+  | "Removed"
+  /** A dialog is needed, and there is no document to show it in. */
+  | "DialogUnavailable"
+  /** `mcp-web-diagnose.js` could not be loaded. */
+  | "DiagnosisUnavailable"
+  /** The bridge knows no such token, or it is too short. */
+  | "InvalidAuthentication"
+  /** The token has expired. */
+  | "TokenExpired"
+  /** The token does not allow this. */
+  | "InsufficientScope"
+  /** The bridge does not allow pages of this origin. */
+  | "OriginNotAllowed"
+  /** Another connection with the same `sessionId` took over. */
+  | "SessionSuperseded"
+  /** The token has as many sessions as it may have. */
+  | "SessionLimitExceeded"
+  /** Another session of the token has this `sessionName`. */
+  | "SessionNameAlreadyInUse"
+  /** The session reached its maximum duration. */
+  | "SessionExpired"
+  /** The bridge holds as many tokens as it may hold. */
+  | "RealmLimitExceeded"
+  /** The definition cannot be published. */
+  | "DefinitionInvalid"
+  /** The session has as many definitions, or bytes of definitions, as it may have. */
+  | "DefinitionLimitExceeded"
+  /** The name belongs to one of the bridge's own tools. */
+  | "ToolNameReserved"
+  /** The handler threw, or its result is no JSON. */
+  | "HandlerFailed"
+  /** There is no such resource: for handlers to throw. */
+  | "ResourceNotFound"
+  /** There is no such prompt: for handlers to throw. */
+  | "PromptNotFound"
+  /** The arguments make no sense together: for handlers to throw. */
+  | "InvalidArguments"
+  /** The client behind the call cannot do what the handler asked it for. */
+  | "ClientCapabilityMissing"
+  /** The client behind the call answered with an error, or not in time. */
+  | "ClientRequestFailed"
+  /** What the handler asked the client is larger than a frame. */
+  | "RequestTooLarge"
+  /** The result is larger than the bridge's limit. */
+  | "ResultTooLarge"
+  /** The caller cancelled. */
+  | "CallCancelled"
+  /** The call took longer than its deadline. */
+  | "CallTimeout"
+  | (string & {});
+
+/** What {@link McpWeb.diagnose} found out. */
+export interface Diagnosis {
+  /** Whether no check failed. */
+  readonly ok: boolean;
+  /** All of it as text for a bug report. The token is not in it. */
+  readonly summary: string;
+  /** From the page's surroundings to the bridge and what was registered there. */
+  readonly checks: readonly DiagnosisCheck[];
+}
+
+/** One thing that was looked at. */
+export interface DiagnosisCheck {
+  /** What: `origin`, `mixed content`, `local network access`, `content security policy`, `wasm`, `bridge`, `token` … */
+  readonly name: string;
+  /** `failed`: this stands in the way. `warning`: it may. `unknown`: nobody could look. */
+  readonly status: "passed" | "failed" | "warning" | "unknown";
+  /** What was found; with the {@link McpWebErrorCode} of the wall in front, if it is one. */
+  readonly message: string;
+  /** What to do about it. */
+  readonly remedy?: string;
+}
+
+export {};
