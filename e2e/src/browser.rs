@@ -52,6 +52,11 @@ pub enum ColorScheme {
 impl Browser {
     /// Starts Chromium with one empty window.
     pub async fn open() -> Self {
+        Self::open_with(&[]).await
+    }
+
+    /// The same with further command-line flags.
+    pub async fn open_with(flags: &[&str]) -> Self {
         // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
         let permit = BROWSERS.acquire().await.expect("never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
@@ -65,7 +70,7 @@ impl Browser {
             .and_then(|word| word.trim_end_matches('.').parse().ok())
             .unwrap_or_else(|| panic!("no port in {line:?}"));
         let mut builder = ClientBuilder::new(HttpConnector::new());
-        builder.capabilities(capabilities(&profile));
+        builder.capabilities(capabilities(&profile, flags));
         let url = format!("http://127.0.0.1:{port}");
         let client = within("Chromium to start", builder.connect(&url))
             .await
@@ -275,8 +280,9 @@ impl Drop for SuspendedPages {
     }
 }
 
-fn capabilities(profile: &TempDir) -> Capabilities {
-    let mut args: Vec<String> = FLAGS.map(str::to_owned).to_vec();
+fn capabilities(profile: &TempDir, flags: &[&str]) -> Capabilities {
+    let all = FLAGS.iter().chain(flags);
+    let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
         "goog:chromeOptions": { "binary": tools::chromium(), "args": args },

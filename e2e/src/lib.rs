@@ -25,6 +25,7 @@ mod random;
 mod sdk_page;
 pub mod simulation;
 mod site;
+mod tls_front;
 mod token_proxy;
 pub mod tools;
 mod world;
@@ -44,5 +45,6 @@ pub use native_page::{
 pub use node::NodeProject;
 pub use process::ProcessGroup;
 pub use site::Site;
+pub use tls_front::TlsFront;
 pub use token_proxy::TokenProxy;
 pub use world::World;

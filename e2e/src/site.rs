@@ -1,14 +1,15 @@
 //! A web server that is not the bridge: pages of an app usually come from somewhere else.
 
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Path;
+use axum::extract::{Path, Query};
 use axum::response::{Html, IntoResponse};
 use axum::routing::{get, post};
 use http::StatusCode;
-use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
@@ -19,8 +20,12 @@ use crate::{World, tools, within};
 const NO_WASM: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
                        connect-src http://127.0.0.1:* ws://127.0.0.1:*";
 
+/// All that the SDK needs but its WebSocket.
+const NO_SOCKET: &str = "default-src 'self'; connect-src http://127.0.0.1:*; \
+                         script-src 'self' http://127.0.0.1:* 'wasm-unsafe-eval'";
+
 /// Serves `e2e/pages` on a free port and keeps the beacons that its pages send. A copy of the SDK
-/// without its wasm lies under `/sdk/`.
+/// without its wasm lies under `/sdk/`, all of it under `/whole-sdk/`.
 #[derive(Debug)]
 pub struct Site {
     url: String,
@@ -70,6 +75,39 @@ impl Site {
         self.page("no-wasm.html", world)
     }
 
+    /// The same app under a content security policy that forbids its WebSocket.
+    pub fn app_without_socket(&self, world: &World) -> String {
+        self.page("no-socket.html", world)
+    }
+
+    /// A page at `origin` (another name or scheme for this site) with the same app in an iframe, which
+    /// is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
+    pub fn framed_app(
+        &self,
+        world: &World,
+        origin: &str,
+        attributes: &str,
+        app_origin: &str,
+    ) -> String {
+        let app = self.app_at(app_origin, world);
+        let query: String = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("attributes", attributes)
+            .append_pair("src", &app)
+            .finish();
+        format!("{origin}/frame.html?{query}")
+    }
+
+    /// The same app at another name or scheme for this site, with the SDK from there, too.
+    pub fn app_at(&self, origin: &str, world: &World) -> String {
+        let app = self.app(world).replacen(&self.url, origin, 1);
+        format!("{app}&sdk={origin}/whole-sdk/mcp-web.js")
+    }
+
+    /// The host and port at which the site listens.
+    pub fn address(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
     /// The same app with the SDK from elsewhere than its bridge.
     pub fn app_with_sdk(&self, world: &World, sdk: &str) -> String {
         format!("{}&sdk={sdk}/mcp-web.js", self.app(world))
@@ -111,7 +149,15 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     let page = || async { typed("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM)], page().await);
-    let script = || async { typed("text/javascript; charset=utf-8", SCRIPT) };
+    let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET)], page().await);
+    // A document without an origin of its own gets no modules but those for everybody.
+    let script = || async {
+        let for_everybody = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+        (
+            for_everybody,
+            typed("text/javascript; charset=utf-8", SCRIPT),
+        )
+    };
     let conformance = || async { typed("text/html; charset=utf-8", CONFORMANCE) };
     let keep = async move |time: String| {
         let _ = beacon.send(time);
@@ -119,11 +165,34 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     Router::new()
         .route("/app.html", get(page))
         .route("/no-wasm.html", get(no_wasm))
+        .route("/no-socket.html", get(no_socket))
+        .route("/frame.html", get(frame))
         .route("/app.js", get(script))
         .route("/conformance.html", get(conformance))
         .route("/conformance/{file}", get(script_for_conformance))
         .route("/beacon", post(keep))
         .route("/sdk/{file}", get(script_of_the_sdk))
+        .route("/whole-sdk/{file}", get(file_of_the_sdk))
+}
+
+async fn frame(Query(frame): Query<HashMap<String, String>>) -> Html<String> {
+    let attributes = &frame["attributes"];
+    let src = frame["src"].replace('&', "&amp;");
+    Html(format!(
+        "<!doctype html><title>Frame</title><iframe {attributes} src=\"{src}\"></iframe>"
+    ))
+}
+
+async fn file_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
+    let kind = if file.ends_with(".wasm") {
+        "application/wasm"
+    } else {
+        "text/javascript; charset=utf-8"
+    };
+    let for_everybody = (ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    std::fs::read(tools::sdk_package().join(file))
+        .map(|content| ([(CONTENT_TYPE, kind), for_everybody], content))
+        .map_err(|_| StatusCode::NOT_FOUND)
 }
 
 async fn script_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {

@@ -6,21 +6,18 @@
  * in `mcp-web.d.ts`.
  */
 
-import { thrown } from "./mcp-web/answers.js";
 import { AppHandle, appParts } from "./mcp-web/app.js";
+import { Calls } from "./mcp-web/calls.js";
 import { checked } from "./mcp-web/checks.js";
 import { content } from "./mcp-web/content.js";
-import { Call } from "./mcp-web/context.js";
-import { Entry, HANDLES, advise } from "./mcp-web/definition.js";
-import { inBrowser } from "./mcp-web/environment.js";
+import { Definitions } from "./mcp-web/definitions.js";
+import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
 import { adviseOne } from "./mcp-web/one-per-page.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
-import { factsOf, run } from "./mcp-web/run.js";
 import { TabSession } from "./mcp-web/session.js";
-import { tellSubscribed } from "./mcp-web/subscriptions.js";
 import { keptToken } from "./mcp-web/token.js";
 import { Walls } from "./mcp-web/walls.js";
 
@@ -57,14 +54,8 @@ export class McpWeb {
   #clients = Object.freeze([]);
   #statusListeners = new Set();
   #clientsListeners = new Set();
-  #callListeners = new Set();
-  /** Everything that was added and not removed: key → Entry, in order of adding. */
-  #entries = new Map();
-  #nextKey = 1;
-  /** Calls under way: call id → Call. */
-  #calls = new Map();
-  /** The URIs that clients are subscribed to. */
-  #subscribed = new Set();
+  #definitions;
+  #calls;
   /** The wasm connection, once it is loaded. */
   #connection;
   #loading;
@@ -77,6 +68,12 @@ export class McpWeb {
     this.#options = checkedOptions(options);
     this.#bridgeUrl = bridgeUrl(options.bridgeUrl, import.meta.url);
     this.#sessionName = options.sessionName;
+    this.#definitions = new Definitions({
+      importAdvice,
+      resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
+      failure: () => (this.#status.state === "failed" ? this.#status.error : undefined),
+    });
+    this.#calls = new Calls((key) => this.#definitions.get(key), this.#port());
     if (!inBrowser) return;
     this.#session = new TabSession(options, this.#bridgeUrl);
     this.#walls = new Walls(this.#bridgeUrl, importDiagnosis, {
@@ -141,31 +138,31 @@ export class McpWeb {
   }
 
   onCall(listener) {
-    return subscribe(this.#callListeners, listener, "onCall");
+    return this.#calls.subscribe(listener);
   }
 
   addTool(definition, options) {
-    return this.#add("tool", definition, options);
+    return this.#definitions.add("tool", definition, options);
   }
 
   addResource(definition, options) {
-    return this.#add("resource", definition, options);
+    return this.#definitions.add("resource", definition, options);
   }
 
   addResourceTemplate(definition, options) {
-    return this.#add("resource-template", definition, options);
+    return this.#definitions.add("resource-template", definition, options);
   }
 
   addPrompt(definition, options) {
-    return this.#add("prompt", definition, options);
+    return this.#definitions.add("prompt", definition, options);
   }
 
   addApp(definition, options) {
     const { name } = this.#options;
     const { tool, resource } = appParts(definition, name);
     checked("tool", tool);
-    const ui = this.#add("resource", resource, options);
-    return new AppHandle(this.#add("tool", tool, options), ui, (changes) => {
+    const ui = this.#definitions.add("resource", resource, options);
+    return new AppHandle(this.#definitions.add("tool", tool, options), ui, (changes) => {
       const changed = { ...definition, ...changes };
       const parts = appParts(changed, name);
       definition = changed;
@@ -175,76 +172,6 @@ export class McpWeb {
 
   notifyResourceUpdated(uri) {
     this.#connection?.resourceUpdated(String(uri));
-  }
-
-  #add(kind, definition, { signal } = {}) {
-    const { id, json } = checked(kind, definition);
-    const entry = new Entry(this.#nextKey++, kind, id, definition, json);
-    const handle = new HANDLES[kind](entry, {
-      update: (entry, changes) => this.#update(entry, changes),
-      remove: (entry) => this.#remove(entry),
-      resourceUpdated: (uri) => this.notifyResourceUpdated(uri),
-    });
-    if (signal?.aborted) {
-      entry.dropped();
-      entry.gone();
-      return handle;
-    }
-    signal?.addEventListener("abort", () => handle.remove(), { once: true });
-    advise(importAdvice, kind, json);
-    this.#keep(entry);
-    this.#register(entry);
-    return handle;
-  }
-
-  /** Until the wasm is there, what is known by the same name is replaced here; its place stays the same. */
-  #keep(entry) {
-    const twin = [...this.#entries.values()].find(({ kind, id }) => kind === entry.kind && id === entry.id);
-    if (twin && !this.#connection) {
-      twin.dropped();
-      twin.gone();
-      this.#rekey(twin.key, entry);
-    } else {
-      this.#entries.set(entry.key, entry);
-    }
-  }
-
-  /** Puts the entry, under its key, where the other key was. */
-  #rekey(former, entry) {
-    this.#entries = new Map([...this.#entries].map((pair) => (pair[0] === former ? [entry.key, entry] : pair)));
-  }
-
-  #register(entry) {
-    if (this.#connection) this.#connection.add(entry.key, entry.kind, entry.id, entry.json);
-    else if (this.#status.state === "failed") entry.unavailable(this.#status.error);
-  }
-
-  /** A changed definition has a key of its own, so that late news about the former cannot be taken for its. */
-  #update(entry, changes) {
-    const definition = { ...entry.definition, ...changes };
-    const { id, json } = checked(entry.kind, definition);
-    if (id !== entry.id) {
-      throw new TypeError(`update() cannot make "${id}" of ${entry.kind} "${entry.id}": remove it, and add the other`);
-    }
-    const former = entry.key;
-    if (!this.#entries.has(former)) {
-      return Promise.reject(new McpWebError("Removed", `${entry.kind} "${id}" was removed or replaced`));
-    }
-    const registered = entry.changed(this.#nextKey++, definition, json);
-    this.#rekey(former, entry);
-    advise(importAdvice, entry.kind, json);
-    this.#register(entry);
-    return registered;
-  }
-
-  #remove(entry) {
-    if (this.#connection) {
-      this.#connection.remove(entry.key);
-    } else {
-      this.#entries.delete(entry.key);
-      entry.dropped();
-      entry.gone();
-    }
   }
 
   connect() {
@@ -279,7 +206,7 @@ export class McpWeb {
       storage,
       token: this.#token,
       tokenIsFetched: this.#renewable,
-      definitions: [...this.#entries.values()],
+      definitions: this.#definitions.all,
     });
   }
 
@@ -304,11 +231,11 @@ export class McpWeb {
     } catch (error) {
       // Before anyone hears of it: they may connect() again at once.
       this.#loading = undefined;
-      for (const entry of this.#entries.values()) entry.unavailable(error);
+      this.#definitions.unavailable(error);
       if (this.#status.state === "loading") this.#setStatus({ state: "failed", error });
       return;
     }
-    for (const entry of this.#entries.values()) this.#register(entry);
+    this.#definitions.connectThrough(this.#connection);
     // The app may have changed its mind while the wasm was on its way.
     if (this.#status.state === "loading") this.#connection.connect();
   }
@@ -365,31 +292,8 @@ export class McpWeb {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);
       },
-      subscriptions: (uris) => {
-        this.#subscribed = new Set(uris ?? []);
-        tellSubscribed(this.#entries.values(), this.#subscribed);
-      },
-      registered: (key, publishedName) => {
-        const entry = this.#entries.get(key);
-        if (!entry) return;
-        entry.registered(publishedName);
-        tellSubscribed([entry], this.#subscribed);
-      },
-      refused: (key, code, message) => this.#entries.get(key)?.refused(new McpWebError(code, message)),
-      dropped: (key) => this.#entries.get(key)?.dropped(),
-      removed: (key) => {
-        const entry = this.#entries.get(key);
-        this.#entries.delete(key);
-        if (!entry) return;
-        tellSubscribed([entry], new Set());
-        entry.gone();
-      },
-      call: (callId, key, message) => this.#call(callId, this.#entries.get(key), message),
-      callEnded: (callId, phase, code, message) =>
-        this.#callEnded(callId, phase, code === undefined ? undefined : new McpWebError(code, message)),
-      clientAnswered: (callId, key, answer) => this.#calls.get(callId)?.answered(key, answer),
-      clientRefused: (callId, key, code, message) =>
-        this.#calls.get(callId)?.refused(key, new McpWebError(code, message)),
+      ...this.#definitions.host,
+      ...this.#calls.host,
       warn: (message) => console.warn(`mcp-web: ${message}`),
     };
   }
@@ -412,32 +316,6 @@ export class McpWeb {
       if (state === "failed" && !waiting.length) console.error(`mcp-web: ${error.message}`);
     }
     notify(this.#statusListeners, this.#status);
-  }
-
-  /** Runs a handler; the promise is never rejected. */
-  async #call(callId, entry, message) {
-    try {
-      const call = new Call(callId, message.context ?? {}, this.#port());
-      const { client, caller } = call;
-      call.event = { callId, ...factsOf(message, entry), ...(client && { client }), caller };
-      this.#calls.set(callId, call);
-      notify(this.#callListeners, Object.freeze({ phase: "started", ...call.event }));
-      const { value, answer } = await run(entry, message, call);
-      call.result = value;
-      return answer;
-    } catch (error) {
-      return thrown(error);
-    }
-  }
-
-  #callEnded(callId, phase, error) {
-    const call = this.#calls.get(callId);
-    if (!call) return;
-    this.#calls.delete(callId);
-    const durationMs = performance.now() - call.startedAt;
-    const ending = error ? { phase, error } : { phase, result: call.result };
-    notify(this.#callListeners, Object.freeze({ ...call.event, ...ending, durationMs }));
-    call.ended(phase === "cancelled" ? error : undefined);
   }
 
   /** What calls may use of this page. */

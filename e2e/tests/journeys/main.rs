@@ -21,6 +21,8 @@ mod thousand_calls;
 mod tool_removed;
 mod typescript_client;
 mod vite_project;
+mod walls;
+mod walls_session;
 mod watched_resource;
 mod whole_protocol;
 
