@@ -52,6 +52,7 @@ test("a definition that is no tool is refused with what to do", () => {
     [{ name: "now", handler, inputSchema: [] }, /inputSchema of tool "now" must be a JSON Schema object/],
     [{ name: "now", handler, inputSchema: new Schema() }, /z\.toJSONSchema/],
     [{ name: "now", handler, outputSchema: { "~standard": {} } }, /outputSchema of tool "now"/],
+    [{ name: "now", handler, timeout: 0 }, /timeout of tool "now" must be a whole number of milliseconds/],
     [{ name: "now", handler, _meta: { count: 1n } }, /is not JSON/],
   ];
   for (const [definition, message] of refused) {
