@@ -2,7 +2,8 @@
 //!
 //! A token is opaque or signed. [`opaque`] knows the first by their hashes; [`jwt`] checks the
 //! second with the keys that [`keys`] holds, [`jwk`] reads and [`published`] fetches, and
-//! [`claims`] reads what they say. Either way a [`Principal`] comes out.
+//! [`claims`] reads what they say; [`verified`] remembers those that were good. Either way a
+//! [`Principal`] comes out.
 
 mod bearer;
 mod claims;
@@ -14,6 +15,7 @@ mod principal;
 mod published;
 mod realm_id;
 mod scopes;
+mod verified;
 
 use bridge_protocol::{ErrorCode, limits};
 

@@ -12,6 +12,7 @@ use super::claims::Rules;
 use super::jwk::{base64url, read_set};
 use super::keys::{Algorithm, Key, NoKey, pick};
 use super::published::Published;
+use super::verified::Verified;
 use super::{Principal, Scope, Scopes, TokenRefusal};
 use crate::config::Identity;
 
@@ -21,6 +22,7 @@ pub(super) struct SignedTokens {
     rules: Rules,
     configured: Vec<Arc<Key>>,
     published: Option<Published>,
+    verified: Verified,
 }
 
 impl SignedTokens {
@@ -52,6 +54,7 @@ impl SignedTokens {
             rules,
             configured,
             published,
+            verified: Verified::default(),
         }))
     }
 
@@ -63,6 +66,10 @@ impl SignedTokens {
     }
 
     pub(super) async fn verify(&self, token: &str) -> Result<Principal, TokenRefusal> {
+        let known = |key: &Arc<Key>| self.counts(key);
+        if let Some(principal) = self.verified.principal(token, SystemTime::now(), known) {
+            return Ok(principal);
+        }
         let header = Header::read(token)?;
         let key = self.key(&header).await?;
         let mut validation = Validation::new(key.algorithm.of_library());
@@ -72,7 +79,16 @@ impl SignedTokens {
         validation.validate_aud = false;
         let decoded = jsonwebtoken::decode::<Map<String, Value>>(token, &key.material, &validation);
         let claims = decoded.map_err(|_| refused("its signature does not fit"))?;
-        self.rules.principal(&claims.claims, SystemTime::now())
+        let principal = self.rules.principal(&claims.claims, SystemTime::now())?;
+        self.verified.remember(token, &principal, key);
+        Ok(principal)
+    }
+
+    /// Whether the key is still one of ours: a published one may have been withdrawn.
+    fn counts(&self, key: &Arc<Key>) -> bool {
+        let ours = |keys: &[Arc<Key>]| keys.iter().any(|own| Arc::ptr_eq(own, key));
+        let published = || self.published.as_ref().map(|it| it.fetching().fetched());
+        ours(&self.configured) || published().is_some_and(|fetched| ours(&fetched.keys))
     }
 
     async fn key(&self, header: &Header) -> Result<Arc<Key>, TokenRefusal> {
