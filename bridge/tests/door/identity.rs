@@ -11,3 +11,4 @@ mod rotation;
 mod routes;
 mod secrecy;
 mod start;
+mod tls;

@@ -220,6 +220,11 @@ impl KeyServer {
         Self { url, state, server }
     }
 
+    pub(super) fn address(&self) -> std::net::SocketAddr {
+        let address = self.url.strip_prefix("http://").unwrap();
+        address.split('/').next().unwrap().parse().unwrap()
+    }
+
     pub(super) fn answers(&self, answer: Answer) {
         self.state.lock().unwrap().0 = answer;
     }
