@@ -5,6 +5,8 @@
 
 import { adviceOnSchema } from "./advice/schema.js";
 
+export { adviseOne } from "./advice/one-per-page.js";
+
 /** Some AI clients put a prefix before a tool's name and cap the whole at 60 characters. */
 const ADVISED_NAME_CHARS = 40;
 

@@ -3,13 +3,39 @@
 /** How well JPEG and WebP are kept: text in a screenshot stays readable. */
 const QUALITY = 0.9;
 
+/** The blocks, pictures among them made smaller if their longer edge has more than `maxEdge` pixels. */
+export function blocks(blocks, maxEdge, base64Of, isScalable) {
+  return Promise.all(
+    blocks.map(async (block) => (isScalable(block) ? { ...block, ...(await smaller(block, maxEdge, base64Of)) } : block)),
+  );
+}
+
+/** The same for a data URL, or an object that has one in `dataUrl`. */
+export async function value(value, maxEdge, base64Of) {
+  const url = value.dataUrl ?? value;
+  const picture = await smaller(url, maxEdge, base64Of);
+  if (!picture) return value;
+  const dataUrl = `data:${picture.mimeType};base64,${picture.data}`;
+  return url === value ? dataUrl : { ...value, dataUrl };
+}
+
+/** Nothing if it is small enough, or cannot be made smaller: it is sent as it is then. */
+async function smaller(source, maxEdge, base64Of) {
+  try {
+    const { data, mimeType } = base64Of(source);
+    return await scaledDown(data, mimeType, maxEdge);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The picture with its longer edge at `maxEdge` pixels, as `{ data, mimeType }`: of the same type where the browser can
  * write that, else PNG. Nothing for a picture that is small enough.
  *
  * Rejects when the browser cannot read the picture, or has no canvas here.
  */
-export async function scaledDown(data, mimeType, maxEdge) {
+async function scaledDown(data, mimeType, maxEdge) {
   const bitmap = await createImageBitmap(new Blob([bytesOf(data)], { type: mimeType }));
   try {
     const { width, height } = bitmap;
@@ -21,7 +47,7 @@ export async function scaledDown(data, mimeType, maxEdge) {
     context.imageSmoothingQuality = "high";
     context.drawImage(bitmap, 0, 0, smallWidth, smallHeight);
     const blob = await written(canvas, mimeType);
-    return { data: await base64Of(blob), mimeType: blob.type };
+    return { data: await encoded(blob), mimeType: blob.type };
   } finally {
     bitmap.close();
   }
@@ -43,7 +69,7 @@ function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-function base64Of(blob) {
+function encoded(blob) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));

@@ -6,6 +6,7 @@
  * in `mcp-web.d.ts`.
  */
 
+import { advise } from "./mcp-web/advice.js";
 import { AppHandle, appParts } from "./mcp-web/app.js";
 import { Calls } from "./mcp-web/calls.js";
 import { checked } from "./mcp-web/checks.js";
@@ -15,7 +16,6 @@ import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
-import { adviseOne } from "./mcp-web/one-per-page.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
 import { TabSession } from "./mcp-web/session.js";
 import { keptToken } from "./mcp-web/token.js";
@@ -76,7 +76,9 @@ export class McpWeb {
     this.#calls = new Calls((key) => this.#definitions.get(key), this.#port());
     if (!inBrowser) return;
     this.#session = new TabSession(options, this.#bridgeUrl);
-    this.#walls = new Walls(this.#bridgeUrl, importDiagnosis, {
+    this.#walls = new Walls(importDiagnosis, {
+      bridgeUrl: this.#bridgeUrl,
+      error: (code, message) => new McpWebError(code, message),
       show: (status) => this.#setStatus(status),
       stop: () => this.#connection.disconnect(),
       retry: () => this.#start(),
@@ -221,7 +223,9 @@ export class McpWeb {
   /** An app that names its sessions wants several. */
   #adviseOne() {
     const { name, sessionId, sessionName } = this.#options;
-    if (!sessionId && !sessionName) adviseOne(this, name, JSON.stringify([name, this.#bridgeUrl, this.#token]));
+    if (sessionId || sessionName) return;
+    const app = JSON.stringify([name, this.#bridgeUrl, this.#token]);
+    advise(importAdvice, ({ adviseOne }) => adviseOne(this, name, app));
   }
 
   async #load() {

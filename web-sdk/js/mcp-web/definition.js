@@ -1,6 +1,5 @@
 /** What an app offers (a tool, prompt, resource or template), and what becomes of it. */
 
-import { inBrowser } from "./environment.js";
 import { McpWebError } from "./error.js";
 
 const dispose = Symbol.dispose ?? Symbol.for("Symbol.dispose");
@@ -156,11 +155,4 @@ function settleable() {
   const promise = new Promise((resolve, reject) => (settle = { resolve, reject }));
   promise.catch(() => {});
   return { promise, ...settle };
-}
-
-/** While an app is developed, it is told what AI clients will make of its definitions. */
-export function advise(importAdvice, kind, json) {
-  if (!inBrowser || !/^(localhost$|127\.|\[::1\])/.test(globalThis.location?.hostname)) return;
-  const say = ({ adviceOn }) => adviceOn(kind, JSON.parse(json)).forEach((advice) => console.warn(`mcp-web: ${advice}`));
-  importAdvice().then(say, () => {});
 }

@@ -1,7 +1,8 @@
 /** All that the app offers, and what becomes of it. */
 
+import { adviseOnDefinition } from "./advice.js";
 import { checked } from "./checks.js";
-import { Entry, HANDLES, advise } from "./definition.js";
+import { Entry, HANDLES } from "./definition.js";
 import { McpWebError } from "./error.js";
 import { tellSubscribed } from "./subscriptions.js";
 
@@ -52,7 +53,7 @@ export class Definitions {
       return handle;
     }
     signal?.addEventListener("abort", () => handle.remove(), { once: true });
-    advise(this.#page.importAdvice, kind, json);
+    adviseOnDefinition(this.#page.importAdvice, kind, json);
     this.#keep(entry);
     this.#register(entry);
     return handle;
@@ -94,7 +95,7 @@ export class Definitions {
     }
     const registered = entry.changed(this.#nextKey++, definition, json);
     this.#rekey(former, entry);
-    advise(this.#page.importAdvice, entry.kind, json);
+    adviseOnDefinition(this.#page.importAdvice, entry.kind, json);
     this.#register(entry);
     return registered;
   }

@@ -58,21 +58,6 @@ for (const [what, answer, says] of answers) {
     }));
 }
 
-test("a page that connects twice as the same app is told", () => {
-  const app = { name: "Twice", authToken: "the-token-of-both-0123" };
-  return withPage(app, async (mcpWeb, written) => {
-    const told = () => written.filter((text) => text.includes('connected twice as "Twice"')).length;
-    new McpWeb({ ...app, sessionName: "second" });
-    new McpWeb({ ...app, authToken: "another-token-0123456789" });
-    assert.equal(told(), 0, "those can be told apart");
-    await mcpWeb.disconnect();
-    new McpWeb(app);
-    assert.equal(told(), 0, "the former had ended");
-    new McpWeb(app);
-    assert.equal(told(), 1);
-  });
-});
-
 test("a tool that is replaced or removed early is told apart from one that failed", () =>
   withPage({}, async (mcpWeb) => {
     const former = mcpWeb.addTool({ name: "now", handler });

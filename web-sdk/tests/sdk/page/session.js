@@ -95,6 +95,32 @@ export default {
     equal([mcpWeb.status.state, mcpWeb.status.error.code, mcpWeb.sessionId], ["failed", "SessionSuperseded", "mine"]);
   },
 
+  async "a page that connects twice as the same app is told while it is developed"() {
+    const app = { name: "Twice", authToken: "the-token-of-both-0123" };
+    const { warn } = console;
+    let said = 0;
+    console.warn = (text) => (said += text.includes('connected twice as "Twice"'));
+    /** Advice is given by a module of its own: once it is there, what was to be said has been said. */
+    const told = async () => {
+      await import("./mcp-web-advice.js");
+      await new Promise((resolve) => setTimeout(resolve));
+      return said;
+    };
+    try {
+      const first = await new Bridge().page(app);
+      await new Bridge().page({ ...app, sessionName: "second" });
+      await new Bridge().page({ ...app, authToken: "another-token-0123456789" });
+      equal(await told(), 0, "those can be told apart");
+      await first.disconnect();
+      await new Bridge().page(app);
+      equal(await told(), 0, "the former had ended");
+      await new Bridge().page(app);
+      equal(await told(), 1);
+    } finally {
+      console.warn = warn;
+    }
+  },
+
   async "the name is the one that the bridge gave"() {
     const bridge = new Bridge();
     const mcpWeb = new McpWeb({ name: "Named", storage: "none", sessionName: "left" });
