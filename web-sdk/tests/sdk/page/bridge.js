@@ -8,6 +8,8 @@ export class Bridge {
   /** Every frame of the page that nobody has taken. */
   #frames = [];
   #wanted = [];
+  /** The messages of which parts have come, by their ids. */
+  #parts = new Map();
   #socket;
   #nextCall = 1;
   /** Where the page connected to last. */
@@ -22,7 +24,7 @@ export class Bridge {
         setTimeout(() => this.onopen?.(new Event("open")));
       }
       send(text) {
-        bridge.#hear(JSON.parse(text));
+        bridge.#hear(text);
       }
       close() {}
     };
@@ -95,7 +97,21 @@ export class Bridge {
     return this.#frames.some((frame) => frame.type === type);
   }
 
-  #hear(frame) {
+  /** Long messages come in parts: `#+ID TEXT`, the last as `#.ID TEXT`. */
+  #whole(text) {
+    const [head, sign, id] = /^#([+.])(\d+) /.exec(text) ?? [];
+    if (!head) return text;
+    const begun = (this.#parts.get(id) ?? "") + text.slice(head.length);
+    this.#parts.set(id, begun);
+    if (sign === "+") return undefined;
+    this.#parts.delete(id);
+    return begun;
+  }
+
+  #hear(text) {
+    const whole = this.#whole(text);
+    if (whole === undefined) return;
+    const frame = JSON.parse(whole);
     const at = this.#wanted.findIndex(({ types }) => types.includes(frame.type));
     if (at < 0) this.#frames.push(frame);
     else this.#wanted.splice(at, 1)[0].resolve(frame);
