@@ -113,23 +113,26 @@ fn public_url(text: &str) -> Result<String, String> {
         )
     };
     let url = web_address(text).ok_or_else(wrong)?;
-    let bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-    match bare {
-        true => Ok(url.as_str().trim_end_matches('/').to_owned()),
-        false => Err(wrong()),
+    match (url.scheme_str(), url.authority(), url.path(), url.query()) {
+        (Some(scheme), Some(authority), "/", None) => {
+            Ok(format!("{scheme}://{authority}").to_ascii_lowercase())
+        }
+        _ => Err(wrong()),
     }
 }
 
 /// `https://`, or `http://` on this machine (RFC 9728 section 1.2, RFC 8414 section 2).
-fn web_address(text: &str) -> Option<reqwest::Url> {
-    let url = reqwest::Url::parse(text).ok()?;
-    let safe = match (url.scheme(), url.host_str()) {
-        ("https", Some(_)) => true,
-        ("http", Some(host)) => is_loopback(host),
+fn web_address(text: &str) -> Option<Uri> {
+    let url: Uri = text.parse().ok()?;
+    let authority = url.authority()?.as_str();
+    // The parser drops what follows a #.
+    let bare = !authority.contains('@') && !text.contains('#');
+    let safe = match url.scheme_str()? {
+        "https" => true,
+        "http" => is_loopback(url.host()?),
         _ => false,
     };
-    let anonymous = url.username().is_empty() && url.password().is_none();
-    (safe && anonymous).then_some(url)
+    (bare && safe).then_some(url)
 }
 
 #[cfg(test)]
@@ -163,6 +166,7 @@ mod tests {
         for bad in [
             "https://h.example/x",
             "https://h.example?a",
+            "https://h.example/#a",
             "http://h.example",
             "h",
         ] {

@@ -47,8 +47,8 @@ pub(crate) async fn bridge_with(config: Config) -> Running {
 
 /// One for all tests. It keeps no connection: that would belong to the runtime of one test.
 ///
-/// In a build of the whole workspace reqwest has TLS: it wants a provider, and making a client
-/// reads the system's certificate authorities.
+/// The bridge's reqwest has TLS: it wants a provider, and making a client reads the system's
+/// certificate authorities.
 pub(crate) fn http() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         let provider = rustls::crypto::ring::default_provider();

@@ -68,6 +68,12 @@ async fn standing_streams_end_with_their_token_and_calls_in_flight_run_on() {
     let call = page.call().await;
     assert_eq!(ended(&mut standing).await, 0);
     ended(&mut listening).await;
+    // Who listened has left; the MCP session is still there.
+    page.hear_some(|message| match message {
+        BridgeToPage::Clients(here) if here.clients.len() == 1 => Some(()),
+        _ => None,
+    })
+    .await;
 
     page.answer(&call, json!({ "n": 7 })).await;
     let answer = running.answer().await;
