@@ -1,13 +1,16 @@
 //! rmcp's transports, set up as an AI client would from its configuration.
 
+use std::process::Stdio;
+
 use http::HeaderName;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{ClientHandler, RoleClient};
 use serde_json::{Value, json};
-use tokio::process::Command;
+use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use super::http;
 use crate::{Era, Leg, World, tools, within};
@@ -20,8 +23,17 @@ pub(super) fn server(world: &World, leg: Leg) -> Value {
     }
 }
 
+/// The longest message that rmcp reads, over either leg, unless it is told otherwise.
+const LONGEST_MESSAGE: u64 = 16 * 1024 * 1024;
+
+fn longest_message(server: &Value) -> usize {
+    let bytes = server["maxMessageBytes"].as_u64();
+    usize::try_from(bytes.unwrap_or(LONGEST_MESSAGE)).unwrap()
+}
+
 /// Connects a client that has `server` in its configuration: `url` and `headers`, or `command`,
-/// `args` and `env`, where the command is one of this workspace.
+/// `args` and `env`, where the command is one of this workspace. `maxMessageBytes` is the longest
+/// message that it reads.
 pub(super) async fn connect<H: ClientHandler>(
     client: H,
     server: &Value,
@@ -68,21 +80,30 @@ fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Cli
         (name, value.parse().expect("the value of a header"))
     });
     let url = server["url"].as_str().expect("it is over HTTP");
-    let config = StreamableHttpClientTransportConfig::with_uri(url)
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers.collect())
         .max_concurrent_requests(64);
+    config.max_sse_event_size = longest_message(server);
     StreamableHttpClientTransport::with_client(http(), config)
 }
 
-/// rmcp ends the child when the transport is dropped; the child ends by itself with its input.
-fn stdio(server: &Value) -> TokioChildProcess {
+/// The child ends with its input, and with the task that waits for it.
+fn stdio(server: &Value) -> AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> {
     let program = server["command"].as_str().expect("a URL or a command");
     let mut command = Command::new(tools::built(program));
     let arguments = server["args"].as_array().into_iter().flatten();
-    command
+    let mut child = command
         .args(arguments.filter_map(Value::as_str))
-        .envs(pairs(&server["env"]));
-    TokioChildProcess::new(command).expect("the command starts")
+        .envs(pairs(&server["env"]))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the command starts");
+    let output = child.stdout.take().expect("it was asked for");
+    let input = child.stdin.take().expect("it was asked for");
+    tokio::spawn(async move { child.wait().await });
+    AsyncRwTransport::new_client(output, input).with_max_line_length(longest_message(server))
 }
 
 fn pairs(object: &Value) -> impl Iterator<Item = (&str, &str)> {

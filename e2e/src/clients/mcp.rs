@@ -29,6 +29,14 @@ impl McpClient {
         Self::configured(&server(world, leg), era).await
     }
 
+    /// The same with a client that reads messages of up to so many bytes: rmcp alone drops those
+    /// over 16 MiB.
+    pub async fn connect_for(world: &World, leg: Leg, era: Era, max_message_bytes: usize) -> Self {
+        let mut server = server(world, leg);
+        server["maxMessageBytes"] = max_message_bytes.into();
+        Self::configured(&server, era).await
+    }
+
     /// Connects as an AI client does that has `server` in its configuration: `url` and `headers`,
     /// or `command`, `args` and `env`, where the command is one of this workspace.
     pub async fn configured(server: &Value, era: Era) -> Self {
