@@ -3,7 +3,7 @@
 mod stop;
 mod summary;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -146,6 +146,8 @@ fn log_to_stderr(filter: EnvFilter) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        // Colours are for people: in a file or a journal they hide what is searched for.
+        .with_ansi(std::io::stderr().is_terminal())
         .finish()
         .with(filter_fn(|event| !shows_frames(event)))
         .init();

@@ -159,6 +159,7 @@ async fn no_log_shows_a_token() {
     let log = String::from_utf8(output.stderr).unwrap();
     assert!(log.contains("page connected"), "{log}");
     assert!(!log.contains(TOKEN), "{log}");
+    assert!(!log.contains('\u{1b}'), "colours are for terminals: {log}");
 }
 
 #[tokio::test]

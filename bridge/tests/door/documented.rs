@@ -166,6 +166,30 @@ fn is_test(before: &str) -> bool {
     attributes.contains("#[test]") || attributes.contains("#[tokio::test")
 }
 
+#[test]
+fn every_configuration_file_in_the_guides_can_be_read() {
+    let guides = [DOCUMENT, include_str!("../../../docs/operating.md")];
+    let blocks = guides
+        .iter()
+        .flat_map(|guide| guide.split("```toml\n").skip(1));
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("bridge.toml");
+    let mut read = 0;
+    for block in blocks {
+        std::fs::write(&path, block.split("```").next().unwrap()).unwrap();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-bridge"));
+        let program = program.env_clear().arg("--config").arg(&path);
+        let output = program.arg("--print-config").output().unwrap();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        read += 1;
+    }
+    assert_eq!(read, 3);
+}
+
 /// The source files of the workspace whose path ends so.
 fn sources(end: &str) -> Vec<String> {
     static FILES: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
