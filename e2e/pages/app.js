@@ -7,6 +7,10 @@ const journey = {
   started: 0,
   /** The ids that `echo` was called with. */
   echoed: [],
+  /** The states of the connection, in order. */
+  states: [],
+  /** Lets the call of `held` go. */
+  release: undefined,
   /** Those whose signal fired. */
   aborted: 0,
   /** Differs in each document: a page that was reloaded is not the same page. */
@@ -20,13 +24,21 @@ window.addEventListener("pagehide", () => {
 
 const { McpWeb } = await import(parameters.get("sdk") ?? `${bridgeUrl}/sdk/mcp-web.js`);
 
+const tokens = parameters.get("tokens");
+async function freshToken() {
+  const response = await fetch(tokens);
+  if (!response.ok) throw new Error(`the issuer answered ${response.status}`);
+  return response.text();
+}
+
 const mcpWeb = new McpWeb({
   name: "Journey app",
   description: "Tools for whole-system tests",
   bridgeUrl,
-  authToken: parameters.get("token"),
+  authToken: tokens ? freshToken : parameters.get("token"),
 });
 journey.mcpWeb = mcpWeb;
+mcpWeb.onStatusChange(({ state }) => journey.states.push(state));
 
 const idSchema = {
   type: "object",
@@ -55,6 +67,16 @@ journey.block = mcpWeb.addTool({
     while (performance.now() < end);
     return "done";
   },
+});
+
+journey.held = mcpWeb.addTool({
+  name: "held",
+  description: "Answers when the journey says so, with who asked",
+  inputSchema: { type: "object" },
+  handler: (_input, { caller }) =>
+    new Promise((resolve) => {
+      journey.release = () => resolve({ caller });
+    }),
 });
 
 journey.hang = mcpWeb.addTool({
@@ -93,5 +115,5 @@ journey.removable = mcpWeb.addTool({
 });
 
 journey.ready = Promise.all(
-  [journey.echo, journey.block, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
+  [journey.echo, journey.block, journey.held, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
 ).then(() => true);

@@ -17,6 +17,7 @@ mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
+mod issuer;
 mod large;
 mod native_page;
 mod node;
@@ -37,6 +38,7 @@ pub use clients::{
     StalledClient,
 };
 pub use deadline::{DEADLINE, within};
+pub use issuer::Issuer;
 pub use large::Large;
 pub use native_page::{
     NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, NativeSetup,

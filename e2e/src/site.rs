@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::{World, tools, within};
+use crate::{Issuer, World, tools, within};
 
 /// Scripts of the site itself and the SDK from any loopback port, but no WebAssembly.
 const NO_WASM: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
@@ -111,6 +111,11 @@ impl Site {
     /// The same app with the SDK from elsewhere than its bridge.
     pub fn app_with_sdk(&self, world: &World, sdk: &str) -> String {
         format!("{}&sdk={sdk}/mcp-web.js", self.app(world))
+    }
+
+    /// The same app with tokens that it fetches anew whenever it needs one.
+    pub fn app_with_tokens_of(&self, world: &World, issuer: &Issuer) -> String {
+        format!("{}&tokens={}", self.app(world), issuer.url())
     }
 
     /// An SDK whose wasm its server does not have.

@@ -17,6 +17,7 @@ mod no_wasm;
 mod page_unloaded;
 mod pinned_session;
 mod readme;
+mod renewal;
 mod screenshots;
 mod suspended;
 mod thousand_calls;
