@@ -24,11 +24,8 @@ import { Walls } from "./mcp-web/walls.js";
 export { McpWebError, content };
 
 /** The bridge tells pages and AI clients the same about a token; a page has it from its own option. */
-function inWordsOfThePage(code, message, renewable) {
-  if (code === "InvalidAuthentication") return `${message} (authToken of new McpWeb())`;
-  if (code !== "TokenExpired" || renewable) return message;
-  return `${message} (authToken of new McpWeb(): give a function that fetches a fresh one, and the page stays connected)`;
-}
+const inWordsOfThePage = (code, message) =>
+  /^(InvalidAuthentication|TokenExpired)$/.test(code) ? `${message} (authToken of new McpWeb())` : message;
 
 const importGlue = () => import("./mcp_web_core.js");
 const importAdvice = () => import("./mcp-web-advice.js");
@@ -286,7 +283,7 @@ export class McpWeb {
       token: () => this.#freshToken(),
       status: (state, code, message, retryInMs) => {
         const status = { state };
-        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message, this.#renewable));
+        if (code) status.error = new McpWebError(code, inWordsOfThePage(code, message));
         if (retryInMs !== undefined) status.retryInMs = retryInMs;
         if (state === "failed" && code === "SessionSuperseded" && !this.#session.given) this.#becomeAnother(status.error);
         else this.#walls.heard(status);

@@ -13,6 +13,8 @@ export class Walls {
   #latest = {};
   #slow;
   #loading;
+  /** A page that was connected knows of no wall: its bridge is away, and needs no questions when it comes back. */
+  #connected = false;
   /** Its `Lookout`, once it is loaded. */
   #lookout;
 
@@ -24,6 +26,7 @@ export class Walls {
 
   /** The app wants something new: what stood in the way may be gone. */
   forget() {
+    this.#connected = false;
     this.#lookout?.forget();
   }
 
@@ -31,8 +34,10 @@ export class Walls {
     clearTimeout(this.#slow);
     const former = this.#latest;
     this.#latest = status;
-    if (this.#lookout) return this.#lookout.heard(status);
     const { state, error, retryInMs } = status;
+    if (state === "connected") this.#connected = true;
+    if (this.#connected && error?.code === "BridgeUnreachable") return this.#page.show(status);
+    if (this.#lookout) return this.#lookout.heard(status);
     const unclear = UNCLEAR.includes(error?.code);
     if (!unclear && state === "reconnecting" && former.state === "connecting") console.warn(`mcp-web: ${error.message}`);
     if (unclear) this.#look();

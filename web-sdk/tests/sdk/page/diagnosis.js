@@ -160,6 +160,30 @@ export default {
     await mcpWeb.disconnect();
   },
 
+  async "a bridge that goes away is not asked what is in the way"() {
+    const bridge = new Bridge();
+    const mcpWeb = await bridge.page();
+    let sockets = 0;
+    surroundings({ socket: (socket) => (sockets += 1) && fails(socket) });
+    const wait = (number) => statusWhen(mcpWeb, ({ error }) => error?.code === "BridgeUnreachable" && sockets === number);
+    bridge.breakConnection();
+    await wait(1);
+    await wait(2);
+    assert(mcpWeb.status.error.remedy === undefined);
+    await mcpWeb.disconnect();
+  },
+
+  async "what is wrong with a token is said in the page's words"() {
+    for (const code of ["InvalidAuthentication", "TokenExpired"]) {
+      const bridge = new Bridge();
+      const mcpWeb = page({ autoConnect: false });
+      const connected = mcpWeb.connect();
+      await bridge.next("authenticate");
+      bridge.say({ type: "authentication-failed", code, error: "no" });
+      await rejects(connected, { code, message: /\(authToken of new McpWeb\(\)\)$/ });
+    }
+  },
+
   async "what an app's own errors say of a token is left out"() {
     const bridge = new Bridge();
     const authToken = "0123456789abcdef-secret";
