@@ -140,3 +140,31 @@ impl Hub {
         Some((request, line))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{CallProgress, ErrorCode};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_waits_for_a_caller_is_bounded_and_the_result_comes() {
+        let (caller, mut line) = Caller::new();
+        for n in 0..2 * WAITING_EVENTS {
+            caller.tell(CallEvent::Progress(CallProgress {
+                request_id: "c".into(),
+                progress: n.into(),
+                total: None,
+                message: None,
+            }));
+        }
+        let late = Failure::new(ErrorCode::CallTimeout, "late".to_owned());
+        caller.end(Ending::Failed(late));
+        let mut heard = 0;
+        while line.events.recv().await.is_some() {
+            heard += 1;
+        }
+        assert_eq!(heard, WAITING_EVENTS);
+        assert!(matches!(line.ending.await, Ok(Ending::Failed(_))));
+    }
+}
