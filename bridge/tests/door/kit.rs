@@ -479,10 +479,10 @@ pub(crate) async fn event(
     response: &mut reqwest::Response,
     fits: impl Fn(&Value) -> bool,
 ) -> Value {
-    let mut text = String::new();
+    let (mut text, mut cut) = (String::new(), Vec::new());
     loop {
         let chunk = soon("event", response.chunk()).await.unwrap();
-        text.push_str(std::str::from_utf8(&chunk.expect("the stream goes on")).unwrap());
+        push_text(&mut text, &mut cut, &chunk.expect("the stream goes on"));
         while let Some((event, rest)) = text.split_once("\n\n") {
             let data = event.lines().find_map(|line| line.strip_prefix("data:"));
             let message = data.and_then(|data| serde_json::from_str::<Value>(data.trim()).ok());
@@ -495,10 +495,22 @@ pub(crate) async fn event(
     }
 }
 
+/// Chunks end anywhere, in the middle of a character too: what is cut waits for the next one.
+fn push_text(text: &mut String, cut: &mut Vec<u8>, chunk: &[u8]) {
+    cut.extend_from_slice(chunk);
+    let whole = match std::str::from_utf8(cut) {
+        Ok(all) => all.len(),
+        Err(error) => error.valid_up_to(),
+    };
+    text.push_str(std::str::from_utf8(&cut[..whole]).unwrap());
+    cut.drain(..whole);
+}
+
 /// A stream of events, read one by one.
 pub(crate) struct Events {
     response: reqwest::Response,
     text: String,
+    cut: Vec<u8>,
     /// The id of the last event that had one.
     pub(crate) last_id: Option<String>,
 }
@@ -509,6 +521,7 @@ impl Events {
         Self {
             response,
             text: String::new(),
+            cut: Vec::new(),
             last_id: None,
         }
     }
@@ -530,7 +543,7 @@ impl Events {
                 continue;
             }
             let chunk = soon("event", self.response.chunk()).await.ok()??;
-            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+            push_text(&mut self.text, &mut self.cut, &chunk);
         }
     }
 
