@@ -182,6 +182,7 @@ fn page(session: &str, document: u64) -> Page<String> {
         origin: None,
         user_agent: None,
         app: r#"{"name":"simulated"}"#.to_owned(),
+        renewable: true,
     };
     Page::new(introduction, Sight::default())
 }

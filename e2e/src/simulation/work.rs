@@ -17,6 +17,7 @@ impl World {
         let random = self.random.fraction();
         let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
+        tab.page.at(clock);
         match task {
             Task::Token if self.faulty && self.random.percent(5) => {
                 tab.page.token_failed("no answer", random);
@@ -25,7 +26,7 @@ impl World {
                 let token = self.token();
                 self.tabs[index].page.token_ready(Token(token));
             }
-            Task::Opened(line) if tab.line == Some(line) => tab.page.socket_opened(clock),
+            Task::Opened(line) if tab.line == Some(line) => tab.page.socket_opened(),
             Task::Frame(line, text) if tab.line == Some(line) => {
                 if let Some(message) = tab.frames.read(&text) {
                     tab.page.message_arrived(message);

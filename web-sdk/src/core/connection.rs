@@ -8,17 +8,29 @@ use super::messages::Token;
 /// The ceiling of the first wait; it doubles with each attempt in a row that fails.
 const BACKOFF_BASE_MS: u32 = 250;
 
-/// The highest ceiling. A page that nobody looks at may wait that long; one that becomes visible
-/// does not wait at all.
+/// The highest ceiling.
 const BACKOFF_CAP_MS: u32 = 15_000;
+
+/// The highest ceiling of a page that nobody sees. One that becomes visible does not wait at all.
+const HIDDEN_CAP_MS: u32 = 60_000;
+
+/// So many attempts are made within [`BUDGET_MS`] at most. A bridge or proxy that flaps resets the
+/// back-off whenever a connection lasts a moment, and tabs come to the front: neither resets this.
+const BUDGET: usize = 20;
+
+const BUDGET_MS: u64 = 60_000;
 
 /// A socket that has not opened by then is given up. Long, because a browser may be asking the
 /// user whether the page may reach this machine, and says nothing until the answer.
-pub(super) const OPEN_WITHIN_MS: u32 = 60_000;
+pub(super) const OPEN_WITHIN_MS: u64 = 60_000;
 
 /// Silence of this length beyond two heartbeats is a dead connection: timers of background tabs
 /// fire late, and heartbeats may travel slowly.
-pub(super) const SILENCE_ALLOWANCE_MS: u32 = 10_000;
+pub(super) const SILENCE_ALLOWANCE_MS: u64 = 10_000;
+
+/// A page whose code stood still finds the timer due and messages waiting at the same time: before it
+/// gives a socket up, it gives what waits this long to be heard.
+pub(super) const LAST_CHANCE_MS: u64 = 2_000;
 
 /// Where the connection is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +63,8 @@ pub(super) struct Connection {
     failed_attempts: u32,
     /// What went wrong since the app asked to connect, until it works again.
     trouble: Option<Failure>,
+    /// When the latest attempts began, and the place of the oldest. 0: there was none.
+    attempts: ([u64; BUDGET], usize),
 }
 
 impl Connection {
@@ -59,12 +73,29 @@ impl Connection {
             phase: Phase::Off,
             failed_attempts: 0,
             trouble: None,
+            attempts: ([0; BUDGET], 0),
         }
     }
 
     /// Forgets all trouble: the app asked for something new.
     pub(super) fn start_over(&mut self) {
-        *self = Self::new();
+        self.failed_attempts = 0;
+        self.trouble = None;
+    }
+
+    /// An attempt is wanted. It counts as begun, unless the page has made too many: then it waits, and
+    /// this is why and for how many milliseconds.
+    pub(super) fn wait_for_budget(&mut self, now_ms: u64) -> Option<(Failure, u32)> {
+        let (begun, oldest) = &mut self.attempts;
+        let free = begun[*oldest] + BUDGET_MS;
+        if begun[*oldest] > 0 && free > now_ms {
+            let error = self.trouble.clone().unwrap_or_else(too_many_attempts);
+            self.phase = Phase::Waiting { impatient: false };
+            return Some((error, (free - now_ms) as u32));
+        }
+        begun[*oldest] = now_ms;
+        *oldest = (*oldest + 1) % BUDGET;
+        None
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -95,10 +126,15 @@ impl Connection {
 
     /// Waits for the next attempt: `random` in `0..1` spreads the pages of a restarted bridge
     /// ("full jitter"). Returns the wait in milliseconds.
-    pub(super) fn wait_soon(&mut self, error: Failure, random: f64) -> u32 {
+    pub(super) fn wait_soon(&mut self, error: Failure, visible: bool, random: f64) -> u32 {
+        let cap = if visible {
+            BACKOFF_CAP_MS
+        } else {
+            HIDDEN_CAP_MS
+        };
         let ceiling = BACKOFF_BASE_MS
             .saturating_mul(1 << self.failed_attempts.min(16))
-            .min(BACKOFF_CAP_MS);
+            .min(cap);
         self.failed_attempts = self.failed_attempts.saturating_add(1);
         self.trouble = Some(error);
         self.phase = Phase::Waiting { impatient: true };
@@ -114,6 +150,11 @@ impl Connection {
     }
 }
 
+fn too_many_attempts() -> Failure {
+    let message = "the page has tried to connect 20 times within a minute: the next attempt waits";
+    Failure::new(Failure::CONNECTION_LOST, message)
+}
+
 fn share(whole_ms: u32, random: f64) -> u32 {
     (f64::from(whole_ms) * random) as u32
 }
@@ -122,30 +163,55 @@ fn share(whole_ms: u32, random: f64) -> u32 {
 mod tests {
     use super::*;
 
-    fn waits(random: f64) -> Vec<u32> {
+    fn waits(visible: bool, random: f64) -> Vec<u32> {
         let mut connection = Connection::new();
         (0..9)
-            .map(|_| connection.wait_soon(Failure::new("X", ""), random))
+            .map(|_| connection.wait_soon(Failure::new("X", ""), visible, random))
             .collect()
     }
 
     #[test]
     fn waits_double_up_to_the_cap_and_are_spread_over_their_whole_range() {
         let ceilings = [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000];
-        assert_eq!(waits(1.0), ceilings);
-        assert_eq!(waits(0.5), ceilings.map(|ceiling| ceiling / 2));
-        assert_eq!(waits(0.0), [0; 9]);
+        assert_eq!(waits(true, 1.0), ceilings);
+        assert_eq!(waits(true, 0.5), ceilings.map(|ceiling| ceiling / 2));
+        assert_eq!(waits(true, 0.0), [0; 9]);
+    }
+
+    #[test]
+    fn who_is_not_seen_waits_longer() {
+        let ceilings = [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000];
+        assert_eq!(waits(false, 1.0), ceilings);
+    }
+
+    #[test]
+    fn attempts_have_a_budget_that_only_time_refills() {
+        let mut connection = Connection::new();
+        for attempt in 0..BUDGET as u64 {
+            assert_eq!(connection.wait_for_budget(1000 * attempt + 1), None);
+            connection.ready();
+            connection.lasted();
+            connection.start_over();
+        }
+        let (_, wait) = connection.wait_for_budget(20_001).unwrap();
+        assert_eq!(wait, 40_000, "a minute after the first");
+        assert_eq!(connection.phase, Phase::Waiting { impatient: false });
+        assert_eq!(connection.wait_for_budget(60_001), None);
+        assert!(connection.wait_for_budget(60_002).is_some());
+        assert_eq!(connection.wait_for_budget(61_001), None);
     }
 
     #[test]
     fn only_a_connection_that_lasted_resets_the_wait() {
         let mut connection = Connection::new();
-        connection.wait_soon(Failure::new("X", ""), 1.0);
-        connection.ready();
-        assert_eq!(connection.wait_soon(Failure::new("X", ""), 1.0), 500);
-        connection.ready();
-        connection.lasted();
-        assert_eq!(connection.wait_soon(Failure::new("X", ""), 1.0), 250);
+        let mut wait = |lasted| {
+            connection.ready();
+            if lasted {
+                connection.lasted();
+            }
+            connection.wait_soon(Failure::new("X", ""), true, 1.0)
+        };
+        assert_eq!([wait(false), wait(false), wait(true)], [250, 500, 250]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What must happen next: the answer of [`super::Page`] to every event.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use bridge_protocol::CallId;
 
@@ -35,15 +34,15 @@ pub enum Effect<V> {
 
 /// Effects that nobody has done yet, in order.
 #[derive(Debug)]
-pub(super) struct Effects<V>(VecDeque<Effect<V>>);
+pub(super) struct Effects<V>(Vec<Effect<V>>);
 
 impl<V> Effects<V> {
     pub(super) fn new() -> Self {
-        Self(VecDeque::new())
+        Self(Vec::new())
     }
 
     pub(super) fn push(&mut self, effect: Effect<V>) {
-        self.0.push_back(effect);
+        self.0.push(effect);
     }
 
     pub(super) fn send(&mut self, message: PageToBridge<V>) {
@@ -55,7 +54,7 @@ impl<V> Effects<V> {
     }
 
     pub(super) fn next(&mut self) -> Option<Effect<V>> {
-        self.0.pop_front()
+        (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 }
 
@@ -79,6 +78,8 @@ pub struct DefinitionKey(pub u32);
 pub enum Report<V> {
     /// The connection's status changed.
     Status(Status),
+    /// The name of the session as the bridge has it: one that was taken may be numbered.
+    SessionName(Option<String>),
     /// The connected AI clients; nothing when they are not known any more.
     Clients(Option<V>),
     /// The resources that clients are subscribed to; nothing when there cannot be any.

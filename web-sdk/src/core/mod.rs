@@ -11,8 +11,10 @@ mod effect;
 pub mod frame;
 mod messages;
 mod page;
+pub mod parts;
 mod seen;
 mod text;
+mod timer;
 mod updates;
 
 // They read the golden files, and need no browser.
@@ -20,10 +22,10 @@ mod updates;
 #[cfg(not(target_arch = "wasm32"))]
 mod tests;
 
-pub use calls::{MAX_LOG_BYTES, Outcome};
+pub use calls::{MAX_KEPT, MAX_KEPT_BYTES, MAX_LOG_BYTES, Outcome};
 pub use effect::{Call, DefinitionKey, Effect, Ending, Failure, Report, Status};
 pub use messages::{
     Answer, Authenticate, BridgeToPage, CallRequest, ClientRequest, ClientResponse, Definition,
     Encoded, Item, Kind, Limits, PageToBridge, Refusal, RegisteredItem, Token,
 };
-pub use page::{Introduction, Page, Sight};
+pub use page::{ACTIVITY_EVERY_MS, Introduction, Page, Sight};

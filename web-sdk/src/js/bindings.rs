@@ -24,6 +24,9 @@ extern "C" {
     pub(super) fn document_id(this: &Options) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = userAgent)]
     pub(super) fn user_agent(this: &Options) -> Option<String>;
+    /// Whether the token comes from a function, which can be asked for a fresh one.
+    #[wasm_bindgen(method, getter)]
+    pub(super) fn renewable(this: &Options) -> bool;
     /// A worker has none.
     #[wasm_bindgen(method, getter)]
     pub(super) fn document(this: &Options) -> Option<Document>;
@@ -42,6 +45,9 @@ extern "C" {
         message: Option<&str>,
         retry_in_ms: Option<u32>,
     );
+    /// The name of the session as the bridge has it.
+    #[wasm_bindgen(method, js_name = sessionName)]
+    pub(super) fn session_name(this: &Host, name: Option<&str>);
     #[wasm_bindgen(method)]
     pub(super) fn clients(this: &Host, clients: &JsValue);
     #[wasm_bindgen(method)]
@@ -76,7 +82,7 @@ extern "C" {
 
     /// The document's or worker's own.
     #[wasm_bindgen(js_name = addEventListener)]
-    pub(super) fn add_event_listener(event: &str, listener: &JsValue);
+    pub(super) fn add_event_listener(event: &str, listener: &JsValue, options: &JsValue);
     #[wasm_bindgen(js_name = setTimeout)]
     pub(super) fn set_timeout(callback: &Function, ms: u32) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]

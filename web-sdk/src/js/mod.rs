@@ -3,6 +3,7 @@
 mod bindings;
 pub mod codec;
 mod handler;
+pub mod parts;
 mod runtime;
 mod socket;
 
@@ -37,6 +38,17 @@ impl Connection {
     /// The app wants to be disconnected.
     pub fn disconnect(&self) {
         self.0.tell(|page| page.disconnect());
+    }
+
+    /// The page goes on as another session: the bridge hears of it at `socketUrl`. Before `connect`, and
+    /// after a failure, that takes effect with the next `connect`.
+    #[wasm_bindgen(js_name = setSession)]
+    pub fn set_session(
+        &self,
+        #[wasm_bindgen(js_name = sessionId)] session_id: String,
+        #[wasm_bindgen(js_name = socketUrl)] socket_url: String,
+    ) {
+        self.0.set_session(session_id, socket_url);
     }
 
     /// The app added something. `definition` is the JSON text of the whole MCP object; `key` is the

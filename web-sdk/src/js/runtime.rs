@@ -4,23 +4,23 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use bridge_protocol::SessionId;
-use js_sys::{Date, Math};
+use js_sys::{Date, JsString, Math};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{
-    Document, Host, Options, Settling, add_event_listener, clear_timeout, queue_microtask,
+    Document, Host, Options, Settling, add_event_listener, clear_timeout, parse, queue_microtask,
     set_timeout,
 };
 use super::codec::{self, DecodeError};
-use super::handler;
 use super::socket::{Socket, SocketEvent};
+use super::{handler, parts};
 use crate::core::{Call, Effect, Ending, Introduction, Page, Report, Sight, Status, Token};
 
 /// A page at work. It lives as long as the document.
 pub(super) struct Runtime {
     page: RefCell<Page<JsValue>>,
     host: Host,
-    socket_url: String,
+    socket_url: RefCell<String>,
     document: Option<Document>,
     socket: RefCell<Option<Socket>>,
     timer: RefCell<JsValue>,
@@ -38,7 +38,7 @@ impl Runtime {
         let runtime = Rc::new(Self {
             page: RefCell::new(Page::new(introduction(&options), sight)),
             host,
-            socket_url: options.socket_url(),
+            socket_url: RefCell::new(options.socket_url()),
             document,
             socket: RefCell::default(),
             timer: RefCell::default(),
@@ -57,8 +57,17 @@ impl Runtime {
     /// Tells the page of an event and does what must happen. An effect may run app code that
     /// causes further events: their effects wait for those before them.
     pub(super) fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>)) {
-        event(&mut self.page.borrow_mut());
+        let mut page = self.page.borrow_mut();
+        page.at(Date::now() as u64);
+        event(&mut page);
+        drop(page);
         self.work();
+    }
+
+    /// The page goes on as another session, at its own address.
+    pub(super) fn set_session(self: &Rc<Self>, session_id: String, socket_url: String) {
+        *self.socket_url.borrow_mut() = socket_url;
+        self.tell(|page| page.set_session(SessionId(session_id)));
     }
 
     fn work(self: &Rc<Self>) {
@@ -115,7 +124,7 @@ impl Runtime {
         drop(self.socket.take());
         self.warned.set(false);
         let runtime = self.clone();
-        match Socket::open(&self.socket_url, move |event| runtime.heard(event)) {
+        match Socket::open(&self.socket_url.borrow(), move |event| runtime.heard(event)) {
             Ok(socket) => *self.socket.borrow_mut() = Some(socket),
             Err(error) => {
                 let message = handler::message_of(&error);
@@ -126,15 +135,24 @@ impl Runtime {
 
     fn heard(self: &Rc<Self>, event: SocketEvent) {
         match event {
-            SocketEvent::Opened => self.tell(|page| page.socket_opened(Date::now() as u64)),
-            SocketEvent::Message(text) => match codec::decode(&text) {
-                Ok(message) => self.tell(|page| page.message_arrived(message)),
-                Err(error) => self.warn_once(&error),
-            },
+            SocketEvent::Opened => self.tell(Page::socket_opened),
+            SocketEvent::Frame(frame) => self.frame_arrived(frame),
             SocketEvent::Closed { code, reason } => {
                 drop(self.socket.take());
                 self.tell(|page| page.socket_closed(code, &reason, random()));
             }
+        }
+    }
+
+    fn frame_arrived(self: &Rc<Self>, frame: JsString) {
+        let mut whole = Some(frame);
+        if let Some(part) = whole.as_ref().and_then(parts::part) {
+            self.tell(|page| whole = page.part_arrived(part, random()).map(parts::joined));
+        }
+        match whole.map(|message| codec::decode(&message)) {
+            Some(Ok(message)) => self.tell(|page| page.message_arrived(message)),
+            Some(Err(error)) => self.warn_once(&error),
+            None => {}
         }
     }
 
@@ -172,6 +190,7 @@ impl Runtime {
         let host = &self.host;
         match report {
             Report::Status(status) => self.report_status(&status),
+            Report::SessionName(name) => host.session_name(name.as_deref()),
             Report::Clients(clients) => host.clients(&clients.unwrap_or_default()),
             Report::Subscriptions(uris) => host.subscriptions(&uris.unwrap_or_default()),
             Report::Registered {
@@ -219,33 +238,55 @@ impl Runtime {
         self.host.status(state, code, message, retry_in_ms);
     }
 
-    /// The browser's events about the document and the network. Those of the document bubble up
-    /// to the window.
+    /// The browser's events about the document, the network and the user. One function hears all of them:
+    /// each would be a noticeable part of the download.
     fn listen(self: &Rc<Self>) {
-        let look = self.listener(|runtime, _| {
-            let sight = sight(runtime.document.as_ref());
-            let visible = sight.visible;
-            runtime.tell(|page| page.sight_changed(sight));
-            if visible {
-                runtime.tell(Page::woken);
-            }
+        let listener = self.listener(|runtime, event| {
+            runtime.happened(&codec::string(&event, "type").unwrap_or_default(), &event);
         });
-        let wake = self.listener(|runtime, _| runtime.tell(Page::woken));
-        let leave = self.listener(|runtime, event| {
-            let persisted =
-                codec::field(&event, "persisted").is_some_and(|value| value.is_truthy());
-            if persisted {
-                runtime.tell(|page| page.put_aside(random()));
-            } else {
-                runtime.tell(Page::leaving);
+        for event in [
+            "visibilitychange",
+            "focus",
+            "blur",
+            "online",
+            "pageshow",
+            "pagehide",
+        ] {
+            add_event_listener(event, &listener, &JsValue::UNDEFINED);
+        }
+        // These do not bubble, or an app may stop them.
+        let first = parse(&r#"{"capture":true,"passive":true}"#.into()).unwrap_or_default();
+        for event in ["freeze", "resume", "pointerdown", "keydown"] {
+            add_event_listener(event, &listener, &first);
+        }
+    }
+
+    fn happened(self: &Rc<Self>, what: &str, event: &JsValue) {
+        match what {
+            "pointerdown" | "keydown" => self.tell(Page::acted),
+            "freeze" => self.tell(Page::froze),
+            "online" | "pageshow" => self.tell(Page::woken),
+            "pagehide" => {
+                let is_kept = codec::field(event, "persisted").is_some_and(|kept| kept.is_truthy());
+                self.tell(|page| {
+                    if is_kept {
+                        page.put_aside(random());
+                    } else {
+                        page.leaving();
+                    }
+                });
             }
-        });
-        add_event_listener("visibilitychange", &look);
-        add_event_listener("focus", &look);
-        add_event_listener("blur", &look);
-        add_event_listener("online", &wake);
-        add_event_listener("pageshow", &wake);
-        add_event_listener("pagehide", &leave);
+            _ => {
+                let sight = sight(self.document.as_ref());
+                self.tell(|page| {
+                    let visible = sight.visible;
+                    page.sight_changed(sight);
+                    if visible {
+                        page.woken();
+                    }
+                });
+            }
+        }
     }
 
     /// A function for the browser to keep. It is freed when the browser has forgotten it.
@@ -268,6 +309,7 @@ fn introduction(options: &Options) -> Introduction<JsValue> {
         document_id: options.document_id(),
         user_agent: options.user_agent(),
         app: options.app().into(),
+        renewable: options.renewable(),
     }
 }
 

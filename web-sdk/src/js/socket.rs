@@ -5,11 +5,12 @@ use wasm_bindgen::prelude::*;
 use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 
 use super::bindings::TextSocket;
+use super::parts;
 
 /// What a socket says.
 pub(super) enum SocketEvent {
     Opened,
-    Message(JsString),
+    Frame(JsString),
     /// Also when it never opened: a blocked socket fires `error` and no `close` at all.
     Closed {
         code: u16,
@@ -55,9 +56,11 @@ impl Socket {
         })
     }
 
-    /// Sends a frame. One that cannot be sent is lost with the socket, whose close is on its way.
-    pub(super) fn send(&self, frame: &JsString) {
-        let _ = self.socket.unchecked_ref::<TextSocket>().send(frame);
+    /// Sends a message. A frame that cannot be sent is lost with the socket, whose close is on its way.
+    pub(super) fn send(&self, message: &JsString) {
+        parts::split(message, |frame| {
+            let _ = self.socket.unchecked_ref::<TextSocket>().send(frame);
+        });
     }
 
     /// Closes the socket as done with.
@@ -86,7 +89,7 @@ fn read(event: Event) -> Option<SocketEvent> {
         // A binary frame is no message of this protocol.
         "message" => {
             let event: MessageEvent = event.unchecked_into();
-            event.data().dyn_into().ok().map(SocketEvent::Message)
+            event.data().dyn_into().ok().map(SocketEvent::Frame)
         }
         "close" => {
             let event: CloseEvent = event.unchecked_into();

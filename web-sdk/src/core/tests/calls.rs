@@ -2,19 +2,6 @@
 
 use super::*;
 
-/// A connected page with the tool `echo`.
-fn page_with_echo() -> TestPage {
-    let mut page = TestPage::connected();
-    page.add_tool(1, "echo");
-    page.flush();
-    page.forget();
-    page
-}
-
-fn received(call: &str) -> Message {
-    PageToBridge::CallReceived(CallId::from(call))
-}
-
 fn only_error(page: &TestPage) -> (&'static str, String) {
     let errors: Vec<_> = page
         .sent
@@ -30,7 +17,7 @@ fn only_error(page: &TestPage) -> (&'static str, String) {
 
 #[test]
 fn the_receipt_goes_out_before_the_handler_runs() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     let place = |wanted: fn(&Effect<String>) -> bool| page.all.iter().position(wanted).unwrap();
     let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::CallReceived(_))));
@@ -44,7 +31,7 @@ fn the_receipt_goes_out_before_the_handler_runs() {
 
 #[test]
 fn the_newest_definition_of_a_name_runs() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.add_tool(2, "echo");
     page.hear(tool_call("c1", "echo"));
     let call = page.all.iter().find_map(|effect| match effect {
@@ -58,7 +45,7 @@ fn the_newest_definition_of_a_name_runs() {
 
 #[test]
 fn a_call_that_comes_twice_runs_once() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.hear(tool_call("c1", "echo"));
     assert_eq!(page.started, [CallId::from("c1")]);
@@ -67,38 +54,19 @@ fn a_call_that_comes_twice_runs_once() {
     page.forget();
     page.hear(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
+    assert_eq!(page.sent, [received("c1")], "the answer is on its way");
+    page.hear(BridgeToPage::Heartbeat {
+        sequence: 1,
+        answers: 1,
+    });
+    page.hear(tool_call("c1", "echo"));
+    assert_eq!(page.started, []);
     assert_eq!(only_error(&page).0, "InternalError");
 }
 
 #[test]
-fn a_result_made_without_a_connection_goes_out_on_the_next() {
-    let mut page = page_with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.close(1006);
-    page.finish("c1", returned("1"));
-    page.forget();
-    page.tell(|page| page.timer_fired(0.0));
-    page.accept("b-1");
-    assert!(page.sent.contains(&response("c1", "1")));
-    page.forget();
-    page.break_and_retry();
-    page.accept("b-1");
-    assert!(!page.sent.contains(&response("c1", "1")), "once is enough");
-}
-
-#[test]
-fn a_handler_that_outlives_a_break_answers_on_the_new_socket() {
-    let mut page = page_with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.break_and_retry();
-    page.accept("b-1");
-    page.finish("c1", returned("1"));
-    assert_eq!(page.sent.last(), Some(&response("c1", "1")));
-}
-
-#[test]
 fn another_bridge_gets_no_answers_to_questions_of_the_former() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.hear(tool_call("c2", "echo"));
     page.close(1006);
@@ -119,7 +87,7 @@ fn another_bridge_gets_no_answers_to_questions_of_the_former() {
 
 #[test]
 fn a_cancelled_call_has_no_result() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.forget();
     page.hear(cancel("c1"));
@@ -153,7 +121,7 @@ fn what_is_gone_is_said_to_be_gone() {
 
 #[test]
 fn kinds_have_their_own_names() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.add(2, Kind::Prompt, "echo");
     page.hear(request("c1", Kind::Prompt, "echo"));
     page.hear(request("c2", Kind::Resource, "echo"));
@@ -163,7 +131,7 @@ fn kinds_have_their_own_names() {
 
 #[test]
 fn a_throw_is_an_error_with_its_message() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.finish("c1", threw("no such card: 7"));
     let error = ("HandlerFailed", "no such card: 7".to_owned());
@@ -180,7 +148,7 @@ fn a_handler_chooses_its_code_from_those_it_can_know() {
         ("ENOENT", "HandlerFailed"),
         ("PageGone", "HandlerFailed"),
     ] {
-        let mut page = page_with_echo();
+        let mut page = TestPage::with_echo();
         page.hear(tool_call("c1", "echo"));
         let outcome = Outcome::Threw {
             code: Some(thrown.into()),
@@ -195,7 +163,7 @@ fn a_handler_chooses_its_code_from_those_it_can_know() {
 
 #[test]
 fn a_message_is_for_reading() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.finish("c1", threw(&"ü".repeat(100_000)));
     let (_, message) = only_error(&page);
@@ -204,22 +172,44 @@ fn a_message_is_for_reading() {
 
 #[test]
 fn a_result_over_the_limit_names_size_and_limit() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.hear(tool_call("c2", "echo"));
     page.forget();
-    page.finish("c1", returned(&"x".repeat(1000)));
-    page.finish("c2", returned(&"x".repeat(1001)));
-    assert_eq!(page.sent[0], response("c1", &"x".repeat(1000)));
+    let (largest, larger) = ("x".repeat(12_000), "x".repeat(12_001));
+    page.finish("c1", returned(&largest));
+    page.finish("c2", returned(&larger));
+    assert_eq!(page.sent[0], response("c1", &largest), "in several frames");
     let (code, message) = only_error(&page);
     assert_eq!(code, "ResultTooLarge");
-    assert!(message.contains("1001 bytes; at most 1000"), "{message}");
+    assert!(message.contains("12001 bytes; at most 12000"), "{message}");
     assert!(matches!(page.endings()[1].1, Ending::Failed(_)));
 }
 
 #[test]
+fn what_an_error_carries_leaves_room_for_its_message() {
+    let mut page = TestPage::with_echo();
+    page.hear(tool_call("c1", "echo"));
+    page.hear(tool_call("c2", "echo"));
+    for (call, bytes, fits) in [("c1", 11_400, true), ("c2", 11_401, false)] {
+        page.forget();
+        let outcome = Outcome::Threw {
+            code: None,
+            message: "\n".repeat(100),
+            data: Some(measured("x".repeat(bytes))),
+            content: None,
+        };
+        page.finish(call, outcome);
+        let [PageToBridge::CallError { data, .. }] = &page.sent[..] else {
+            panic!("{:?}", page.sent);
+        };
+        assert_eq!(data.is_some(), fits);
+    }
+}
+
+#[test]
 fn disconnecting_cancels_what_runs() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.tell(|page| page.disconnect());
     let [(_, Ending::Cancelled(reason))] = &page.endings()[..] else {
@@ -235,7 +225,7 @@ fn disconnecting_cancels_what_runs() {
 
 #[test]
 fn progress_and_logs_are_of_running_calls_only() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     let report = |page: &mut TestPage| {
         page.tell(|page| page.progressed("c1".into(), "0.5".into(), Some("1".into()), None));
         let data = measured("{}".into());
@@ -272,7 +262,7 @@ fn progress_and_logs_are_of_running_calls_only() {
 
 #[test]
 fn a_log_message_has_a_limit() {
-    let mut page = page_with_echo();
+    let mut page = TestPage::with_echo();
     page.hear(tool_call("c1", "echo"));
     page.forget();
     for (length, sent) in [(MAX_LOG_BYTES, 1), (MAX_LOG_BYTES + 1, 0)] {

@@ -82,19 +82,98 @@ fn a_full_bridge_is_left_alone_for_a_while() {
     assert!(page.token_wanted);
 }
 
+fn heartbeat(sequence: u64) -> BridgeToPage<String> {
+    BridgeToPage::Heartbeat {
+        sequence,
+        answers: 0,
+    }
+}
+
 #[test]
 fn a_silent_bridge_is_a_lost_bridge() {
     let mut page = TestPage::connected();
-    page.timer = None;
-    page.hear(BridgeToPage::Heartbeat {
-        sequence: 7,
-        answers: 0,
-    });
-    assert_eq!(page.sent, [PageToBridge::HeartbeatAck { sequence: 7 }]);
     assert_eq!(page.timer, Some(50_000), "two heartbeats and ten seconds");
-    page.tell(|page| page.timer_fired(0.0));
+    page.wait(20_000);
+    page.hear(heartbeat(7));
+    assert_eq!(
+        page.all,
+        [Effect::Send(PageToBridge::HeartbeatAck { sequence: 7 })],
+        "the timer is set already"
+    );
+    page.now_ms -= 20_000;
+    page.timer_fires(0.0);
+    assert_eq!(page.timer, Some(20_000), "the rest");
+    page.timer_fires(0.0);
+    assert_eq!(page.timer, Some(2_000), "the last chance");
+    assert!(!page.all.contains(&Effect::AbandonSocket));
+    page.timer_fires(0.0);
     assert!(page.all.contains(&Effect::AbandonSocket));
     assert_eq!(reconnecting(&page), Some(0));
+}
+
+#[test]
+fn a_page_that_stood_still_hears_what_waits_before_it_gives_up() {
+    let mut page = TestPage::connected();
+    page.wait(600_000);
+    page.timer_fires(0.0);
+    page.hear(heartbeat(30));
+    assert_eq!(page.sent, [PageToBridge::HeartbeatAck { sequence: 30 }]);
+    page.timer_fires(0.0);
+    assert!(!page.all.contains(&Effect::AbandonSocket));
+    assert_eq!(page.timer, Some(48_000));
+}
+
+#[test]
+fn a_page_that_is_seen_again_looks_at_its_connection_at_once() {
+    let mut page = TestPage::connected();
+    page.tell(|page| page.woken());
+    assert_eq!(page.all, []);
+    page.wait(3_600_000);
+    page.tell(|page| page.woken());
+    page.tell(|page| page.woken());
+    assert_eq!(page.all, [Effect::SetTimer(2_000)]);
+    page.timer_fires(0.0);
+    assert!(page.all.contains(&Effect::AbandonSocket));
+}
+
+#[test]
+fn a_bridge_that_flaps_is_not_called_without_end() {
+    let mut page = TestPage::new();
+    page.tell(|page| page.connect());
+    let began = page.now_ms;
+    while page.now_ms < began + 600_000 {
+        if page.token_wanted {
+            page.accept("b-1");
+            page.hear(heartbeat(1));
+            page.close(1006);
+        }
+        page.timer_fires(0.1);
+        page.tell(|page| page.woken());
+    }
+    assert!((180..=220).contains(&page.sockets), "{}", page.sockets);
+}
+
+#[test]
+fn a_page_that_is_not_seen_waits_longer() {
+    let mut page = TestPage::new();
+    page.tell(|page| page.connect());
+    let mut longest_wait = |visible| {
+        let sight = Sight {
+            visible,
+            ..Sight::default()
+        };
+        page.tell(|page| page.sight_changed(sight));
+        let waits = (0..12).map(|_| {
+            page.tell(|page| page.token_ready(Token::default()));
+            page.close(1006);
+            let wait = page.timer;
+            page.timer_fires(1.0);
+            wait
+        });
+        waits.max().unwrap()
+    };
+    assert_eq!(longest_wait(false), Some(60_000 / 2));
+    assert_eq!(longest_wait(true), Some(15_000 / 2));
 }
 
 #[test]
@@ -103,7 +182,8 @@ fn an_attempt_has_a_time_limit() {
     page.tell(|page| page.connect());
     page.tell(|page| page.token_ready(Token::default()));
     assert_eq!(page.timer, Some(60_000));
-    page.tell(|page| page.timer_fired(1.0));
+    page.timer_fires(1.0);
+    page.timer_fires(1.0);
     assert_eq!(reconnecting(&page), Some(250));
 }
 

@@ -4,9 +4,14 @@ mod asking;
 mod calls;
 mod connecting;
 mod frames;
+mod late;
 mod orders;
+mod parts;
 mod registering;
+mod renewing;
 mod resources;
+mod resuming;
+mod sources;
 
 use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
@@ -15,7 +20,7 @@ use super::*;
 type Message = PageToBridge<String>;
 
 pub(super) const LIMITS: Limits = Limits {
-    max_result_bytes: 1000,
+    max_result_bytes: 12_000,
     max_frame_bytes: 10_000,
     max_message_bytes: 100_000,
     heartbeat_seconds: 20,
@@ -27,6 +32,8 @@ pub(super) const NOW_MS: u64 = 1_790_000_000_000;
 /// A page whose effects are noted instead of done.
 pub(super) struct TestPage {
     page: Page<String>,
+    /// The page's wall clock.
+    pub(super) now_ms: u64,
     socket_open: bool,
     pub(super) sent: Vec<Message>,
     pub(super) started: Vec<CallId>,
@@ -41,6 +48,11 @@ pub(super) struct TestPage {
 
 impl TestPage {
     pub(super) fn new() -> Self {
+        Self::with_token_of(false)
+    }
+
+    /// `renewable`: the token comes from a function.
+    pub(super) fn with_token_of(renewable: bool) -> Self {
         let introduction = Introduction {
             bridge_url: "http://localhost:3001".into(),
             session_id: SessionId::from("tab-1"),
@@ -48,10 +60,12 @@ impl TestPage {
             origin: None,
             document_id: None,
             user_agent: None,
+            renewable,
             app: r#"{"name":"board"}"#.into(),
         };
         Self {
             page: Page::new(introduction, Sight::default()),
+            now_ms: NOW_MS,
             socket_open: false,
             sent: Vec::new(),
             started: Vec::new(),
@@ -73,7 +87,17 @@ impl TestPage {
         page
     }
 
+    /// The same, with the tool `echo`.
+    pub(super) fn with_echo() -> Self {
+        let mut page = Self::connected();
+        page.add_tool(1, "echo");
+        page.flush();
+        page.forget();
+        page
+    }
+
     pub(super) fn tell(&mut self, event: impl FnOnce(&mut Page<String>)) {
+        self.page.at(self.now_ms);
         event(&mut self.page);
         while let Some(effect) = self.page.next_effect() {
             self.note(&effect);
@@ -103,8 +127,12 @@ impl TestPage {
 
     /// Everything the browser and the bridge `bridge_id` must say until the page is connected.
     pub(super) fn accept(&mut self, bridge_id: &str) {
+        self.accept_with(authenticated(bridge_id));
+    }
+
+    pub(super) fn accept_with(&mut self, welcome: BridgeToPage<String>) {
         self.open();
-        self.hear(authenticated(bridge_id));
+        self.hear(welcome);
         self.flush();
     }
 
@@ -113,7 +141,7 @@ impl TestPage {
         assert!(std::mem::take(&mut self.token_wanted));
         self.tell(|page| page.token_ready(Token("0123456789abcdef".into())));
         self.socket_open = true;
-        self.tell(|page| page.socket_opened(NOW_MS));
+        self.tell(|page| page.socket_opened());
     }
 
     pub(super) fn hear(&mut self, message: BridgeToPage<String>) {
@@ -123,7 +151,18 @@ impl TestPage {
     /// The connection breaks, and the wait for the next attempt is over.
     pub(super) fn break_and_retry(&mut self) {
         self.close(1006);
-        self.tell(|page| page.timer_fired(0.5));
+        self.timer_fires(0.5);
+    }
+
+    /// So much time passes, and nothing happens.
+    pub(super) fn wait(&mut self, ms: u64) {
+        self.now_ms += ms;
+    }
+
+    /// The timer fires when it should.
+    pub(super) fn timer_fires(&mut self, random: f64) {
+        self.now_ms += u64::from(self.timer.take().unwrap());
+        self.tell(|page| page.timer_fired(random));
     }
 
     pub(super) fn close(&mut self, code: u16) {
@@ -195,6 +234,34 @@ pub(super) fn authenticated(bridge_id: &str) -> BridgeToPage<String> {
         token_expires_in_ms: None,
         limits: LIMITS,
     }
+}
+
+/// The bridge `b-1` accepts the page and waits for these calls.
+pub(super) fn awaiting(calls: &[&str]) -> BridgeToPage<String> {
+    let mut welcome = authenticated("b-1");
+    if let BridgeToPage::Authenticated { awaited, .. } = &mut welcome {
+        *awaited = ids(calls);
+    }
+    welcome
+}
+
+pub(super) fn alive(alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {
+    BridgeToPage::CallsAlive {
+        alive: ids(alive),
+        ended: ids(ended),
+    }
+}
+
+pub(super) fn received(call: &str) -> Message {
+    PageToBridge::CallReceived(CallId::from(call))
+}
+
+pub(super) fn check(calls: &[&str]) -> Message {
+    PageToBridge::CallsCheck(ids(calls))
+}
+
+pub(super) fn ids(calls: &[&str]) -> Vec<CallId> {
+    calls.iter().map(|call| CallId::from(*call)).collect()
 }
 
 pub(super) fn item(kind: Kind, name: &str) -> Item {

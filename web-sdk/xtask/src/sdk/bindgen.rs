@@ -4,8 +4,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
-use super::CORE;
 use super::names::Names;
+use super::{CORE, panics};
 
 /// Where the wasm finds its imports: `mcp-web.js` instantiates it with the glue under this name.
 const IMPORTS: &str = "glue";
@@ -31,6 +31,13 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
         .context(
             "wasm-bindgen refuses the compiled SDK: see that its crates are those of Cargo.lock",
         )?;
+    for function in output.wasm_mut().funcs.iter_mut() {
+        if function.name.as_deref().is_some_and(panics::need) {
+            let mut body = function.kind.unwrap_local_mut().builder_mut().func_body();
+            body.instrs_mut().clear();
+            body.unreachable();
+        }
+    }
     let mut names = Names::default();
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = IMPORTS.into();

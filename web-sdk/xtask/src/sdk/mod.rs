@@ -11,6 +11,7 @@
 mod bindgen;
 mod compile;
 mod names;
+mod panics;
 mod shrink;
 pub mod size;
 

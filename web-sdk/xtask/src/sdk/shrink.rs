@@ -24,6 +24,9 @@ fn wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
         .args([
             "-Oz",
             "--converge",
+            // Functions called in one place stay functions: what is alike compresses better.
+            "--one-caller-inline-max-function-size=200",
+            "--merge-similar-functions",
             "--reorder-locals",
             "--reorder-functions",
         ])

@@ -1,0 +1,126 @@
+//! Messages in parts, sent and received.
+
+use bridge_protocol::limits::{MAX_UNFINISHED, PART_BYTES};
+use bridge_protocol::parts::{Assembler, Taken, split};
+use proptest::prelude::*;
+
+use super::*;
+use crate::core::parts::{LAST, MORE_FOLLOWS, PART_UNITS, Part, cut};
+
+fn part(frame: &str) -> Part<String> {
+    let (head, text) = frame.split_once(' ').unwrap_or((frame, ""));
+    Part {
+        head: head.into(),
+        text: text.into(),
+        length: text.encode_utf16().count(),
+    }
+}
+
+fn hear(page: &mut TestPage, frame: &str) -> Option<String> {
+    let mut texts = None;
+    page.tell(|page| texts = page.part_arrived(part(frame), 0.5));
+    texts.map(|texts| texts.concat())
+}
+
+/// The frames of a message, as a page sends them.
+fn frames(message: &str) -> Vec<String> {
+    let units: Vec<_> = message.encode_utf16().collect();
+    let (mut start, mut frames) = (0, Vec::new());
+    while let Some(end) = cut(start, units.len(), |at| units[at]) {
+        let text = String::from_utf16(&units[start..end]).unwrap();
+        frames.push([MORE_FOLLOWS, &text].concat());
+        start = end;
+    }
+    let rest = String::from_utf16(&units[start..]).unwrap();
+    frames.push([LAST, &rest].concat());
+    frames
+}
+
+#[test]
+fn short_messages_are_not_cut() {
+    assert_eq!(cut(0, PART_UNITS, |_| 0), None);
+    assert_eq!(cut(0, PART_UNITS + 1, |_| 0), Some(PART_UNITS));
+    assert_eq!(cut(7, PART_UNITS + 7, |_| 0), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn the_bridge_puts_together_what_a_page_cuts(
+        shift in 0..4_usize,
+        pattern in "[a-zü€🦀]{1,20}",
+        length in 1..300_000_usize,
+    ) {
+        let endless = "a".repeat(shift) + &pattern.repeat(length / pattern.len() + 1);
+        let mut assembler = Assembler::new(2_000_000);
+        let mut whole = None;
+        for frame in frames(&endless) {
+            assert!(frame.len() <= PART_BYTES);
+            if let Taken::Message(message) = assembler.take(&frame).unwrap() {
+                assert_eq!(whole.replace(message.into_owned()), None);
+            }
+        }
+        assert_eq!(whole, Some(endless));
+    }
+}
+
+#[test]
+fn a_page_puts_together_what_the_bridge_cuts() {
+    let mut page = TestPage::connected();
+    page.break_and_retry();
+    let mut welcome = authenticated("b-1");
+    if let BridgeToPage::Authenticated { limits, .. } = &mut welcome {
+        limits.max_message_bytes = 3 * PART_BYTES;
+    }
+    page.accept_with(welcome);
+    let message = "🦀".repeat(PART_BYTES / 2);
+    let (mut heard, mut between) = (Vec::new(), 0);
+    for frame in split(&message, 17) {
+        heard.extend(hear(&mut page, &frame));
+        heard.extend(hear(&mut page, &format!("#+18 {between}")));
+        between += 1;
+    }
+    assert_eq!(heard, [message]);
+    assert_eq!(hear(&mut page, "#.18 !").unwrap(), "01!");
+}
+
+#[test]
+fn parts_are_signs_of_life() {
+    let mut page = TestPage::connected();
+    page.wait(40_000);
+    hear(&mut page, "#+1 x");
+    page.now_ms -= 40_000;
+    page.timer_fires(0.0);
+    assert_eq!(page.timer, Some(40_000));
+}
+
+#[test]
+fn a_bridge_that_breaks_the_rules_loses_the_connection() {
+    let limit = LIMITS.max_message_bytes;
+    let within = format!("#+1 {}", "x".repeat(limit));
+    let many = (0..=MAX_UNFINISHED).map(|id| format!("#+{id} x"));
+    for frames in [
+        vec![within.clone(), "#.1 x".to_owned()],
+        vec![within, "#.2 x".to_owned()],
+        vec!["#".into()],
+        vec!["#+1x2 x".into()],
+        vec!["#- x".into()],
+        vec!["#+ x".into()],
+        vec!["#+123456789012345678901 x".into()],
+        many.collect(),
+    ] {
+        let mut page = TestPage::connected();
+        let (last, first) = frames.split_last().unwrap();
+        for frame in first {
+            assert_eq!(hear(&mut page, frame), None);
+            assert_eq!(page.statuses(), []);
+        }
+        assert_eq!(hear(&mut page, last), None);
+        assert!(page.all.contains(&Effect::AbandonSocket), "{last}");
+        assert!(matches!(page.statuses()[..], [Status::Reconnecting { .. }]));
+        page.timer_fires(0.0);
+        page.accept("b-1");
+        assert_eq!(hear(&mut page, "#.1 {}").unwrap(), "{}", "a fresh start");
+    }
+}

@@ -1,0 +1,48 @@
+//! Frames of messages in parts, as the browser's strings: nothing of a message is copied into this
+//! module's memory.
+
+use js_sys::{Array, JsString};
+use wasm_bindgen::prelude::*;
+
+use crate::core::parts::{LAST, MAX_HEAD_UNITS, MORE_FOLLOWS, Part, cut};
+
+/// Passes on the frames of a message, in order.
+pub fn split(message: &JsString, mut send: impl FnMut(&JsString)) {
+    let length = message.length() as usize;
+    let unit_at = |at: usize| message.char_code_at(at as u32) as u16;
+    let mut start = 0;
+    let mut part = |mark: &str, start: usize, end: usize| {
+        let text = message.slice(start as u32, end as u32);
+        send(&JsString::from(mark).concat(&text));
+    };
+    while let Some(end) = cut(start, length, unit_at) {
+        part(MORE_FOLLOWS, start, end);
+        start = end;
+    }
+    if start > 0 {
+        part(LAST, start, length);
+    } else {
+        send(message);
+    }
+}
+
+/// The frame as a part, if it begins like one.
+pub fn part(frame: &JsString) -> Option<Part<JsValue>> {
+    if frame.char_code_at(0) != f64::from(b'#') {
+        return None;
+    }
+    let mut head = String::from(frame.slice(0, MAX_HEAD_UNITS as u32 + 1));
+    let space = head.bytes().position(|byte| byte == b' ');
+    head.truncate(space.unwrap_or(head.len()));
+    let text = frame.slice(head.len() as u32 + 1, u32::MAX);
+    Some(Part {
+        length: text.length() as usize,
+        text: text.into(),
+        head,
+    })
+}
+
+/// The message of these texts.
+pub fn joined(texts: Vec<JsValue>) -> JsString {
+    texts.into_iter().collect::<Array>().join("")
+}
