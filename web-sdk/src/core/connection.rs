@@ -151,7 +151,7 @@ impl Connection {
 }
 
 fn too_many_attempts() -> Failure {
-    let message = "the page has tried to connect 20 times within a minute: the next attempt waits";
+    let message = "many attempts were made: the next one waits";
     Failure::new(Failure::CONNECTION_LOST, message)
 }
 

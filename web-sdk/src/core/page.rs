@@ -143,10 +143,7 @@ impl<V: Clone> Page<V> {
         }
         self.effects.push(Effect::CloseSocket);
         self.connection_lost();
-        let reason = Failure::new(
-            Failure::CONNECTION_LOST,
-            "the page goes on as another session",
-        );
+        let reason = Failure::new(Failure::CONNECTION_LOST, "the page is another session now");
         self.calls.void(&reason, &mut self.effects);
         self.attempt();
     }

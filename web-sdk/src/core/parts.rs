@@ -51,6 +51,10 @@ struct Unfinished<V> {
     length: usize,
 }
 
+/// A part without a number, more in parts than the limit, or parts of too many messages at a time.
+#[derive(Debug)]
+pub(super) struct BrokenRule;
+
 impl<V> Assembler<V> {
     pub(super) fn new() -> Self {
         Self(Vec::new())
@@ -59,24 +63,22 @@ impl<V> Assembler<V> {
     /// Takes a part. `Ok(Some)`: the message is whole, and these are its texts in order.
     ///
     /// # Errors
-    /// What the bridge did that it must not do.
+    /// The bridge did what it must not do.
     pub(super) fn take(
         &mut self,
         part: Part<V>,
         limit: usize,
-    ) -> Result<Option<Vec<V>>, &'static str> {
-        let (id, is_last) = read(&part.head).ok_or("the bridge sent a part without a number")?;
+    ) -> Result<Option<Vec<V>>, BrokenRule> {
+        let (id, is_last) = read(&part.head).ok_or(BrokenRule)?;
         let under_way: usize = self.0.iter().map(|unfinished| unfinished.length).sum();
         if under_way + part.length > limit {
-            return Err("the bridge sent more in parts than its own limit");
+            return Err(BrokenRule);
         }
         let known = self.0.iter().position(|unfinished| unfinished.id == id);
         let place = match known {
             Some(place) => place,
             None if is_last => return Ok(Some(vec![part.text])),
-            None if self.0.len() >= MAX_UNFINISHED => {
-                return Err("the bridge sent parts of too many messages at a time");
-            }
+            None if self.0.len() >= MAX_UNFINISHED => return Err(BrokenRule),
             None => {
                 self.0.push(Unfinished {
                     id: id.to_owned(),

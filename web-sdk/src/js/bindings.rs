@@ -82,7 +82,7 @@ extern "C" {
 
     /// The document's or worker's own.
     #[wasm_bindgen(js_name = addEventListener)]
-    pub(super) fn add_event_listener(event: &str, listener: &JsValue, options: &JsValue);
+    pub(super) fn add_event_listener(event: &str, listener: &JsValue, capture: bool);
     #[wasm_bindgen(js_name = setTimeout)]
     pub(super) fn set_timeout(callback: &Function, ms: u32) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]

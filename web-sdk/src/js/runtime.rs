@@ -8,7 +8,7 @@ use js_sys::{Date, JsString, Math};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{
-    Document, Host, Options, Settling, add_event_listener, clear_timeout, parse, queue_microtask,
+    Document, Host, Options, Settling, add_event_listener, clear_timeout, queue_microtask,
     set_timeout,
 };
 use super::codec::{self, DecodeError};
@@ -252,12 +252,11 @@ impl Runtime {
             "pageshow",
             "pagehide",
         ] {
-            add_event_listener(event, &listener, &JsValue::UNDEFINED);
+            add_event_listener(event, &listener, false);
         }
-        // These do not bubble, or an app may stop them.
-        let first = parse(&r#"{"capture":true,"passive":true}"#.into()).unwrap_or_default();
+        // These do not bubble, or an app may stop them: heard on their way down.
         for event in ["freeze", "resume", "pointerdown", "keydown"] {
-            add_event_listener(event, &listener, &first);
+            add_event_listener(event, &listener, true);
         }
     }
 

@@ -113,8 +113,8 @@ impl<V: Clone> Said<V> {
 
     /// Somebody waits for a call that this page has received and knows nothing of any more.
     pub(super) fn lost() -> Self {
-        let message = "the page has received this call, but its result was lost with a connection or a \
-                       reload: see whether it took effect before you call again";
+        let message = "the page received this call, but its result was lost: see whether it took \
+                       effect before you call again";
         Self::failure(ErrorCode::InternalError.as_str(), message.into())
     }
 

@@ -7,7 +7,7 @@ use crate::core::calls::STALE_AFTER_MS;
 use crate::core::connection::{Phase, SILENCE_ALLOWANCE_MS};
 use crate::core::effect::{Effect, Failure, Report, Status};
 use crate::core::messages::{BridgeToPage, CallRequest, Limits, PageToBridge};
-use crate::core::parts::Part;
+use crate::core::parts::{BrokenRule, Part};
 use crate::core::text::decimal;
 
 /// What a page hears when it is accepted.
@@ -76,7 +76,8 @@ impl<V: Clone> Page<V> {
         }
         match self.parts.take(part, self.limits.max_message_bytes) {
             Ok(texts) => texts,
-            Err(what) => {
+            Err(BrokenRule) => {
+                let what = "the bridge broke the rules of messages in parts";
                 self.effects.push(Effect::AbandonSocket);
                 self.retry_soon(Failure::new(Failure::CONNECTION_LOST, what), random);
                 None
@@ -100,7 +101,7 @@ impl<V: Clone> Page<V> {
                     self.start(certain);
                 }
                 let code = ErrorCode::CallCancelled.as_str();
-                let reason = Failure::new(code, "nobody waits for the result any more");
+                let reason = Failure::new(code, "nobody waits for the result");
                 for id in ended {
                     self.calls.cancelled(&id, &reason, &mut self.effects);
                 }

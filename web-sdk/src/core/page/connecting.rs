@@ -50,7 +50,16 @@ impl<V: Clone> Page<V> {
         if self.connection.phase == Phase::Off {
             return;
         }
-        match (self.expired.take(), CloseCode::retry(code)) {
+        // A refusal comes in words before its close. Without any, the page stood still for so long that
+        // the bridge gave it up.
+        let is_wordless = self.connection.phase == Phase::Authenticating
+            && code == CloseCode::PolicyViolation.code();
+        let retry = if is_wordless {
+            Retry::Soon
+        } else {
+            CloseCode::retry(code)
+        };
+        match (self.expired.take(), retry) {
             (Some(expired), _) => self.retry_soon(expired, random),
             (None, Retry::Never) => self.fail(closed_for_good(code, reason)),
             (None, Retry::Soon) => self.retry_soon(self.loss(code, reason), random),

@@ -83,8 +83,7 @@ impl<V: Clone> Page<V> {
         if self.introduction.renewable {
             self.expired = Some(Failure::new(code, error));
         } else {
-            let message = "the token has expired: pass a fresh one as authToken of new McpWeb(), or a \
-                           function that fetches one";
+            let message = "the token has expired: pass a fresh one, or a function that fetches one";
             self.fail(Failure::new(code, message));
         }
     }

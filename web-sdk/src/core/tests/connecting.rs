@@ -222,6 +222,15 @@ fn final_closes_are_final() {
 }
 
 #[test]
+fn a_page_that_stood_still_before_it_introduced_itself_comes_back() {
+    let mut page = TestPage::new();
+    page.tell(|page| page.connect());
+    page.open();
+    page.close(1008);
+    assert!(reconnecting(&page).is_some());
+}
+
+#[test]
 fn a_closed_session_is_over_but_a_stopping_bridge_comes_back() {
     let closed = |code: &str| BridgeToPage::SessionClosed {
         code: code.into(),
