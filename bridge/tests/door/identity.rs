@@ -12,3 +12,4 @@ mod routes;
 mod secrecy;
 mod start;
 mod tls;
+mod ways;
