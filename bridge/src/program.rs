@@ -55,10 +55,26 @@ pub struct ProgramSettings {
     log: EnvFilter,
 }
 
-/// Reads a program's settings from its arguments, its environment and its configuration file, in
-/// this order. Ends the process where that is all there is to do: with `--help`, `--version` and
+/// Reads a program's settings from its arguments, its environment and its configuration file: the
+/// first that says something wins. Ends the process where that is all there is to do: with `--help`, `--version` and
 /// `--print-config` after printing them, and with the exit code 2 when a setting is wrong, which
 /// stderr says.
+///
+/// # Examples
+///
+/// ```no_run
+/// #[derive(clap::Parser)]
+/// struct Arguments {
+///     #[command(flatten)]
+///     settings: bridge::ProgramSettings,
+/// }
+///
+/// # async fn start() -> std::process::ExitCode {
+/// let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
+/// let listening = |running: &bridge::Running| format!("listening on {}", running.url());
+/// bridge::run(settings, bridge::App::default(), listening).await
+/// # }
+/// ```
 pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
     let reading = match Reading::of(A::command(), std::env::args_os()) {
         Ok(reading) => reading,

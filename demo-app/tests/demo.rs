@@ -127,6 +127,25 @@ async fn the_page_is_not_served_under_a_foreign_host() {
     demo.shutdown().await;
 }
 
+/// The settings of the program are those of its bridge.
+#[test]
+fn the_configuration_is_checked_and_printed_like_the_bridges() {
+    let demo = |arguments: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_demo-app"));
+        let output = program.env_clear().args(arguments).output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), said)
+    };
+    let (code, said) = demo(&["--max-calls", "5", "--print-config"]);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("max_calls = 5 # from --max-calls"), "{said}");
+    let (code, said) = demo(&["--check-config"]);
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with("configuration is good\n"), "{said}");
+    let (code, said) = demo(&["--bind", "0.0.0.0:3001", "--check-config"]);
+    assert_eq!((code, said.as_str()), (Some(2), ""));
+}
+
 /// The state, the tools and the log of the page know no browser: Node runs their tests.
 #[test]
 fn the_scripts_of_the_page_pass_their_own_tests() {
