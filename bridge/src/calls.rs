@@ -2,28 +2,38 @@
 //!
 //! Every leg (MCP, plain HTTP) is a client of this. Dropping the future cancels the call.
 //! [`attend`] stays with a call while it runs: it carries progress, logs and what the page asks the
-//! client. Each kind of request has a module of its own.
+//! client. Each kind of request has a module of its own. A client without the patience for a long
+//! call gets a handle, and the result by [`get_result`]; [`fitting`] cuts what is too large for one.
 
 mod attend;
 mod completion;
+mod fitting;
+mod get_result;
+mod leaving;
+mod nobody;
+mod progress;
 mod prompts;
 mod resources;
 mod tools;
 
+use std::time::Duration;
+
 use bridge_protocol::{
     CallContext, CallId, ClientRequest, ClientResponse, ErrorCode, Kind, SessionId,
 };
+use serde_json::json;
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
 
 use crate::auth::RealmId;
 use crate::realm::{ClosedApp, Failure, RouteError, Target};
 
 pub(crate) use attend::Client;
 pub(crate) use completion::{CompletionRequest, Proposals, complete};
+pub(crate) use fitting::{contents, fitted};
+pub(crate) use get_result::get_result;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;
-pub(crate) use tools::{CallRequest, call, call_page};
+pub(crate) use tools::{CallRequest, Called, call, call_page};
 
 /// Who asks, and how it can be reached meanwhile.
 pub(crate) struct Caller<'a> {
@@ -34,6 +44,7 @@ pub(crate) struct Caller<'a> {
     pub(crate) context: CallContext,
     /// The client itself.
     pub(crate) client: &'a dyn Client,
+    pub(crate) takes: Takes,
     /// Answers to what the handler asks the client.
     pub(crate) answers: Vec<ClientResponse>,
     /// The call that these answers go on with.
@@ -44,6 +55,17 @@ impl Caller<'_> {
     fn target(&self) -> Target {
         self.session.clone().map_or(Target::Any, Target::Session)
     }
+}
+
+/// What a client can take.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Takes {
+    /// The largest answer, in bytes as it is sent.
+    pub(crate) bytes: Option<usize>,
+    /// Whether it knows `resource_link` blocks.
+    pub(crate) links: bool,
+    /// How long it waits for the answer to a tool call.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// A round of a call that waits for its client.
@@ -177,23 +199,6 @@ fn not_open(name: &str, app: &ClosedApp) -> String {
          and retry",
         app.name
     )
-}
-
-/// The MCP result object that a page answered.
-fn result_object(
-    what: &str,
-    answer: crate::realm::Answer,
-) -> Result<serde_json::Map<String, Value>, CallError> {
-    let crate::realm::Answer::Value(Some(raw)) = answer else {
-        return Err(CallError::failed(
-            ErrorCode::InvalidResult,
-            format!("the page's answer for {what} is no object"),
-        ));
-    };
-    serde_json::from_str(raw.get()).map_err(|error| {
-        let message = format!("the page's answer for {what} cannot be passed on: {error}");
-        CallError::failed(ErrorCode::InvalidResult, message)
-    })
 }
 
 #[cfg(test)]

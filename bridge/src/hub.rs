@@ -25,6 +25,7 @@ use tokio::sync::Semaphore;
 use crate::auth::RealmId;
 use crate::config::Config;
 use crate::definition::Definitions;
+use crate::kept::Kept;
 use crate::realm::{
     ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal, Welcome,
 };
@@ -42,6 +43,7 @@ pub(crate) use outbox::{Outbox, Outgoing};
 pub(crate) struct Hub {
     pub(crate) config: Config,
     pub(crate) definitions: Definitions,
+    pub(crate) kept: Arc<Kept>,
     realms: DashMap<RealmId, Entry>,
     places: Places,
     /// Sockets of pages that have not authenticated yet.
@@ -70,6 +72,7 @@ impl Hub {
             places: Places::new(&config),
             pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
             definitions,
+            kept: Kept::new(&config.results),
             realms: DashMap::new(),
             timer: Timer::default(),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),

@@ -7,7 +7,7 @@ use bridge_protocol::{ErrorCode, Kind, META_TOOLS, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::auth::RealmId;
-use crate::calls::{self, CallError, CallRequest, Outcome};
+use crate::calls::{self, CallError, CallRequest, Called, Outcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::result::ToolResult;
@@ -26,12 +26,16 @@ pub(crate) async fn call(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<Outcome<ToolResult>, CallError> {
-    match request.tool.as_str() {
-        "list_active_sessions" => Ok(sessions(hub, &request).into()),
-        "list_session_tools" => Ok(session_tools(hub, &request).into()),
-        "call_session_tool" => call_session_tool(hub, request).await,
-        _ => Ok(status(hub, &request).into()),
-    }
+    let result = match request.tool.as_str() {
+        "call_session_tool" => return call_session_tool(hub, request).await,
+        "get_result" => return Ok(calls::get_result(hub, &request).await.into()),
+        "list_active_sessions" => sessions(hub, &request),
+        "list_session_tools" => session_tools(hub, &request),
+        _ => status(hub, &request),
+    };
+    let caller = &request.caller;
+    let fitted = calls::fitted(hub, caller, &request.tool, false, result).await;
+    Ok(fitted.into())
 }
 
 fn sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
@@ -130,7 +134,7 @@ async fn call_session_tool(
         arguments,
         ..request
     };
-    calls::call_page(hub, request).await
+    calls::call_page(hub, request, Called::Through).await
 }
 
 fn session_argument(request: &CallRequest<'_>) -> Option<SessionId> {
@@ -146,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_four_and_their_names_are_known() {
+    fn there_are_five_and_their_names_are_known() {
         let names: Vec<_> = DEFINITIONS
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
@@ -156,6 +160,7 @@ mod tests {
             "list_session_tools",
             "call_session_tool",
             "get_connection_status",
+            "get_result",
         ];
         assert_eq!(names, expected);
         assert!(names.iter().all(|name| is_one(name)));

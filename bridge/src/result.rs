@@ -1,4 +1,11 @@
 //! What a page's answer looks like to an MCP client, in no library's vocabulary.
+//!
+//! [`fit`] makes one fit that is larger than its client takes, [`size`] measures.
+
+pub(crate) mod fit;
+pub(crate) mod size;
+
+use std::borrow::Cow;
 
 use bridge_protocol::ErrorCode;
 use serde::ser::SerializeMap;
@@ -17,6 +24,8 @@ pub(crate) struct ToolResult {
     /// MCP `ContentBlock`s.
     pub(crate) content: Vec<Value>,
     pub(crate) structured: Option<Value>,
+    /// The only block is the text of `structured`.
+    pub(crate) doubled: bool,
     pub(crate) is_error: bool,
     pub(crate) meta: Option<Map<String, Value>>,
 }
@@ -61,8 +70,9 @@ impl ToolResult {
         }
         let structured = Value::Object(fields);
         Self {
-            content: vec![text_block(&structured.to_string())],
+            content: vec![text_block(structured.to_string())],
             structured: Some(structured),
+            doubled: true,
             is_error: false,
             meta,
         }
@@ -85,15 +95,56 @@ impl ToolResult {
         Ok(Self {
             content: content_blocks(content)?,
             structured,
-            is_error: false,
             meta,
+            ..Self::default()
         })
     }
 
     pub(crate) fn text(text: String) -> Self {
         Self {
-            content: vec![text_block(&text)],
+            content: vec![text_block(text)],
             ..Self::default()
+        }
+    }
+
+    /// The text of all its blocks, one under the other. Without any: that of its structured content.
+    pub(crate) fn whole_text(&self) -> Cow<'_, str> {
+        let mut texts = self.content.iter().filter_map(text_of);
+        match (texts.next(), texts.next(), &self.structured) {
+            (Some(only), None, _) => Cow::Borrowed(only),
+            (Some(_), Some(_), _) => {
+                let texts: Vec<_> = self.content.iter().filter_map(text_of).collect();
+                Cow::Owned(texts.join("\n"))
+            }
+            (None, _, Some(structured)) => Cow::Owned(structured.to_string()),
+            (None, _, None) => Cow::Borrowed(""),
+        }
+    }
+
+    /// As the contents of a resource: each block that is no link one content.
+    pub(crate) fn as_contents(&self, uri: &str) -> Vec<Value> {
+        let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
+        let text_type = json!(if self.doubled {
+            "application/json"
+        } else {
+            "text/plain"
+        });
+        let contents: Vec<_> = self
+            .content
+            .iter()
+            .filter_map(|block| match block["type"].as_str()? {
+                "text" => Some(content(&text_type, "text", &block["text"])),
+                "image" | "audio" => Some(content(&block["mimeType"], "blob", &block["data"])),
+                "resource" => Some(block["resource"].clone()),
+                _ => None,
+            })
+            .collect();
+        match &self.structured {
+            Some(structured) if contents.is_empty() => {
+                let text = json!(structured.to_string());
+                vec![content(&json!("application/json"), "text", &text)]
+            }
+            _ => contents,
         }
     }
 
@@ -107,11 +158,17 @@ impl ToolResult {
         let shown = failure.content.as_deref().and_then(parse);
         let shown = shown.and_then(|content| content_blocks(content).ok());
         Self {
-            content: shown.unwrap_or_else(|| vec![text_block(&failure.message)]),
-            structured: None,
+            content: shown.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
             is_error: true,
             meta: Some(meta),
+            ..Self::default()
         }
+    }
+
+    /// Whether it is a failure of this kind.
+    pub(crate) fn failed_with(&self, code: ErrorCode) -> bool {
+        let error = self.meta.as_ref().and_then(|meta| meta.get(ERROR_META));
+        self.is_error && error.is_some_and(|error| error["code"] == code.as_str())
     }
 
     /// A failure with a body that models and programs read, as mcp-web 0.1 shaped it.
@@ -144,8 +201,17 @@ fn image(url: &str) -> Option<Value> {
         .then(|| json!({ "type": "image", "data": data, "mimeType": mime_type }))
 }
 
-fn text_block(text: &str) -> Value {
-    json!({ "type": "text", "text": text })
+/// Texts may be long: this one moves.
+fn text_block(text: String) -> Value {
+    let mut block = json!({ "type": "text" });
+    block["text"] = Value::String(text);
+    block
+}
+
+/// The text of a text block.
+fn text_of(block: &Value) -> Option<&str> {
+    let is_text = block["type"] == "text";
+    is_text.then(|| block["text"].as_str()).flatten()
 }
 
 /// Checks that each block has what MCP's schema demands of its type.

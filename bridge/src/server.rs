@@ -115,6 +115,7 @@ impl Running {
         self.sockets.close();
         let abort = self.server.abort_handle();
         let ended = async {
+            self.hub.kept.stop().await;
             self.sockets.wait().await;
             let _ = self.server.await;
         };

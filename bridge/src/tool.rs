@@ -4,11 +4,14 @@ mod fields;
 pub(crate) mod repair;
 #[cfg(test)]
 mod round_trip;
+mod time;
 
 /// Shared with the tests at the door.
 #[cfg(test)]
 #[path = "../tests/door/any_definition.rs"]
 mod any_definition;
+
+use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, limits};
 use serde_json::value::RawValue;
@@ -37,6 +40,8 @@ pub(crate) struct Tool {
     pub(crate) bytes: usize,
     /// Of the definition as registered.
     pub(crate) hash: [u8; 32],
+    /// How long a call may take, if the definition says so: in place of `call_timeout`.
+    pub(crate) timeout: Option<Duration>,
     /// The tool's own schema has a `session_id`: it is an argument like any other.
     has_own_session_argument: bool,
     /// The published input schema for clients that refuse unions at its root, if it has some.
@@ -66,6 +71,7 @@ impl Tool {
             return Err((ErrorCode::ToolNameReserved, message));
         }
         fields::check(&mut published).map_err(|error| invalid(&error))?;
+        let timeout = time::timeout(&published).map_err(|error| invalid(&error))?;
         let of = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
         let input = repair::modern(published.get("inputSchema"))
             .and_then(Validator::new)
@@ -98,6 +104,7 @@ impl Tool {
             published,
             bytes: raw.get().len(),
             hash: Sha256::digest(raw.get()).into(),
+            timeout,
             has_own_session_argument,
             plain_input,
             input,

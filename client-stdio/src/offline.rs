@@ -233,6 +233,7 @@ mod tests {
             "list_session_tools",
             "call_session_tool",
             "get_connection_status",
+            "get_result",
         ];
         assert_eq!(names, expected);
     }

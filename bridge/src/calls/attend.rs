@@ -1,13 +1,21 @@
-//! Stays with a call from its start to its ending, or to the next round.
+//! Stays with a call from its start to its ending, to the next round, or until its caller leaves.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
 
 use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
 
-use super::{CallError, Caller, Outcome, Ticket};
+use super::progress::News;
+use super::{CallError, Caller, Outcome, Ticket, nobody};
 use crate::auth::RealmId;
 use crate::hub::{CallLine, Hub};
+use crate::kept::Running;
 use crate::realm::{CallEvent, Ending, Failure, NewCall, Request};
 
 /// A client while its call runs. A leg that cannot reach its client any more says so by dropping
@@ -46,28 +54,83 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Runs a request in a page, or goes on with one.
+/// A call and what is heard of it.
+pub(super) struct Line {
+    call: CallId,
+    /// What is called, for people.
+    name: String,
+    started: Instant,
+    line: CallLine,
+}
+
+impl Line {
+    /// What is kept of the call when nobody waits for it.
+    pub(super) fn running(&self) -> Running {
+        Running {
+            tool: self.name.clone(),
+            call: self.call.clone(),
+            started: self.started,
+        }
+    }
+}
+
+/// How long somebody stayed with a call.
+pub(super) enum Attended<Leave> {
+    /// To its ending, or to the next round.
+    Whole(Outcome<Ending>),
+    /// Until it was time to leave. The call goes on.
+    Left(Line, Leave),
+}
+
+/// Runs a request in a page, to its ending or to the next round.
 pub(super) async fn start(
     hub: &Hub,
     caller: &mut Caller<'_>,
     session: &SessionId,
     request: Request,
 ) -> Outcome<Ending> {
-    let id = hub.new_call_id();
-    let timeout = hub.config.call_timeout;
+    match open(hub, caller, session, request) {
+        Ok(line) => attend(hub, caller, line).await,
+        Err(failure) => Outcome::Done(Ending::Failed(failure)),
+    }
+}
+
+/// Has a page begin with a request.
+pub(super) fn open(
+    hub: &Hub,
+    caller: &mut Caller<'_>,
+    session: &SessionId,
+    request: Request,
+) -> Result<Line, Failure> {
+    let call = hub.new_call_id();
+    let name = request.name().to_owned();
+    let timeout = timeout(hub, &request);
     let mut context = caller.context.clone();
     context.timeout_ms = u64::try_from(timeout.as_millis()).ok();
-    let call = NewCall {
-        id: id.clone(),
+    let new = NewCall {
+        id: call.clone(),
         request,
         context,
         timeout,
         answers: std::mem::take(&mut caller.answers),
     };
-    match hub.start_call(caller.realm, session, call) {
-        Ok(line) => attend(hub, caller, id, line).await,
-        Err(failure) => Outcome::Done(Ending::Failed(failure)),
-    }
+    let line = hub.start_call(caller.realm, session, new)?;
+    Ok(Line {
+        call,
+        name,
+        started: Instant::now(),
+        line,
+    })
+}
+
+/// A tool may set its own time, up to a limit.
+fn timeout(hub: &Hub, request: &Request) -> Duration {
+    let own = match request {
+        Request::Tool { tool, .. } => tool.timeout,
+        _ => None,
+    };
+    let most = hub.config.results.max_call_timeout;
+    own.map_or(hub.config.call_timeout, |own| own.min(most))
 }
 
 /// Goes on with a call that waited for its client.
@@ -75,21 +138,49 @@ pub(super) async fn resume(
     hub: &Hub,
     caller: &mut Caller<'_>,
     ticket: Ticket,
-) -> Result<(Request, Outcome<Ending>), CallError> {
+) -> Result<Outcome<Ending>, CallError> {
+    let (_, line) = reopen(hub, caller, ticket)?;
+    Ok(attend(hub, caller, line).await)
+}
+
+/// Takes up a call that waited for its client.
+pub(super) fn reopen(
+    hub: &Hub,
+    caller: &mut Caller<'_>,
+    ticket: Ticket,
+) -> Result<(Request, Line), CallError> {
     let answers = std::mem::take(&mut caller.answers);
     let (request, line) = hub
         .resume_call(caller.realm, &ticket.call, ticket.round, answers)
         .ok_or(CallError::NothingToResume)?;
-    Ok((request, attend(hub, caller, ticket.call, line).await))
+    let line = Line {
+        call: ticket.call,
+        name: request.name().to_owned(),
+        started: Instant::now(),
+        line,
+    };
+    Ok((request, line))
 }
 
-async fn attend(
+/// Stays with a call to its ending, or to the next round.
+pub(super) async fn attend(hub: &Hub, caller: &Caller<'_>, line: Line) -> Outcome<Ending> {
+    let never = std::future::pending::<Infallible>();
+    match attend_until(hub, caller, line, never).await {
+        Attended::Whole(outcome) => outcome,
+        Attended::Left(_, never) => match never {},
+    }
+}
+
+/// Stays with a call to its ending, to the next round, or until it is time to leave.
+pub(super) async fn attend_until<Leave>(
     hub: &Hub,
     caller: &Caller<'_>,
-    call: CallId,
-    mut line: CallLine,
-) -> Outcome<Ending> {
+    mut attended: Line,
+    leave: impl Future<Output = Leave>,
+) -> Attended<Leave> {
     let (realm, client) = (caller.realm, caller.client);
+    let call = attended.call.clone();
+    let line = &mut attended.line;
     let mut in_flight = InFlight {
         hub,
         realm,
@@ -97,8 +188,11 @@ async fn attend(
         settled: false,
     };
     let mut asked = FuturesUnordered::new();
+    let mut unanswered = HashSet::new();
     // One at a time, in order: a client that does not read holds up its own news only.
     let mut telling: Option<BoxFuture<'_, ()>> = None;
+    let mut news = News::of(hub, caller, &attended.name, attended.started);
+    let mut leave = pin!(leave);
     let ending = loop {
         tokio::select! {
             biased;
@@ -106,6 +200,7 @@ async fn attend(
             () = line.asks.notified() => {
                 if !client.answers_in_rounds() {
                     let requests = hub.take_client_requests(realm, &call);
+                    unanswered.extend(requests.iter().map(|request| request.key.clone()));
                     asked.extend(requests.into_iter().map(|request| client.ask(request)));
                     continue;
                 }
@@ -116,25 +211,39 @@ async fn attend(
                 }
                 if let Some((round, requests)) = hub.park_call(realm, &call) {
                     // A client that goes away meanwhile never hears the ticket.
-                    tell_rest(client, telling, &mut line).await;
+                    tell_rest(client, telling, line, &mut news).await;
                     in_flight.settled = true;
                     let ticket = Ticket { call, round };
-                    return Outcome::InputRequired { ticket, requests };
+                    return Attended::Whole(Outcome::InputRequired { ticket, requests });
                 }
             }
             Some(answer) = asked.next(), if !asked.is_empty() => {
+                unanswered.remove(&answer.key);
                 hub.answer_for_client(realm, &call, answer);
             }
+            place = &mut leave => {
+                drop(asked);
+                for key in unanswered {
+                    hub.answer_for_client(realm, &call, nobody::cannot_be_asked(key));
+                }
+                tell_rest(client, telling, line, &mut news).await;
+                in_flight.settled = true;
+                return Attended::Left(attended, place);
+            }
             Some(event) = line.events.recv(), if telling.is_none() => {
-                telling = Some(client.notify(event));
+                telling = news.heard(event).map(|event| client.notify(event));
+            }
+            event = news.still(&call, !unanswered.is_empty()), if telling.is_none() => {
+                telling = event.map(|event| client.notify(event));
             }
             () = finished(&mut telling) => telling = None,
         }
     };
     in_flight.settled = true;
     drop(asked);
-    tell_rest(client, telling, &mut line).await;
-    Outcome::Done(ending.unwrap_or_else(|_| Ending::Failed(Failure::page_gone())))
+    tell_rest(client, telling, line, &mut news).await;
+    let gone = |_| Ending::Failed(Failure::page_gone());
+    Attended::Whole(Outcome::Done(ending.unwrap_or_else(gone)))
 }
 
 async fn finished(telling: &mut Option<BoxFuture<'_, ()>>) {
@@ -145,11 +254,18 @@ async fn finished(telling: &mut Option<BoxFuture<'_, ()>>) {
 }
 
 /// What was said before the ending is heard before it.
-async fn tell_rest(client: &dyn Client, telling: Option<BoxFuture<'_, ()>>, line: &mut CallLine) {
+async fn tell_rest(
+    client: &dyn Client,
+    telling: Option<BoxFuture<'_, ()>>,
+    line: &mut CallLine,
+    news: &mut News<'_>,
+) {
     if let Some(telling) = telling {
         telling.await;
     }
     while let Ok(event) = line.events.try_recv() {
-        client.notify(event).await;
+        if let Some(event) = news.heard(event) {
+            client.notify(event).await;
+        }
     }
 }

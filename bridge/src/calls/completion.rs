@@ -6,7 +6,8 @@ use bridge_protocol::{Argument, ErrorCode, Item};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{CallError, Caller, Outcome, attend, no_route, result_object};
+use super::fitting::object;
+use super::{CallError, Caller, Outcome, attend, no_route};
 use crate::hub::Hub;
 use crate::realm::{Ending, Request, RouteError};
 
@@ -62,7 +63,7 @@ pub(crate) async fn complete(
     };
     match attend::start(hub, &mut caller, &session, request).await {
         Outcome::Done(Ending::Answered(answer)) => {
-            let result = result_object("a completion", answer)?;
+            let result = object("a completion", answer)?;
             let proposals: Proposals =
                 serde_json::from_value(Value::Object(result)).map_err(|error| {
                     let message = format!("the page's answer for a completion: {error}");

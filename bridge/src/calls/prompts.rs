@@ -1,10 +1,11 @@
 //! `prompts/get`.
 
-use bridge_protocol::{ErrorCode, Kind};
+use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::{CallError, Caller, Outcome, attend, no_route, result_object};
+use super::fitting::{object_with, whole};
+use super::{CallError, Caller, Outcome, attend, no_route};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::realm::{Ending, Request, RouteError};
@@ -24,7 +25,7 @@ pub(crate) async fn get_prompt(
     let mut caller = request.caller;
     let what = format!("prompt `{}`", request.name);
     let outcome = match caller.resumes.take() {
-        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?.1,
+        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?,
         None => {
             let found = hub.read(caller.realm, |realm| {
                 realm.route(Kind::Prompt, &request.name, &caller.target())
@@ -49,12 +50,8 @@ pub(crate) async fn get_prompt(
         }
         Outcome::Done(Ending::Failed(failure)) => Err(CallError::Failed(failure)),
         Outcome::Done(Ending::Answered(answer)) => {
-            let result = result_object(&what, answer)?;
-            if !result.get("messages").is_some_and(Value::is_array) {
-                let message = format!("the page's answer for {what} has no `messages`");
-                return Err(CallError::failed(ErrorCode::InvalidResult, message));
-            }
-            Ok(Outcome::Done(result))
+            let result = object_with(&what, "messages", answer).await?;
+            whole(&caller, &what, result).await.map(Outcome::Done)
         }
     }
 }

@@ -3,7 +3,8 @@
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
-use super::{CallError, Caller, Outcome, attend, hint, no_route, result_object};
+use super::fitting::{contents, object_with};
+use super::{CallError, Caller, Outcome, attend, hint, no_route};
 use crate::hub::Hub;
 use crate::realm::{Ending, Request, RouteError, Served};
 
@@ -15,7 +16,7 @@ pub(crate) async fn read_resource(
 ) -> Result<Outcome<Map<String, Value>>, CallError> {
     let what = format!("resource `{uri}`");
     let outcome = match caller.resumes.take() {
-        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?.1,
+        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?,
         None => {
             let found = hub.read(caller.realm, |realm| {
                 realm.route_resource(&uri, &caller.target())
@@ -52,11 +53,9 @@ pub(crate) async fn read_resource(
         }
         Outcome::Done(Ending::Failed(failure)) => Err(CallError::Failed(failure)),
         Outcome::Done(Ending::Answered(answer)) => {
-            let result = result_object(&what, answer)?;
-            if !result.get("contents").is_some_and(Value::is_array) {
-                let message = format!("the page's answer for {what} has no `contents`");
-                return Err(CallError::failed(ErrorCode::InvalidResult, message));
-            }
+            let result = object_with(&what, "contents", answer).await?;
+            let client = (caller.realm, caller.takes);
+            let result = contents(hub, client, &what, result, None).await?;
             Ok(Outcome::Done(result))
         }
     }

@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
+use super::attend::{Attended, Line};
+use super::fitting::{fitted, stopped};
+use super::leaving::{go_on, patience, still_running};
 use super::{CallError, Caller, Outcome, attend};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
+use crate::off_thread::{self, LARGE_BYTES};
 use crate::realm::{Answer, Ending, Failure, Request, RouteError, Target};
 use crate::result::ToolResult;
-use crate::schema;
+use crate::schema::{self, Misfit};
 use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// Which tool, with what. The argument `session_id` goes before the caller's session.
@@ -30,23 +34,44 @@ pub(crate) async fn call(
     if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() {
         return meta_tools::call(hub, request).await;
     }
-    call_page(hub, request).await
+    call_page(hub, request, Called::ByName).await
+}
+
+/// How a client calls a page's tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Called {
+    /// As it is listed: the client knows its output schema.
+    ByName,
+    /// Through another tool, which has none.
+    Through,
 }
 
 /// Runs a page's tool.
 pub(crate) async fn call_page(
-    hub: &Hub,
+    hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
+    called: Called,
 ) -> Result<Outcome<ToolResult>, CallError> {
-    let (tool, outcome) = match request.caller.resumes.take() {
-        Some(ticket) => match attend::resume(hub, &mut request.caller, ticket).await? {
-            (Request::Tool { tool, .. }, outcome) => (tool, outcome),
+    let (tool, line) = match request.caller.resumes.take() {
+        Some(ticket) => match attend::reopen(hub, &mut request.caller, ticket)? {
+            (Request::Tool { tool, .. }, line) => (tool, line),
             _ => return Err(CallError::NothingToResume),
         },
         None => match start(hub, &mut request).await? {
-            Started::Refused(result) => return Ok(result.into()),
-            Started::Ran(tool, outcome) => (tool, outcome),
+            Ok(started) => started,
+            Err(refused) => return Ok(refused.into()),
         },
+    };
+    let caller = &request.caller;
+    let promised = called == Called::ByName && tool.output().is_some();
+    let leave = patience(hub, caller, line.running());
+    let outcome = match attend::attend_until(hub, caller, line, leave).await {
+        Attended::Whole(outcome) => outcome,
+        Attended::Left(line, place) => {
+            let early = still_running(&tool.name, place.handle(), promised);
+            go_on(hub, caller.realm, tool, line, place);
+            return Ok(early.into());
+        }
     };
     match outcome {
         Outcome::InputRequired { ticket, requests } => {
@@ -54,52 +79,51 @@ pub(crate) async fn call_page(
         }
         Outcome::Done(Ending::Failed(failure))
             if failure.code == ErrorCode::ClientCapabilityMissing
-                && request.caller.client.answers_in_rounds() =>
+                && caller.client.answers_in_rounds() =>
         {
             Err(CallError::Failed(failure))
         }
-        Outcome::Done(Ending::Failed(failure)) => Ok(ToolResult::failure(&failure).into()),
-        Outcome::Done(Ending::Answered(answer)) => Ok(answered(&tool, answer).await.into()),
+        Outcome::Done(ending) => {
+            let result = ended(&tool, ending).await;
+            let fitted = fitted(hub, caller, &tool.name, promised, result).await;
+            Ok(fitted.into())
+        }
     }
 }
 
-enum Started {
-    /// Before the page heard of it.
-    Refused(ToolResult),
-    Ran(Arc<Tool>, Outcome<Ending>),
-}
+/// The call has begun, or the page never heard of it.
+type Started = Result<(Arc<Tool>, Line), ToolResult>;
 
 async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
     let (session, tool) = match route(hub, request) {
         Ok(found) => found,
-        Err(error) => return no_route(error).map(Started::Refused),
+        Err(error) => return no_route(error).map(Err),
     };
     let arguments = Value::Object(std::mem::take(&mut request.arguments));
-    if let Err(misfit) = schema::check(&tool, |tool| Some(tool.input()), arguments.clone()).await {
-        let message = format!(
-            "the arguments of `{}` do not fit its input schema: {misfit}",
-            tool.name
-        );
-        return Ok(Started::Refused(failed(
-            ErrorCode::InvalidArguments,
-            message,
-        )));
-    }
+    let arguments = match schema::check(&tool, |tool| Some(tool.input()), arguments).await {
+        Ok(arguments) => arguments,
+        Err(misfit) => {
+            let message = format!(
+                "the arguments of `{}` do not fit its input schema: {misfit}",
+                tool.name
+            );
+            return Ok(Err(failed(ErrorCode::InvalidArguments, message)));
+        }
+    };
     let Ok(input) = to_raw_value(&arguments) else {
         let message = "the arguments cannot be encoded".to_owned();
-        return Ok(Started::Refused(failed(ErrorCode::InternalError, message)));
+        return Ok(Err(failed(ErrorCode::InternalError, message)));
     };
     let run = Request::Tool {
         tool: Arc::clone(&tool),
         input,
     };
-    let outcome = attend::start(hub, &mut request.caller, &session, run).await;
-    Ok(Started::Ran(tool, outcome))
-}
-
-/// Raw JSON passes through where no value is made of it: deeper nesting and larger numbers too.
-fn unreadable(tool: &Tool, error: &str) -> String {
-    format!("the result of `{}` cannot be passed on: {error}", tool.name)
+    Ok(
+        match attend::open(hub, &mut request.caller, &session, run) {
+            Ok(line) => Ok((tool, line)),
+            Err(failure) => Err(ToolResult::failure(&failure)),
+        },
+    )
 }
 
 /// Finds the session, and takes `session_id` out of the arguments where it is ours.
@@ -177,35 +201,72 @@ fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
     }
 }
 
-async fn answered(tool: &Arc<Tool>, answer: Answer) -> ToolResult {
-    let result = match shaped(answer) {
-        Ok(result) => result,
-        Err(error) => return failed(ErrorCode::InvalidResult, unreadable(tool, &error)),
+/// What a call's ending looks like to the client.
+pub(super) async fn ended(tool: &Arc<Tool>, ending: Ending) -> ToolResult {
+    let answer = match ending {
+        Ending::Failed(failure) => return ToolResult::failure(&failure),
+        Ending::Answered(answer) => answer,
     };
-    if tool.output().is_none() {
-        return result;
-    }
-    let Some(structured) = result.structured.clone() else {
-        let message = format!(
-            "`{}` has an output schema, but its result has no structured content: return an object",
-            tool.name
-        );
-        return failed(ErrorCode::InvalidResult, message);
+    let ended = if answer.bytes() < LARGE_BYTES {
+        checked(tool, answer).await
+    } else {
+        let tool = Arc::clone(tool);
+        let checked = off_thread::run(move || checked_here(&tool, answer));
+        checked.await.unwrap_or_else(|| Ok(stopped()))
     };
-    match schema::check(tool, Tool::output, structured).await {
-        Ok(()) => result,
-        Err(misfit) => failed(
-            ErrorCode::InvalidResult,
-            format!(
-                "the result of `{}` does not fit its output schema: {misfit}",
-                tool.name
-            ),
-        ),
-    }
+    ended.unwrap_or_else(|failure| ToolResult::failure(&failure))
 }
 
-fn shaped(answer: Answer) -> Result<ToolResult, String> {
-    let parse = |raw: Box<serde_json::value::RawValue>| {
+/// The result that was promised, or what is wrong with it.
+async fn checked(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, Failure> {
+    let mut result = shaped(tool, answer)?;
+    if tool.output().is_some()
+        && let Some(structured) = result.structured.take()
+    {
+        let checked = schema::check(tool, Tool::output, structured).await;
+        result.structured = Some(checked.map_err(|misfit| misfitting(tool, &misfit))?);
+    }
+    Ok(result)
+}
+
+/// The same on a thread that may take its time.
+fn checked_here(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
+    let result = shaped(tool, answer)?;
+    if let (Some(output), Some(structured)) = (tool.output(), &result.structured) {
+        let checked = output.check(structured);
+        checked.map_err(|misfit| misfitting(tool, &misfit))?;
+    }
+    Ok(result)
+}
+
+fn misfitting(tool: &Tool, misfit: &Misfit) -> Failure {
+    let message = format!(
+        "the result of `{}` does not fit its output schema: {misfit}",
+        tool.name
+    );
+    Failure::new(ErrorCode::InvalidResult, message)
+}
+
+fn shaped(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
+    let invalid = |message| Failure::new(ErrorCode::InvalidResult, message);
+    // Raw JSON passes through where no value is made of it: deeper nesting and larger numbers too.
+    let result = read(answer).map_err(|error| {
+        let name = &tool.name;
+        invalid(format!(
+            "the result of `{name}` cannot be passed on: {error}"
+        ))
+    })?;
+    if tool.output().is_some() && result.structured.is_none() {
+        return Err(invalid(format!(
+            "`{}` has an output schema, but its result has no structured content: return an object",
+            tool.name
+        )));
+    }
+    Ok(result)
+}
+
+fn read(answer: Answer) -> Result<ToolResult, String> {
+    let parse = |raw: Box<RawValue>| {
         serde_json::from_str::<Value>(raw.get()).map_err(|error| {
             format!("{error}. Return less nested data, and numbers as JavaScript has them")
         })

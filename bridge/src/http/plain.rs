@@ -19,7 +19,7 @@ use tower::ServiceExt;
 
 use super::{Edge, Problem};
 use crate::auth::Scope;
-use crate::calls::{self, CallRequest, Client, Outcome};
+use crate::calls::{self, CallRequest, Client, Outcome, Takes};
 use crate::definition::Definition;
 use crate::meta_tools;
 use crate::realm::CallEvent;
@@ -75,6 +75,7 @@ pub(super) async fn tool_call(
                 ..CallContext::default()
             },
             client: &Unreachable,
+            takes: Takes::default(),
             answers: Vec::new(),
             resumes: None,
         },

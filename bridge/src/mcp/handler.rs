@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bridge_protocol::{Kind, LogLevel, SessionId};
+use bridge_protocol::{ClientLimits, Kind, LogLevel, SessionId};
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
     GetPromptRequestParams, GetPromptResponse, InitializeRequestParams, InitializeResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool as McpTool, UnsubscribeRequestParams,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,7 +23,8 @@ use super::reach::Reach;
 use super::rounds::{Asked, Seal};
 use super::{REALM, capabilities, convert};
 use crate::auth::{Principal, RealmId};
-use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
+use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest, Takes};
+use crate::config::Profile;
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::realm::Refusal;
@@ -80,6 +81,18 @@ impl Handler {
         published.unwrap_or_default()
     }
 
+    /// What the client behind a request can take.
+    fn profile(&self, context: &RequestContext<RoleServer>) -> Profile {
+        let config = &self.hub.config;
+        let name = context.client_info().map(|client| client.name);
+        let profile = config.profiles.of(name.as_deref().unwrap_or_default());
+        let bytes = config.results.max_client_result_bytes;
+        Profile {
+            max_result_bytes: profile.max_result_bytes.or(Some(bytes)),
+            ..profile
+        }
+    }
+
     /// The caller behind a request, with what it brings back from an earlier round.
     fn caller<'a>(
         &self,
@@ -99,11 +112,24 @@ impl Handler {
                     .unwrap_or_else(PoisonError::into_inner),
             )
         };
+        let profile = self.profile(context);
+        let mut known = convert::call_context(context, principal, log_level);
+        if let Some(client) = &mut known.client {
+            client.limits = Some(ClientLimits {
+                max_result_bytes: profile.max_result_bytes,
+                max_image_edge: profile.max_image_edge,
+            });
+        }
         Ok(Caller {
             realm,
             session: session_of(context),
-            context: convert::call_context(context, principal, log_level),
+            context: known,
             client: reach,
+            takes: Takes {
+                bytes: profile.max_result_bytes,
+                links: reach.knows_links(),
+                patience: None,
+            },
             resumes: self.seal.open(realm, &asked)?,
             answers: convert::answers(asked.responses),
         })
@@ -265,7 +291,8 @@ impl ServerHandler for Handler {
             responses: request.input_responses,
         };
         let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked)?;
+        let mut caller = self.caller(&context, &reach, asked)?;
+        caller.takes.patience = self.profile(&context).patience;
         let realm = caller.realm;
         let call = CallRequest {
             caller,
@@ -344,11 +371,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        if let Some(text) = own_resources::read(&self.hub, realm_of(&context)?, &uri) {
-            let contents = ResourceContents::text(text, uri).with_mime_type("application/json");
-            return Ok(ReadResourceResult::new(vec![contents]).into());
-        }
         let reach = Reach::new(&context);
+        if own_resources::is_one(&uri) {
+            let caller = self.caller(&context, &reach, Asked::nothing())?;
+            let read = own_resources::read(&self.hub, &caller, &uri).await;
+            let read = read.map_err(|error| convert::error(error, reach.modern()))?;
+            return Ok(ReadResourceResponse::Complete(convert::answer(read)?));
+        }
         let asked = Asked {
             what: format!("resources/read {uri}"),
             state: request.request_state,

@@ -50,7 +50,7 @@ pub(crate) enum Request {
 
 impl Request {
     /// For people.
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Request::Tool { tool, .. } => &tool.name,
             Request::Prompt { name, .. } => name,
@@ -248,9 +248,24 @@ impl Call {
         Failure::new(
             ErrorCode::CallTimeout,
             format!(
-                "`{name}` did not answer within {} s: retry, or raise `call_timeout`",
-                self.timeout.as_secs_f32()
+                "`{name}` did not answer within {} s: retry, or raise {}",
+                self.timeout.as_secs_f32(),
+                self.timeout_key()
             ),
         )
+    }
+
+    /// What has set the time that the call had.
+    fn timeout_key(&self) -> &'static str {
+        match &self.request {
+            Request::Tool { tool, .. } => match tool.timeout {
+                Some(own) if own <= self.timeout => {
+                    "the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
+                }
+                Some(_) => "`max_call_timeout`",
+                None => "`call_timeout`",
+            },
+            _ => "`call_timeout`",
+        }
     }
 }

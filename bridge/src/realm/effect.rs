@@ -62,6 +62,21 @@ pub(crate) enum Answer {
     },
 }
 
+impl Answer {
+    /// Its size.
+    pub(crate) fn bytes(&self) -> usize {
+        let of = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        match self {
+            Answer::Value(value) => of(value),
+            Answer::Content {
+                content,
+                structured,
+                meta,
+            } => content.get().len() + of(structured) + of(meta),
+        }
+    }
+}
+
 /// Why a call has no result.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -1,38 +1,32 @@
 //! Validation that takes longer than a socket can wait.
 
-use std::sync::{Arc, LazyLock};
-use std::thread;
+use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use super::{Misfit, Validator};
+use crate::off_thread;
 
-/// As many at a time as there are processors: more would be no faster, and each may hold a large
-/// value. Others wait; what is quick never waits.
-static ROOM: LazyLock<Semaphore> =
-    LazyLock::new(|| Semaphore::new(thread::available_parallelism().map_or(1, usize::from)));
-
-/// Checks a value against one of the schemas of `owner`, on a thread of its own if it is much work.
+/// Checks a value against one of the schemas of `owner`, on a thread of its own if it is much work,
+/// and gives the value back.
 pub(crate) async fn check<T: Send + Sync + 'static>(
     owner: &Arc<T>,
     schema: fn(&T) -> Option<&Validator>,
     value: Value,
-) -> Result<(), Misfit> {
+) -> Result<Value, Misfit> {
     let Some(validator) = schema(owner) else {
-        return Ok(());
+        return Ok(value);
     };
     if validator.is_quick(&value) {
-        return validator.check(&value);
+        return validator.check(&value).map(|()| value);
     }
-    // The room is given back when the work is done, also if nobody waits for it any more.
-    let room = ROOM.acquire().await;
     let owner = Arc::clone(owner);
-    let checked = tokio::task::spawn_blocking(move || {
-        let _room = room;
-        schema(&owner).map_or(Ok(()), |validator| validator.check(&value))
+    let checked = off_thread::run(move || {
+        schema(&owner)
+            .map_or(Ok(()), |validator| validator.check(&value))
+            .map(|()| value)
     });
     checked
         .await
-        .unwrap_or_else(|_| Err(Misfit::BadSchema("validation stopped".to_owned())))
+        .unwrap_or_else(|| Err(Misfit::BadSchema("validation stopped".to_owned())))
 }

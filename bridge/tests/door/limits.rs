@@ -272,7 +272,7 @@ async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
     let bridge = bridge_with(config).await;
     let _waiting = McpClient::connect(&bridge, "token-of-the-waiting-client-0123456789").await;
     let beyond = McpClient::connect(&bridge, TOKEN).await;
-    assert_eq!(beyond.tool_names().await.len(), 4);
+    assert_eq!(beyond.tool_names().await.len(), 5);
     // The page is not told of the client, and the client finds the page when it asks.
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     let BridgeToPage::Clients(known) = page.hear().await else {
@@ -280,7 +280,7 @@ async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
     };
     assert!(known.clients.is_empty(), "{known:?}");
     page.register(&[echo_tool()]).await;
-    assert_eq!(beyond.tool_names().await.len(), 5);
+    assert_eq!(beyond.tool_names().await.len(), 6);
     bridge.shutdown().await;
 }
 

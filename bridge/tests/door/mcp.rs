@@ -68,8 +68,8 @@ async fn the_stateless_era_lists_and_calls() {
     );
     let listed = stateless_answer(&bridge, "tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
-    assert_eq!(tools.len(), 5);
-    assert_eq!(tools[4]["name"], "echo");
+    assert_eq!(tools.len(), 6);
+    assert_eq!(tools[5]["name"], "echo");
     let call = stateless_answer(
         &bridge,
         "tools/call",
@@ -95,7 +95,7 @@ async fn the_root_speaks_mcp_too() {
     let bridge = bridge().await;
     let mut client = McpClient::connect(&bridge, TOKEN).await;
     client.url = format!("{}/", bridge.url());
-    assert_eq!(client.tool_names().await.len(), 4);
+    assert_eq!(client.tool_names().await.len(), 5);
     bridge.shutdown().await;
 }
 
@@ -170,7 +170,7 @@ async fn an_mcp_session_belongs_to_the_token_that_opened_it() {
     assert!(delete(theirs.token.clone()).await >= 400);
     assert_eq!(
         mine.tool_names().await.len(),
-        4,
+        5,
         "a stranger closed the session"
     );
     assert!(delete(mine.token.clone()).await < 300);
@@ -183,7 +183,7 @@ async fn an_mcp_session_belongs_to_the_token_that_opened_it() {
 async fn a_client_that_came_first_hears_of_the_page() {
     let bridge = bridge().await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    assert_eq!(client.tool_names().await.len(), 4);
+    assert_eq!(client.tool_names().await.len(), 5);
     let mut events = client.listen().await;
     let listen = json!({ "notifications": { "toolsListChanged": true } });
     let mut subscription = soon(
@@ -200,7 +200,7 @@ async fn a_client_that_came_first_hears_of_the_page() {
     let changed = |event: &Value| event["method"] == "notifications/tools/list_changed";
     event(&mut events, changed).await;
     event(&mut subscription, changed).await;
-    assert_eq!(client.tool_names().await.len(), 5);
+    assert_eq!(client.tool_names().await.len(), 6);
     bridge.shutdown().await;
 }
 

@@ -98,6 +98,7 @@ async fn tokens_see_their_own_pages_only() {
             "list_session_tools",
             "call_session_tool",
             "get_connection_status",
+            "get_result",
             "echo"
         ]
     );
@@ -106,7 +107,7 @@ async fn tokens_see_their_own_pages_only() {
     let sessions = get(format!("{}/sessions", bridge.url()), stranger).await;
     assert_eq!(sessions, json!({ "sessions": [] }));
     let tools = get(format!("{}/tools", bridge.url()), stranger).await;
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 4);
+    assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
     bridge.shutdown().await;
 }
 

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use crate::client::{Client, Era, TOKEN, command, error_text, subscription};
 use crate::server::{Server, free_port, url};
 
-const META_TOOLS: [&str; 4] = [
+const META_TOOLS: [&str; 5] = [
     "list_active_sessions",
     "list_session_tools",
     "call_session_tool",
     "get_connection_status",
+    "get_result",
 ];
 
 /// What the bridge promises, whether or not a page is there.

@@ -40,11 +40,12 @@ const EVERY_WAY: [(Leg, Era); 4] = [
 ];
 
 /// The tools that are listed whatever page is connected.
-const META_TOOLS: [&str; 4] = [
+const META_TOOLS: [&str; 5] = [
     "get_connection_status",
     "list_active_sessions",
     "list_session_tools",
     "call_session_tool",
+    "get_result",
 ];
 
 /// Opens the journeys' app in a new browser and waits until its tools are registered.

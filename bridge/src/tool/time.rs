@@ -1,0 +1,72 @@
+//! How long a tool may take, where its definition says so.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+/// The key in a tool's `_meta`: whole milliseconds.
+pub(crate) const TIMEOUT: &str = "mcp-web/timeout";
+
+/// The time that a definition sets in place of the bridge's `call_timeout`.
+pub(super) fn timeout(definition: &Map<String, Value>) -> Result<Option<Duration>, String> {
+    let Some(set) = definition.get("_meta").and_then(|meta| meta.get(TIMEOUT)) else {
+        return Ok(None);
+    };
+    match milliseconds(set) {
+        Some(milliseconds) => Ok(Some(Duration::from_millis(milliseconds))),
+        None => Err(format!(
+            "`_meta[\"{TIMEOUT}\"]` must be a whole number of milliseconds from 1 up"
+        )),
+    }
+}
+
+/// JavaScript has one kind of number: `3e5` is a whole one.
+fn milliseconds(set: &Value) -> Option<u64> {
+    let whole = |number: f64| {
+        let fits = number.fract() == 0.0 && (1.0..=u64::MAX as f64).contains(&number);
+        fits.then_some(number as u64)
+    };
+    let number = set.as_u64().or_else(|| set.as_f64().and_then(whole))?;
+    (number > 0).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(value: Value) -> Result<Option<Duration>, String> {
+        let definition = json!({ "_meta": { TIMEOUT: value } });
+        timeout(definition.as_object().unwrap())
+    }
+
+    #[test]
+    fn whole_milliseconds_are_taken() {
+        for (value, expected) in [
+            (json!(1), 1),
+            (json!(300_000), 300_000),
+            (json!(3e5), 300_000),
+        ] {
+            assert_eq!(set(value), Ok(Some(Duration::from_millis(expected))));
+        }
+        assert_eq!(timeout(&Map::new()), Ok(None));
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_the_reason() {
+        for value in [
+            json!(0),
+            json!(-5),
+            json!(1.5),
+            json!("5s"),
+            json!(null),
+            json!(true),
+            json!({}),
+        ] {
+            let error = set(value.clone()).unwrap_err();
+            assert!(error.contains("mcp-web/timeout"), "{value}: {error}");
+            assert!(error.contains("milliseconds"), "{value}: {error}");
+        }
+    }
+}
