@@ -1,5 +1,7 @@
 //! The codec against the golden files, and a connection's manners, in a real browser.
 
+use bridge_protocol::limits::PART_BYTES;
+use bridge_protocol::parts::{Assembler, Taken};
 use bridge_protocol::{BridgeId, CallId, ErrorCode, RegistrationId};
 use js_sys::{Function, JSON, JsString, Promise, Reflect};
 use wasm_bindgen::prelude::*;
@@ -11,6 +13,7 @@ use web_sdk::core::{
 };
 use web_sdk::js::Connection;
 use web_sdk::js::codec::{self, DecodeError};
+use web_sdk::js::parts;
 
 wasm_bindgen_test_configure!(run_in_browser);
 
@@ -327,6 +330,51 @@ fn writes_texts_of_the_browser_to_the_letter() {
     );
 }
 
+/// The frames that the browser's string is sent in.
+fn frames(message: &str) -> Vec<String> {
+    let mut frames = Vec::new();
+    parts::split(&message.into(), |frame| frames.push(frame.into()));
+    frames
+}
+
+#[wasm_bindgen_test]
+fn long_messages_of_the_browser_travel_in_parts() {
+    assert_eq!(frames("{}"), ["{}"]);
+    for beginning in ["", "x", "xy"] {
+        let message = beginning.to_owned() + &"🦀é".repeat(200_000);
+        let mut assembler = Assembler::new(message.len());
+        let mut whole = None;
+        for frame in frames(&message) {
+            assert!(frame.len() <= PART_BYTES);
+            if let Taken::Message(taken) = assembler.take(&frame).unwrap() {
+                assert_eq!(whole.replace(taken.into_owned()), None);
+            }
+        }
+        assert!(whole.is_some_and(|whole| whole == message));
+    }
+}
+
+#[wasm_bindgen_test]
+fn parts_are_told_from_messages() {
+    let part = |frame: &str| parts::part(&frame.into());
+    assert_eq!(part("{}"), None);
+    assert_eq!(part(""), None);
+    for (frame, head, text) in [
+        ("#+12 {🦀 }", "#+12", "{🦀 }"),
+        ("#.12 ", "#.12", ""),
+        ("#+", "#+", ""),
+    ] {
+        let part = part(frame).unwrap();
+        assert_eq!(part.head, head);
+        assert_eq!(part.text.as_string().unwrap(), text);
+        assert_eq!(part.length, text.encode_utf16().count());
+    }
+    let endless = part("#+1234567890123456789012345 x").unwrap();
+    assert_eq!(endless.head.len(), 23, "no more of it is read");
+    let texts = ["{\"a\":", "🦀", "}"].map(JsValue::from);
+    assert_eq!(String::from(parts::joined(texts.into())), "{\"a\":🦀}");
+}
+
 #[wasm_bindgen_test]
 async fn an_address_the_browser_forbids_fails_for_good() {
     let status = first_status("failed", "ftp://bridge.example/").await;
@@ -362,7 +410,7 @@ async fn first_status(state: &str, socket_url: &str) -> JsValue {
                     }
                 },
             }, { get: (host, name) => host[name] ?? (() => {}) });
-            const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}" };
+            const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}", renewable: false };
             start(host, options, (made) => { connection = made; });
         });
         "#,

@@ -157,7 +157,9 @@ fn a_token_that_cannot_be_renewed_ends_for_good() {
     };
     for message in [Some(closed), None] {
         let mut page = page(false);
-        message.map(|message| page.hear(message));
+        if let Some(message) = message {
+            page.hear(message);
+        }
         page.close(4003);
         let [Status::Failed(failure)] = &page.statuses()[..] else {
             panic!("{:?}", page.statuses());
