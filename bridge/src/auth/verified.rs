@@ -1,4 +1,5 @@
-//! Signed tokens that were checked before: checking a signature costs more than carrying a call.
+//! Signed tokens that were checked before. Checking a signature takes about half a millisecond with
+//! RS256 and ES256: many times what carrying a call takes.
 
 use std::collections::HashMap;
 use std::fmt;
