@@ -52,7 +52,8 @@ async fn measure(leg: Leg, large: Large) -> Duration {
     let beside = small_calls(&client, async {
         for _ in 0..RESULTS {
             let answer = bulk.call("large").await;
-            assert!(answer.len() > RESULT_BYTES, "{} bytes", answer.len());
+            let shown = String::from_utf8_lossy(&answer[..answer.len().min(1000)]);
+            assert!(answer.len() > RESULT_BYTES, "{shown}");
         }
     });
     let beside = Times::of(beside.await);

@@ -114,6 +114,13 @@ journey.removable = mcpWeb.addTool({
   handler: () => "still here",
 });
 
-journey.ready = Promise.all(
-  [journey.echo, journey.block, journey.held, journey.hang, journey.ask, journey.removable].map((tool) => tool.registered),
-).then(() => true);
+journey.large = mcpWeb.addTool({
+  name: "large",
+  description: "Answers with a text that has so many bytes as JSON",
+  inputSchema: { type: "object", properties: { bytes: { type: "integer" } }, required: ["bytes"] },
+  handler: ({ bytes }) => "x".repeat(bytes - 2),
+});
+
+const { echo, block, held, hang, ask, removable, large } = journey;
+const tools = [echo, block, held, hang, ask, removable, large];
+journey.ready = Promise.all(tools.map((tool) => tool.registered)).then(() => true);

@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use bridge_protocol::CloseCode;
-use e2e::{Era, Large, Leg, McpClient, NativeItem, NativePage, NativeSetup, NodeProject, World};
+use e2e::{
+    Era, Large, Leg, McpClient, NativeItem, NativePage, NativeSetup, NodeProject, Site, World,
+};
 use futures_util::future::join_all;
 use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::EVERY_WAY;
+use crate::{EVERY_WAY, open_app};
 
 const MIB: usize = 1024 * 1024;
 
@@ -140,6 +142,43 @@ async fn a_page_that_does_not_measure_is_measured() {
     let failed = huge.result().await.unwrap();
     assert!(!failure(&failed).is_empty());
     small_calls(&client, "other").await;
+}
+
+#[tokio::test]
+async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
+    let (world, site) = (world().await, Site::start().await);
+    let browser = open_app(&site, &world).await;
+    let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
+    let _other = NativePage::open(&world, "other", vec![other]).await;
+    for (leg, era) in [(Leg::Http, Era::Discover), (Leg::Stdio, Era::Initialize)] {
+        let client = McpClient::connect_for(&world, leg, era, READ_BYTES).await;
+        let (fits, too_large) = (10 * MIB, 100 * MIB);
+        let large = client.start_call("large", json!({ "bytes": fits })).await;
+        small_calls(&client, "other").await;
+        small_calls(&client, "echo").await;
+        let answer = large.result().await.unwrap();
+        let text = &answer.content[0].as_text().unwrap().text;
+        assert_eq!(text.len(), fits - 2, "{leg:?} {era:?}");
+
+        let large = client
+            .start_call("large", json!({ "bytes": too_large }))
+            .await;
+        small_calls(&client, "other").await;
+        let failed = large.result().await.unwrap();
+        let text = failure(&failed);
+        for number in [too_large, fits] {
+            assert!(
+                text.contains(&number.to_string()),
+                "{leg:?} {era:?}: {text}"
+            );
+        }
+        small_calls(&client, "echo").await;
+    }
+    let console = browser.console().await.join("\n");
+    assert!(
+        !console.contains("WebSocket"),
+        "its connection held: {console}"
+    );
 }
 
 #[tokio::test]
