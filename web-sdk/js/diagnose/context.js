@@ -22,11 +22,10 @@ export async function contextChecks(page, bridge, facts) {
 }
 
 function browser() {
-  const { document, WebSocket, isSecureContext } = globalThis;
-  if (typeof WebSocket !== "function") return failed("browser", "this code runs on a server", "call it in a page");
+  const { document, WorkerGlobalScope, isSecureContext } = globalThis;
+  if (!document && !WorkerGlobalScope) return failed("browser", "this code runs on a server", "call it in a page");
   const where = document ? "a document" : "a worker";
-  const secure = isSecureContext ? "a secure context" : "an insecure context";
-  return passed("browser", `${where}, ${secure}`);
+  return passed("browser", `${where}, ${isSecureContext ? "a secure context" : "an insecure context"}`);
 }
 
 function origin({ origin, framed, protocol }) {

@@ -56,7 +56,7 @@ async function withViolations(probe, target) {
   const listener = ({ disposition, effectiveDirective, blockedURI, originalPolicy }) => {
     if (disposition !== "report" && sameHost(blockedURI, target)) heard({ directive: effectiveDirective, policy: originalPolicy });
   };
-  globalThis.addEventListener("securitypolicyviolation", listener);
+  globalThis.addEventListener?.("securitypolicyviolation", listener);
   try {
     const result = await probe();
     if (!("error" in result) && result.outcome !== "failed") return result;
@@ -64,7 +64,7 @@ async function withViolations(probe, target) {
     const violation = await Promise.race([told, nothing]);
     return { ...result, ...(violation && { violation }) };
   } finally {
-    globalThis.removeEventListener("securitypolicyviolation", listener);
+    globalThis.removeEventListener?.("securitypolicyviolation", listener);
   }
 }
 

@@ -23,6 +23,12 @@ test("connecting on a server says what is wrong", async () => {
   assert.equal(error.code, "NotInBrowser");
 });
 
+test("a diagnosis on a server says that it is one", async () => {
+  const { ok, summary } = await new McpWeb({ name: "Board", bridgeUrl: "http://127.0.0.1:9" }).diagnose();
+  assert.equal(ok, false);
+  assert.match(summary, /\[FAILED\] browser: this code runs on a server/);
+});
+
 test("a wrong option is refused with what to do", () => {
   const refused = [
     [undefined, /needs the name of your app/],
