@@ -60,7 +60,13 @@ impl<V: Clone> Page<V> {
             CloseCode::retry(code)
         };
         match (self.expired.take(), retry) {
-            (Some(expired), _) => self.retry_soon(expired, random),
+            (Some(expired), _) => {
+                // Its end was in order: the session waits for a moment only.
+                if self.connection.is_ready() {
+                    self.connection.lasted();
+                }
+                self.retry_soon(expired, random);
+            }
             (None, Retry::Never) => self.fail(closed_for_good(code, reason)),
             (None, Retry::Soon) => self.retry_soon(self.loss(code, reason), random),
             (None, Retry::Later) => {

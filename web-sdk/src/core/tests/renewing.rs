@@ -135,6 +135,17 @@ fn after_its_end_a_page_comes_back_with_a_fresh_one() {
 }
 
 #[test]
+fn the_end_of_a_token_is_no_failed_attempt() {
+    let mut page = page(true);
+    for _ in 0..5 {
+        page.close(4003);
+        assert_eq!(page.timer, Some(125));
+        page.timer_fires(0.0);
+        page.accept_with(expiring(60_000));
+    }
+}
+
+#[test]
 fn a_token_that_is_expired_when_it_is_shown_is_fetched_again() {
     let mut page = TestPage::with_token_of(true);
     page.tell(|page| page.connect());
