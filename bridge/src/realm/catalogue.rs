@@ -1,7 +1,6 @@
 //! The last-known catalogue: what an app offered when its last page left stays listed for a while,
 //! so that a client that asks before the page is open learns what there will be.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use bridge_protocol::{Kind, SessionId};
@@ -134,7 +133,7 @@ impl Realm {
     }
 
     pub(super) fn catalogue_due(&mut self, app: &AppKey) -> Effects {
-        let had = self.forget_app(app).unwrap_or_else(BTreeMap::new);
+        let had = self.forget_app(app).unwrap_or_default();
         lists_changed(had.into_keys().collect())
     }
 }
