@@ -14,6 +14,7 @@ mod asked;
 mod capabilities;
 mod clients;
 mod convert;
+mod encoding;
 mod endpoint;
 mod events;
 mod handler;

@@ -18,6 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use super::asked::Asked;
+use super::encoding::{Encoding, Large};
 use super::{PLACE, REALM};
 use crate::auth::RealmId;
 use crate::http::{Edge, Problem, too_large};
@@ -77,9 +78,12 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
             .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     parts.extensions.insert(principal);
+    let large = Large::default();
+    parts.extensions.insert(large.clone());
     let request = Request::from_parts(parts, Full::new(body));
     let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
+    let response = response.map(|body| Encoding::new(body, large));
     match ends_at {
         Some(ends_at) => response.map(|body| until(ends_at, body)),
         None => response.map(Body::new),

@@ -7,16 +7,18 @@
 //! the one whose stream may just have dropped.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::stream;
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{
     EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId,
 };
 use tokio::sync::Notify;
+
+use crate::off_thread::{self, LARGE_BYTES};
+use crate::result::size;
 
 /// What an event costs beside its message, about.
 const EVENT_BYTES: usize = 256;
@@ -218,7 +220,7 @@ impl EventStore for Events {
         stream_id: &str,
         event: &ServerSseMessage,
     ) -> Result<EventId, EventStoreError> {
-        let bytes = size_of(event);
+        let bytes = size_of(event).await;
         let mut kept = self.lock();
         let id = kept.add(stream_id, event, bytes, self.max_bytes / LOG_PART);
         kept.shrink_to(self.max_bytes, stream_id);
@@ -265,24 +267,33 @@ fn is_last(event: &ServerSseMessage) -> bool {
     )
 }
 
-/// The size of the message as JSON, without making the text.
-fn size_of(event: &ServerSseMessage) -> usize {
-    struct Counter(usize);
-    impl io::Write for Counter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+/// What an event costs.
+async fn size_of(event: &ServerSseMessage) -> usize {
+    let Some(message) = &event.message else {
+        return EVENT_BYTES;
+    };
+    if !is_large(message) {
+        return EVENT_BYTES + size::encoded(&**message);
     }
-    let mut counter = Counter(EVENT_BYTES);
-    if let Some(message) = &event.message {
-        // Counting cannot fail.
-        let _ = serde_json::to_writer(&mut counter, &**message);
-    }
-    counter.0
+    let message = Arc::clone(message);
+    let counted = off_thread::run(move || size::encoded(&*message)).await;
+    EVENT_BYTES + counted.unwrap_or_default()
+}
+
+/// Results of tools are the large ones; what is structured in one is mostly text in it too.
+fn is_large(message: &ServerJsonRpcMessage) -> bool {
+    let ServerJsonRpcMessage::Response(response) = message else {
+        return false;
+    };
+    let ServerResult::CallToolResult(result) = &response.result else {
+        return false;
+    };
+    let texts = result.content.iter().map(|block| match block {
+        ContentBlock::Text(text) => text.text.len(),
+        ContentBlock::Image(image) => image.data.len(),
+        _ => 0,
+    });
+    texts.sum::<usize>() > LARGE_BYTES
 }
 
 #[cfg(test)]
@@ -296,9 +307,7 @@ mod tests {
         let params = serde_json::json!({ "x": "x".repeat(bytes) });
         let news = CustomNotification::new("news", Some(params));
         let news = ServerNotification::CustomNotification(news);
-        let event = ServerSseMessage::from_message(ServerJsonRpcMessage::notification(news));
-        assert!(size_of(&event) > bytes);
-        event
+        ServerSseMessage::from_message(ServerJsonRpcMessage::notification(news))
     }
 
     impl Events {

@@ -19,6 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::clients::Client;
+use super::encoding::Large;
 use super::reach::Reach;
 use super::rounds::{Asked, Seal};
 use super::{REALM, capabilities, convert};
@@ -27,7 +28,9 @@ use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, Prompt
 use crate::config::Profile;
 use crate::definition::Definition;
 use crate::hub::Hub;
+use crate::off_thread::LARGE_BYTES;
 use crate::realm::Refusal;
+use crate::result::size;
 use crate::{meta_tools, own_resources};
 
 const SESSION_PIN: &str = "mcp-web-session";
@@ -301,7 +304,12 @@ impl ServerHandler for Handler {
         };
         let run = calls::call(&self.hub, call);
         match unless_cancelled(&context, run, reach.modern()).await? {
-            Outcome::Done(result) => Ok(convert::result(result)?.into()),
+            Outcome::Done(result) => {
+                if !size::is_surely_within(&result, LARGE_BYTES) {
+                    Large::expect(&context);
+                }
+                Ok(convert::result(result)?.into())
+            }
             Outcome::InputRequired { ticket, requests } => Ok(self
                 .seal
                 .input_required(realm, &what, &ticket, requests)?

@@ -325,6 +325,29 @@ async fn resources_and_prompts_that_are_too_large_say_their_size() {
     bridge.shutdown().await;
 }
 
+/// Large answers are made on other threads where there are some.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_answer_arrives_whole_in_both_eras() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), promising_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let text = "é\"\n".repeat(500_000);
+    let result = answer_text(&client, &mut page, "echo", json!(text)).await;
+    let result: Value = serde_json::from_str(&result).unwrap();
+    assert!(text_of(&result["result"]) == text);
+
+    let value = json!({ "rows": vec![json!({ "text": "é", "n": 1 }); 20_000] });
+    let params = json!({ "name": "promising", "arguments": {} });
+    let handler = async {
+        let call = page.call().await;
+        page.answer(&call, value.clone()).await;
+    };
+    let call = stateless_request(&bridge, TOKEN, "tools/call", params);
+    let (result, ()) = tokio::join!(call, handler);
+    assert!(result["result"]["structuredContent"] == value);
+    bridge.shutdown().await;
+}
+
 #[tokio::test]
 async fn pages_know_what_the_client_takes() {
     let bridge = bridge_with(capped(CAP, Results::default())).await;
