@@ -12,7 +12,7 @@ const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 pub(crate) struct RealmId([u8; 32]);
 
 impl RealmId {
-    pub(super) fn of_token(token: &str) -> Self {
+    pub(crate) fn of_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 

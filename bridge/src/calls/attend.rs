@@ -269,3 +269,6 @@ async fn tell_rest(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
