@@ -182,6 +182,34 @@ async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
 }
 
 #[tokio::test]
+async fn rmcp_as_it_is_reads_all_of_a_result_that_is_cut_for_it() {
+    let world = World::bridge_with(&["--max-result-bytes", "33554432"]).await;
+    let items = vec![
+        Large::Rows.tool("rows", 10 * MIB),
+        Large::Text.tool("text", 20 * MIB),
+    ];
+    let _page = NativePage::open(&world, "large", items).await;
+    let client = McpClient::connect(&world, Leg::Http, Era::Discover).await;
+    let once = client.call("rows", json!({})).await.unwrap();
+    assert_eq!(once.structured_content, None, "it stands in the text");
+    assert_eq!(once.content[0].as_text().unwrap().text.len(), 10 * MIB);
+    for (leg, era) in [(Leg::Http, Era::Initialize), (Leg::Stdio, Era::Discover)] {
+        let client = McpClient::connect(&world, leg, era).await;
+        let cut = client.call("text", json!({})).await.unwrap();
+        let cut = serde_json::to_value(&cut).unwrap();
+        let shown = cut["content"][0]["text"].as_str().unwrap().len();
+        assert!(shown > 10 * MIB && shown < 15 * MIB, "{shown} bytes");
+        let handle = cut["_meta"]["mcp-web/cut"]["handle"].as_str();
+        let handle = handle.unwrap_or_else(|| panic!("no handle in {}", cut["_meta"]));
+        let arguments = json!({ "handle": handle, "offset": shown });
+        let rest = client.call("get_result", arguments).await.unwrap();
+        let rest = serde_json::to_value(&rest).unwrap();
+        let rest = rest["content"][0]["text"].as_str().unwrap().len();
+        assert_eq!(shown + rest, 20 * MIB - 2, "{leg:?} {era:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_limit_that_is_raised_is_a_larger_one() {
     let limits = [
         "--max-result-bytes",
