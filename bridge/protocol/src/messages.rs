@@ -13,7 +13,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::error::Category;
 
+use crate::limits::PART_BYTES;
 use crate::names::{bridge_to_page, page_to_bridge};
 use crate::well_formed::well_formed;
 
@@ -211,6 +213,9 @@ impl BridgeToPage {
 }
 
 fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
+    if is_long_response(text) {
+        return Ok(Cow::Borrowed(page_to_bridge::CALL_RESPONSE));
+    }
     #[derive(Deserialize)]
     struct Kind<'a> {
         #[serde(borrow, rename = "type")]
@@ -221,11 +226,58 @@ fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
         .map_err(DecodeError::NotAMessage)
 }
 
+/// Large results are read once, not twice: the SDK writes the `type` first. What is no JSON after
+/// it is found with the fields.
+fn is_long_response(text: &str) -> bool {
+    let kind = text.strip_prefix("{\"type\":\"");
+    let rest = kind.and_then(|kind| kind.strip_prefix(page_to_bridge::CALL_RESPONSE));
+    text.len() > PART_BYTES && rest.is_some_and(|rest| rest.starts_with("\","))
+}
+
 fn fields<'a, T: Deserialize<'a>>(kind: &'static str, text: &'a str) -> Result<T, DecodeError> {
-    serde_json::from_str(text).map_err(|error| DecodeError::BadFields { kind, error })
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        Category::Syntax | Category::Eof => DecodeError::NotAMessage(error),
+        Category::Data | Category::Io => DecodeError::BadFields { kind, error },
+    })
 }
 
 fn encode(message: &impl Serialize) -> String {
     // Strings, numbers and raw JSON only: there is nothing in a message that can fail to encode.
     serde_json::to_string(message).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_response_is_what_it_would_be_if_it_were_short() {
+        for length in [1, PART_BYTES] {
+            let text = "x".repeat(length);
+            let good = format!(r#"{{"type":"call-response","requestId":"c","result":"{text}"}}"#);
+            let Ok(PageToBridge::CallResponse(response)) = PageToBridge::decode(&good) else {
+                panic!("no response of {length}")
+            };
+            assert_eq!(response.result.map(|raw| raw.get().len()), Some(length + 2));
+
+            let cut = &good[..good.len() - 2];
+            let no_json = PageToBridge::decode(cut);
+            assert!(
+                matches!(no_json, Err(DecodeError::NotAMessage(_))),
+                "{length}"
+            );
+            let no_id = good.replace("requestId", "id");
+            let incomplete = PageToBridge::decode(&no_id);
+            assert!(
+                matches!(incomplete, Err(DecodeError::BadFields { .. })),
+                "{length}"
+            );
+            let other = good.replace("call-response", "call-responses");
+            let unknown = PageToBridge::decode(&other);
+            assert!(
+                matches!(unknown, Err(DecodeError::UnknownType(_))),
+                "{length}"
+            );
+        }
+    }
 }
