@@ -26,14 +26,15 @@ pub enum BulkClient {
         client: reqwest::Client,
     },
     /// Through `mcp-web-stdio`.
-    Stdio {
-        /// Ends with its input, and with this value.
-        child: Child,
-        /// Its input.
-        input: ChildStdin,
-        /// Its output.
-        output: BufReader<ChildStdout>,
-    },
+    Stdio(Box<Pipes>),
+}
+
+/// A running `mcp-web-stdio`.
+pub struct Pipes {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// Ends with its input, and with this value.
+    _child: Child,
 }
 
 impl BulkClient {
@@ -61,11 +62,11 @@ impl BulkClient {
             .expect("the program starts");
         let input = child.stdin.take().expect("it was asked for");
         let output = child.stdout.take().expect("it was asked for");
-        Self::Stdio {
-            child,
+        Self::Stdio(Box::new(Pipes {
             input,
             output: BufReader::with_capacity(READ_BUFFER, output),
-        }
+            _child: child,
+        }))
     }
 
     /// Calls a tool without arguments and returns the answer as it came.
@@ -87,11 +88,11 @@ impl BulkClient {
                     assert!(answer.status().is_success(), "{answer:?}");
                     answer.bytes().await.unwrap()
                 }
-                Self::Stdio { input, output, .. } => {
+                Self::Stdio(pipes) => {
                     let line = format!("{}\n", request(tool));
-                    input.write_all(line.as_bytes()).await.unwrap();
+                    pipes.input.write_all(line.as_bytes()).await.unwrap();
                     let mut line = Vec::new();
-                    output.read_until(b'\n', &mut line).await.unwrap();
+                    pipes.output.read_until(b'\n', &mut line).await.unwrap();
                     line.into()
                 }
             }

@@ -17,7 +17,7 @@ pub(super) type Responder = oneshot::Sender<Result<Value, ClientError>>;
 
 /// What a handler does.
 pub(super) enum Deed {
-    Say(PageToBridge),
+    Say(Box<PageToBridge>),
     Ask(ClientRequests, Vec<Responder>),
 }
 
@@ -132,22 +132,24 @@ impl NativeCall {
 
     /// Says how far the call is, whether the client wants to hear it or not.
     pub fn progress(&self, progress: u64, total: Option<u64>, message: Option<&str>) {
-        self.act(Deed::Say(PageToBridge::CallProgress(CallProgress {
-            request_id: self.id.clone(),
-            progress: progress.into(),
-            total: total.map(Number::from),
-            message: message.map(str::to_owned),
-        })));
+        self.act(Deed::Say(Box::new(PageToBridge::CallProgress(
+            CallProgress {
+                request_id: self.id.clone(),
+                progress: progress.into(),
+                total: total.map(Number::from),
+                message: message.map(str::to_owned),
+            },
+        ))));
     }
 
     /// Logs, whether the client wants to hear it or not.
     pub fn log(&self, level: LogLevel, data: &Value) {
-        self.act(Deed::Say(PageToBridge::CallLog(CallLog {
+        self.act(Deed::Say(Box::new(PageToBridge::CallLog(CallLog {
             request_id: self.id.clone(),
             level,
             logger: None,
             data: raw(data),
-        })));
+        }))));
     }
 
     /// Asks the client one thing.

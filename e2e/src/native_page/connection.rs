@@ -123,7 +123,7 @@ impl Connection {
 
     async fn done(&mut self, deed: Deed) {
         let message = match deed {
-            Deed::Say(message) => message,
+            Deed::Say(message) => *message,
             Deed::Ask(requests, responders) => {
                 self.tab.waits(&requests, responders);
                 PageToBridge::ClientRequests(requests)
