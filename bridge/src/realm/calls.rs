@@ -194,8 +194,13 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let waiting: Vec<_> = self.unreceived(id).cloned().collect();
+        let until = now.instant + self.limits.receipt_within;
         let send = |id: CallId| {
-            let message = self.calls.get_mut(&id)?.send(&id, now);
+            // Or the call would end while it is on its way, and be executed all the same.
+            let message = self.change_call(&id, |call| {
+                call.receipt = Receipt::Awaited { until };
+                call.send(&id, now)
+            })?;
             Some(Effect::Send {
                 connection,
                 message,

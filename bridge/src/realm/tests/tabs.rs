@@ -194,6 +194,21 @@ fn a_page_that_comes_back_hears_which_of_its_calls_are_awaited() {
 }
 
 #[test]
+fn a_call_that_is_sent_again_has_as_long_to_be_received_as_at_first() {
+    let mut scene = Scene::with_page();
+    scene.call("lost").unwrap();
+    scene.after(2.0);
+    scene.end(FIRST, Parting::Broken);
+    scene.after(4.0);
+    connect(&mut scene, 2, hello(TAB)).unwrap();
+    assert_eq!(scene.sent(SECOND), ["clients", "tool-call"]);
+    scene.after(8.9);
+    assert_eq!(scene.realm.calls.len(), 1, "it may be on its way");
+    scene.after(9.0);
+    assert_eq!(scene.realm.calls.len(), 0);
+}
+
+#[test]
 fn a_connection_that_the_page_has_given_up_takes_nothing_over_when_it_comes_late() {
     let written = |written_ms| PageHello {
         written_ms: Some(written_ms),
