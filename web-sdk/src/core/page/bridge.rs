@@ -96,6 +96,7 @@ impl<V: Clone> Page<V> {
                 self.start(certain);
             }
             BridgeToPage::CallsAlive { alive, ended } => {
+                self.seeing.heard();
                 for id in alive {
                     let certain = self.calls.alive(&id, now_ms, &mut self.effects);
                     self.start(certain);
@@ -152,12 +153,14 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// Whether what was sent at this moment of the bridge's clock comes too late to be trusted.
+    /// Whether what was sent at this moment of the bridge's clock comes too late to be trusted. The
+    /// bridge ends what is on its way to a page when it hears that the page is frozen, however short
+    /// that is: until it has answered a question after that, nothing is sure.
     fn is_late(&self, sent_ms: Option<u64>) -> bool {
         let (here_ms, there_ms) = self.clocks;
         sent_ms.is_some_and(|sent_ms| {
             let sent = here_ms.saturating_add(sent_ms.saturating_sub(there_ms));
-            self.clock.now_ms.saturating_sub(sent) > STALE_AFTER_MS
+            self.seeing.unsure || self.clock.now_ms.saturating_sub(sent) > STALE_AFTER_MS
         })
     }
 

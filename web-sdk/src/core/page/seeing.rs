@@ -24,6 +24,8 @@ pub(super) struct Seeing {
     pub(super) sight: Sight,
     /// The browser is about to suspend the page.
     frozen: bool,
+    /// The bridge may not have heard of that yet: it ends what it sends until then.
+    pub(super) unsure: bool,
     /// The title as the bridge knows it.
     told_title: String,
     /// What the bridge knows on this connection: the sight, and whether the page is frozen.
@@ -37,6 +39,7 @@ impl Seeing {
         Self {
             sight,
             frozen: false,
+            unsure: false,
             told_title: String::new(),
             told: None,
             told_activity_ms: None,
@@ -47,6 +50,12 @@ impl Seeing {
     pub(super) fn introduced(&mut self) {
         self.told_title = self.sight.title.clone();
         self.told = None;
+        self.unsure = false;
+    }
+
+    /// The bridge has answered something that was asked after it was told.
+    pub(super) fn heard(&mut self) {
+        self.unsure = self.frozen;
     }
 
     pub(super) fn tell<V>(&mut self, effects: &mut Effects<V>) {
@@ -81,6 +90,7 @@ impl<V: Clone> Page<V> {
 
     fn set_frozen(&mut self, frozen: bool) {
         self.seeing.frozen = frozen;
+        self.seeing.unsure |= frozen;
         if self.connection.is_ready() {
             self.seeing.tell(&mut self.effects);
         }

@@ -52,6 +52,22 @@ fn what_comes_late_starts_when_somebody_waits_for_it() {
 }
 
 #[test]
+fn what_was_on_its_way_to_a_frozen_page_is_doubtful_however_soon_it_goes_on() {
+    let mut page = TestPage::with_echo();
+    page.wait(60_000);
+    page.tell(|page| page.froze());
+    page.tell(|page| page.sight_changed(Sight::default()));
+    page.wait(10);
+    let call = sent(&page, 5, "c1");
+    page.hear(call);
+    assert_eq!(page.started, [], "`frozen` may be on its way still");
+    page.hear(alive(&["c1"], &[]));
+    let call = sent(&page, 5, "c2");
+    page.hear(call);
+    assert_eq!(page.started, ids(&["c1", "c2"]));
+}
+
+#[test]
 fn a_cancelled_doubt_is_forgotten() {
     let mut page = page_with_doubt();
     page.hear(cancel("c1"));
