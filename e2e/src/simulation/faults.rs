@@ -23,7 +23,7 @@ impl World {
         let pause = self.random.span(15_000);
         self.agenda.after(pause, Event::Fault);
         let tab = self.random.below(self.tabs.len() as u64) as usize;
-        match self.random.below(15) {
+        match self.random.below(16) {
             0..2 => self.with_line(tab, |world, line| world.cut(line, "between frames")),
             2..4 => self.with_line(tab, |world, line| {
                 let bytes = world.random.span(3_000) as usize;
@@ -49,6 +49,10 @@ impl World {
                 world.reload(tab);
             }),
             13 => self.take_over(tab),
+            14 => {
+                let document = self.tabs[tab].document;
+                self.tab_task(tab, document, Task::Act);
+            }
             _ => {
                 let document = self.tabs[tab].document;
                 self.trace(|| format!("tab {tab} is asked to connect"));
@@ -99,15 +103,29 @@ impl World {
         self.agenda.after(down, Event::Recovers(Recovery::Bridge));
     }
 
+    /// With a word before, as browsers do, or without, as a laptop's lid.
     fn freeze(&mut self, tab: usize) {
-        if self.tabs[tab].frozen {
-            return;
-        }
         let span = self.random.span(40_000);
-        self.trace(|| format!("tab {tab} stands still for {span} ms"));
-        self.tabs[tab].frozen = true;
-        self.agenda
-            .after(span, Event::Recovers(Recovery::Thaw(tab)));
+        if self.random.percent(50) {
+            let document = self.tabs[tab].document;
+            return self.tab_task(tab, document, Task::Freeze(span));
+        }
+        self.stand_still(tab, span);
+    }
+
+    pub(super) fn stand_still(&mut self, tab: usize, span: u64) {
+        if !std::mem::replace(&mut self.tabs[tab].frozen, true) {
+            self.trace(|| format!("tab {tab} stands still for {span} ms"));
+            self.agenda
+                .after(span, Event::Recovers(Recovery::Thaw(tab)));
+        }
+    }
+
+    pub(super) fn thaw(&mut self, tab: usize) {
+        if std::mem::take(&mut self.tabs[tab].frozen) {
+            self.tabs[tab].tasks.push_front(Task::Resume);
+        }
+        self.run_tab(tab);
     }
 
     /// Another tab comes with the session of this one.
@@ -124,8 +142,7 @@ impl World {
             Recovery::Bridge => self.start_bridge(),
             Recovery::Thaw(tab) => {
                 self.trace(|| format!("tab {tab} runs again"));
-                self.tabs[tab].frozen = false;
-                self.run_tab(tab);
+                self.thaw(tab);
             }
         }
     }

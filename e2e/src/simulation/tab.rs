@@ -27,6 +27,12 @@ pub(super) enum Task {
     Ask(CallId),
     /// The app connects again, as somebody asked it to.
     Connect,
+    /// The browser is about to suspend the page, and says so.
+    Freeze(u64),
+    /// It runs again: the browser says so first.
+    Resume,
+    /// The user does something.
+    Act,
 }
 
 pub(super) struct Tab {
@@ -37,6 +43,8 @@ pub(super) struct Tab {
     pub(super) frames: PageFrames,
     pub(super) line: Option<u64>,
     pub(super) tasks: VecDeque<Task>,
+    /// When its current task began.
+    pub(super) task_began: u64,
     /// A handler blocks the thread until then.
     pub(super) busy_until: u64,
     /// The browser lets nothing run.
@@ -58,9 +66,12 @@ pub(super) struct Tab {
 impl World {
     pub(super) fn open_tab(&mut self, session: &str) {
         let document = self.new_id();
-        let clock_ahead = match self.random.below(3) {
-            0 => self.random.below(3_600_000),
-            _ => 1_800_000,
+        // Two tabs with one session are tabs of one browser, and have its clock.
+        let same = self.tabs.iter().find(|tab| tab.session == session);
+        let clock_ahead = match (same.map(|tab| tab.clock_ahead), self.random.below(3)) {
+            (Some(ahead), _) => ahead,
+            (None, 0) => self.random.below(3_600_000),
+            (None, _) => 1_800_000,
         };
         let tab = Tab {
             session: session.to_owned(),
@@ -69,6 +80,7 @@ impl World {
             frames: PageFrames::new(),
             line: None,
             tasks: VecDeque::new(),
+            task_began: 0,
             busy_until: 0,
             frozen: false,
             closed: false,
@@ -105,10 +117,12 @@ impl World {
     /// The browser closes the socket of a document that goes away (1001), if that still gets through.
     pub(super) fn close_document(&mut self, index: usize) {
         let now = self.agenda.now();
+        let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
         if tab.frozen || tab.busy_until > now {
             // Its code does not run any more.
         } else {
+            tab.page.at(clock);
             tab.page.leaving();
             self.perform_all(index);
         }
@@ -122,6 +136,7 @@ impl World {
     }
 
     fn start_document(&mut self, index: usize) {
+        let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
         for (key, name) in (0..).zip(TOOLS) {
             let definition = format!(r#"{{"name":"{name}"}}"#);
@@ -135,6 +150,7 @@ impl World {
             };
             tab.page.added(DefinitionKey(key), item, definition);
         }
+        tab.page.at(clock);
         tab.page.connect();
         self.run_tab(index);
     }
@@ -152,6 +168,7 @@ impl World {
     pub(super) fn run_tab(&mut self, index: usize) {
         loop {
             let now = self.agenda.now();
+            let clock = self.clock_of(index);
             let tab = &mut self.tabs[index];
             if tab.frozen || tab.closed {
                 return;
@@ -163,8 +180,10 @@ impl World {
             if let Some(effect) = tab.page.next_effect() {
                 self.perform(index, effect);
             } else if std::mem::take(&mut tab.flush_wanted) {
+                tab.page.at(clock);
                 tab.page.flush();
             } else if let Some(task) = tab.tasks.pop_front() {
+                tab.task_began = now;
                 self.work(index, task);
             } else {
                 return;
@@ -181,8 +200,8 @@ fn page(session: &str, document: u64) -> Page<String> {
         session_name: None,
         origin: None,
         user_agent: None,
-        app: r#"{"name":"simulated"}"#.to_owned(),
         renewable: true,
+        app: r#"{"name":"simulated"}"#.to_owned(),
     };
     Page::new(introduction, Sight::default())
 }

