@@ -26,6 +26,7 @@ mod random;
 mod sdk_page;
 pub mod simulation;
 mod site;
+pub mod socket_faults;
 mod tls_front;
 mod token_proxy;
 pub mod tools;

@@ -106,6 +106,17 @@ impl McpClient {
         self.start_call(tool, arguments).await.result().await
     }
 
+    /// Calls a tool of a bridge that may be gone, and waits for whatever comes of it.
+    pub(crate) async fn attempt(
+        &self,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<CallToolResult, ServiceError> {
+        let mut parameters = CallToolRequestParams::new(tool.to_owned());
+        parameters.arguments = arguments.as_object().cloned();
+        self.service.call_tool(parameters).await
+    }
+
     /// Sends a call.
     pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
         InFlight::start(&self.service, tool, arguments).await

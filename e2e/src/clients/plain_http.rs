@@ -26,7 +26,22 @@ impl PlainHttp {
 
     /// `POST /tool-call`. Dropping the future disconnects, which cancels the call.
     pub async fn call(&self, tool: &str, input: Value) -> reqwest::Result<Value> {
-        let body = json!({ "toolName": tool, "toolInput": input });
+        self.post(json!({ "toolName": tool, "toolInput": input }))
+            .await
+    }
+
+    /// The same in a session.
+    pub(crate) async fn call_in(
+        &self,
+        session: &str,
+        tool: &str,
+        input: Value,
+    ) -> reqwest::Result<Value> {
+        self.post(json!({ "toolName": tool, "toolInput": input, "sessionId": session }))
+            .await
+    }
+
+    async fn post(&self, body: Value) -> reqwest::Result<Value> {
         let response = self
             .request(Method::POST, "/tool-call")
             .json(&body)

@@ -1,0 +1,446 @@
+//! The SDK's core on a real WebSocket: what its runtime does in a browser, done with tokio.
+
+use std::collections::BTreeSet;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bridge_protocol::{CallId, SessionId};
+use futures_util::{SinkExt, StreamExt};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use web_sdk::core::{
+    Answer, Call, DefinitionKey, Effect, Encoded, Introduction, Item, Kind, Outcome, Page, Report,
+    Sight, Status, Token,
+};
+
+use super::oracle::Oracle;
+use super::schedule::passes;
+use crate::random::Random;
+use crate::sdk_page::PageFrames;
+
+/// The tool of every page. Its argument `n` is the caller's number of the call.
+pub(super) const TOOL: &str = "work";
+
+/// As in `web-sdk/src/js/socket.rs`.
+const ABANDONED: u16 = 4000;
+
+/// Without a close frame (RFC 6455 section 7.1.5).
+const BROKEN: u16 = 1006;
+
+/// A close frame is answered within this, or not at all.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Gives a fresh token.
+pub(super) type Tokens = Arc<dyn Fn() -> String + Send + Sync>;
+
+/// Something that the page's thread does when it is free.
+enum Task {
+    Token,
+    Opened(u64),
+    Frame(u64, String),
+    Closed(u64, u16),
+    Finish(CallId),
+    /// A handler blocks the thread for so long, and ends.
+    Block(CallId, Duration),
+    /// The browser lets nothing run, for so long.
+    StandStill(Duration),
+    /// It says so first.
+    Freeze(Duration),
+}
+
+/// What a page's socket writes.
+enum Outgoing {
+    Frame(String),
+    Close(u16),
+}
+
+/// How the page sees itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// Its tool can be called.
+    pub(super) ready: bool,
+    pub(super) failed: Option<String>,
+}
+
+/// A document in a tab. Dropping it is the end of both, as a crash would be.
+pub(super) struct SocketPage {
+    tasks: mpsc::UnboundedSender<Task>,
+    state: watch::Receiver<State>,
+    thread: JoinHandle<()>,
+    leave: Option<oneshot::Sender<u16>>,
+}
+
+impl SocketPage {
+    pub(super) fn open(
+        url: String,
+        session: &str,
+        document: u64,
+        tokens: Tokens,
+        oracle: Arc<Oracle>,
+        random: Random,
+    ) -> Self {
+        let (tasks, heard) = mpsc::unbounded_channel();
+        let (state, seen) = watch::channel(State::default());
+        let (leave, left) = oneshot::channel();
+        let thread = Thread {
+            page: Page::new(introduction(session, document), Sight::default()),
+            url,
+            tokens,
+            oracle,
+            random,
+            tasks: tasks.clone(),
+            state,
+            socket: None,
+            sockets: 0,
+            timer: None,
+            flush_wanted: false,
+            running: BTreeSet::new(),
+            handlers: JoinSet::new(),
+        };
+        Self {
+            tasks,
+            state: seen,
+            thread: tokio::spawn(thread.run(heard, left)),
+            leave: Some(leave),
+        }
+    }
+
+    pub(super) fn stand_still(&self, span: Duration, announced: bool) {
+        let task = if announced {
+            Task::Freeze(span)
+        } else {
+            Task::StandStill(span)
+        };
+        let _ = self.tasks.send(task);
+    }
+
+    /// Waits until its tool can be called, or it has given up.
+    pub(super) async fn settled(&mut self) -> State {
+        let settled = |state: &State| state.ready || state.failed.is_some();
+        let state = self.state.wait_for(settled).await;
+        state.expect("the page's thread runs").clone()
+    }
+
+    /// The browser closes the socket of a document that goes away, and the bridge hears it if it can.
+    pub(super) async fn close(mut self) {
+        if let Some(leave) = self.leave.take() {
+            let _ = leave.send(1001);
+        }
+        (&mut self.thread).await.expect("a page does not panic");
+    }
+}
+
+impl Drop for SocketPage {
+    fn drop(&mut self) {
+        self.thread.abort();
+    }
+}
+
+struct Socket {
+    number: u64,
+    outgoing: mpsc::UnboundedSender<Outgoing>,
+    frames: PageFrames,
+}
+
+struct Thread {
+    page: Page<String>,
+    url: String,
+    tokens: Tokens,
+    oracle: Arc<Oracle>,
+    random: Random,
+    tasks: mpsc::UnboundedSender<Task>,
+    state: watch::Sender<State>,
+    socket: Option<Socket>,
+    sockets: u64,
+    timer: Option<Pin<Box<Sleep>>>,
+    flush_wanted: bool,
+    running: BTreeSet<CallId>,
+    handlers: JoinSet<()>,
+}
+
+impl Thread {
+    async fn run(
+        mut self,
+        mut heard: mpsc::UnboundedReceiver<Task>,
+        mut left: oneshot::Receiver<u16>,
+    ) {
+        self.start();
+        loop {
+            self.perform_all();
+            let alive = tokio::select! {
+                code = &mut left => return self.leave(code.unwrap_or(1001)),
+                Some(task) = heard.recv() => self.work(task, &mut left).await,
+                () = fires(&mut self.timer) => {
+                    self.timer = None;
+                    let random = self.random.fraction();
+                    self.now().timer_fired(random);
+                    true
+                }
+                Some(_) = self.handlers.join_next() => true,
+            };
+            if !alive {
+                return self.close_socket(1001);
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        let definition = format!(
+            r#"{{"name":"{TOOL}","inputSchema":{{"type":"object","properties":{{"n":{{"type":"integer"}}}}}}}}"#
+        );
+        let item = Item {
+            kind: Kind::Tool,
+            name: TOOL.to_owned(),
+        };
+        let definition = Encoded {
+            bytes: definition.len(),
+            json: definition,
+        };
+        self.now().added(DefinitionKey(1), item, definition);
+        self.page.connect();
+    }
+
+    /// The page, at this moment.
+    fn now(&mut self) -> &mut Page<String> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.expect("it is after 1970").as_millis();
+        self.page.at(now as u64);
+        &mut self.page
+    }
+
+    fn leave(&mut self, code: u16) {
+        self.now().leaving();
+        self.perform_all();
+        self.close_socket(code);
+    }
+
+    fn close_socket(&mut self, code: u16) {
+        if let Some(socket) = self.socket.take() {
+            let _ = socket.outgoing.send(Outgoing::Close(code));
+        }
+    }
+
+    /// Nothing runs for so long. False when the document is closed meanwhile.
+    async fn stand_still(&mut self, span: Duration, left: &mut oneshot::Receiver<u16>) -> bool {
+        tokio::select! {
+            () = passes(span) => true,
+            _ = left => false,
+        }
+    }
+
+    async fn work(&mut self, task: Task, left: &mut oneshot::Receiver<u16>) -> bool {
+        let random = self.random.fraction();
+        let current = self.socket.as_ref().map(|socket| socket.number);
+        match task {
+            Task::Token => {
+                let token = Token((self.tokens)());
+                self.now().token_ready(token);
+            }
+            Task::Opened(socket) if Some(socket) == current => self.now().socket_opened(),
+            Task::Frame(number, text) if Some(number) == current => {
+                let socket = self.socket.as_mut().expect("it is the current one");
+                if let Some(message) = socket.frames.read(&text) {
+                    self.now().message_arrived(message);
+                }
+            }
+            Task::Closed(socket, code) if Some(socket) == current => {
+                self.socket = None;
+                self.now().socket_closed(code, "", random);
+            }
+            Task::Opened(_) | Task::Frame(..) | Task::Closed(..) => {}
+            Task::Finish(call) => {
+                let bytes = if self.random.percent(3) { 600_000 } else { 10 };
+                self.now().handler_finished(call, returned(bytes));
+            }
+            Task::StandStill(span) => return self.stand_still(span, left).await,
+            Task::Freeze(span) => {
+                self.now().froze();
+                self.perform_all();
+                let alive = self.stand_still(span, left).await;
+                self.now().sight_changed(Sight::default());
+                return alive;
+            }
+            Task::Block(call, span) => {
+                let alive = self.stand_still(span, left).await;
+                self.now().handler_finished(call, returned(10));
+                return alive;
+            }
+        }
+        true
+    }
+
+    fn perform_all(&mut self) {
+        loop {
+            if let Some(effect) = self.page.next_effect() {
+                self.perform(effect);
+            } else if std::mem::take(&mut self.flush_wanted) {
+                self.now().flush();
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn perform(&mut self, effect: Effect<String>) {
+        match effect {
+            Effect::FetchToken => self.later(Task::Token),
+            Effect::OpenSocket => {
+                self.close_socket(ABANDONED);
+                self.sockets += 1;
+                let (outgoing, messages) = mpsc::unbounded_channel();
+                let socket = serve(self.url.clone(), self.sockets, messages, self.tasks.clone());
+                self.handlers.spawn(socket);
+                self.socket = Some(Socket {
+                    number: self.sockets,
+                    outgoing,
+                    frames: PageFrames::new(),
+                });
+            }
+            Effect::Send(message) => {
+                if let Some(socket) = &mut self.socket {
+                    for frame in socket.frames.write(message) {
+                        let _ = socket.outgoing.send(Outgoing::Frame(frame));
+                    }
+                }
+            }
+            Effect::CloseSocket => self.close_socket(1000),
+            Effect::AbandonSocket => self.close_socket(ABANDONED),
+            Effect::SetTimer(ms) => {
+                let at = Instant::now() + Duration::from_millis(ms.into());
+                self.timer = Some(Box::pin(sleep_until(at)));
+            }
+            Effect::StopTimer => self.timer = None,
+            Effect::FlushSoon => self.flush_wanted = true,
+            Effect::StartCall(call) => self.start_handler(call),
+            Effect::Report(report) => self.app_hears(report),
+        }
+    }
+
+    fn later(&self, task: Task) {
+        let _ = self.tasks.send(task);
+    }
+
+    fn start_handler(&mut self, call: Call<String>) {
+        let message: Value = serde_json::from_str(&call.message).expect("it is JSON");
+        let number = message["toolInput"]["n"].as_u64().expect("callers number");
+        self.oracle.started(number);
+        self.running.insert(call.id.clone());
+        let span = Duration::from_millis(self.random.span(3_000));
+        match self.random.below(10) {
+            0..2 => self.later(Task::Block(call.id, span)),
+            2 => {}
+            _ => {
+                let tasks = self.tasks.clone();
+                self.handlers.spawn(async move {
+                    passes(span).await;
+                    let _ = tasks.send(Task::Finish(call.id));
+                });
+            }
+        }
+    }
+
+    fn app_hears(&mut self, report: Report<String>) {
+        match report {
+            Report::Status(status) => {
+                let failed = match status {
+                    Status::Failed(failure) => Some(failure.code.into_owned()),
+                    _ => None,
+                };
+                self.state.send_replace(State {
+                    ready: false,
+                    failed,
+                });
+            }
+            Report::Registered { .. } => self.state.send_modify(|state| state.ready = true),
+            Report::CallEnded { call, .. } if !self.running.remove(&call) => {
+                self.oracle
+                    .break_promise(format!("{call} ends and does not run"));
+            }
+            _ => {}
+        }
+    }
+}
+
+async fn fires(timer: &mut Option<Pin<Box<Sleep>>>) {
+    match timer {
+        Some(timer) => timer.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A socket as a browser has it: it reads and answers pings whatever the page's thread does.
+async fn serve(
+    url: String,
+    number: u64,
+    mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    tasks: mpsc::UnboundedSender<Task>,
+) {
+    let Ok((mut socket, _)) = connect_async(url).await else {
+        let _ = tasks.send(Task::Closed(number, BROKEN));
+        return;
+    };
+    let _ = tasks.send(Task::Opened(number));
+    let mut code = BROKEN;
+    loop {
+        tokio::select! {
+            written = outgoing.recv() => match written {
+                Some(Outgoing::Frame(text)) => {
+                    if socket.send(Message::text(text)).await.is_err() {
+                        break;
+                    }
+                }
+                Some(Outgoing::Close(code)) => {
+                    let frame = CloseFrame { code: code.into(), reason: "".into() };
+                    let closed = async {
+                        let _ = socket.close(Some(frame)).await;
+                        while let Some(Ok(_)) = socket.next().await {}
+                    };
+                    let _ = tokio::time::timeout(CLOSE_WITHIN, closed).await;
+                    return;
+                }
+                None => return,
+            },
+            read = socket.next() => match read {
+                Some(Ok(Message::Text(text))) => {
+                    let _ = tasks.send(Task::Frame(number, text.as_str().to_owned()));
+                }
+                Some(Ok(Message::Close(frame))) => {
+                    code = frame.map_or(1005, |frame| frame.code.into());
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => break,
+            },
+        }
+    }
+    let _ = tasks.send(Task::Closed(number, code));
+}
+
+fn introduction(session: &str, document: u64) -> Introduction<String> {
+    Introduction {
+        bridge_url: "ws://bridge".to_owned(),
+        session_id: SessionId::from(session),
+        document_id: Some(format!("document-{document}")),
+        session_name: None,
+        origin: None,
+        user_agent: None,
+        renewable: true,
+        app: r#"{"name":"faults"}"#.to_owned(),
+    }
+}
+
+fn returned(bytes: usize) -> Outcome<String> {
+    let text = format!("\"{}\"", "x".repeat(bytes - 2));
+    Outcome::Returned {
+        bytes,
+        answer: Answer {
+            result: Some(text),
+            ..Answer::default()
+        },
+    }
+}

@@ -1,0 +1,51 @@
+//! 200 schedules over real sockets.
+
+use std::env;
+use std::sync::Arc;
+
+use e2e::socket_faults::{self, SocketSummary};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+const SCHEDULES: u64 = 200;
+
+/// They wait more than they compute.
+const SIDE_BY_SIDE: usize = 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schedules_over_real_sockets_keep_every_promise() {
+    let only = env::var("MCP_WEB_SOCKET_FAULT_SEED").ok();
+    let only: Option<u64> = only.map(|seed| seed.parse().unwrap());
+    let count = env::var("MCP_WEB_SOCKET_FAULT_SCHEDULES");
+    let count = count.map_or(SCHEDULES, |count| count.parse().unwrap());
+    let seeds: Vec<u64> = only.map_or_else(|| (0..count).collect(), |seed| vec![seed]);
+    let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+    let mut running = JoinSet::new();
+    for &seed in &seeds {
+        let places = Arc::clone(&places);
+        running.spawn(async move {
+            let _place = places.acquire_owned().await.unwrap();
+            (seed, tokio::spawn(socket_faults::run(seed)).await)
+        });
+    }
+    let (mut sum, mut failed) = (SocketSummary::default(), Vec::new());
+    while let Some(finished) = running.join_next().await {
+        match finished.unwrap() {
+            (_, Ok(summary)) => sum += summary,
+            (seed, Err(_)) => failed.push(seed),
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "a promise is broken, see above, by the seeds {failed:?}. Again: \
+         `MCP_WEB_SOCKET_FAULT_SEED={} cargo test -p e2e --test faults sockets`",
+        failed[0]
+    );
+    assert_eq!(sum.schedules, seeds.len() as u64);
+    println!(
+        "figures: {} schedules over real sockets with {} faults, {} of them restarts of the bridge: \
+         of {} calls {} were executed and {} answered, none twice, each with one ending, and nothing \
+         left",
+        sum.schedules, sum.faults, sum.restarts, sum.calls, sum.executed, sum.answered
+    );
+}
