@@ -37,6 +37,9 @@ impl<'a> MakeWriter<'a> for Log {
 /// The runtime of a test has one thread, so all of its bridge logs here. What the program never
 /// shows (frames as the WebSocket library traces them) is left out here too.
 fn log_everything() -> (Log, tracing::subscriber::DefaultGuard) {
+    // While there is one subscriber in a process, tracing asks that of the thread which comes to an
+    // event first, whether anybody wants it: in these tests a thread that has none.
+    std::mem::forget(tracing::Dispatch::new(tracing_subscriber::registry()));
     let log = Log::default();
     let frames = tracing_subscriber::filter::filter_fn(|event| {
         !(event.target().starts_with("tungstenite") || event.target().starts_with("tokio_tung"))
