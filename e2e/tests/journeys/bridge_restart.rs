@@ -50,24 +50,31 @@ async fn goes_on(era: Era, end: impl AsyncFnOnce(&mut World)) {
 
 #[tokio::test]
 async fn after_a_crash_during_a_call_over_http() {
-    a_call_ends_with_the_bridge(Leg::Http, async |world| world.crash().await).await;
+    a_call_ends_with_the_bridge(Leg::Http, Era::Discover, async |world| world.crash().await).await;
 }
 
 #[tokio::test]
 async fn after_a_crash_during_a_call_over_stdio() {
-    a_call_ends_with_the_bridge(Leg::Stdio, async |world| world.crash().await).await;
+    a_call_ends_with_the_bridge(Leg::Stdio, Era::Initialize, async |world| {
+        world.crash().await
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn after_an_orderly_stop_during_a_call_over_stdio() {
-    a_call_ends_with_the_bridge(Leg::Stdio, async |world| world.stop().await).await;
+    a_call_ends_with_the_bridge(Leg::Stdio, Era::Initialize, async |world| {
+        world.stop().await
+    })
+    .await;
 }
 
 /// The caller has its error, the handler hears that nobody waits, and nothing runs a second time.
-async fn a_call_ends_with_the_bridge(leg: Leg, end: impl AsyncFnOnce(&mut World)) {
+/// (Over HTTP in 2026: rmcp's client of 2025 hopes to hear what its stream lost from the next bridge.)
+async fn a_call_ends_with_the_bridge(leg: Leg, era: Era, end: impl AsyncFnOnce(&mut World)) {
     let (mut world, site) = (World::bridge().await, Site::start().await);
     let browser = open_app(&site, &world).await;
-    let client = McpClient::connect(&world, leg, Era::Initialize).await;
+    let client = McpClient::connect(&world, leg, era).await;
     let call = client.start_call("hang", json!({})).await;
     browser.wait_for("journey.started === 1").await;
 

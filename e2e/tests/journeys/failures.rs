@@ -1,6 +1,6 @@
 //! A page that cannot work says what happened and what to do: in its status, and once in the console.
 
-use e2e::{Browser, Site, World};
+use e2e::{Browser, Site, World, within};
 use serde_json::json;
 
 #[tokio::test]
@@ -76,12 +76,20 @@ async fn says(browser: &Browser, state: &str, code: &str, advice: &[&str]) {
         .await;
     assert_eq!(found[0], code);
     let message = found[1].as_str().unwrap();
-    let console = browser.console().await;
-    let told: Vec<&String> = console
-        .iter()
-        .filter(|line| line.contains("\"mcp-web: "))
-        .collect();
-    assert_eq!(told.len(), 1, "{console:?}");
+    // It is told once the page has found out what stands in the way.
+    let told = within("the console to say so", async {
+        loop {
+            let console = browser.console().await.into_iter();
+            let told: Vec<_> = console
+                .filter(|line| line.contains("\"mcp-web: "))
+                .collect();
+            if !told.is_empty() {
+                return told;
+            }
+        }
+    })
+    .await;
+    assert_eq!(told.len(), 1, "{told:?}");
     for words in advice {
         assert!(message.contains(words), "{words:?} in {message:?}");
         assert!(told[0].contains(words), "{words:?} in {told:?}");
