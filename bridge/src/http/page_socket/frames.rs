@@ -1,5 +1,6 @@
 //! Messages and frames: long messages travel in parts, and are read off the I/O threads.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::extract::ws::{Message, Utf8Bytes};
@@ -62,13 +63,12 @@ impl Assembler {
     pub(super) fn take(&mut self, frame: Utf8Bytes) -> Result<Option<Text>, Closing> {
         let message = match self.0.take(&frame) {
             Ok(Taken::Unfinished) => return Ok(None),
-            Ok(Taken::Message(message)) => message,
+            // Lengths would not tell: the last part of a message can be as long as the message.
+            Ok(Taken::Message(Cow::Borrowed(text))) if text.len() == frame.len() => None,
+            Ok(Taken::Message(message)) => Some(message.into_owned()),
             Err(error) => return Err(refused(error)),
         };
-        if message.len() == frame.len() {
-            return Ok(Some(Text::Frame(frame)));
-        }
-        Ok(Some(Text::Parts(message.into_owned())))
+        Ok(Some(message.map_or(Text::Frame(frame), Text::Parts)))
     }
 }
 
@@ -97,5 +97,24 @@ impl Text {
             let error = serde::de::Error::custom(stopped);
             Err(DecodeError::NotAMessage(error))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_last_part_as_long_as_its_message_is_not_the_message() {
+        let mut assembler = Assembler::new(1024);
+        let frames = ["#+1 {\"ty", "#.1 pe\":\"leaving\"}"];
+        assert!(assembler.take(frames[0].into()).unwrap().is_none());
+        let whole = assembler.take(frames[1].into()).unwrap().unwrap();
+        assert_eq!(whole.as_str().len(), frames[1].len());
+        let message = whole.decode().await;
+        assert!(
+            matches!(message, Ok(PageToBridge::Leaving {})),
+            "{message:?}"
+        );
     }
 }
