@@ -284,7 +284,11 @@ pub(crate) fn part(
 ) -> ToolResult {
     let text = whole.whole_text();
     let start = text.floor_char_boundary(offset);
-    let end = text.floor_char_boundary(start.saturating_add(length.unwrap_or(text.len())));
+    let end = start.saturating_add(length.unwrap_or(text.len()));
+    // A character at least: a part without any would be the next one, too.
+    let end = text
+        .floor_char_boundary(end)
+        .max(text.ceil_char_boundary(start + 1));
     let wanted = &text[start..end];
     let part = cap.map_or(wanted, |cap| size::beginning(wanted, cap.for_content()));
     let end = start + part.len();

@@ -125,6 +125,7 @@ fn parts_of_a_text_make_the_whole() {
     let whole = ToolResult::text("aé→😀\"\n".repeat(3_000));
     let text = whole.whole_text();
     for (length, cap) in [
+        (Some(1), None),
         (Some(7), None),
         (Some(1_000), Some(cap(5_000))),
         (None, Some(cap(9_000))),
