@@ -75,6 +75,8 @@ pub(super) struct Shelf<Owner, T> {
     /// The results, by the number of their ending: the oldest, which expires first, first.
     ended: BTreeMap<u64, (Owner, Handle)>,
     endings: u64,
+    /// Of all results: adding them up would take longer the more there are.
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -97,6 +99,7 @@ impl<Owner: Copy + Eq + Hash, T> Shelf<Owner, T> {
             owners: HashMap::new(),
             ended: BTreeMap::new(),
             endings: 0,
+            bytes: 0,
         }
     }
 
@@ -132,6 +135,7 @@ impl<Owner: Copy + Eq + Hash, T> Shelf<Owner, T> {
             bytes,
             expires: now + self.limits.ttl,
         });
+        self.bytes += bytes;
         self.ended.insert(self.endings, (owner, handle.clone()));
     }
 
@@ -186,16 +190,9 @@ impl<Owner: Copy + Eq + Hash, T> Shelf<Owner, T> {
     }
 
     fn make_room(&mut self, bytes: usize) {
-        while self.bytes() + bytes > self.limits.bytes && !self.ended.is_empty() {
+        while self.bytes + bytes > self.limits.bytes && !self.ended.is_empty() {
             self.drop_oldest();
         }
-    }
-
-    fn bytes(&self) -> usize {
-        let items = self.owners.values().flat_map(IndexMap::values);
-        items
-            .filter_map(|item| Some(item.ended.as_ref()?.bytes))
-            .sum()
     }
 
     fn drop_oldest(&mut self) {
@@ -211,7 +208,8 @@ impl<Owner: Copy + Eq + Hash, T> Shelf<Owner, T> {
         let Some(items) = self.owners.get_mut(&owner) else {
             return;
         };
-        items.shift_remove(&handle);
+        let dropped = items.shift_remove(&handle).and_then(|item| item.ended);
+        self.bytes -= dropped.map_or(0, |ended| ended.bytes);
         if items.is_empty() {
             self.owners.remove(&owner);
         }
@@ -227,17 +225,19 @@ mod tests {
 
     impl<T> Shelf<u8, T> {
         fn check_invariants(&self) {
-            let mut listed = 0;
+            let (mut listed, mut bytes) = (0, 0);
             for (owner, items) in &self.owners {
                 assert!(!items.is_empty() && items.len() <= self.limits.per_owner);
                 for (handle, item) in items {
                     let Some(ended) = &item.ended else { continue };
                     listed += 1;
+                    bytes += ended.bytes;
                     assert_eq!(self.ended[&ended.number], (*owner, handle.clone()));
                 }
             }
             assert_eq!(listed, self.ended.len());
-            assert!(self.bytes() <= self.limits.bytes);
+            assert_eq!(bytes, self.bytes);
+            assert!(bytes <= self.limits.bytes);
         }
     }
 
