@@ -15,8 +15,12 @@ const MESSAGES: usize = 256;
 /// once, and one whose bridge stops the end of all of them.
 const MESSAGES_PER_CALL: usize = 2;
 
-/// What the waiting messages may carry (arguments, answers of clients), in bytes.
+/// What the waiting messages may carry (arguments, answers of clients, what the page itself named),
+/// in bytes.
 const BYTES: usize = 64 * 1024 * 1024;
+
+/// What an id or a name takes beside its text.
+const BYTES_PER_NAME: usize = 64;
 
 /// What a connection's task has to do, in order.
 #[derive(Debug)]
@@ -29,14 +33,33 @@ pub(crate) enum Outgoing {
 }
 
 impl Outgoing {
-    /// The length of the JSON that it carries from elsewhere; its own is short.
+    /// The length of what it carries from elsewhere; its own is short.
     fn payload(&self) -> usize {
+        let names = |names: &mut dyn Iterator<Item = usize>| -> usize {
+            names.map(|length| length + BYTES_PER_NAME).sum()
+        };
         match self {
             Outgoing::Message(BridgeToPage::ToolCall(call)) => call.tool_input.get().len(),
             Outgoing::Message(BridgeToPage::PromptGet(get)) => get.arguments.get().len(),
             Outgoing::Message(BridgeToPage::ClientResponses(answers)) => {
                 let results = answers.responses.iter().filter_map(|it| it.result.as_ref());
                 results.map(|result| result.get().len()).sum()
+            }
+            // Pages choose how many of these there are, and the ids.
+            Outgoing::Message(BridgeToPage::CallsAlive(told)) => {
+                let ids = told.request_ids.iter().chain(&told.ended);
+                names(&mut ids.map(|id| id.as_str().len()))
+            }
+            Outgoing::Message(BridgeToPage::Registered(told)) => {
+                let items = told.items.iter().map(|item| item.name.len());
+                let errors = told.errors.iter();
+                let errors =
+                    errors.map(|it| it.name.as_ref().map_or(0, String::len) + it.message.len());
+                told.registration_id.as_str().len() + names(&mut items.chain(errors))
+            }
+            Outgoing::Message(BridgeToPage::Unregistered(told)) => {
+                let items = told.items.iter().map(|item| item.name.len());
+                told.registration_id.as_str().len() + names(&mut items.into_iter())
             }
             _ => 0,
         }
@@ -106,7 +129,7 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::ToolCall;
+    use bridge_protocol::{CallId, CallsAlive, ToolCall, Unregistered};
     use serde_json::value::RawValue;
 
     use super::*;
@@ -135,6 +158,28 @@ mod tests {
         assert!(outbox.cut.is_cancelled());
         let (line, _outbox) = channel(256);
         line.put(call(BYTES + 1)).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_a_page_named_itself_counts() {
+        let ended = vec![CallId::from("x"); BYTES / BYTES_PER_NAME];
+        let alive = CallsAlive {
+            request_ids: Vec::new(),
+            ended,
+        };
+        let gone = Unregistered {
+            registration_id: "x".repeat(BYTES).as_str().into(),
+            items: Vec::new(),
+        };
+        for told in [
+            BridgeToPage::CallsAlive(alive),
+            BridgeToPage::Unregistered(gone),
+        ] {
+            let (line, outbox) = channel(256);
+            line.put(Outgoing::Message(told.clone())).unwrap();
+            line.put(Outgoing::Message(told)).unwrap_err();
+            assert!(outbox.cut.is_cancelled());
+        }
     }
 
     #[tokio::test]
