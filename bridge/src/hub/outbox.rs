@@ -15,8 +15,8 @@ const MESSAGES: usize = 256;
 /// once, and one whose bridge stops the end of all of them.
 const MESSAGES_PER_CALL: usize = 2;
 
-/// What the waiting messages may carry (arguments, answers of clients, what the page itself named),
-/// in bytes.
+/// What the waiting messages may carry (arguments, answers of clients, what pages and clients
+/// have named), in bytes.
 const BYTES: usize = 64 * 1024 * 1024;
 
 /// What an id or a name takes beside its text.
@@ -44,6 +44,9 @@ impl Outgoing {
             Outgoing::Message(BridgeToPage::ClientResponses(answers)) => {
                 let results = answers.responses.iter().filter_map(|it| it.result.as_ref());
                 results.map(|result| result.get().len()).sum()
+            }
+            Outgoing::Message(BridgeToPage::Subscriptions(told)) => {
+                names(&mut told.uris.iter().map(String::len))
             }
             // Pages choose how many of these there are, and the ids.
             Outgoing::Message(BridgeToPage::CallsAlive(told)) => {
@@ -129,7 +132,7 @@ impl Outbox {
 
 #[cfg(test)]
 mod tests {
-    use bridge_protocol::{CallId, CallsAlive, ToolCall, Unregistered};
+    use bridge_protocol::{CallId, CallsAlive, Subscriptions, ToolCall, Unregistered};
     use serde_json::value::RawValue;
 
     use super::*;
@@ -161,11 +164,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_page_named_itself_counts() {
+    async fn what_pages_and_clients_have_named_counts() {
         let ended = vec![CallId::from("x"); BYTES / BYTES_PER_NAME];
         let alive = CallsAlive {
             request_ids: Vec::new(),
             ended,
+        };
+        let wanted = Subscriptions {
+            uris: vec!["x".repeat(BYTES)],
         };
         let gone = Unregistered {
             registration_id: "x".repeat(BYTES).as_str().into(),
@@ -173,6 +179,7 @@ mod tests {
         };
         for told in [
             BridgeToPage::CallsAlive(alive),
+            BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
             let (line, outbox) = channel(256);
