@@ -6,6 +6,7 @@ mod summary;
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
 use bridge_protocol::{CallId, Item, PageState, SessionId, Visibility};
 use indexmap::{IndexMap, IndexSet};
 
@@ -46,6 +47,8 @@ const SHOWN_CHARS: usize = 256;
 impl PageHello {
     pub(super) fn shortened(self) -> Self {
         Self {
+            // A shortened id could be that of another document.
+            document: self.document.filter(|id| id.len() <= MAX_SESSION_ID_BYTES),
             name: self.name.map(shortened),
             page_title: self.page_title.map(shortened),
             app: self.app.map(shortened),

@@ -1,6 +1,6 @@
 //! Many tabs: names, limits, the end of tokens and sessions, suspended pages, what is remembered.
 
-use bridge_protocol::{PageState, Visibility};
+use bridge_protocol::{PageState, Visibility, limits};
 
 use super::*;
 
@@ -258,6 +258,21 @@ fn another_document_begins_nothing_anew_that_the_former_may_have_begun() {
         scene.answer(SECOND, "held back");
         assert_eq!(scene.endings(), [("held back".to_owned(), None)]);
     }
+}
+
+#[test]
+fn an_endless_document_id_is_not_kept_and_names_no_document() {
+    let endless = || PageHello {
+        document: Some("x".repeat(limits::MAX_SESSION_ID_BYTES + 1)),
+        ..hello(TAB)
+    };
+    let mut scene = Scene::new();
+    connect(&mut scene, 1, endless()).unwrap();
+    scene.register(FIRST, &["echo"]);
+    scene.call("c").unwrap();
+    connect(&mut scene, 2, endless()).unwrap();
+    let gone = Some(ErrorCode::PageGone);
+    assert_eq!(scene.endings(), [("c".to_owned(), gone)]);
 }
 
 #[test]
