@@ -262,9 +262,11 @@ impl Config {
         }
     }
 
-    /// The largest message of a page.
+    /// The largest message of a page, and to one: results come, and what clients send goes.
     pub(crate) fn max_message_bytes(&self) -> usize {
-        (self.max_result_bytes + limits::ENVELOPE_BYTES).max(limits::MAX_FRAME_BYTES)
+        let longest = self.max_result_bytes.max(self.max_request_bytes);
+        let message = longest.saturating_add(limits::ENVELOPE_BYTES);
+        message.max(limits::MAX_FRAME_BYTES)
     }
 
     /// The configured tokens, from the list and from the file.
@@ -292,6 +294,16 @@ mod tests {
         // Environment variables of the machine would speak through clap: none is set in tests.
         let parsed = Config::try_parse_from(["mcp-web-bridge"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", Config::default()));
+    }
+
+    #[test]
+    fn what_clients_may_send_fits_into_a_message_to_the_page() {
+        let mut config = Config::default();
+        assert_eq!(config.max_message_bytes(), limits::MAX_FRAME_BYTES);
+        config.max_request_bytes = 100 * 1024 * 1024;
+        assert!(config.max_message_bytes() > config.max_request_bytes);
+        config.max_request_bytes = usize::MAX;
+        assert_eq!(config.max_message_bytes(), usize::MAX);
     }
 
     #[test]
