@@ -14,10 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use bridge_protocol::{
-    Authenticated, BridgeId, BridgeToPage, CallId, ErrorCode, PROTOCOL_VERSION, PageLimits,
-    SessionId, limits,
-};
+use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio::sync::Semaphore;
@@ -26,8 +23,9 @@ use crate::auth::RealmId;
 use crate::config::Config;
 use crate::definition::Definitions;
 use crate::kept::Kept;
+use crate::page_wire;
 use crate::realm::{
-    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal, Welcome,
+    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
 };
 use calls::Caller;
 use outbox::PageLine;
@@ -101,7 +99,8 @@ impl Hub {
                 effects.extend(entry.realm.bridge_stopping());
             }
             // The outbox is new: there is room for the first message.
-            let welcome = self.welcome(session, welcome, now);
+            let bridge = self.bridge_id.clone();
+            let welcome = page_wire::welcome(&self.config, bridge, session, welcome, now);
             let _ = line.put(Outgoing::Message(welcome));
             entry.pages.insert(connection, line);
             Ok(((), effects))
@@ -137,25 +136,6 @@ impl Hub {
             entry.pages.remove(&connection);
         }
         self.forget_if_empty(realm);
-    }
-
-    fn welcome(&self, session_id: SessionId, welcome: Welcome, now: Now) -> BridgeToPage {
-        BridgeToPage::Authenticated(Authenticated {
-            session_id,
-            success: true,
-            protocol: PROTOCOL_VERSION,
-            bridge_id: self.bridge_id.clone(),
-            session_name: welcome.session_name,
-            awaited: welcome.awaited,
-            now_ms: now.unix_ms,
-            token_expires_in_ms: welcome.token_expires_in_ms,
-            limits: PageLimits {
-                max_result_bytes: self.config.max_result_bytes,
-                max_frame_bytes: limits::MAX_FRAME_BYTES,
-                max_message_bytes: self.config.max_message_bytes(),
-                heartbeat_seconds: self.config.heartbeat.as_secs_f64().ceil() as u64,
-            },
-        })
     }
 
     // ---- reading and changing ----

@@ -1,4 +1,4 @@
-//! What a page says, as events of its realm. Knows the messages and the realm, and no socket: the
+//! What a page says, as events of its realm, and how it is welcomed. Knows the messages and the realm, and no socket: the
 //! page socket and the simulation of whole schedules both come through here.
 
 mod news;
@@ -6,13 +6,14 @@ mod news;
 use std::borrow::Cow;
 
 use bridge_protocol::{
-    CallError, CallId, CallResponse, CloseCode, ErrorCode, PageToBridge, RegistrationFailure,
-    RegistrationId, SessionId,
+    Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
+    PROTOCOL_VERSION, PageLimits, PageToBridge, RegistrationFailure, RegistrationId, SessionId,
+    limits,
 };
 
 use crate::config::Config;
 use crate::definition::{Definition, Definitions};
-use crate::realm::{Answer, CallEvent, ConnectionId, Effects, Failure, Now, Realm};
+use crate::realm::{Answer, CallEvent, ConnectionId, Effects, Failure, Now, Realm, Welcome};
 
 /// Items that are too many are refused one by one, up to this many times `max_definitions`.
 const REGISTRATION_TIMES: usize = 16;
@@ -97,6 +98,32 @@ impl PageEvent {
             PageEvent::Said(message) => said(message, realm, id, connection, now),
         }
     }
+}
+
+/// The first message to a page that is let in.
+pub(crate) fn welcome(
+    config: &Config,
+    bridge_id: BridgeId,
+    session_id: SessionId,
+    welcome: Welcome,
+    now: Now,
+) -> BridgeToPage {
+    BridgeToPage::Authenticated(Authenticated {
+        session_id,
+        success: true,
+        protocol: PROTOCOL_VERSION,
+        bridge_id,
+        session_name: welcome.session_name,
+        awaited: welcome.awaited,
+        now_ms: now.unix_ms,
+        token_expires_in_ms: welcome.token_expires_in_ms,
+        limits: PageLimits {
+            max_result_bytes: config.max_result_bytes,
+            max_frame_bytes: limits::MAX_FRAME_BYTES,
+            max_message_bytes: config.max_message_bytes(),
+            heartbeat_seconds: config.heartbeat.as_secs_f64().ceil() as u64,
+        },
+    })
 }
 
 fn said(

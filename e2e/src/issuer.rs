@@ -113,13 +113,13 @@ impl Drop for Issuer {
 }
 
 /// A token with all scopes.
-fn token(person: &str, life: Duration) -> String {
+pub(crate) fn token(person: &str, life: Duration) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let claims = json!({
         "iss": ISSUER,
         "aud": AUDIENCE,
         "sub": person,
-        "exp": (now + life).as_secs(),
+        "exp": (now + life).as_secs_f64(),
         "scope": "page tools:read tools:call query",
         "roles": ["editor"],
     });

@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use bridge_protocol::parts::{Assembler, Taken, split};
 use bridge_protocol::{
-    Authenticate, Authenticated, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode,
-    DecodeError, ErrorCode, PROTOCOL_VERSION, PageLimits, PageToBridge, RenewalFailed, Retry,
-    SessionId, limits,
+    Authenticate, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode, DecodeError, ErrorCode,
+    PageToBridge, RenewalFailed, Retry, SessionId, limits,
 };
 
 use super::{BROKEN, Bridge, DEFINITIONS, Output, connection_id};
-use crate::page_wire::PageEvent;
-use crate::realm::{ConnectionId, Now, PageHello, Parting, Welcome};
+use crate::page_wire::{self, PageEvent};
+use crate::realm::{ConnectionId, Now, PageHello, Parting};
 
 /// When a token ends, since the beginning of the simulation; `None` when it is not valid.
 pub type TokenLife = fn(&str) -> Option<Option<Duration>>;
@@ -124,7 +123,8 @@ impl Bridge {
         let session = hello.session.clone();
         match self.realm.page_connected(connection, hello, now) {
             Ok((welcome, effects)) => {
-                let welcome = self.welcome(session, welcome, now);
+                let bridge = BridgeId(self.id.clone());
+                let welcome = page_wire::welcome(&self.config, bridge, session, welcome, now);
                 let mut outputs = Vec::new();
                 self.send(connection, &welcome, &mut outputs);
                 outputs.extend(self.outputs(effects, now));
@@ -167,25 +167,6 @@ impl Bridge {
                 outputs
             }
         }
-    }
-
-    fn welcome(&self, session_id: SessionId, welcome: Welcome, now: Now) -> BridgeToPage {
-        BridgeToPage::Authenticated(Authenticated {
-            session_id,
-            success: true,
-            protocol: PROTOCOL_VERSION,
-            bridge_id: BridgeId(self.id.clone()),
-            session_name: welcome.session_name,
-            awaited: welcome.awaited,
-            now_ms: now.unix_ms,
-            token_expires_in_ms: welcome.token_expires_in_ms,
-            limits: PageLimits {
-                max_result_bytes: self.config.max_result_bytes,
-                max_frame_bytes: limits::MAX_FRAME_BYTES,
-                max_message_bytes: self.config.max_message_bytes(),
-                heartbeat_seconds: self.config.heartbeat.as_secs(),
-            },
-        })
     }
 
     fn refuse(

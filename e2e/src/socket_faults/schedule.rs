@@ -2,10 +2,9 @@
 
 use std::ops::AddAssign;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::future::join_all;
-use jsonwebtoken::{EncodingKey, Header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -15,11 +14,11 @@ use super::oracle::Oracle;
 use super::page::{SocketPage, Tokens};
 use super::proxy::{FaultProxy, Weather};
 use crate::random::Random;
-use crate::{World, within};
+use crate::{Issuer, World, issuer, within};
 
 /// How a schedule's bridge is set: everything short, and the receipt longer than what makes a call
 /// late, as it is by default.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 14] = [
     "--call-receipt",
     "3s",
     "--page-grace",
@@ -32,23 +31,9 @@ const SETTINGS: [&str; 22] = [
     "3s",
     "--catalogue-ttl",
     "0s",
-    "--jwt-secret",
-    SECRET,
-    "--jwt-issuer",
-    ISSUER,
-    "--jwt-audience",
-    AUDIENCE,
-    "--jwt-leeway",
-    "0s",
     "--log",
     "warn",
 ];
-
-const ISSUER: &str = "https://issuer.example";
-
-const AUDIENCE: &str = "bridge";
-
-const SECRET: &str = "a-secret-of-fault-schedules-0123456789";
 
 /// Silence that a page notices by itself, and its longest wait between two attempts, and more.
 const BACK_WITHIN: Duration = Duration::from_secs(60);
@@ -92,7 +77,8 @@ pub(super) async fn passes(span: Duration) {
 /// When a promise is broken.
 pub async fn run(seed: u64) -> SocketSummary {
     let mut random = Random::new(seed);
-    let mut world = World::bridge_with(&SETTINGS).await;
+    let mut world =
+        World::bridge_with(&[&SETTINGS[..], &Issuer::bridge_arguments()].concat()).await;
     world.take_token(token(3600.0));
     let proxy = FaultProxy::start(world.address()).await;
     let restarts = watch::Sender::new(0);
@@ -299,15 +285,5 @@ fn tokens(seconds: f64) -> Tokens {
 }
 
 fn token(seconds: f64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.expect("it is after 1970").as_secs_f64();
-    let claims = json!({
-        "iss": ISSUER,
-        "aud": AUDIENCE,
-        "sub": "somebody",
-        "exp": now + seconds,
-        "scope": "page tools:read tools:call",
-    });
-    let key = EncodingKey::from_secret(SECRET.as_bytes());
-    jsonwebtoken::encode(&Header::default(), &claims, &key).expect("the claims are plain data")
+    issuer::token("somebody", Duration::from_secs_f64(seconds))
 }
