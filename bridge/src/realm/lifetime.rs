@@ -5,7 +5,8 @@ use bridge_protocol::{
     BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
 };
 
-use super::session::Session;
+use super::registration::lists_changed;
+use super::session::{Lists, Session};
 use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
 
 impl Realm {
@@ -119,13 +120,26 @@ impl Realm {
             })
         });
         let message = heartbeat.flatten().map(BridgeToPage::Heartbeat);
-        message
-            .map(|message| Effect::Send {
-                connection,
-                message,
-            })
-            .into_iter()
-            .collect()
+        let send = |message| Effect::Send {
+            connection,
+            message,
+        };
+        let mut effects = self.unregistered_since(id);
+        effects.extend(message.map(send));
+        effects
+    }
+
+    /// A page that has been connected for a while and has registered nothing has nothing: neither
+    /// what it had on a former connection, nor what its app had when it was closed.
+    fn unregistered_since(&mut self, id: &SessionId) -> Effects {
+        let Some(session) = self.sessions.get_mut(id) else {
+            return Effects::new();
+        };
+        let former = session.take_former_items();
+        let closed_app = session.app().filter(|_| session.items.is_empty());
+        let remembered = closed_app.and_then(|app| self.forget_app(&app));
+        let had = former.into_iter().chain(remembered);
+        lists_changed(had.flat_map(Lists::into_keys).collect())
     }
 }
 

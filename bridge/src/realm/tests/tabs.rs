@@ -490,6 +490,29 @@ fn a_session_is_found_by_its_id_and_by_its_name() {
 }
 
 #[test]
+fn a_page_that_registers_nothing_for_a_heartbeat_has_nothing() {
+    let mut scene = Scene::new();
+    connect(&mut scene, 1, page(TAB, None)).unwrap();
+    scene.register(FIRST, &["echo"]);
+    scene.end(FIRST, Parting::Gone);
+    connect(&mut scene, 2, page(TAB, None)).unwrap();
+    assert_eq!(listed(&scene), ["echo"]);
+    scene.after(20.0);
+    assert!(scene.tools_changed());
+    assert_eq!(listed(&scene), Vec::<String>::new());
+
+    scene.register(SECOND, &["echo"]);
+    scene.end(SECOND, Parting::Broken);
+    connect(&mut scene, 3, page(TAB, None)).unwrap();
+    assert_eq!(listed(&scene), ["echo"]);
+    scene.after(40.0);
+    assert!(scene.tools_changed());
+    assert_eq!(listed(&scene), Vec::<String>::new());
+    scene.after(60.0);
+    assert!(!scene.tools_changed());
+}
+
+#[test]
 fn an_ambiguous_call_goes_where_the_operator_says() {
     let routed = |policy: AmbiguousCalls, focused: &[&str]| {
         let mut scene = limited(|limits| limits.ambiguous_calls = policy);
