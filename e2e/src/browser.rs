@@ -60,15 +60,7 @@ impl Browser {
         // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
         let permit = BROWSERS.acquire().await.expect("never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
-        let mut command = Command::new(tools::chromedriver());
-        command.arg("--port=0");
-        let mut driver = ProcessGroup::start("chromedriver", command);
-        let line = driver.line_with("started successfully on port").await;
-        let port: u16 = line
-            .rsplit(' ')
-            .next()
-            .and_then(|word| word.trim_end_matches('.').parse().ok())
-            .unwrap_or_else(|| panic!("no port in {line:?}"));
+        let (driver, port) = start_driver().await;
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities(&profile, flags));
         let url = format!("http://127.0.0.1:{port}");
@@ -264,6 +256,28 @@ impl Browser {
             panic!("{what}: {error}; the console says:\n{console}");
         }
         answer["value"].take()
+    }
+}
+
+/// chromedriver, and the port on which it listens.
+async fn start_driver() -> (ProcessGroup, u16) {
+    loop {
+        let mut command = Command::new(tools::chromedriver());
+        command.arg("--port=0");
+        let mut driver = ProcessGroup::start("chromedriver", command);
+        let line = driver.line_before_end("started successfully on port").await;
+        let Some(line) = line else {
+            // It takes a free port of IPv6, and ends when that of IPv4 is not free.
+            let log = driver.log();
+            assert!(log.contains("Address already in use"), "{log}");
+            continue;
+        };
+        let port = line.rsplit(' ').next();
+        let port = port.and_then(|word| word.trim_end_matches('.').parse().ok());
+        return (
+            driver,
+            port.unwrap_or_else(|| panic!("no port in {line:?}")),
+        );
     }
 }
 

@@ -52,16 +52,22 @@ impl ProcessGroup {
     ///
     /// Fails with all output when the child ends without printing it.
     pub async fn line_with(&mut self, text: &str) -> String {
+        let line = self.line_before_end(text).await;
+        line.unwrap_or_else(|| panic!("{} ended; it printed:\n{}", self.name, self.log()))
+    }
+
+    /// The same; `None` when the child ends without printing it.
+    pub async fn line_before_end(&mut self, text: &str) -> Option<String> {
         let what = format!("{} to print {text:?}", self.name);
         within(what, async {
             loop {
+                let has_ended = self.printed.has_changed().is_err();
                 let line = self.lines().into_iter().find(|line| line.contains(text));
-                if let Some(line) = line {
+                if line.is_some() || has_ended {
                     return line;
                 }
-                if self.printed.changed().await.is_err() {
-                    panic!("{} ended; it printed:\n{}", self.name, self.log());
-                }
+                // An error says that it has ended: the next look is the last.
+                let _ = self.printed.changed().await;
             }
         })
         .await
