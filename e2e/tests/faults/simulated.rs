@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::env;
+use std::io::Write;
 use std::ops::Range;
 use std::panic::catch_unwind;
 use std::thread;
@@ -34,11 +35,13 @@ fn schedules_over_the_pure_state_keep_every_promise() {
     }
     let sum = outcome.sum;
     assert_eq!(sum.schedules, count);
-    println!(
+    let figures = format!(
         "figures: {count} simulated schedules with {} faults, {} connections and {} frames: of {} \
-         calls {} were executed and {} answered, none twice, each with one ending, and nothing left",
+         calls {} were executed and {} answered, none twice, each with one ending, and nothing left\n",
         sum.faults, sum.connections, sum.frames, sum.calls, sum.executed, sum.answered
     );
+    // `print!` is held back by the test harness, and the counts are to be seen.
+    std::io::stdout().write_all(figures.as_bytes()).unwrap();
 }
 
 #[derive(Default)]
