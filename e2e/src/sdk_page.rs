@@ -5,11 +5,11 @@
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts::{Assembler, Taken, split};
-use bridge_protocol::{self as wire, limits};
+use bridge_protocol::{self as wire, SessionId, limits};
 use web_sdk::core::frame::{Piece, encode};
 use web_sdk::core::{
-    BridgeToPage, CallRequest, ClientResponse, Item, Kind, Limits, PageToBridge, Refusal,
-    RegisteredItem,
+    Answer, BridgeToPage, CallRequest, ClientResponse, Introduction, Item, Kind, Limits, Outcome,
+    PageToBridge, Refusal, RegisteredItem,
 };
 
 /// Both directions of one socket of a page.
@@ -153,5 +153,31 @@ fn response(response: wire::ClientResponse) -> ClientResponse<String> {
     ClientResponse {
         response: serde_json::to_string(&response).expect("it is plain data"),
         key: response.key,
+    }
+}
+
+/// The page of a document in schedules of faults.
+pub(crate) fn introduction(session: &str, document: u64) -> Introduction<String> {
+    Introduction {
+        bridge_url: "ws://bridge".to_owned(),
+        session_id: SessionId::from(session),
+        document_id: Some(format!("document-{document}")),
+        session_name: None,
+        origin: None,
+        user_agent: None,
+        renewable: true,
+        app: r#"{"name":"faults"}"#.to_owned(),
+    }
+}
+
+/// What a handler returns: a text of so many bytes of JSON.
+pub(crate) fn returned(bytes: usize) -> Outcome<String> {
+    let text = format!("\"{}\"", "x".repeat(bytes - 2));
+    Outcome::Returned {
+        bytes,
+        answer: Answer {
+            result: Some(text),
+            ..Answer::default()
+        },
     }
 }

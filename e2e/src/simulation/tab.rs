@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use bridge_protocol::{CallId, SessionId};
-use web_sdk::core::{DefinitionKey, Encoded, Introduction, Item, Kind, Page, Sight};
+use bridge_protocol::CallId;
+use web_sdk::core::{DefinitionKey, Encoded, Item, Kind, Page, Sight};
 
 use super::world::{Event, World};
-use crate::sdk_page::PageFrames;
+use crate::sdk_page::{PageFrames, introduction};
 
 /// The tools of every page.
 pub(super) const TOOLS: [&str; 2] = ["work", "ask"];
@@ -193,15 +193,5 @@ impl World {
 }
 
 fn page(session: &str, document: u64) -> Page<String> {
-    let introduction = Introduction {
-        bridge_url: "ws://bridge".to_owned(),
-        session_id: SessionId::from(session),
-        document_id: Some(format!("document-{document}")),
-        session_name: None,
-        origin: None,
-        user_agent: None,
-        renewable: true,
-        app: r#"{"name":"simulated"}"#.to_owned(),
-    };
-    Page::new(introduction, Sight::default())
+    Page::new(introduction(session, document), Sight::default())
 }

@@ -1,14 +1,12 @@
 //! What the SDK's runtime does in a browser: events go to the page, and its effects are done.
 
 use bridge_protocol::CallId;
-use web_sdk::core::{
-    Answer, Call, ClientRequest, Effect, Ending, Outcome, Report, Sight, Status, Token,
-};
+use web_sdk::core::{Call, ClientRequest, Effect, Ending, Report, Sight, Status, Token};
 
 use super::network::{Parcel, Way};
 use super::tab::{TOOLS, Task};
 use super::world::{Event, World};
-use crate::sdk_page::PageFrames;
+use crate::sdk_page::{PageFrames, returned};
 
 /// The close codes of `web-sdk/src/js/socket.rs`.
 const DONE: u16 = 1000;
@@ -211,16 +209,5 @@ impl World {
             }
             self.run_tab(index);
         }
-    }
-}
-
-fn returned(bytes: usize) -> Outcome<String> {
-    let text = format!("\"{}\"", "x".repeat(bytes - 2));
-    Outcome::Returned {
-        bytes,
-        answer: Answer {
-            result: Some(text),
-            ..Answer::default()
-        },
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bridge_protocol::{CallId, SessionId};
+use bridge_protocol::CallId;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -15,14 +15,13 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use web_sdk::core::{
-    Answer, Call, DefinitionKey, Effect, Encoded, Introduction, Item, Kind, Outcome, Page, Report,
-    Sight, Status, Token,
+    Call, DefinitionKey, Effect, Encoded, Item, Kind, Page, Report, Sight, Status, Token,
 };
 
 use super::oracle::Oracle;
 use super::schedule::passes;
 use crate::random::Random;
-use crate::sdk_page::PageFrames;
+use crate::sdk_page::{PageFrames, introduction, returned};
 
 /// The tool of every page. Its argument `n` is the caller's number of the call.
 pub(super) const TOOL: &str = "work";
@@ -419,28 +418,4 @@ async fn serve(
         }
     }
     let _ = tasks.send(Task::Closed(number, code));
-}
-
-fn introduction(session: &str, document: u64) -> Introduction<String> {
-    Introduction {
-        bridge_url: "ws://bridge".to_owned(),
-        session_id: SessionId::from(session),
-        document_id: Some(format!("document-{document}")),
-        session_name: None,
-        origin: None,
-        user_agent: None,
-        renewable: true,
-        app: r#"{"name":"faults"}"#.to_owned(),
-    }
-}
-
-fn returned(bytes: usize) -> Outcome<String> {
-    let text = format!("\"{}\"", "x".repeat(bytes - 2));
-    Outcome::Returned {
-        bytes,
-        answer: Answer {
-            result: Some(text),
-            ..Answer::default()
-        },
-    }
 }
