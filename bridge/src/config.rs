@@ -1,6 +1,7 @@
 //! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
 
 mod clients;
+mod compat;
 mod file;
 mod identity;
 mod keys;
@@ -21,6 +22,7 @@ use clap::Parser;
 
 use crate::realm::RealmLimits;
 
+pub use compat::Compat;
 pub use identity::Identity;
 pub(crate) use print::may_have_credentials;
 pub use profiles::{ClientProfile, Profile, Profiles};
@@ -184,6 +186,12 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub heartbeat: Duration,
 
+    /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1. Its pages are
+    /// served without this too. On a loopback address it loosens who may connect, as that bridge
+    /// did.
+    #[arg(long, env = "MCP_WEB_COMPAT", value_enum, value_name = "PROJECT")]
+    pub compat: Option<Compat>,
+
     /// Who may connect with which signed tokens.
     #[command(flatten)]
     pub identity: Identity,
@@ -233,6 +241,7 @@ impl Default for Config {
             authenticate_within: limits::AUTHENTICATE_WITHIN,
             page_grace: limits::PAGE_GRACE,
             heartbeat: limits::HEARTBEAT_EVERY,
+            compat: None,
             identity: Identity::default(),
             tabs: Tabs::default(),
             results: Results::default(),

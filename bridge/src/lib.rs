@@ -37,8 +37,8 @@ mod tool;
 mod uri_template;
 
 pub use config::{
-    AmbiguousCalls, ClientProfile, Config, DuplicateNames, Identity, Profile, Profiles, Results,
-    Secret, SessionLimitPolicy, Tabs,
+    AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity, Profile, Profiles,
+    Results, Secret, SessionLimitPolicy, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, arguments, run};
