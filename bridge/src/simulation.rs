@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 use bridge_protocol::{
     CallContext, CallId, CallingClient, ClientInfo, ClientResponse, ErrorCode, Kind, SessionId,
 };
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::config::Config;
 use crate::definition::{Definition, Definitions};
 use crate::realm::{ConnectionId, Effect, Effects, Ending, NewCall, Now, Realm, Request, Target};
+use crate::schema::Validator;
 use line::Line;
 
 pub use line::TokenLife;
@@ -156,6 +158,13 @@ impl Bridge {
         is_there && self.lines.values().any(|line| line.serves(&session))
     }
 
+    /// The tools that clients see: each as JSON.
+    pub fn tools_listed(&self) -> Vec<String> {
+        let tools = self.realm.published(Kind::Tool);
+        let text = |tool: &Definition| serde_json::to_string(tool.published());
+        tools.iter().filter_map(|tool| text(tool).ok()).collect()
+    }
+
     /// The caller does not wait any longer.
     pub fn cancel(&mut self, call: &CallId, at: Duration) -> Vec<Output> {
         let effects = self.realm.call_cancelled(call, "the caller went away");
@@ -256,6 +265,23 @@ impl Bridge {
             }
         }
         outputs
+    }
+}
+
+/// A JSON Schema as tools are checked with, to measure what that costs.
+#[derive(Debug)]
+pub struct Schema(Validator);
+
+impl Schema {
+    /// # Errors
+    /// Why it is no schema that a page may register.
+    pub fn new(schema: Value) -> Result<Self, String> {
+        Validator::new(schema).map(Self)
+    }
+
+    /// Whether a value fits.
+    pub fn fits(&self, value: &Value) -> bool {
+        self.0.check(value).is_ok()
     }
 }
 

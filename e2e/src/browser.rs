@@ -60,7 +60,7 @@ impl Browser {
         // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
         let permit = BROWSERS.acquire().await.expect("never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
-        let (driver, port) = start_driver().await;
+        let (driver, port) = start_driver(&profile).await;
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities(&profile, flags));
         let url = format!("http://127.0.0.1:{port}");
@@ -260,10 +260,12 @@ impl Browser {
 }
 
 /// chromedriver, and the port on which it listens.
-async fn start_driver() -> (ProcessGroup, u16) {
+async fn start_driver(profile: &TempDir) -> (ProcessGroup, u16) {
     loop {
         let mut command = Command::new(tools::chromedriver());
         command.arg("--port=0");
+        // What Chromium leaves behind goes with its profile.
+        command.env("TMPDIR", profile.path());
         let mut driver = ProcessGroup::start("chromedriver", command);
         let line = driver.line_before_end("started successfully on port").await;
         let Some(line) = line else {

@@ -1,0 +1,166 @@
+//! What the pieces of a call cost, without sockets: reading and writing messages, finding the page,
+//! listing the tools, checking arguments.
+//!
+//! `cargo bench -p e2e --bench pieces`. What a whole call costs: `cargo xtask bench`.
+#![allow(clippy::unwrap_used)]
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use bridge::Config;
+use bridge::simulation::{Bridge, Schema};
+use bridge_protocol::{BridgeToPage, CallResponse, PageToBridge, ToolCall};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+const NOW: Duration = Duration::from_secs(1);
+const TOOLS: usize = 10;
+
+/// A result of about so many bytes: rows as a table has them.
+fn rows(bytes: usize) -> Box<RawValue> {
+    let row =
+        |n: usize| json!({ "id": n, "title": format!("Card number {n}"), "done": n % 2 == 0 });
+    let one = row(100_000).to_string().len();
+    let rows: Vec<_> = (0..bytes.div_ceil(one)).map(row).collect();
+    to_raw_value(&json!({ "rows": rows })).unwrap()
+}
+
+fn codec(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("codec");
+    let received = r#"{"type":"call-received","requestId":"5c1f0b62-17"}"#;
+    group.bench_function("read call-received", |bencher| {
+        bencher.iter(|| PageToBridge::decode(black_box(received)).unwrap());
+    });
+    for (name, bytes) in [("1 KB", 1_000), ("100 KB", 100_000), ("1 MB", 1_000_000)] {
+        let response = PageToBridge::CallResponse(CallResponse {
+            request_id: "5c1f0b62-17".into(),
+            result: Some(rows(bytes)),
+            content: None,
+            structured_content: None,
+            meta: None,
+        });
+        let text = response.encode();
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.bench_function(BenchmarkId::new("read call-response", name), |bencher| {
+            bencher.iter(|| PageToBridge::decode(black_box(&text)).unwrap());
+        });
+    }
+    group.throughput(Throughput::Elements(1));
+    let call = BridgeToPage::ToolCall(ToolCall {
+        request_id: "5c1f0b62-17".into(),
+        tool_name: "move_card".to_owned(),
+        tool_input: to_raw_value(&json!({ "id": "c17", "column": "done" })).unwrap(),
+        context: Box::default(),
+    });
+    group.bench_function("write tool-call", |bencher| {
+        bencher.iter(|| black_box(&call).encode());
+    });
+    group.finish();
+}
+
+fn definition(page: usize, tool: usize) -> Value {
+    json!({
+        "name": format!("tool_{page}_{tool}"),
+        "description": "Moves a card of the board to another column and says where it is now.",
+        "inputSchema": {
+            "type": "object",
+            "properties": { "id": { "type": "string" }, "column": { "enum": ["todo", "doing", "done"] } },
+            "required": ["id", "column"],
+            "additionalProperties": false,
+        },
+    })
+}
+
+/// A bridge with so many pages of one token, each with tools of its own.
+fn bridge_with(pages: usize) -> Bridge {
+    let config = Config {
+        max_sessions: pages,
+        ..Config::default()
+    };
+    let mut bridge = Bridge::new(config, "bench", 0, |_| Some(None));
+    for page in 0..pages {
+        let connection = page as u64;
+        bridge.connection_opened(connection, &session(page));
+        let hello = json!({ "type": "authenticate", "authToken": "token", "protocol": 2 });
+        bridge.frame_arrived(connection, &hello.to_string(), NOW);
+        let items: Vec<_> = (0..TOOLS)
+            .map(|tool| json!({ "kind": "tool", "definition": definition(page, tool) }))
+            .collect();
+        let register = json!({ "type": "register", "registrationId": "r", "items": items });
+        bridge.frame_arrived(connection, &register.to_string(), NOW);
+    }
+    assert_eq!(bridge.tools_listed().len(), pages * TOOLS);
+    bridge
+}
+
+fn session(page: usize) -> String {
+    format!("session-{page}")
+}
+
+/// One realm. Others do not come into it: each token's is its own.
+fn realm(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("realm");
+    for pages in [1, 16, 256] {
+        let mut bridge = bridge_with(pages);
+        let last = (
+            session(pages - 1),
+            format!("tool_{}_{}", pages - 1, TOOLS - 1),
+        );
+        group.bench_function(
+            BenchmarkId::new("find a page by its session", pages),
+            |bencher| {
+                bencher.iter(|| assert!(bridge.is_ready(black_box(&last.0), &last.1)));
+            },
+        );
+        group.bench_function(BenchmarkId::new("list the tools", pages), |bencher| {
+            bencher.iter(|| black_box(&bridge).tools_listed());
+        });
+        let connection = pages as u64 - 1;
+        group.bench_function(
+            BenchmarkId::new("a call, without sockets", pages),
+            |bencher| {
+                bencher.iter(|| {
+                    let timeout = Duration::from_secs(60);
+                    let (call, _) = bridge.call(&last.0, &last.1, timeout, NOW).unwrap();
+                    let call = call.as_str();
+                    let received = format!(r#"{{"type":"call-received","requestId":"{call}"}}"#);
+                    bridge.frame_arrived(connection, &received, NOW);
+                    let answer = format!(
+                        r#"{{"type":"call-response","requestId":"{call}","result":{{"ok":true}}}}"#
+                    );
+                    assert!(!bridge.frame_arrived(connection, &answer, NOW).is_empty());
+                });
+            },
+        );
+    }
+    group.finish();
+}
+
+fn validation(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("validation");
+    let schema = Schema::new(definition(0, 0)["inputSchema"].clone()).unwrap();
+    let good = json!({ "id": "c17", "column": "done" });
+    let wrong = json!({ "id": "c17", "column": "gone" });
+    group.bench_function("arguments that fit", |bencher| {
+        bencher.iter(|| assert!(schema.fits(black_box(&good))));
+    });
+    group.bench_function("arguments that do not", |bencher| {
+        bencher.iter(|| assert!(!schema.fits(black_box(&wrong))));
+    });
+    let row = json!({ "type": "object", "properties": { "id": { "type": "integer" },
+        "title": { "type": "string" }, "done": { "type": "boolean" } }, "required": ["id"] });
+    let table =
+        json!({ "type": "object", "properties": { "rows": { "type": "array", "items": row } } });
+    let schema = Schema::new(table).unwrap();
+    for (name, bytes) in [("1 KB", 1_000), ("100 KB", 100_000)] {
+        let rows: Value = serde_json::from_str(rows(bytes).get()).unwrap();
+        group.bench_function(BenchmarkId::new("a result of rows", name), |bencher| {
+            bencher.iter(|| assert!(schema.fits(black_box(&rows))));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, codec, realm, validation);
+criterion_main!(benches);
