@@ -129,6 +129,14 @@ error_codes! {
     QueryCompleted,
     /// The token has as many queries as it may have.
     QueryLimitExceeded,
+    /// The query took longer than it may.
+    QueryTimeout,
+    /// This bridge knows no agent.
+    AgentNotConfigured,
+    /// The agent cannot be reached, or did not take the query.
+    AgentUnavailable,
+    /// The agent has failed.
+    AgentFailed,
     /// No such method.
     UnknownMethod,
     /// The bridge is shutting down.

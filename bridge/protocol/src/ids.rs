@@ -48,6 +48,10 @@ id! {
     RegistrationId
 }
 id! {
+    /// One query, `uuid` on the wire. The page makes it: a random UUID, never used again.
+    QueryId
+}
+id! {
     /// One life of a bridge. When it changes, calls of the former life are void.
     BridgeId
 }

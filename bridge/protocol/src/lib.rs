@@ -28,7 +28,7 @@ mod well_formed;
 
 pub use close_code::{CloseCode, Retry};
 pub use error_code::ErrorCode;
-pub use ids::{BridgeId, CallId, RegistrationId, SessionId};
+pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId};
 
 #[cfg(feature = "serde")]
 pub use messages::{
@@ -36,10 +36,11 @@ pub use messages::{
     CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
     CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits, ClientRequest,
     ClientRequests, ClientResponse, ClientResponses, Clients, Completion, ConnectedClient,
-    DecodeError, Definition, Heartbeat, Item, Kind, LogLevel, PageLimits, PageState, PageToBridge,
-    PromptGet, Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed,
-    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister,
-    Unregistered, Via, Visibility,
+    ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind, LogLevel, PageLimits,
+    PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryCancel, QueryComplete,
+    QueryFailure, QueryProgress, QueryTool, QueryToolCall, Register, Registered, RegisteredItem,
+    RegistrationFailure, Renew, RenewalFailed, Renewed, ResourceRead, ResourceUpdated,
+    SessionClosed, Subscriptions, ToolCall, Unregister, Unregistered, Via, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge

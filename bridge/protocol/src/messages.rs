@@ -7,6 +7,7 @@
 mod call;
 mod connection;
 mod during;
+mod query;
 mod registration;
 
 use std::borrow::Cow;
@@ -31,6 +32,10 @@ pub use connection::{
 pub use during::{
     CallLog, CallProgress, ClientError, ClientRequest, ClientRequests, ClientResponse,
     ClientResponses, LogLevel,
+};
+pub use query::{
+    ContextItem, ContextKind, Query, QueryAccepted, QueryCancel, QueryComplete, QueryFailure,
+    QueryProgress, QueryTool, QueryToolCall,
 };
 pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
@@ -104,6 +109,12 @@ pub enum PageToBridge {
     Activity {},
     /// The document is going away: its calls end now.
     Leaving {},
+    /// Asks the agent.
+    #[serde(rename = "query")]
+    Query(Query),
+    /// The answer is no longer wanted.
+    #[serde(rename = "query_cancel")]
+    QueryCancel(QueryCancel),
 }
 
 impl PageToBridge {
@@ -128,6 +139,8 @@ impl PageToBridge {
             kind::PAGE_STATE => Self::PageState(fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
             kind::LEAVING => Self::Leaving {},
+            kind::QUERY => Self::Query(fields(kind::QUERY, text)?),
+            kind::QUERY_CANCEL => Self::QueryCancel(fields(kind::QUERY_CANCEL, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }
@@ -176,6 +189,21 @@ pub enum BridgeToPage {
     Clients(Clients),
     /// The session ends. A close follows.
     SessionClosed(SessionClosed),
+    /// The agent has taken the query.
+    #[serde(rename = "query_accepted")]
+    QueryAccepted(QueryAccepted),
+    /// How the agent is getting on.
+    #[serde(rename = "query_progress")]
+    QueryProgress(QueryProgress),
+    /// The agent is done.
+    #[serde(rename = "query_complete")]
+    QueryComplete(QueryComplete),
+    /// The query has failed.
+    #[serde(rename = "query_failure")]
+    QueryFailure(QueryFailure),
+    /// The agent has given the query up.
+    #[serde(rename = "query_cancel")]
+    QueryCancel(QueryCancel),
 }
 
 impl BridgeToPage {
@@ -202,6 +230,11 @@ impl BridgeToPage {
             kind::RENEWAL_FAILED => Self::RenewalFailed(fields(kind::RENEWAL_FAILED, text)?),
             kind::CLIENTS => Self::Clients(fields(kind::CLIENTS, text)?),
             kind::SESSION_CLOSED => Self::SessionClosed(fields(kind::SESSION_CLOSED, text)?),
+            kind::QUERY_ACCEPTED => Self::QueryAccepted(fields(kind::QUERY_ACCEPTED, text)?),
+            kind::QUERY_PROGRESS => Self::QueryProgress(fields(kind::QUERY_PROGRESS, text)?),
+            kind::QUERY_COMPLETE => Self::QueryComplete(fields(kind::QUERY_COMPLETE, text)?),
+            kind::QUERY_FAILURE => Self::QueryFailure(fields(kind::QUERY_FAILURE, text)?),
+            kind::QUERY_CANCEL => Self::QueryCancel(fields(kind::QUERY_CANCEL, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }

@@ -34,6 +34,10 @@ pub mod page_to_bridge {
     pub const ACTIVITY: &str = "activity";
     /// The document is going away.
     pub const LEAVING: &str = "leaving";
+    /// Asks the agent; answered by `query_accepted` and what follows it, or by `query_failure`.
+    pub const QUERY: &str = "query";
+    /// The answer is no longer wanted.
+    pub const QUERY_CANCEL: &str = "query_cancel";
 
     /// All of them.
     pub const ALL: &[&str] = &[
@@ -53,6 +57,8 @@ pub mod page_to_bridge {
         PAGE_STATE,
         ACTIVITY,
         LEAVING,
+        QUERY,
+        QUERY_CANCEL,
     ];
 }
 
@@ -92,6 +98,16 @@ pub mod bridge_to_page {
     pub const CLIENTS: &str = "clients";
     /// The session ends; a close follows.
     pub const SESSION_CLOSED: &str = "session-closed";
+    /// The agent has taken the query.
+    pub const QUERY_ACCEPTED: &str = "query_accepted";
+    /// How the agent is getting on.
+    pub const QUERY_PROGRESS: &str = "query_progress";
+    /// The agent is done.
+    pub const QUERY_COMPLETE: &str = "query_complete";
+    /// The query has failed.
+    pub const QUERY_FAILURE: &str = "query_failure";
+    /// The agent has given the query up.
+    pub const QUERY_CANCEL: &str = "query_cancel";
 
     /// All of them.
     pub const ALL: &[&str] = &[
@@ -112,5 +128,10 @@ pub mod bridge_to_page {
         RENEWAL_FAILED,
         CLIENTS,
         SESSION_CLOSED,
+        QUERY_ACCEPTED,
+        QUERY_PROGRESS,
+        QUERY_COMPLETE,
+        QUERY_FAILURE,
+        QUERY_CANCEL,
     ];
 }

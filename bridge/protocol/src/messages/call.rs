@@ -251,6 +251,8 @@ pub struct CallCancel {
 }
 
 /// A field that is there is `Some`, even when it is `null`.
-fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Box<RawValue>>, D::Error> {
+pub(super) fn present<'de, D: serde::Deserializer<'de>>(
+    value: D,
+) -> Result<Option<Box<RawValue>>, D::Error> {
     Box::<RawValue>::deserialize(value).map(Some)
 }
