@@ -124,10 +124,15 @@ fn read(text: &str) -> Option<BridgeToPage<String>> {
         },
         wire::BridgeToPage::Clients(_) => BridgeToPage::Clients(text.to_owned()),
         wire::BridgeToPage::Subscriptions(_) => BridgeToPage::Subscriptions(text.to_owned()),
-        // Pages of fault runs register tools only.
+        // Pages of fault runs register tools only, and ask nothing.
         wire::BridgeToPage::PromptGet(_)
         | wire::BridgeToPage::ResourceRead(_)
-        | wire::BridgeToPage::Completion(_) => return None,
+        | wire::BridgeToPage::Completion(_)
+        | wire::BridgeToPage::QueryAccepted(_)
+        | wire::BridgeToPage::QueryProgress(_)
+        | wire::BridgeToPage::QueryComplete(_)
+        | wire::BridgeToPage::QueryFailure(_)
+        | wire::BridgeToPage::QueryCancel(_) => return None,
     })
 }
 
