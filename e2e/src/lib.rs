@@ -17,6 +17,7 @@ mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
+pub mod idle;
 mod issuer;
 mod large;
 mod native_page;

@@ -1,0 +1,108 @@
+//! One caller: requests over one connection, one after another, each timed.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// A connection to the bridge.
+pub(crate) struct Caller {
+    socket: TcpStream,
+    address: String,
+    token: String,
+}
+
+/// How long requests took, in order of length.
+pub(crate) struct Pace(Vec<Duration>);
+
+impl Caller {
+    pub(crate) async fn connect(address: &str, token: &str) -> Self {
+        let socket = TcpStream::connect(address).await.unwrap();
+        socket.set_nodelay(true).unwrap();
+        Self {
+            socket,
+            address: address.to_owned(),
+            token: token.to_owned(),
+        }
+    }
+
+    /// Calls a tool so many times.
+    pub(crate) async fn calls(&mut self, tool: &str, times: usize) -> Pace {
+        let body = json!({ "toolName": tool, "toolInput": { "id": "7" } }).to_string();
+        self.requests("/tool-call", "", &body, times).await
+    }
+
+    /// Asks for the list of tools so many times, as a client of 2026-07-28 does.
+    pub(crate) async fn lists(&mut self, times: usize) -> Pace {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "idle", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
+        let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
+        self.requests("/mcp", headers, &body.to_string(), times)
+            .await
+    }
+
+    async fn requests(&mut self, path: &str, headers: &str, body: &str, times: usize) -> Pace {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            self.address,
+            self.token,
+            body.len()
+        );
+        let mut taken = Vec::with_capacity(times);
+        let mut answer = Vec::new();
+        for _ in 0..times {
+            let began = Instant::now();
+            self.socket.write_all(request.as_bytes()).await.unwrap();
+            answer.clear();
+            while !is_whole(&answer) {
+                let read = self.socket.read_buf(&mut answer).await.unwrap();
+                assert!(read > 0, "the bridge closed the connection");
+            }
+            taken.push(began.elapsed());
+            let text = String::from_utf8_lossy(&answer);
+            assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+            assert!(!text.contains(r#""isError":true"#), "{text}");
+        }
+        taken.sort();
+        Pace(taken)
+    }
+}
+
+impl Pace {
+    /// The time that so many of a thousand requests did not take longer than.
+    pub(crate) fn permille(&self, of_thousand: usize) -> Duration {
+        let last = self.0.len() - 1;
+        self.0[(self.0.len() * of_thousand / 1000).min(last)]
+    }
+
+    pub(crate) fn slowest(&self) -> Duration {
+        self.permille(1000)
+    }
+
+    /// How many took longer.
+    pub(crate) fn over(&self, limit: Duration) -> usize {
+        self.0.iter().filter(|taken| **taken > limit).count()
+    }
+}
+
+/// Whether the body has come: by its length, or to its last chunk.
+fn is_whole(answer: &[u8]) -> bool {
+    let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else {
+        return false;
+    };
+    let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
+    match length {
+        Some(length) => answer.len() >= end + 4 + length.trim().parse::<usize>().unwrap(),
+        None => answer.ends_with(b"\r\n0\r\n\r\n"),
+    }
+}

@@ -1,0 +1,200 @@
+//! A page that costs its process a few hundred bytes: a socket, and what it has to say.
+
+use std::cell::RefCell;
+use std::io::ErrorKind;
+
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+/// Each thread reads into one buffer: an idle page owns none.
+const READ_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ_BYTES]);
+}
+
+/// The socket of a page.
+pub(crate) struct Page {
+    socket: TcpStream,
+    /// What came of a frame that is not whole.
+    rest: Vec<u8>,
+}
+
+impl Page {
+    /// Opens the socket and authenticates.
+    pub(crate) async fn open(address: &str, token: &str, session: &str) -> Self {
+        let socket = TcpStream::connect(address).await.unwrap();
+        socket.set_nodelay(true).unwrap();
+        let mut page = Self {
+            socket,
+            rest: Vec::new(),
+        };
+        let request = format!(
+            "GET /ws?session={session} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        );
+        page.socket.write_all(request.as_bytes()).await.unwrap();
+        page.upgraded().await;
+        let hello = format!(
+            r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
+        );
+        page.send(&hello).await;
+        let answer = page.next().await.expect("an answer to `authenticate`");
+        assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
+        page
+    }
+
+    /// Registers and waits until the bridge has taken it.
+    pub(crate) async fn register(&mut self, registration: &str) {
+        self.send(registration).await;
+        loop {
+            let answer = self.next().await.expect("an answer to `register`");
+            if answer.contains(r#""type":"registered""#) {
+                assert!(answer.contains(r#""errors":[]"#), "{answer}");
+                return;
+            }
+        }
+    }
+
+    /// Answers heartbeats and calls until the bridge closes the socket. Each call has this result.
+    pub(crate) async fn live(mut self, result: &str) {
+        while let Some(message) = self.next().await {
+            if message.contains(r#""type":"heartbeat""#) {
+                let sequence = number_after(&message, r#""sequence":"#);
+                let ack = format!(r#"{{"type":"heartbeat-ack","sequence":{sequence}}}"#);
+                self.send(&ack).await;
+            } else if message.contains(r#""type":"tool-call""#) {
+                let id = text_after(&message, r#""requestId":""#).to_owned();
+                let mut frames = Vec::new();
+                frame(
+                    &mut frames,
+                    1,
+                    format!(r#"{{"type":"call-received","requestId":"{id}"}}"#).as_bytes(),
+                );
+                frame(
+                    &mut frames,
+                    1,
+                    format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#)
+                        .as_bytes(),
+                );
+                let _ = self.socket.write_all(&frames).await;
+            }
+        }
+    }
+
+    async fn upgraded(&mut self) {
+        loop {
+            if let Some(end) = find(&self.rest, b"\r\n\r\n") {
+                let head = String::from_utf8_lossy(&self.rest[..end]).into_owned();
+                assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+                self.rest.drain(..end + 4);
+                return;
+            }
+            assert!(self.read().await, "the bridge closed the socket");
+        }
+    }
+
+    /// The next message; `None` when the socket ended.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            while let Some((opcode, payload)) = self.take_frame() {
+                match opcode {
+                    1 => return Some(String::from_utf8(payload).unwrap()),
+                    8 => return None,
+                    9 => self.put(10, &payload).await,
+                    _ => {}
+                }
+            }
+            if !self.read().await {
+                return None;
+            }
+        }
+    }
+
+    fn take_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let [first, second, ..] = self.rest[..] else {
+            return None;
+        };
+        let (start, length) = match second & 0x7f {
+            126 => (
+                4,
+                u16::from_be_bytes(self.rest.get(2..4)?.try_into().unwrap()).into(),
+            ),
+            127 => (
+                10,
+                u64::from_be_bytes(self.rest.get(2..10)?.try_into().unwrap()) as usize,
+            ),
+            length => (2, length.into()),
+        };
+        let payload = self.rest.get(start..start + length)?.to_vec();
+        self.rest.drain(..start + length);
+        if self.rest.is_empty() {
+            self.rest = Vec::new();
+        }
+        Some((first & 0x0f, payload))
+    }
+
+    /// False when the socket ended.
+    async fn read(&mut self) -> bool {
+        loop {
+            if self.socket.readable().await.is_err() {
+                return false;
+            }
+            let read = SCRATCH.with_borrow_mut(|scratch| {
+                let read = self.socket.try_read(scratch)?;
+                self.rest.extend_from_slice(&scratch[..read]);
+                Ok::<_, std::io::Error>(read)
+            });
+            match read {
+                Ok(read) => return read > 0,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    async fn send(&mut self, text: &str) {
+        self.put(1, text.as_bytes()).await;
+    }
+
+    async fn put(&mut self, opcode: u8, payload: &[u8]) {
+        let mut bytes = Vec::with_capacity(payload.len() + 14);
+        frame(&mut bytes, opcode, payload);
+        // A socket that is gone shows itself at the next read.
+        let _ = self.socket.write_all(&bytes).await;
+    }
+}
+
+/// A masked frame; the mask is zero, so that it costs the page nothing.
+fn frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
+    bytes.push(0x80 | opcode);
+    match payload.len() {
+        length @ 0..=125 => bytes.push(0x80 | length as u8),
+        length @ 126..=0xffff => {
+            bytes.push(0x80 | 126);
+            bytes.extend_from_slice(&(length as u16).to_be_bytes());
+        }
+        length => {
+            bytes.push(0x80 | 127);
+            bytes.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(payload);
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+fn text_after<'a>(text: &'a str, key: &str) -> &'a str {
+    let (_, rest) = text.split_once(key).unwrap();
+    rest.split('"').next().unwrap()
+}
+
+fn number_after<'a>(text: &'a str, key: &str) -> &'a str {
+    let (_, rest) = text.split_once(key).unwrap();
+    let end = rest.find(|c: char| !c.is_ascii_digit());
+    &rest[..end.unwrap_or(rest.len())]
+}
