@@ -5,6 +5,7 @@
 //! client. Each kind of request has a module of its own. A client without the patience for a long
 //! call gets a handle, and the result by [`get_result`]; [`fitting`] cuts what is too large for one.
 
+mod arguments;
 mod attend;
 mod completion;
 mod fitting;
@@ -27,6 +28,7 @@ use serde_json::value::to_raw_value;
 use crate::auth::RealmId;
 use crate::realm::{ClosedApp, Failure, RouteError, Target};
 
+pub(crate) use arguments::Arguments;
 pub(crate) use attend::Client;
 pub(crate) use completion::{CompletionRequest, Proposals, complete};
 pub(crate) use fitting::{contents, fitted};

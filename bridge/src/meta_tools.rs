@@ -10,6 +10,7 @@ use crate::auth::RealmId;
 use crate::calls::{self, CallError, CallRequest, Called, Outcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
+use crate::realm::Failure;
 use crate::result::ToolResult;
 
 /// Their definitions, in the order of the list.
@@ -24,13 +25,23 @@ pub(crate) fn is_one(name: &str) -> bool {
 /// Runs one of them.
 pub(crate) async fn call(
     hub: &Arc<Hub>,
-    request: CallRequest<'_>,
+    mut request: CallRequest<'_>,
 ) -> Result<Outcome<ToolResult>, CallError> {
+    let arguments = match request.arguments.change() {
+        Ok(arguments) => std::mem::take(arguments),
+        Err(unreadable) => {
+            let failure = Failure::new(ErrorCode::InvalidArguments, unreadable);
+            return Ok(ToolResult::failure(&failure).into());
+        }
+    };
     let result = match request.tool.as_str() {
-        "call_session_tool" => return call_session_tool(hub, request).await,
-        "get_result" => return Ok(calls::get_result(hub, &request).await.into()),
+        "call_session_tool" => return call_session_tool(hub, request, arguments).await,
+        "get_result" => {
+            let result = calls::get_result(hub, &request.caller, &arguments).await;
+            return Ok(result.into());
+        }
         "list_active_sessions" => sessions(hub, &request),
-        "list_session_tools" => session_tools(hub, &request),
+        "list_session_tools" => session_tools(hub, &request, &arguments),
         _ => status(hub, &request),
     };
     let caller = &request.caller;
@@ -68,8 +79,12 @@ pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
     })
 }
 
-fn session_tools(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
-    let named = session_argument(request).or_else(|| request.caller.session.clone());
+fn session_tools(
+    hub: &Hub,
+    request: &CallRequest<'_>,
+    arguments: &Map<String, Value>,
+) -> ToolResult {
+    let named = session_argument(arguments).or_else(|| request.caller.session.clone());
     let is_named = named.is_some();
     let found = hub.read(request.caller.realm, |realm| {
         let sessions = realm.sessions();
@@ -105,8 +120,9 @@ fn session_tools(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
 async fn call_session_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
+    mut own: Map<String, Value>,
 ) -> Result<Outcome<ToolResult>, CallError> {
-    let Some(tool) = request.arguments.get("tool_name").and_then(Value::as_str) else {
+    let Some(tool) = own.get("tool_name").and_then(Value::as_str) else {
         return Ok(ToolResult::error_object(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
@@ -115,8 +131,8 @@ async fn call_session_tool(
         .into());
     };
     let tool = tool.to_owned();
-    let session = session_argument(&request);
-    let arguments = match request.arguments.shift_remove("arguments") {
+    let session = session_argument(&own);
+    let arguments = match own.shift_remove("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
@@ -131,15 +147,14 @@ async fn call_session_tool(
     request.caller.session = session.or(request.caller.session);
     let request = CallRequest {
         tool,
-        arguments,
+        arguments: arguments.into(),
         ..request
     };
     calls::call_page(hub, request, Called::Through).await
 }
 
-fn session_argument(request: &CallRequest<'_>) -> Option<SessionId> {
-    request
-        .arguments
+fn session_argument(arguments: &Map<String, Value>) -> Option<SessionId> {
+    arguments
         .get("session_id")
         .and_then(Value::as_str)
         .map(SessionId::from)

@@ -100,6 +100,16 @@ impl ToolResult {
         })
     }
 
+    /// Writes the members of the result object, without its braces. There is always one.
+    pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        // Values and texts only: there is nothing that can fail to encode.
+        if serde_json::to_writer(&mut *out, self).is_ok() {
+            out.remove(begin);
+            out.pop();
+        }
+    }
+
     pub(crate) fn text(text: String) -> Self {
         Self {
             content: vec![text_block(text)],
@@ -284,6 +294,18 @@ mod tests {
             json!({"content": [{"type": "text", "text": "{\"z\":1,\"a\":{\"error\":null}}"}],
                 "structuredContent": {"z": 1, "a": {"error": null}}})
         );
+    }
+
+    #[test]
+    fn the_members_are_those_of_the_object() {
+        let result = ToolResult {
+            is_error: true,
+            ..ToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}})))
+        };
+        let mut members = b"{".to_vec();
+        result.write_members(&mut members);
+        members.push(b'}');
+        assert_eq!(members, serde_json::to_vec(&result).unwrap());
     }
 
     #[test]

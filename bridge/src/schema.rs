@@ -55,6 +55,7 @@ pub(crate) struct Validator {
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
     budget: work::Budget,
+    takes_any_object: bool,
 }
 
 impl Validator {
@@ -64,6 +65,7 @@ impl Validator {
         patterns::keep_linear(&mut enforced)?;
         Ok(Self {
             budget: work::Budget::of(&enforced)?,
+            takes_any_object: takes_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
             schema,
             compiled: OnceLock::new(),
@@ -72,6 +74,11 @@ impl Validator {
 
     pub(crate) fn schema(&self) -> &Value {
         &self.schema
+    }
+
+    /// Whether every object fits: there is nothing to look for.
+    pub(crate) fn takes_any_object(&self) -> bool {
+        self.takes_any_object
     }
 
     /// What does not fit: where, which rule, and why.
@@ -110,6 +117,20 @@ impl Validator {
             .as_ref()
             .map_err(Clone::clone)
     }
+}
+
+/// A schema that says nothing, or that it wants an object, beside words for people.
+fn takes_any_object(schema: &Value) -> bool {
+    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
+        "type" => value == "object",
+        "properties" => value.as_object().is_some_and(serde_json::Map::is_empty),
+        "additionalProperties" => *value == true,
+        "$schema" | "$comment" | "title" | "description" => true,
+        _ => false,
+    };
+    schema
+        .as_object()
+        .is_some_and(|rules| rules.iter().all(says_nothing))
 }
 
 /// What is left of `most` after the values in a value.
@@ -238,6 +259,23 @@ mod tests {
         Validator::new(schema)?
             .check(&value)
             .map_err(|misfit| misfit.to_string())
+    }
+
+    #[test]
+    fn a_schema_without_rules_takes_any_object() {
+        let takes = |schema| Validator::new(schema).unwrap().takes_any_object();
+        assert!(takes(json!({})));
+        assert!(takes(
+            json!({"type": "object", "properties": {}, "title": "t",
+            "additionalProperties": true})
+        ));
+        assert!(!takes(
+            json!({"type": ["object", "null"], "minProperties": 1})
+        ));
+        assert!(!takes(json!({"type": "object", "properties": {"a": {}}})));
+        assert!(!takes(
+            json!({"type": "object", "additionalProperties": false})
+        ));
     }
 
     #[test]

@@ -8,10 +8,10 @@ use bridge_protocol::{CallId, ErrorCode};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 
+use super::Caller;
 use super::fitting::{fitted_again, stopped};
 use super::leaving::still_running;
 use super::progress::News;
-use super::{CallRequest, Caller};
 use crate::hub::Hub;
 use crate::kept::{Handle, Record};
 use crate::off_thread;
@@ -60,9 +60,12 @@ impl Wanted {
 }
 
 /// Answers a call of the tool.
-pub(crate) async fn get_result(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
-    let caller = &request.caller;
-    let wanted = match Wanted::read(&request.arguments) {
+pub(crate) async fn get_result(
+    hub: &Hub,
+    caller: &Caller<'_>,
+    arguments: &Map<String, Value>,
+) -> ToolResult {
+    let wanted = match Wanted::read(arguments) {
         Ok(wanted) => wanted,
         Err(why) => return refused(ErrorCode::InvalidArguments, why.to_owned()),
     };

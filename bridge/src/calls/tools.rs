@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::attend::{Attended, Line};
 use super::fitting::{fitted, stopped};
 use super::leaving::{go_on, patience, still_running};
-use super::{CallError, Caller, Outcome, attend};
+use super::{Arguments, CallError, Caller, Outcome, attend};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
@@ -23,7 +23,7 @@ use crate::tool::{SESSION_ARGUMENT, Tool};
 pub(crate) struct CallRequest<'a> {
     pub(crate) caller: Caller<'a>,
     pub(crate) tool: String,
-    pub(crate) arguments: Map<String, Value>,
+    pub(crate) arguments: Arguments,
 }
 
 /// Runs a tool: one of the bridge's own or one of a page.
@@ -96,23 +96,13 @@ type Started = Result<(Arc<Tool>, Line), ToolResult>;
 
 async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
     let (session, tool) = match route(hub, request) {
-        Ok(found) => found,
-        Err(error) => return no_route(error).map(Err),
+        Ok(Ok(found)) => found,
+        Ok(Err(error)) => return no_route(error).map(Err),
+        Err(unreadable) => return Ok(Err(failed(ErrorCode::InvalidArguments, unreadable))),
     };
-    let arguments = Value::Object(std::mem::take(&mut request.arguments));
-    let arguments = match schema::check(&tool, |tool| Some(tool.input()), arguments).await {
-        Ok(arguments) => arguments,
-        Err(misfit) => {
-            let message = format!(
-                "the arguments of `{}` do not fit its input schema: {misfit}",
-                tool.name
-            );
-            return Ok(Err(failed(ErrorCode::InvalidArguments, message)));
-        }
-    };
-    let Ok(input) = to_raw_value(&arguments) else {
-        let message = "the arguments cannot be encoded".to_owned();
-        return Ok(Err(failed(ErrorCode::InternalError, message)));
+    let input = match checked_input(&tool, std::mem::take(&mut request.arguments)).await {
+        Ok(input) => input,
+        Err(message) => return Ok(Err(failed(ErrorCode::InvalidArguments, message))),
     };
     let run = Request::Tool {
         tool: Arc::clone(&tool),
@@ -126,8 +116,28 @@ async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, Call
     )
 }
 
-/// Finds the session, and takes `session_id` out of the arguments where it is ours.
-fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(SessionId, Arc<Tool>), RouteError> {
+/// The text of arguments that fit. It is not read where the tool takes any.
+async fn checked_input(
+    tool: &Arc<Tool>,
+    mut arguments: Arguments,
+) -> Result<Box<RawValue>, String> {
+    if !tool.input().takes_any_object() {
+        let read = arguments.take_read()?;
+        let checked = schema::check(tool, |tool| Some(tool.input()), read).await;
+        arguments.put_back(checked.map_err(|misfit| {
+            let name = &tool.name;
+            format!("the arguments of `{name}` do not fit its input schema: {misfit}")
+        })?);
+    }
+    arguments.into_raw()
+}
+
+/// The session and the tool, or why there is none.
+type Routed = Result<(SessionId, Arc<Tool>), RouteError>;
+
+/// Finds the session, and takes `session_id` out of the arguments where it is ours. An error says
+/// why the arguments cannot be read.
+fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
     let find = |target: &Target| {
         let found = hub.read(request.caller.realm, |realm| {
             realm.route(Kind::Tool, &request.tool, target)
@@ -138,28 +148,33 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(SessionId, Arc<Too
         }
     };
     let otherwise = request.caller.target();
-    let named = request
-        .arguments
-        .get(SESSION_ARGUMENT)
-        .and_then(Value::as_str);
+    if !request.arguments.name_a_session() {
+        return Ok(find(&otherwise));
+    }
+    let arguments = request.arguments.read()?;
+    let named = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
     let Some(named) = named else {
-        let (session, tool) = find(&otherwise)?;
-        tool.take_session_argument(&mut request.arguments);
-        return Ok((session, tool));
+        return Ok(match find(&otherwise) {
+            Ok((session, tool)) => {
+                tool.take_session_argument(request.arguments.change()?);
+                Ok((session, tool))
+            }
+            Err(error) => Err(error),
+        });
     };
     let by_argument = find(&Target::Session(SessionId::from(named)));
     if let Ok((session, tool)) = &by_argument
         && !tool.has_own_session_argument()
     {
         let found = (session.clone(), Arc::clone(tool));
-        tool.take_session_argument(&mut request.arguments);
-        return Ok(found);
+        tool.take_session_argument(request.arguments.change()?);
+        return Ok(Ok(found));
     }
     // The argument may be the tool's own: then it does not route.
-    match find(&otherwise) {
+    Ok(match find(&otherwise) {
         Ok((session, tool)) if tool.has_own_session_argument() => Ok((session, tool)),
         other => by_argument.and(other),
-    }
+    })
 }
 
 fn no_route(error: RouteError) -> Result<ToolResult, CallError> {

@@ -11,15 +11,16 @@ use bridge_protocol::{
 };
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use http::header::{ACCEPT, USER_AGENT};
-use http::{Method, StatusCode, Uri};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::{Edge, Problem};
 use crate::auth::Scope;
-use crate::calls::{self, CallRequest, Client, Outcome, Takes};
+use crate::calls::{self, Arguments, CallRequest, Client, Outcome, Takes};
 use crate::definition::Definition;
 use crate::meta_tools;
 use crate::realm::CallEvent;
@@ -30,7 +31,7 @@ use crate::result::ToolResult;
 struct ToolCallBody {
     tool_name: String,
     #[serde(default)]
-    tool_input: Option<Map<String, Value>>,
+    tool_input: Option<Box<RawValue>>,
     #[serde(default)]
     session_id: Option<SessionId>,
 }
@@ -40,16 +41,16 @@ pub(super) async fn tool_call(
     State(edge): State<Edge>,
     parts: Parts,
     body: Result<Bytes, BytesRejection>,
-) -> Result<Json<ToolResult>, Problem> {
+) -> Result<Response, Problem> {
     let principal = edge.granted(&parts, Scope::ToolsCall).await?;
     let body = body.map_err(|rejection| rejected(&edge, &rejection))?;
-    let body: ToolCallBody = serde_json::from_slice(&body).map_err(|error| {
-        let message = format!(
-            "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": \
-             string?}}: {error}"
-        );
-        Problem::new(ErrorCode::ProtocolViolation, message)
-    })?;
+    let body: ToolCallBody =
+        serde_json::from_slice(&body).map_err(|error| not_a_call(&error.to_string()))?;
+    let arguments = match body.tool_input {
+        None => Arguments::default(),
+        Some(input) if input.get().starts_with('{') => Arguments::raw(input),
+        Some(_) => return Err(not_a_call("`toolInput` is no object")),
+    };
     let agent = parts
         .headers
         .get(USER_AGENT)
@@ -80,10 +81,10 @@ pub(super) async fn tool_call(
             resumes: None,
         },
         tool: body.tool_name,
-        arguments: body.tool_input.unwrap_or_default(),
+        arguments,
     };
     match calls::call(&edge.hub, request).await {
-        Ok(Outcome::Done(result)) => Ok(Json(result)),
+        Ok(Outcome::Done(result)) => Ok(written(&result)),
         // Nobody is asked who has declared no capability.
         Ok(Outcome::InputRequired { .. }) => Err(Problem::new(
             ErrorCode::ClientCapabilityMissing,
@@ -91,6 +92,23 @@ pub(super) async fn tool_call(
         )),
         Err(error) => Err(Problem::new(ErrorCode::ToolNotFound, error.to_string())),
     }
+}
+
+fn not_a_call(why: &str) -> Problem {
+    let message = format!(
+        "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": string?}}: \
+         {why}"
+    );
+    Problem::new(ErrorCode::ProtocolViolation, message)
+}
+
+/// The answer with a result.
+fn written(result: &ToolResult) -> Response {
+    let mut body = b"{".to_vec();
+    result.write_members(&mut body);
+    body.push(b'}');
+    let json = HeaderValue::from_static("application/json");
+    ([(CONTENT_TYPE, json)], body).into_response()
 }
 
 /// A caller that hears the result and nothing else.

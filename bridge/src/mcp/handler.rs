@@ -300,7 +300,7 @@ impl ServerHandler for Handler {
         let call = CallRequest {
             caller,
             tool: request.name.into_owned(),
-            arguments: request.arguments.unwrap_or_default(),
+            arguments: request.arguments.unwrap_or_default().into(),
         };
         let run = calls::call(&self.hub, call);
         match unless_cancelled(&context, run, reach.modern()).await? {

@@ -6,7 +6,7 @@ use bridge_protocol::{
     BridgeToPage, CallContext, CallProgress, Definition as Sent, Kind, RegistrationId, ToolCall,
 };
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::calls::{CallRequest, Takes, call};
@@ -159,7 +159,7 @@ async fn run(
     let request = CallRequest {
         caller,
         tool: tool.to_owned(),
-        arguments: arguments.as_object().cloned().unwrap_or_else(Map::new),
+        arguments: arguments.as_object().cloned().unwrap_or_default().into(),
     };
     match call(hub, request).await.unwrap() {
         Outcome::Done(result) => result,
