@@ -35,6 +35,7 @@ mod server;
 pub mod simulation;
 mod tool;
 mod uri_template;
+mod v1;
 
 pub use config::{
     AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity, Profile, Profiles,

@@ -154,7 +154,7 @@ fn said(
         }
         PageToBridge::PageState(state) => realm.page_state_changed(id, connection, state, now),
         PageToBridge::Activity {} => {
-            realm.page_active(id, connection, now);
+            realm.page_active(id, connection, now.unix_ms);
             Effects::new()
         }
         // Those of the connection, and those that `read` made events of their own.

@@ -16,6 +16,7 @@ mod calls;
 mod catalogue;
 mod clients;
 mod deadlines;
+mod dialect;
 mod effect;
 mod lifetime;
 mod pages;
@@ -45,6 +46,7 @@ pub(crate) use asking::{MAX_ANSWER_BYTES, MAX_OPEN_BYTES, MAX_OPEN_REQUESTS};
 pub(crate) use asking::{MAX_KEY_BYTES, MAX_REQUESTS};
 pub(crate) use call::{Call, NewCall, Receipt, Request};
 pub(crate) use catalogue::ClosedApp;
+pub(crate) use dialect::Dialect;
 pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
 pub(crate) use routing::{RouteError, Target};
 pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
@@ -248,7 +250,7 @@ impl Realm {
         let mut named = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();
         for (id, session) in &self.sessions {
-            named.insert(session.deadline(id));
+            named.extend(session.deadline(id));
             if let Some(connection) = session.phase.connection() {
                 assert!(
                     connections.insert(connection),

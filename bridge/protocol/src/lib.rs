@@ -31,6 +31,9 @@ pub use error_code::ErrorCode;
 pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId};
 
 #[cfg(feature = "serde")]
+pub use well_formed::well_formed;
+
+#[cfg(feature = "serde")]
 pub use messages::{
     App, Argument, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel,
     CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,

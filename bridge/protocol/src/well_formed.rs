@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// JavaScript's strings may be cut in the middle of a character, and `JSON.stringify` escapes
 /// what is left of it: valid JSON (RFC 8259 section 8.2), but no Unicode text.
-pub(crate) fn well_formed(json: &str) -> Cow<'_, str> {
+pub fn well_formed(json: &str) -> Cow<'_, str> {
     if !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);
     }

@@ -11,7 +11,7 @@ use http::header::{HOST, HeaderName, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{Edge, Problem};
+use super::{Edge, Problem, page_socket};
 use crate::auth::{Principal, Scope, token_of};
 use crate::origin::{Origin, Policy};
 
@@ -30,7 +30,7 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
     }
     let origin = edge.policy.origin(request.uri(), request.headers());
     if let Origin::Foreign(origin) = &origin
-        && !decides_itself(request.uri().path())
+        && !decides_itself(&request)
     {
         return foreign(origin).into_response();
     }
@@ -66,8 +66,9 @@ impl Edge {
 }
 
 /// The SDK is public, and the page socket refuses in words that a browser does not hide.
-fn decides_itself(path: &str) -> bool {
-    path == "/ws" || path.starts_with("/sdk/")
+fn decides_itself(request: &Request) -> bool {
+    let path = request.uri().path();
+    path == "/ws" || path.starts_with("/sdk/") || (path == "/" && page_socket::is_wanted(request))
 }
 
 /// The refusal of a foreign origin, with the setting that would allow it.

@@ -1,23 +1,26 @@
-//! `GET /ws`: the socket of a page.
+//! `GET /ws`, and `GET /` for pages of v1: the socket of a page.
 //!
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
 mod admission;
 mod frames;
 mod renewal;
+mod v1;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
     BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Renew, Retry, SessionId, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use http::header::UPGRADE;
+use http::{Method, Uri};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -27,7 +30,7 @@ use crate::auth::{RealmId, Tokens};
 use crate::hub::{Hub, Outbox, Outgoing};
 use crate::origin::Origin;
 use crate::page_wire::{Closing, PageEvent};
-use crate::realm::{ConnectionId, Parting};
+use crate::realm::{ConnectionId, Dialect, Parting};
 use admission::{Refused, admit};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
@@ -47,9 +50,17 @@ pub(super) struct SocketQuery {
     session: Option<String>,
 }
 
+/// Whether a request to another route wants to be the socket of a page.
+pub(super) fn is_wanted(request: &Request) -> bool {
+    let upgrade = request.headers().get(UPGRADE);
+    let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    to_socket && *request.method() == Method::GET
+}
+
 pub(super) async fn upgrade(
     State(edge): State<Edge>,
     Extension(origin): Extension<Origin>,
+    uri: Uri,
     Query(query): Query<SocketQuery>,
     socket: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> Response {
@@ -60,12 +71,15 @@ pub(super) async fn upgrade(
             return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
         }
     };
+    let most = match uri.path() {
+        "/" => crate::v1::page::MAX_SESSION_ID_BYTES,
+        _ => limits::MAX_SESSION_ID_BYTES,
+    };
     let session = match query.session {
-        Some(id) if !id.is_empty() && id.len() <= limits::MAX_SESSION_ID_BYTES => SessionId(id),
+        Some(id) if !id.is_empty() && id.len() <= most => SessionId(id),
         _ => {
             let message = format!(
-                "the page must name its session: connect to /ws?session=… with 1 to {} bytes",
-                limits::MAX_SESSION_ID_BYTES
+                "the page must name its session: connect to /ws?session=… with 1 to {most} bytes"
             );
             return Problem::new(ErrorCode::InvalidSession, message).into_response();
         }
@@ -111,13 +125,17 @@ async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) 
         Err(Refused::Silently) => None,
         Err(Refused::With(closing, failure)) => {
             if let Some(failure) = failure {
+                // The same in both dialects.
                 let message = BridgeToPage::AuthenticationFailed(failure);
                 let _ = sink.send(Message::Text(message.encode().into())).await;
             }
             Some(closing)
         }
         Ok((page, outbox)) => {
-            let end = page.serve(&mut sink, &mut stream, outbox).await;
+            let end = match page.dialect {
+                Dialect::V2 => page.serve(&mut sink, &mut stream, outbox).await,
+                Dialect::V1 => page.serve_v1(&mut sink, &mut stream, outbox).await,
+            };
             let (parting, closing) = match end {
                 End::Parted(parting) => (parting, None),
                 End::Closing(closing) => (parting_of(&closing), Some(closing)),
@@ -191,6 +209,7 @@ struct Page {
     hub: Arc<Hub>,
     realm: RealmId,
     session: SessionId,
+    dialect: Dialect,
     connection: ConnectionId,
     tokens: Arc<Tokens>,
 }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
+use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
@@ -18,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Edge, Problem};
+use super::{Edge, Problem, page_socket};
 use crate::auth::Scope;
 use crate::calls::{self, Arguments, CallRequest, Client, Outcome, Takes};
 use crate::definition::Definition;
@@ -196,8 +197,11 @@ pub(super) async fn not_found(uri: Uri) -> Problem {
     )
 }
 
-/// `/` is the app's page for browsers, tells a plain GET what this is, and is MCP for the rest.
+/// `/` is the socket for pages of v1, the app's page for browsers, tells a plain GET what this is, and is MCP for the rest.
 pub(super) async fn root(State(edge): State<Edge>, request: Request) -> Response {
+    if page_socket::is_wanted(&request) {
+        return page_socket::upgrade.call(request, edge).await;
+    }
     let accept = request
         .headers()
         .get(ACCEPT)

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use bridge_protocol::{CallId, ErrorCode, SessionId};
 
 use super::lifetime::closed;
+use super::registration::lists_changed;
 use super::{
-    CloseCode, ConnectionId, Effect, Effects, Ending, Failure, Now, PageHello, Phase, Realm,
-    Receipt, Refusal, Session,
+    CloseCode, ConnectionId, Dialect, Effect, Effects, Ending, Failure, Now, PageHello, Phase,
+    Realm, Receipt, Refusal, Session,
 };
 use crate::config::{DuplicateNames, SessionLimitPolicy};
 
@@ -31,12 +32,18 @@ impl Realm {
         let hello = hello.shortened();
         let id = hello.session.clone();
         self.refuse_late(&hello)?;
-        let name = self.name_for(&hello)?;
-        let mut effects = self.make_room_for(&id, now)?;
+        let leaves = self.room_for(&id)?;
+        let name = self.name_for(&hello, leaves.as_ref())?;
+        let mut effects = leaves.map_or_else(Effects::new, |oldest| {
+            let reason = "Session limit exceeded, closing oldest session";
+            self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now)
+        });
         let expires = hello.expires;
         let phase = Phase::Connected {
             connection,
-            heartbeat_due: now.instant + self.limits.heartbeat_every,
+            heartbeat_due: hello
+                .dialect
+                .heartbeat(now.instant + self.limits.heartbeat_every),
             sequence: 0,
             answered: 0,
             answers: 0,
@@ -79,8 +86,7 @@ impl Realm {
         let longest = self.limits.max_session_duration;
         let mut session = Session::new(hello, name, phase, now);
         session.ends = (!longest.is_zero()).then(|| now.instant + longest);
-        let (at, deadline) = session.deadline(&id);
-        self.deadlines.insert(at, deadline);
+        self.deadlines.moved(None, session.deadline(&id));
         self.sessions.insert(id, session);
     }
 
@@ -93,26 +99,36 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let mut effects = self.document_replaced(id, &hello);
-        let former = self.change_session(id, |session| {
-            let former = session.phase.connection();
-            session.came_back(hello, name, phase, now);
-            former
-        });
+        let (former, had) = self
+            .change_session(id, |session| {
+                let former = session.phase.connection();
+                session.came_back(hello, name, phase, now);
+                let anew = session.dialect() == Dialect::V1;
+                (former, anew.then(|| session.take_items()))
+            })
+            .unwrap_or_default();
+        effects.extend(
+            had.map(|had| lists_changed(had.into_keys().collect()))
+                .into_iter()
+                .flatten(),
+        );
         let superseded = |connection| {
             let reason = "a newer connection of the same session took over";
             let code = ErrorCode::SessionSuperseded;
             closed(connection, code, CloseCode::Superseded, reason)
         };
-        effects.extend(former.flatten().into_iter().flat_map(superseded));
+        effects.extend(former.into_iter().flat_map(superseded));
         effects
     }
 
-    /// What another document may have begun must not be begun anew in this one.
+    /// What another document may have begun must not be begun anew in this one. A session of v1 has
+    /// one document: each invents an id of its own.
     fn document_replaced(&mut self, id: &SessionId, hello: &PageHello) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
-        if session.is_of(hello.document.as_ref()) {
+        let both_v1 = [session.dialect(), hello.dialect] == [Dialect::V1; 2];
+        if both_v1 || session.is_of(hello.document.as_ref()) {
             return Effects::new();
         }
         let sent = |call: &&CallId| self.calls.get(*call).is_some_and(|call| call.sent);
@@ -136,17 +152,15 @@ impl Realm {
         calls.filter(received).cloned().collect()
     }
 
-    fn make_room_for(&mut self, id: &SessionId, now: Now) -> Result<Effects, Refusal> {
+    /// The session that leaves to make room for this one, if one must.
+    fn room_for(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
         let most = self.limits.sessions;
         if self.sessions.contains_key(id) || self.sessions.len() < most {
-            return Ok(Effects::new());
+            return Ok(None);
         }
         let oldest = self.sessions.keys().next().cloned();
         match (self.limits.session_limit_policy, oldest) {
-            (SessionLimitPolicy::CloseOldest, Some(oldest)) => {
-                let reason = "Session limit exceeded, closing oldest session";
-                Ok(self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now))
-            }
+            (SessionLimitPolicy::CloseOldest, Some(oldest)) => Ok(Some(oldest)),
             _ => Err(Refusal {
                 code: ErrorCode::SessionLimitExceeded,
                 message: format!(
@@ -158,15 +172,25 @@ impl Realm {
     }
 
     /// The name that the page will have. No two sessions of a token have the same.
-    fn name_for(&self, hello: &PageHello) -> Result<Option<String>, Refusal> {
+    fn name_for(
+        &self,
+        hello: &PageHello,
+        leaves: Option<&SessionId>,
+    ) -> Result<Option<String>, Refusal> {
         let Some(wanted) = &hello.name else {
             return Ok(None);
         };
         let is_taken = |name: &str| {
-            let mut others = self.sessions.iter().filter(|(id, _)| **id != hello.session);
+            let others = self.sessions.iter().filter(|(id, _)| **id != hello.session);
+            let mut others = others.filter(|(id, _)| Some(*id) != leaves);
             others.any(|(_, session)| session.name.as_deref() == Some(name))
         };
-        match self.limits.duplicate_names {
+        let policy = match hello.dialect {
+            Dialect::V2 => self.limits.duplicate_names,
+            // It would not learn that it has another one.
+            Dialect::V1 => DuplicateNames::Reject,
+        };
+        match policy {
             _ if !is_taken(wanted) => Ok(Some(wanted.clone())),
             DuplicateNames::Number => {
                 let numbered = (2..).map(|number| Cow::Owned(format!("{wanted} ({number})")));

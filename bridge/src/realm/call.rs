@@ -11,7 +11,7 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::asking::Asking;
-use super::{Ending, Failure, Now};
+use super::{Dialect, Ending, Failure, Now};
 use crate::tool::Tool;
 
 /// What a caller asks for.
@@ -85,6 +85,8 @@ pub(crate) struct Call {
     pub(super) session: SessionId,
     pub(super) request: Request,
     pub(super) context: CallContext,
+    /// Of its page.
+    dialect: Dialect,
     timeout: Duration,
     pub(super) receipt: Receipt,
     /// A page may have begun it.
@@ -103,21 +105,22 @@ pub(crate) struct Call {
 impl Call {
     pub(super) fn new(
         call: NewCall,
+        dialect: Dialect,
         session: SessionId,
         receipt_within: Duration,
         input_within: Duration,
         now: Now,
     ) -> Self {
+        let timeout = dialect.call_time(call.timeout);
         Self {
             session,
+            dialect,
             request: call.request,
             context: call.context,
-            timeout: call.timeout,
-            receipt: Receipt::Awaited {
-                until: now.instant + receipt_within,
-            },
+            timeout,
+            receipt: dialect.receipt(now.instant + receipt_within),
             sent: false,
-            expires: now.instant + call.timeout,
+            expires: now.instant + timeout,
             asking: Asking::answered_before(call.answers),
             waiting: Waiting::Caller,
             rounds: 0,
@@ -248,24 +251,25 @@ impl Call {
         Failure::new(
             ErrorCode::CallTimeout,
             format!(
-                "`{name}` did not answer within {} s: retry, or raise {}",
+                "`{name}` did not answer within {} s: retry, or {}",
                 self.timeout.as_secs_f32(),
-                self.timeout_key()
+                self.longer()
             ),
         )
     }
 
-    /// What has set the time that the call had.
-    fn timeout_key(&self) -> &'static str {
+    /// How a call gets more time.
+    fn longer(&self) -> &'static str {
         match &self.request {
+            _ if self.dialect == Dialect::V1 => "let the page load the SDK of this bridge",
             Request::Tool { tool, .. } => match tool.timeout {
                 Some(own) if own <= self.timeout => {
-                    "the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
+                    "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
                 }
-                Some(_) => "`max_call_timeout`",
-                None => "`call_timeout`",
+                Some(_) => "raise `max_call_timeout`",
+                None => "raise `call_timeout`",
             },
-            _ => "`call_timeout`",
+            _ => "raise `call_timeout`",
         }
     }
 }

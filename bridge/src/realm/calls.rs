@@ -6,7 +6,7 @@ use super::call::Waiting;
 use super::deadlines::Deadline;
 use super::{
     Answer, Call, CallEvent, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Phase,
-    Realm, Receipt,
+    Realm, Receipt, Request,
 };
 
 impl Realm {
@@ -33,6 +33,7 @@ impl Realm {
         let id = call.id.clone();
         let mut call = Call::new(
             call,
+            session.dialect(),
             session_id.clone(),
             self.limits.receipt_within,
             self.limits.input_within,
@@ -136,6 +137,19 @@ impl Realm {
             call: call.clone(),
             event,
         }])
+    }
+
+    /// The URI that a call of this session reads.
+    pub(crate) fn uri_of(&self, id: &SessionId, call: &CallId) -> Option<&str> {
+        match self
+            .calls
+            .get(call)
+            .filter(|call| call.session == *id)?
+            .request
+        {
+            Request::Resource { ref uri, .. } => Some(uri),
+            _ => None,
+        }
     }
 
     /// The caller no longer waits. The page is told, the call is over.

@@ -19,10 +19,9 @@ impl Realm {
         let session = self.sessions.get_mut(id)?;
         let former = session.deadline(id);
         let outcome = change(session);
-        let (at, deadline) = session.deadline(id);
-        if former.0 != at {
-            self.deadlines.remove(former);
-            self.deadlines.insert(at, deadline);
+        let due = session.deadline(id);
+        if former != due {
+            self.deadlines.moved(former, due);
         }
         Some(outcome)
     }
@@ -109,7 +108,7 @@ impl Realm {
             else {
                 return None;
             };
-            *heartbeat_due = next;
+            *heartbeat_due = Some(next);
             // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
             (*sequence == *answered).then(|| {
                 *sequence += 1;

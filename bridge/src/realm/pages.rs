@@ -1,8 +1,11 @@
 //! Pages live, show it, and go. How they come is in `admission`, what becomes due in `lifetime`.
 
+use std::time::Duration;
+
 use bridge_protocol::{ErrorCode, Heartbeat, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::registration::lists_changed;
+use super::session::Session;
 use super::{Call, ConnectionId, Effects, Ending, Failure, Now, Parting, Phase, Realm};
 
 impl Realm {
@@ -30,7 +33,8 @@ impl Realm {
 
     /// The session goes on without a connection, for a while.
     pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
-        let grace = self.limits.page_grace;
+        let dialect = self.sessions.get(id).map(Session::dialect);
+        let grace = dialect.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
         if grace.is_zero() {
             return self.end_session(id, "the page lost its connection", now);
         }
@@ -100,10 +104,10 @@ impl Realm {
         waiting.into_iter().filter_map(abort).flatten().collect()
     }
 
-    /// The user did something in the page.
-    pub(crate) fn page_active(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
+    /// The user did something in the page, at this time: Unix milliseconds.
+    pub(crate) fn page_active(&mut self, id: &SessionId, connection: ConnectionId, at_ms: u64) {
         if let Some(session) = self.session_on(id, connection) {
-            session.last_activity_ms = now.unix_ms;
+            session.last_activity_ms = at_ms;
         }
     }
 
@@ -116,8 +120,7 @@ impl Realm {
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         let had = session.lists();
-        let (at, deadline) = session.deadline(id);
-        self.deadlines.remove((at, deadline));
+        self.deadlines.moved(session.deadline(id), None);
         let mut effects = Effects::new();
         for call in calls {
             let failure = Failure::new(

@@ -12,7 +12,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::catalogue::AppKey;
 use super::deadlines::Deadline;
-use super::{ConnectionId, Now};
+use super::{ConnectionId, Dialect, Now};
 use crate::definition::Definition;
 
 pub(crate) use items::Served;
@@ -23,6 +23,7 @@ pub(crate) use summary::SessionSummary;
 #[derive(Clone, Debug)]
 pub(crate) struct PageHello {
     pub(crate) session: SessionId,
+    pub(crate) dialect: Dialect,
     /// Which document of the tab; absent: another one each time.
     pub(crate) document: Option<String>,
     pub(crate) name: Option<String>,
@@ -70,7 +71,8 @@ pub(crate) enum Phase {
     /// A socket is open.
     Connected {
         connection: ConnectionId,
-        heartbeat_due: Instant,
+        /// `None`: its page answers none.
+        heartbeat_due: Option<Instant>,
         /// The last heartbeat sent.
         sequence: u64,
         /// The last heartbeat answered.
@@ -92,14 +94,14 @@ impl Phase {
         }
     }
 
-    fn due(&self) -> Instant {
+    fn due(&self) -> Option<Instant> {
         match self {
             Phase::Connected {
                 heartbeat_due,
                 expires,
                 ..
-            } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
-            Phase::Away { until } => *until,
+            } => heartbeat_due.iter().chain(expires).min().copied(),
+            Phase::Away { until } => Some(*until),
         }
     }
 }
@@ -139,9 +141,17 @@ pub(crate) struct Session {
     pub(super) last_activity_ms: u64,
 }
 
+/// When the user was active last, at the beginning of a connection: pages of v1 say it of all that
+/// they send, on their own clock.
+fn active_ms(hello: &PageHello, now: Now) -> u64 {
+    let own = hello.written_ms.filter(|_| hello.dialect == Dialect::V1);
+    own.unwrap_or(now.unix_ms)
+}
+
 impl Session {
     /// `name`: see [`Session::name`].
     pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
+        let last_activity_ms = active_ms(&hello, now);
         Self {
             hello,
             name,
@@ -158,7 +168,7 @@ impl Session {
             unresponsive: false,
             last_part: None,
             connected_at_ms: now.unix_ms,
-            last_activity_ms: now.unix_ms,
+            last_activity_ms,
         }
     }
 
@@ -170,13 +180,13 @@ impl Session {
         phase: Phase,
         now: Now,
     ) {
+        self.last_activity_ms = active_ms(&hello, now);
         self.hello = hello;
         self.name = name;
         self.phase = phase;
-        self.items_are_former = true;
+        self.items_are_former = self.hello.dialect == Dialect::V2;
         self.told_subscriptions.clear();
         self.last_part = None;
-        self.last_activity_ms = now.unix_ms;
         self.heard();
     }
 
@@ -197,10 +207,14 @@ impl Session {
     }
 
     /// What must be looked at next, and when.
-    pub(super) fn deadline(&self, id: &SessionId) -> (Instant, Deadline) {
+    pub(super) fn deadline(&self, id: &SessionId) -> Option<(Instant, Deadline)> {
         let due = self.phase.due();
-        let at = self.ends.map_or(due, |ends| ends.min(due));
-        (at, Deadline::Session(id.clone()))
+        let at = self.ends.into_iter().chain(due).min()?;
+        Some((at, Deadline::Session(id.clone())))
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.hello.dialect
     }
 
     /// Whether this was written before the session's connection began, and comes late: from a
@@ -209,7 +223,7 @@ impl Session {
         let (Some(since), Some(written)) = (self.hello.written_ms, hello.written_ms) else {
             return false;
         };
-        let connected = self.phase.connection().is_some();
+        let connected = self.phase.connection().is_some() && hello.dialect == Dialect::V2;
         connected && written < since && since - written < LATE_WITHIN_MS
     }
 

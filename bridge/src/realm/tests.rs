@@ -39,6 +39,7 @@ pub(super) const LIMITS: RealmLimits = RealmLimits {
 pub(super) fn hello(session: &str) -> PageHello {
     PageHello {
         session: SessionId::from(session),
+        dialect: Dialect::V2,
         document: Some("document".to_owned()),
         name: None,
         origin: None,

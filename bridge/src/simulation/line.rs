@@ -10,7 +10,7 @@ use bridge_protocol::{
 
 use super::{BROKEN, Bridge, DEFINITIONS, Output, connection_id};
 use crate::page_wire::{self, PageEvent};
-use crate::realm::{ConnectionId, Now, PageHello, Parting};
+use crate::realm::{ConnectionId, Dialect, Now, PageHello, Parting};
 
 /// When a token ends, since the beginning of the simulation; `None` when it is not valid.
 pub type TokenLife = fn(&str) -> Option<Option<Duration>>;
@@ -112,6 +112,7 @@ impl Bridge {
         line.authenticated = true;
         let hello = PageHello {
             session: line.session.clone(),
+            dialect: Dialect::V2,
             document: hello.document_id,
             name: hello.session_name,
             origin: None,

@@ -24,4 +24,5 @@ mod rounds;
 mod sdk_files;
 mod stalled;
 mod tabs;
+mod v1;
 mod validation;

@@ -13,7 +13,7 @@ use crate::calls::{CallRequest, Takes, call};
 use crate::config::Config;
 use crate::definition::Definitions;
 use crate::hub::{Outbox, Outgoing};
-use crate::realm::{Answer, ConnectionId, PageHello};
+use crate::realm::{Answer, ConnectionId, Dialect, PageHello};
 use crate::result::ToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -62,6 +62,7 @@ impl Page {
         let realm = RealmId::of_token("token");
         let hello = PageHello {
             session: SessionId::from(TAB),
+            dialect: Dialect::V2,
             document: None,
             name: None,
             origin: None,

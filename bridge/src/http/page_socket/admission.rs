@@ -10,13 +10,14 @@ use bridge_protocol::{
 use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use super::{Page, Stream, bad_json, binary, is_too_big, too_big};
+use super::{Page, Stream, binary, is_too_big, too_big, v1};
 use crate::auth::{InsufficientScope, Principal, Scope, TokenRefusal, Tokens};
 use crate::http::{Edge, guard};
 use crate::hub::Outbox;
 use crate::origin::Origin;
 use crate::page_wire::Closing;
-use crate::realm::PageHello;
+use crate::realm::{Dialect, PageHello};
+use crate::v1::page;
 
 /// Why a page is not let in.
 pub(super) enum Refused {
@@ -29,6 +30,15 @@ impl Refused {
     fn because(code: ErrorCode, error: String) -> Self {
         let reason = Closing::new(CloseCode::PolicyViolation, code.as_str());
         Refused::With(reason, Some(AuthenticationFailed { error, code }))
+    }
+
+    /// In the words of the page's dialect. `name`: what it wants to be called.
+    fn in_dialect(dialect: Dialect, code: ErrorCode, error: String, name: Option<&str>) -> Self {
+        if dialect == Dialect::V2 {
+            return Refused::because(code, error);
+        }
+        let (failure, closing) = page::refusal(code, error, name);
+        Refused::With(closing, Some(failure))
     }
 }
 
@@ -50,25 +60,24 @@ pub(super) async fn admit(
         }
     };
     let hello = first_frame(edge, stream).await?;
-    if hello.protocol != Some(PROTOCOL_VERSION) {
-        let message = format!(
-            "this bridge speaks version {PROTOCOL_VERSION} of the page protocol: load the SDK from \
-             it, or from npm in the same version"
-        );
-        return Err(Refused::because(ErrorCode::ProtocolViolation, message));
-    }
-    if hello.session_id.as_ref().is_some_and(|id| *id != session) {
+    let dialect = dialect_of(&hello)?;
+    let name = hello.session_name.clone();
+    let refuse = |code, message| Refused::in_dialect(dialect, code, message, name.as_deref());
+    // The id in the address is a v1 page's own.
+    let differs = |id: &SessionId| dialect == Dialect::V2 && *id != session;
+    if hello.session_id.as_ref().is_some_and(differs) {
         let message = "`sessionId` differs from the session in the URL".to_owned();
-        return Err(Refused::because(ErrorCode::InvalidSession, message));
+        return Err(refuse(ErrorCode::InvalidSession, message));
     }
     let principal = tokio::select! {
         principal = verified(&edge.tokens, hello.auth_token.as_deref()) => principal
-            .map_err(|refusal| Refused::because(refusal.code, refusal.message))?,
-        () = edge.stopping.cancelled() => return Err(stopping()),
+            .map_err(|refusal| refuse(refusal.code, refusal.message))?,
+        () = edge.stopping.cancelled() => return Err(stopping(dialect)),
     };
     let realm = principal.realm;
     let hello = PageHello {
         session: session.clone(),
+        dialect,
         document: hello.document_id,
         name: hello.session_name,
         origin,
@@ -86,7 +95,7 @@ pub(super) async fn admit(
                 Closing::new(CloseCode::TryAgainLater, refusal.message),
                 None,
             ),
-            code => Refused::because(code, refusal.message),
+            code => refuse(code, refusal.message),
         })?;
     tracing::debug!(?realm, ?session, "page connected");
     Ok((
@@ -94,6 +103,7 @@ pub(super) async fn admit(
             hub,
             realm,
             session,
+            dialect,
             connection,
             tokens: Arc::clone(&edge.tokens),
         },
@@ -116,18 +126,40 @@ pub(super) async fn verified(
     Ok(principal)
 }
 
-fn stopping() -> Refused {
+/// A page that says nothing of a version speaks v1.
+fn dialect_of(hello: &Authenticate) -> Result<Dialect, Refused> {
+    match hello.protocol {
+        Some(PROTOCOL_VERSION) => Ok(Dialect::V2),
+        None => Ok(Dialect::V1),
+        Some(_) => {
+            let message = format!(
+                "this bridge speaks version {PROTOCOL_VERSION} of the page protocol: load the SDK \
+                 from it, or from npm in the same version"
+            );
+            Err(Refused::because(ErrorCode::ProtocolViolation, message))
+        }
+    }
+}
+
+fn stopping(dialect: Dialect) -> Refused {
     let closing = Closing::new(CloseCode::ServiceRestart, "the bridge is shutting down");
+    let closing = match dialect {
+        Dialect::V2 => closing,
+        Dialect::V1 => page::closing(closing, None),
+    };
     Refused::With(closing, None)
 }
 
+/// The first frame that counts. What users do in a page of v1 may be told before: then it is one.
 async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, Refused> {
     let within = edge.hub.config.authenticate_within;
     let protocol = |reason| Refused::With(Closing::new(CloseCode::PolicyViolation, reason), None);
+    let mut is_v1 = false;
     let first = async {
         loop {
             match stream.next().await {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Text(text))) if v1::may_come_first(&text) => is_v1 = true,
                 other => return other,
             }
         }
@@ -140,11 +172,12 @@ async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, R
             Ok(Some(Err(error))) if is_too_big(&error) => return Err(Refused::With(too_big(), None)),
             Ok(_) => return Err(Refused::Silently),
         },
-        () = edge.stopping.cancelled() => return Err(stopping()),
+        () = edge.stopping.cancelled() => return Err(stopping(Dialect::V2)),
     };
     match PageToBridge::decode(&text) {
-        Ok(PageToBridge::Authenticate(hello)) => Ok(hello),
-        Err(error @ DecodeError::NotAMessage(_)) => Err(Refused::With(bad_json(&error), None)),
+        Ok(PageToBridge::Authenticate(hello)) if !(is_v1 && hello.protocol.is_some()) => Ok(hello),
+        // Who says nothing of a dialect hears what both understand.
+        Err(DecodeError::NotAMessage(_)) => Err(Refused::With(v1::bad_frame(), None)),
         _ => Err(protocol("the first message must be `authenticate`")),
     }
 }

@@ -15,7 +15,7 @@ use crate::page_wire::Closing;
 
 /// Longer messages than this, in bytes, are read on a thread of their own: other pages have calls
 /// meanwhile.
-const READ_HERE_BYTES: usize = 128 * 1024;
+pub(super) const READ_HERE_BYTES: usize = 128 * 1024;
 
 /// The peer does not read, or is gone.
 pub(super) struct NotSent;

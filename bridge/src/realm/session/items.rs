@@ -16,10 +16,15 @@ impl Session {
         if !std::mem::take(&mut self.items_are_former) {
             return None;
         }
+        Some(self.take_items())
+    }
+
+    /// Drops all items, and says which those were.
+    pub(in crate::realm) fn take_items(&mut self) -> Lists {
         let former = self.lists();
         self.items.clear();
         self.subscribed.clear();
-        Some(former)
+        former
     }
 
     /// What the lists of each kind are made of.

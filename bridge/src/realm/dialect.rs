@@ -1,0 +1,48 @@
+//! The dialect that a page's socket speaks, and what follows from it for its session.
+
+use std::time::{Duration, Instant};
+
+use super::Receipt;
+
+/// See the module documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// Our own.
+    V2,
+    /// That of pages which were made for another bridge: they acknowledge nothing, answer no
+    /// heartbeat, and register all anew on each connection. Their session ends with its connection.
+    V1,
+}
+
+/// What the bridge that they were made for gives a call.
+const V1_CALL_TIME: Duration = Duration::from_secs(30);
+
+impl Dialect {
+    /// How long the page has for a call.
+    pub(super) fn call_time(self, configured: Duration) -> Duration {
+        match self {
+            Dialect::V2 => configured,
+            Dialect::V1 => V1_CALL_TIME,
+        }
+    }
+
+    /// The receipt of a call that is sent.
+    pub(super) fn receipt(self, until: Instant) -> Receipt {
+        match self {
+            Dialect::V2 => Receipt::Awaited { until },
+            Dialect::V1 => Receipt::Received,
+        }
+    }
+
+    /// How long a session waits for another connection.
+    pub(super) fn grace(self, configured: Duration) -> Duration {
+        match self {
+            Dialect::V2 => configured,
+            Dialect::V1 => Duration::ZERO,
+        }
+    }
+
+    pub(super) fn heartbeat(self, due: Instant) -> Option<Instant> {
+        (self == Dialect::V2).then_some(due)
+    }
+}

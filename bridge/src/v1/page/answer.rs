@@ -1,0 +1,124 @@
+//! What a v1 page answers: a failure travels inside its results.
+
+use bridge_protocol::{CallError, CallId, CallResponse, ErrorCode, PageToBridge};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{Frame, Strict};
+
+/// The answer to a tool call. A failure keeps the whole object as its data.
+pub(super) fn of_tool(
+    request_id: CallId,
+    result: Option<&RawValue>,
+    strict: Strict,
+) -> PageToBridge {
+    match result.and_then(|result| error_in(result, strict)) {
+        Some(message) => PageToBridge::CallError(CallError {
+            request_id,
+            code: ErrorCode::HandlerFailed,
+            message,
+            data: result.map(ToOwned::to_owned),
+            content: None,
+        }),
+        None => PageToBridge::CallResponse(CallResponse {
+            request_id,
+            result: result.map(ToOwned::to_owned),
+            content: None,
+            structured_content: None,
+            meta: None,
+        }),
+    }
+}
+
+/// What the `error` key of a result says, if that makes it a failure.
+fn error_in(result: &RawValue, strict: Strict) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Own {
+        #[serde(default, deserialize_with = "present")]
+        error: Option<Value>,
+    }
+    // Most results have none, and large ones are not read twice.
+    if !result.get().starts_with('{') || !result.get().contains("\"error\"") {
+        return None;
+    }
+    let own: Own = serde_json::from_str(result.get()).ok()?;
+    match own.error? {
+        Value::Null if !strict.0 => None,
+        Value::String(text) => Some(text),
+        error => Some(match error.get("message").and_then(Value::as_str) {
+            Some(message) => message.to_owned(),
+            None => error.to_string(),
+        }),
+    }
+}
+
+fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// The content of a resource, in JSON.
+#[derive(Debug)]
+pub(crate) struct Content {
+    /// A string.
+    text: Option<Box<RawValue>>,
+    /// Base64.
+    blob: Option<Box<RawValue>>,
+    mime_type: Option<Box<RawValue>>,
+}
+
+/// The answer to the reading of a resource.
+pub(super) fn of_resource(frame: &Frame<'_>) -> Result<Content, String> {
+    if let Some(error) = frame.error {
+        return Err(super::text_of(Some(error)).map_or_else(|| error.get().to_owned(), Into::into));
+    }
+    Ok(Content {
+        text: frame.content.map(string),
+        blob: frame.blob.map(string),
+        mime_type: frame.mime_type.map(string),
+    })
+}
+
+/// Text that is none is shown as its JSON.
+fn string(raw: &RawValue) -> Box<RawValue> {
+    if raw.get().starts_with('"') {
+        return raw.to_owned();
+    }
+    to_raw_value(raw.get()).unwrap_or_else(|_| raw.to_owned())
+}
+
+/// The same as MCP has it, under the URI that was asked for.
+pub(crate) fn contents(uri: &str, content: Content) -> Option<Box<RawValue>> {
+    #[derive(Serialize)]
+    struct Contents<'a> {
+        contents: [Entry<'a>; 1],
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Entry<'a> {
+        uri: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mime_type: Option<Box<RawValue>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<Box<RawValue>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blob: Option<Box<RawValue>>,
+    }
+    let Content {
+        text,
+        blob,
+        mime_type,
+    } = content;
+    let entry = Entry {
+        uri,
+        mime_type,
+        // Nothing is an empty text.
+        text: match (&text, &blob) {
+            (None, None) => to_raw_value("").ok(),
+            (_, Some(_)) => None,
+            (Some(_), None) => text,
+        },
+        blob,
+    };
+    to_raw_value(&Contents { contents: [entry] }).ok()
+}

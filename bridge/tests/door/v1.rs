@@ -1,0 +1,4 @@
+//! The dialect of mcp-web 0.1. Each test has the name of a line of the contract.
+
+mod kit;
+mod page;
