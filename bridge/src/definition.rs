@@ -48,7 +48,7 @@ impl Definition {
     /// The same as clients know it.
     pub(crate) fn published_name(&self) -> &str {
         match self {
-            Definition::Tool(tool) => &tool.published_name,
+            Definition::Tool(tool) => tool.published_name(),
             _ => self.name(),
         }
     }
@@ -59,7 +59,7 @@ impl Definition {
         match self {
             Definition::Tool(tool) if !modern => tool
                 .published_plainly()
-                .map_or(Cow::Borrowed(&tool.published), Cow::Owned),
+                .map_or(Cow::Borrowed(tool.published()), Cow::Owned),
             _ => Cow::Borrowed(self.published()),
         }
     }
@@ -67,7 +67,7 @@ impl Definition {
     /// The whole MCP object as listed.
     pub(crate) fn published(&self) -> &Map<String, Value> {
         match self {
-            Definition::Tool(tool) => &tool.published,
+            Definition::Tool(tool) => tool.published(),
             Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
             Definition::Template(template) => &template.listed.published,
         }
@@ -94,7 +94,7 @@ impl Definition {
     /// The size of the definition as registered, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Definition::Tool(tool) => tool.bytes,
+            Definition::Tool(tool) => tool.bytes(),
             Definition::Prompt(listed) | Definition::Resource(listed) => listed.bytes,
             Definition::Template(template) => template.listed.bytes,
         }
@@ -311,8 +311,8 @@ impl Definitions {
                 .tools
                 .get_or_make(raw, || {
                     let tool = Tool::parse(raw)?;
-                    check(&tool.published)?;
-                    Ok(tool)
+                    check(tool.published())?;
+                    Ok(tool.closed())
                 })
                 .map(Definition::Tool),
             Kind::Prompt => self
@@ -332,6 +332,27 @@ impl Definitions {
                 })
                 .map(Definition::Template),
         }
+    }
+
+    /// What to hold instead of a definition that was opened, and that nobody has wanted since this
+    /// was asked last: its text alone. All who hold the same get the same.
+    pub(crate) fn closed(&self, definition: &Definition) -> Option<Definition> {
+        let Definition::Tool(tool) = definition else {
+            return None;
+        };
+        if !tool.is_open() {
+            return None;
+        }
+        let known = self.tools.get(&tool.hash);
+        if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, tool)) {
+            return Some(Definition::Tool(known));
+        }
+        if !tool.has_rested() {
+            return None;
+        }
+        let closed = Arc::new(tool.closed());
+        self.tools.put(&closed);
+        Some(Definition::Tool(closed))
     }
 
     /// Forgets the definitions that nobody holds any more.
@@ -378,9 +399,33 @@ fn name_of(sent: &Sent) -> Option<String> {
 /// So many entries of one kind may wait for the next housekeeping, beside as many as are alive.
 const UNUSED_ENTRIES: usize = 10_000;
 
+/// Something that is known by the hash of the text that it was read from.
+trait Hashed {
+    fn hash(&self) -> &[u8; 32];
+}
+
+impl Hashed for Tool {
+    fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+}
+
+impl Hashed for Listed {
+    fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+}
+
+impl Hashed for Template {
+    fn hash(&self) -> &[u8; 32] {
+        &self.listed.hash
+    }
+}
+
 #[derive(Debug)]
 struct Interned<T> {
-    entries: DashMap<[u8; 32], Weak<T>>,
+    /// By the first eight bytes of the hash: the rest stands in what they lead to.
+    entries: DashMap<u64, Weak<T>>,
     /// With so many entries those that nobody holds are looked for at once.
     most: AtomicUsize,
 }
@@ -394,22 +439,32 @@ impl<T> Default for Interned<T> {
     }
 }
 
-impl<T> Interned<T> {
+impl<T: Hashed> Interned<T> {
     fn get_or_make(
         &self,
         raw: &RawValue,
         make: impl FnOnce() -> Result<T, Refused>,
     ) -> Result<Arc<T>, Refused> {
         let hash: [u8; 32] = Sha256::digest(raw.get()).into();
-        if let Some(live) = self.entries.get(&hash).and_then(|live| live.upgrade()) {
+        if let Some(live) = self.get(&hash) {
             return Ok(live);
         }
         let made = Arc::new(make()?);
-        self.entries.insert(hash, Arc::downgrade(&made));
+        self.put(&made);
+        Ok(made)
+    }
+
+    fn get(&self, hash: &[u8; 32]) -> Option<Arc<T>> {
+        let live = self.entries.get(&start_of(hash))?.upgrade();
+        live.filter(|live| live.hash() == hash)
+    }
+
+    fn put(&self, made: &Arc<T>) {
+        let key = start_of(made.hash());
+        self.entries.insert(key, Arc::downgrade(made));
         if self.entries.len() >= self.most.load(Ordering::Relaxed) {
             self.forget_unused();
         }
-        Ok(made)
     }
 
     fn forget_unused(&self) {
@@ -417,6 +472,11 @@ impl<T> Interned<T> {
         let most = 2 * self.entries.len() + UNUSED_ENTRIES;
         self.most.store(most, Ordering::Relaxed);
     }
+}
+
+fn start_of(hash: &[u8; 32]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *hash;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 #[cfg(test)]
@@ -555,14 +615,39 @@ mod tests {
 
     #[test]
     fn definitions_that_come_and_go_do_not_pile_up_until_the_next_housekeeping() {
-        let interned = Interned::<usize>::default();
-        let raw = |n: usize| RawValue::from_string(n.to_string()).unwrap();
-        let kept = interned.get_or_make(&raw(0), || Ok(0)).unwrap();
+        let interned = Interned::<Listed>::default();
+        let resource = |n: usize| {
+            let raw = format!(r#"{{"uri":"board://{n}","name":"n"}}"#);
+            let raw = RawValue::from_string(raw).unwrap();
+            interned
+                .get_or_make(&raw, || Listed::resource(&raw))
+                .unwrap()
+        };
+        let kept = resource(0);
         for n in 1..3 * UNUSED_ENTRIES {
-            interned.get_or_make(&raw(n), || Ok(n)).unwrap();
+            resource(n);
             assert!(interned.entries.len() <= UNUSED_ENTRIES + 4);
         }
-        let again = interned.get_or_make(&raw(0), || Ok(0)).unwrap();
+        let again = resource(0);
         assert!(Arc::ptr_eq(&kept, &again));
+    }
+    #[test]
+    fn what_is_closed_is_closed_once_for_all_who_hold_it() {
+        let definitions = Definitions::new(|_, _| Ok(()), 10_000);
+        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
+        let kind = Kind::Tool;
+        let sent = [Sent { kind, definition }];
+        let held = definitions.parse(&sent).remove(0).unwrap();
+        assert!(definitions.closed(&held).is_none(), "it was never opened");
+        assert_eq!(held.published()["name"], "t");
+        assert!(definitions.closed(&held).is_none(), "it was just used");
+        let closed = definitions.closed(&held).unwrap();
+        let another = definitions.closed(&held).unwrap();
+        let fresh = definitions.parse(&sent).remove(0).unwrap();
+        let all = [&closed, &another, &fresh].map(|it| match it {
+            Definition::Tool(tool) => Arc::as_ptr(tool),
+            other => panic!("{other:?}"),
+        });
+        assert!(all.iter().all(|it| *it == all[0]));
     }
 }

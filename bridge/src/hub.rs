@@ -219,6 +219,20 @@ impl Hub {
         self.forget_if_empty(id);
     }
 
+    /// Keeps no more of definitions than is wanted: the text of those that have not been asked for
+    /// since the last time, and nothing of those that no page holds any more.
+    fn tidy(&self) {
+        // One realm after another: calls in others of the same shard do not wait for all of them.
+        let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
+        for id in realms {
+            if let Some(mut entry) = self.realms.get_mut(&id) {
+                let realm = &mut entry.realm;
+                realm.replace_definitions(|definition| self.definitions.closed(definition));
+            }
+        }
+        self.definitions.forget_unused();
+    }
+
     /// A realm takes the place of what is in it now; without anything it is forgotten.
     fn forget_if_empty(&self, id: RealmId) {
         self.realms.remove_if_mut(&id, |_, entry| {

@@ -213,6 +213,21 @@ impl Realm {
         Some(session.definitions(kind).cloned().collect())
     }
 
+    /// Puts other definitions in the place of equal ones: those of `instead`, where it gives one.
+    pub(crate) fn replace_definitions(
+        &mut self,
+        instead: impl Fn(&Definition) -> Option<Definition>,
+    ) {
+        for session in self.sessions.values_mut() {
+            session.replace_definitions(&instead);
+        }
+        for definition in self.catalogue.definitions_mut() {
+            if let Some(equal) = instead(definition) {
+                *definition = equal;
+            }
+        }
+    }
+
     /// Finds the session that a call goes to.
     pub(crate) fn route(
         &self,

@@ -1,6 +1,7 @@
 //! A tool definition: as the page wrote it, and as clients see it.
 
 mod fields;
+mod opened;
 pub(crate) mod repair;
 #[cfg(test)]
 mod round_trip;
@@ -11,15 +12,17 @@ mod time;
 #[path = "../tests/door/any_definition.rs"]
 mod any_definition;
 
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, limits};
+use bridge_protocol::ErrorCode;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::meta_tools;
 use crate::schema::Validator;
+use opened::Opened;
 
 /// The optional argument that picks a session, added to every input schema.
 pub(crate) const SESSION_ARGUMENT: &str = "session_id";
@@ -27,97 +30,100 @@ pub(crate) const SESSION_ARGUMENT: &str = "session_id";
 /// The key in a tool's `_meta` that keeps a name which had to be repaired.
 const ORIGINAL_NAME: &str = "mcp-web/originalName";
 
-/// One definition. Equal definitions are one allocation, see [`Tools`].
+/// One definition. Equal definitions are one allocation, see [`Definitions`].
+///
+/// Most tools of most pages are never asked for. So only the text is kept: what clients see, and
+/// what calls are checked against, takes many times the memory, and is read when it is wanted.
+///
+/// [`Definitions`]: crate::definition::Definitions
 #[derive(Debug)]
 pub(crate) struct Tool {
     /// As registered.
-    pub(crate) name: String,
-    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
-    pub(crate) published_name: String,
-    /// The whole MCP tool object as listed.
-    pub(crate) published: Map<String, Value>,
-    /// The size of the definition as registered, in bytes.
-    pub(crate) bytes: usize,
+    pub(crate) name: Box<str>,
+    /// As listed, where that is another name.
+    repaired_name: Option<Box<str>>,
+    /// The definition as registered.
+    raw: Box<str>,
     /// Of the definition as registered.
     pub(crate) hash: [u8; 32],
     /// How long a call may take, if the definition says so: in place of `call_timeout`.
     pub(crate) timeout: Option<Duration>,
-    /// The tool's own schema has a `session_id`: it is an argument like any other.
-    has_own_session_argument: bool,
-    /// The published input schema for clients that refuse unions at its root, if it has some.
-    plain_input: Option<Value>,
-    input: Validator,
-    output: Option<Validator>,
+    opened: OnceLock<Box<Opened>>,
+    /// Somebody wanted what is in it since [`Tool::has_rested`] was asked last.
+    used: AtomicBool,
 }
 
 impl Tool {
     pub(crate) fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
-        let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
-        let mut published: Map<String, Value> =
-            serde_json::from_str(raw.get()).map_err(|_| invalid("a tool must be an object"))?;
-        let name = published
-            .get("name")
-            .and_then(Value::as_str)
-            .filter(|name| !name.is_empty())
-            .ok_or_else(|| {
-                (
-                    ErrorCode::ToolNameRequired,
-                    "a tool needs a `name`: a non-empty string".to_owned(),
-                )
-            })?
-            .to_owned();
-        if meta_tools::is_one(&name) {
-            let message = format!("`{name}` is a tool of the bridge itself: choose another name");
-            return Err((ErrorCode::ToolNameReserved, message));
-        }
-        fields::check(&mut published).map_err(|error| invalid(&error))?;
-        let timeout = time::timeout(&published).map_err(|error| invalid(&error))?;
-        let of = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
-        let input = repair::modern(published.get("inputSchema"))
-            .and_then(Validator::new)
-            .map_err(|error| of("inputSchema", error))?;
-        let output = published
-            .get("outputSchema")
-            .map(|schema| repair::modern(Some(schema)).and_then(Validator::new))
-            .transpose()
-            .map_err(|error| of("outputSchema", error))?;
-        let has_own_session_argument = input
-            .schema()
-            .pointer("/properties")
-            .is_some_and(|properties| properties.get(SESSION_ARGUMENT).is_some());
-        let published_name = publishable(&name);
-        if published_name != name {
-            keep_original_name(&mut published, &name, &published_name);
-        }
-        let mut schema = repair::for_clients(input.schema().clone())
-            .map_err(|error| of("inputSchema", error))?;
-        if !has_own_session_argument {
-            add_session_argument(&mut schema);
-        }
-        let plain_input = repair::without_unions(&schema);
-        published.insert("inputSchema".to_owned(), schema);
-        if let Some(output) = &output {
-            published.insert("outputSchema".to_owned(), output.schema().clone());
-        }
+        let opened = Opened::read(raw.get())?;
+        let timeout = time::timeout(&opened.published)
+            .map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
         Ok(Self {
-            published_name,
-            published,
-            bytes: raw.get().len(),
+            repaired_name: (opened.published_name != opened.name)
+                .then(|| opened.published_name.as_str().into()),
+            name: opened.name.as_str().into(),
+            raw: raw.get().into(),
             hash: Sha256::digest(raw.get()).into(),
             timeout,
-            has_own_session_argument,
-            plain_input,
-            input,
-            output,
-            name,
+            opened: OnceLock::from(Box::new(opened)),
+            used: AtomicBool::new(false),
         })
+    }
+
+    /// The same tool, of which nothing but the text is kept.
+    pub(crate) fn closed(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            repaired_name: self.repaired_name.clone(),
+            raw: self.raw.clone(),
+            hash: self.hash,
+            timeout: self.timeout,
+            opened: OnceLock::new(),
+            used: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether more is kept of it than its text.
+    pub(crate) fn is_open(&self) -> bool {
+        self.opened.get().is_some()
+    }
+
+    /// Whether it is open, and was not used since this was asked last.
+    pub(crate) fn has_rested(&self) -> bool {
+        !self.used.swap(false, Ordering::Relaxed) && self.is_open()
+    }
+
+    fn opened(&self) -> &Opened {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+        self.opened.get_or_init(|| {
+            let opened = Opened::read(&self.raw);
+            Box::new(opened.expect("it could be read when it was registered"))
+        })
+    }
+
+    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub(crate) fn published_name(&self) -> &str {
+        self.repaired_name.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The size of the definition as registered, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// The whole MCP tool object as listed.
+    pub(crate) fn published(&self) -> &Map<String, Value> {
+        &self.opened().published
     }
 
     /// The tool object for clients of revisions before 2026-07-28, where it is another one: with
     /// an input schema that has no unions at its root.
     pub(crate) fn published_plainly(&self) -> Option<Map<String, Value>> {
-        let schema = self.plain_input.clone()?;
-        let mut plain = self.published.clone();
+        let opened = self.opened();
+        let schema = opened.plain_input.clone()?;
+        let mut plain = opened.published.clone();
         plain.insert("inputSchema".to_owned(), schema);
         Some(plain)
     }
@@ -127,7 +133,7 @@ impl Tool {
         &self,
         arguments: &mut Map<String, Value>,
     ) -> Option<String> {
-        if self.has_own_session_argument {
+        if self.has_own_session_argument() {
             return None;
         }
         match arguments.shift_remove(SESSION_ARGUMENT)? {
@@ -136,73 +142,31 @@ impl Tool {
         }
     }
 
+    /// The tool's own schema has a `session_id`: it is an argument like any other.
     pub(crate) fn has_own_session_argument(&self) -> bool {
-        self.has_own_session_argument
+        self.opened().has_own_session_argument
     }
 
     pub(crate) fn input(&self) -> &Validator {
-        &self.input
+        &self.opened().input
     }
 
     pub(crate) fn output(&self) -> Option<&Validator> {
-        self.output.as_ref()
+        self.opened().output.as_ref()
     }
 }
 
-fn add_session_argument(schema: &mut Value) {
-    let Some(root) = schema.as_object_mut() else {
-        return;
-    };
-    let properties = root.entry("properties").or_insert_with(|| json!({}));
-    if let Some(properties) = properties.as_object_mut() {
-        properties.insert(
-            SESSION_ARGUMENT.to_owned(),
-            json!({
-                "type": "string",
-                "description": "Which page to use, if several are open; see list_active_sessions"
-            }),
-        );
-    }
-}
-
-/// A name that every client accepts: the name itself, or a repaired one with a hash suffix.
-fn publishable(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.len() <= limits::MAX_TOOL_NAME_CHARS && name.chars().all(fits) {
-        return name.to_owned();
-    }
-    let hash: [u8; 32] = Sha256::digest(name).into();
-    let suffix = format!(
-        "_{:02x}{:02x}{:02x}{:02x}",
-        hash[0], hash[1], hash[2], hash[3]
-    );
-    let room = limits::MAX_TOOL_NAME_CHARS - suffix.len();
-    let stem: String = name
-        .chars()
-        .take(room)
-        .map(|c| if fits(c) { c } else { '_' })
-        .collect();
-    stem + &suffix
-}
-
-/// Whether [`publishable`] could have made this name of another one.
+/// Whether this name could have been made of another one that clients refuse.
 pub(crate) fn looks_repaired(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(_, suffix)| {
         suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
 
-fn keep_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
-    published.insert("name".to_owned(), json!(published_name));
-    published.entry("title").or_insert_with(|| json!(name));
-    let meta = published.entry("_meta").or_insert_with(|| json!({}));
-    if let Some(meta) = meta.as_object_mut() {
-        meta.insert(ORIGINAL_NAME.to_owned(), json!(name));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn parse(definition: Value) -> Result<Tool, (ErrorCode, String)> {
@@ -219,7 +183,7 @@ mod tests {
             "outputSchema": {"type": "object"}, "_meta": {"b": 1, "a": 2}
         });
         let tool = parse(definition.clone()).unwrap();
-        let mut published = Value::Object(tool.published.clone());
+        let mut published = Value::Object(tool.published().clone());
         let properties = published.pointer_mut("/inputSchema/properties").unwrap();
         assert!(
             properties
@@ -232,10 +196,22 @@ mod tests {
     }
 
     #[test]
+    fn what_nobody_wants_is_kept_as_text_alone() {
+        let tool = parse(json!({"name": "a b", "description": "d"})).unwrap();
+        let listed = json!(tool.published());
+        assert!(!tool.has_rested(), "it was wanted just now");
+        assert!(tool.has_rested());
+        let closed = tool.closed();
+        assert!(!closed.has_rested(), "there is nothing to forget");
+        assert_eq!(closed.published_name(), tool.published_name());
+        assert_eq!(json!(closed.published()), listed);
+    }
+
+    #[test]
     fn a_tool_keeps_its_own_session_argument() {
         let schema = json!({"type": "object", "properties": {"session_id": {"type": "integer"}}});
         let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
-        assert_eq!(tool.published["inputSchema"], schema);
+        assert_eq!(tool.published()["inputSchema"], schema);
         let mut arguments = json!({"session_id": 7}).as_object().unwrap().clone();
         assert_eq!(tool.take_session_argument(&mut arguments), None);
         assert_eq!(arguments["session_id"], 7);
@@ -245,17 +221,17 @@ mod tests {
     fn names_that_clients_refuse_are_repaired_and_told() {
         for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
             let tool = parse(json!({"name": name})).unwrap();
-            assert!(tool.published_name.len() <= 64);
+            assert!(tool.published_name().len() <= 64);
             assert!(
-                tool.published_name
+                tool.published_name()
                     .bytes()
                     .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
             );
-            assert_eq!(tool.published["title"], name);
-            assert_eq!(tool.published["_meta"][ORIGINAL_NAME], name);
+            assert_eq!(tool.published()["title"], name);
+            assert_eq!(tool.published()["_meta"][ORIGINAL_NAME], name);
         }
         let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
-        assert_eq!(tool.published_name, tool.name);
+        assert_eq!(tool.published_name(), &*tool.name);
     }
 
     #[test]

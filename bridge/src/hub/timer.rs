@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::Hub;
 use crate::auth::RealmId;
 
-/// How often definitions that no page holds any more are forgotten.
+/// How often definitions that nobody wants any more are forgotten.
 const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ async fn run(queue: Arc<Queue>, hub: Weak<Hub>) {
             () = queue.earlier.notified() => {}
             _ = housekeeping.tick() => {
                 let Some(hub) = hub.upgrade() else { return };
-                hub.definitions.forget_unused();
+                hub.tidy();
             }
         }
         let now = tokio::time::Instant::now().into_std();

@@ -167,7 +167,7 @@ impl Call {
         match self.request.clone() {
             Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
-                tool_name: tool.name.clone(),
+                tool_name: tool.name.to_string(),
                 tool_input: input,
                 context,
             }),

@@ -48,6 +48,10 @@ impl Catalogue {
         self.0.values().flat_map(|app| &app.definitions)
     }
 
+    pub(super) fn definitions_mut(&mut self) -> impl Iterator<Item = &mut Definition> {
+        self.0.values_mut().flat_map(|app| &mut app.definitions)
+    }
+
     /// The app that had something of this name.
     pub(super) fn app_of(&self, kind: Kind, name: &str) -> Option<ClosedApp> {
         let has = |app: &Remembered| {
@@ -100,7 +104,7 @@ impl Realm {
         if ttl.is_zero() || is_open || session.items.is_empty() {
             return false;
         }
-        let items = session.items.values();
+        let items = session.items.iter();
         let definitions = items.map(|item| item.definition.clone()).collect();
         self.forget_app(&app);
         if self.catalogue.0.len() >= MAX_APPS

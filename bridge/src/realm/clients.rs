@@ -7,7 +7,7 @@ use bridge_protocol::{
 };
 use indexmap::IndexSet;
 
-use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal};
+use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
 use crate::uri_template::MAX_URI_BYTES;
 
 /// All clients of a token together are subscribed to at most this many times what one may be:
@@ -182,20 +182,26 @@ impl Realm {
 
     /// Pages whose subscribed resources are no longer those that they know of hear which those are.
     pub(super) fn tell_subscriptions(&mut self) -> Effects {
-        let mut effects = Effects::new();
-        for session in self.sessions.values_mut() {
-            let Some(connection) = session.phase.connection() else {
-                continue;
-            };
-            if session.subscribed != session.told_subscriptions {
-                session.told_subscriptions.clone_from(&session.subscribed);
-                let uris = session.subscribed.iter().cloned().collect();
-                effects.push(Effect::Send {
-                    connection,
-                    message: BridgeToPage::Subscriptions(Subscriptions { uris }),
-                });
-            }
+        let told = |session: &mut Session| {
+            let connection = session.phase.connection()?;
+            session.subscriptions_to_tell(connection)
+        };
+        self.sessions.values_mut().filter_map(told).collect()
+    }
+}
+
+impl Session {
+    /// What the page hears on its connection if its subscribed resources are no longer those that
+    /// it knows of.
+    pub(super) fn subscriptions_to_tell(&mut self, connection: ConnectionId) -> Option<Effect> {
+        if self.subscribed == self.told_subscriptions {
+            return None;
         }
-        effects
+        self.told_subscriptions.clone_from(&self.subscribed);
+        let uris = self.subscribed.iter().cloned().collect();
+        Some(Effect::Send {
+            connection,
+            message: BridgeToPage::Subscriptions(Subscriptions { uris }),
+        })
     }
 }

@@ -34,6 +34,7 @@ impl Realm {
         };
         let former = session.take_former_items();
         let app = session.app();
+        let was_empty = session.items.is_empty();
         let mut changed_kinds = Vec::new();
         let mut bytes = session.definition_bytes();
         let mut items = Vec::new();
@@ -45,7 +46,7 @@ impl Realm {
                     name: definition.name().to_owned(),
                     published_name: definition.published_name().to_owned(),
                 };
-                let new = !session.items.contains_key(&definition.item());
+                let new = !session.has(&definition);
                 let changed = session.register(
                     index,
                     definition.clone(),
@@ -70,10 +71,16 @@ impl Realm {
                 Err(failure) => errors.push(failure),
             }
         }
-        let lists = session.lists();
+        if was_empty {
+            // Most pages register once.
+            session.items.shrink_to_fit();
+        }
+        let subscriptions = session.subscriptions_to_tell(connection);
         let remembered = app.and_then(|app| self.forget_app(&app));
-        if let Some(former) = former.or(remembered) {
-            changed_kinds = differing(&former, &lists);
+        if let Some(former) = former.or(remembered)
+            && let Some(session) = self.sessions.get(id)
+        {
+            changed_kinds = differing(&former, &session.lists());
         }
         let message = BridgeToPage::Registered(Registered {
             registration_id: registration,
@@ -88,7 +95,7 @@ impl Realm {
             effects.extend(self.tell_own_resources_updated());
         }
         effects.extend(lists_changed(changed_kinds));
-        effects.extend(self.tell_subscriptions());
+        effects.extend(subscriptions);
         effects
     }
 
@@ -107,6 +114,7 @@ impl Realm {
             .into_iter()
             .filter(|item| session.unregister(item))
             .collect();
+        let subscriptions = session.subscriptions_to_tell(connection);
         let changed_kinds: Vec<_> = items.iter().map(|item| item.kind).collect();
         let message = BridgeToPage::Unregistered(Unregistered {
             registration_id: registration,
@@ -120,7 +128,7 @@ impl Realm {
             effects.extend(self.tell_own_resources_updated());
         }
         effects.extend(lists_changed(changed_kinds));
-        effects.extend(self.tell_subscriptions());
+        effects.extend(subscriptions);
         effects
     }
 }

@@ -187,7 +187,7 @@ pub(super) fn published<'a>(
 ) -> Vec<Definition> {
     let mut by_name: IndexMap<&str, (u64, &Definition)> = IndexMap::new();
     for session in sessions {
-        for item in session.items.values() {
+        for item in session.items.iter() {
             let definition = &item.definition;
             if definition.kind() != kind {
                 continue;

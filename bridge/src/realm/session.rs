@@ -7,16 +7,15 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
-use bridge_protocol::{CallId, Item, PageState, SessionId, Visibility};
-use indexmap::{IndexMap, IndexSet};
+use bridge_protocol::{CallId, PageState, SessionId, Visibility};
+use indexmap::IndexSet;
 
 use super::catalogue::AppKey;
 use super::deadlines::Deadline;
 use super::{ConnectionId, Dialect, Now};
-use crate::definition::Definition;
 
 pub(crate) use items::Served;
-pub(super) use items::{Lists, lists_of};
+pub(super) use items::{Lists, Registered, lists_of};
 pub(crate) use summary::SessionSummary;
 
 /// What a page says of itself when it connects, and what its socket says of it.
@@ -106,13 +105,6 @@ impl Phase {
     }
 }
 
-/// A definition of this session and the number of the registration that brought it.
-#[derive(Debug)]
-pub(super) struct Registered {
-    pub(super) definition: Definition,
-    pub(super) registration: u64,
-}
-
 #[derive(Debug)]
 pub(crate) struct Session {
     hello: PageHello,
@@ -121,7 +113,7 @@ pub(crate) struct Session {
     pub(super) phase: Phase,
     /// When it ends, whatever happens.
     pub(super) ends: Option<Instant>,
-    pub(super) items: IndexMap<Item, Registered>,
+    pub(super) items: IndexSet<Registered>,
     pub(super) calls: IndexSet<CallId>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
@@ -157,7 +149,7 @@ impl Session {
             name,
             phase,
             ends: None,
-            items: IndexMap::new(),
+            items: IndexSet::new(),
             calls: IndexSet::new(),
             items_are_former: false,
             subscribed: BTreeSet::new(),

@@ -24,7 +24,7 @@ proptest! {
     fn a_definition_comes_out_as_it_went_in(definition in any_tool()) {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
         let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
-        let published = without_session(Value::Object(tool.published.clone()));
+        let published = without_session(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
         prop_assert!(tool.published_plainly().is_none());
     }
@@ -37,10 +37,10 @@ proptest! {
         definition["inputSchema"] = schema;
         let raw = RawValue::from_string(definition.to_string()).unwrap();
         if let Ok(tool) = Tool::parse(&raw) {
-            prop_assert_eq!(&tool.published["inputSchema"]["type"], "object");
-            let again = RawValue::from_string(Value::Object(tool.published.clone()).to_string()).unwrap();
+            prop_assert_eq!(&tool.published()["inputSchema"]["type"], "object");
+            let again = RawValue::from_string(Value::Object(tool.published().clone()).to_string()).unwrap();
             let again = Tool::parse(&again).map_err(|(_, error)| TestCaseError::fail(error))?;
-            prop_assert_eq!(json!(again.published), json!(tool.published));
+            prop_assert_eq!(json!(again.published()), json!(tool.published()));
         }
     }
 }

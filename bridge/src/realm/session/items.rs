@@ -1,14 +1,23 @@
 //! What a session has registered.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 
 use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
 use indexmap::Equivalent;
 
-use super::{Registered, Session};
+use super::Session;
 use crate::definition::Definition;
 use crate::realm::RealmLimits;
 use crate::tool;
+
+/// A definition of a session and the number of the registration that brought it. Those of one kind
+/// and name are one.
+#[derive(Debug)]
+pub(in crate::realm) struct Registered {
+    pub(in crate::realm) definition: Definition,
+    pub(in crate::realm) registration: u64,
+}
 
 impl Session {
     /// Drops the items of a former connection, once, and says which those were.
@@ -29,15 +38,12 @@ impl Session {
 
     /// What the lists of each kind are made of.
     pub(in crate::realm) fn lists(&self) -> Lists {
-        lists_of(self.items.values().map(|item| &item.definition))
+        lists_of(self.items.iter().map(|item| &item.definition))
     }
 
     /// The size of all definitions.
     pub(in crate::realm) fn definition_bytes(&self) -> usize {
-        self.items
-            .values()
-            .map(|item| item.definition.bytes())
-            .sum()
+        self.items.iter().map(|item| item.definition.bytes()).sum()
     }
 
     /// Registers an item, or replaces the one of that name in its place. True when that changes
@@ -51,8 +57,8 @@ impl Session {
         limits: &RealmLimits,
         total: &mut usize,
     ) -> Result<bool, RegistrationFailure> {
-        let item = definition.item();
-        let replaced = self.items.get(&item).map(|old| &old.definition);
+        let replaced = self.items.get(&Named::of(&definition));
+        let replaced = replaced.map(|old| &old.definition);
         let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
         let refusal = if replaced.is_none() && self.items.len() >= limits.definitions_per_session {
             Some(format!(
@@ -72,7 +78,7 @@ impl Session {
         if let Some(message) = refusal {
             return Err(RegistrationFailure {
                 index,
-                name: Some(item.name),
+                name: Some(definition.name().to_owned()),
                 code: ErrorCode::DefinitionLimitExceeded,
                 message,
             });
@@ -85,20 +91,17 @@ impl Session {
             );
             return Err(RegistrationFailure {
                 index,
-                name: Some(item.name),
+                name: Some(definition.name().to_owned()),
                 code: ErrorCode::DefinitionInvalid,
                 message,
             });
         }
         let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
         *total = bytes;
-        self.items.insert(
-            item,
-            Registered {
-                definition,
-                registration,
-            },
-        );
+        self.items.replace(Registered {
+            definition,
+            registration,
+        });
         Ok(changed)
     }
 
@@ -112,8 +115,28 @@ impl Session {
             .find(|other| other.published_name() == published && other.name() != definition.name())
     }
 
+    /// See [`crate::realm::Realm::replace_definitions`].
+    pub(in crate::realm) fn replace_definitions(
+        &mut self,
+        instead: &impl Fn(&Definition) -> Option<Definition>,
+    ) {
+        let replaced = self.items.iter().filter_map(|item| {
+            Some(Registered {
+                definition: instead(&item.definition)?,
+                registration: item.registration,
+            })
+        });
+        for item in replaced.collect::<Vec<_>>() {
+            self.items.replace(item);
+        }
+    }
+
     pub(in crate::realm) fn unregister(&mut self, item: &Item) -> bool {
-        let Some(removed) = self.items.shift_remove(item) else {
+        let named = Named {
+            kind: item.kind,
+            name: &item.name,
+        };
+        let Some(removed) = self.items.shift_take(&named) else {
             return false;
         };
         let served = |uri: &String| removed.definition.serves(uri);
@@ -129,10 +152,15 @@ impl Session {
         true
     }
 
+    /// Whether it has one of this kind and name.
+    pub(in crate::realm) fn has(&self, definition: &Definition) -> bool {
+        self.items.contains(&Named::of(definition))
+    }
+
     /// Whether the page serves a URI, itself or through a template.
     pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
         let kind = Kind::Resource;
-        self.items.contains_key(&Named { kind, name: uri })
+        self.items.contains(&Named { kind, name: uri })
             || self
                 .definitions(Kind::ResourceTemplate)
                 .any(|definition| definition.serves(uri))
@@ -151,7 +179,7 @@ impl Session {
 
     pub(in crate::realm) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
         self.items
-            .values()
+            .iter()
             .map(|item| &item.definition)
             .filter(move |definition| definition.kind() == kind)
     }
@@ -194,15 +222,38 @@ pub(crate) enum Served {
     Through(String, BTreeMap<String, String>),
 }
 
-/// An [`Item`] to look for.
-#[derive(Hash)]
+/// What tells the items of a session apart.
+#[derive(PartialEq, Eq, Hash)]
 struct Named<'a> {
     kind: Kind,
     name: &'a str,
 }
 
-impl Equivalent<Item> for Named<'_> {
-    fn equivalent(&self, item: &Item) -> bool {
-        self.kind == item.kind && self.name == item.name
+impl<'a> Named<'a> {
+    fn of(definition: &'a Definition) -> Self {
+        Self {
+            kind: definition.kind(),
+            name: definition.name(),
+        }
     }
 }
+
+impl Equivalent<Registered> for Named<'_> {
+    fn equivalent(&self, item: &Registered) -> bool {
+        *self == Named::of(&item.definition)
+    }
+}
+
+impl Hash for Registered {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Named::of(&self.definition).hash(state);
+    }
+}
+
+impl PartialEq for Registered {
+    fn eq(&self, other: &Self) -> bool {
+        Named::of(&self.definition) == Named::of(&other.definition)
+    }
+}
+
+impl Eq for Registered {}
