@@ -20,6 +20,7 @@ mod deadline;
 pub mod idle;
 mod issuer;
 mod large;
+pub mod load;
 mod native_page;
 mod node;
 mod process;

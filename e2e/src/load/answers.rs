@@ -1,0 +1,169 @@
+//! Whether an answer is the right one.
+
+use std::ops::Range;
+
+use anyhow::{Context, Result, bail, ensure};
+use memchr::memmem;
+use serde_json::Value;
+
+use super::{Dialect, Route};
+
+/// The ids of calls: all have as many digits.
+pub(super) const IDS: Range<u64> = 1_000_000_000..10_000_000_000;
+
+const DIGITS: usize = 10;
+
+/// Compares answers with the first one, which it reads.
+pub(super) struct Answers {
+    route: Route,
+    dialect: Dialect,
+    /// What the pages answer, as JSON.
+    payload: String,
+    first: Option<First>,
+}
+
+struct First {
+    message: Vec<u8>,
+    id_at: Option<usize>,
+}
+
+impl Answers {
+    pub(super) fn new(route: Route, dialect: Dialect, payload: String) -> Self {
+        Self {
+            route,
+            dialect,
+            payload,
+            first: None,
+        }
+    }
+
+    /// Checks the answer to the call with this id.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub(super) fn check(&mut self, message: &[u8], id: u64) -> Result<()> {
+        if self
+            .first
+            .as_ref()
+            .is_some_and(|first| first.is_like(message, id))
+        {
+            return Ok(());
+        }
+        self.read(message, id).with_context(|| {
+            let shown = String::from_utf8_lossy(&message[..message.len().min(2_000)]);
+            format!("the answer to call {id} is wrong: {shown}")
+        })?;
+        let id_at = memmem::find(message, id.to_string().as_bytes());
+        self.first = Some(First {
+            message: message.to_vec(),
+            id_at: id_at.filter(|_| self.has_id()),
+        });
+        Ok(())
+    }
+
+    fn has_id(&self) -> bool {
+        self.route != Route::ToolCall && self.dialect != Dialect::Bytes
+    }
+
+    fn read(&self, message: &[u8], id: u64) -> Result<()> {
+        if self.dialect == Dialect::Bytes {
+            ensure!(
+                message == self.payload.as_bytes(),
+                "other bytes than the page sent"
+            );
+            return Ok(());
+        }
+        let mut answer: Value = serde_json::from_slice(message).context("no JSON")?;
+        let result = if self.has_id() {
+            ensure!(answer["id"] == id, "another id");
+            answer["result"].take()
+        } else {
+            answer
+        };
+        ensure!(result["isError"] != true, "a failure");
+        let content = result["content"].as_array().context("no content")?;
+        let [block] = content.as_slice() else {
+            bail!("{} content blocks", content.len());
+        };
+        let text = block["text"].as_str().context("no text block")?;
+        let sent: Value = serde_json::from_str(&self.payload)?;
+        if let Value::String(sent) = &sent {
+            ensure!(text == sent, "another text");
+        } else if self.route == Route::V1 {
+            let read: Value = serde_json::from_str(text).context("the text is no JSON")?;
+            ensure!(read == sent, "another value");
+        } else {
+            ensure!(text == self.payload, "another text");
+            ensure!(
+                result["structuredContent"] == sent,
+                "another structured content"
+            );
+        }
+        Ok(())
+    }
+}
+
+impl First {
+    fn is_like(&self, message: &[u8], id: u64) -> bool {
+        if self.message.len() != message.len() {
+            return false;
+        }
+        let Some(at) = self.id_at else {
+            return self.message == message;
+        };
+        let end = at + DIGITS;
+        message[..at] == self.message[..at]
+            && message[end..] == self.message[end..]
+            && str::from_utf8(&message[at..end]).is_ok_and(|digits| digits.parse() == Ok(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: u64 = 1_000_000_007;
+
+    fn answers() -> Answers {
+        Answers::new(Route::Mcp2025, Dialect::V2, "{\"a\":1}".to_owned())
+    }
+
+    fn answer(id: u64, text: &str, value: &str) -> String {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\
+             \"text\":{text:?}}}],\"structuredContent\":{value}}}}}"
+        )
+    }
+
+    #[test]
+    fn the_right_answer_is_right_again() {
+        let mut answers = answers();
+        for id in [ID, ID + 1, ID + 1_000] {
+            let right = answer(id, "{\"a\":1}", "{\"a\":1}");
+            answers.check(right.as_bytes(), id).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_is_told_from_a_right_one_before_and_after_it() {
+        for first in [false, true] {
+            let mut answers = answers();
+            if !first {
+                let right = answer(ID, "{\"a\":1}", "{\"a\":1}");
+                answers.check(right.as_bytes(), ID).unwrap();
+            }
+            let right = answer(ID, "{\"a\":1}", "{\"a\":1}");
+            for (wrong, why) in [
+                (answer(ID + 1, "{\"a\":1}", "{\"a\":1}"), "another id"),
+                (answer(ID, "{\"a\":2}", "{\"a\":1}"), "another text"),
+                (answer(ID, "{\"a\":1}", "{\"a\":2}"), "another structured"),
+                (right.replace("}}}", "},\"isError\":true}}"), "a failure"),
+                (right.replace("content", "contents"), "no content"),
+                ("{".to_owned(), "no JSON"),
+            ] {
+                let error = answers.check(wrong.as_bytes(), ID).unwrap_err();
+                assert!(format!("{error:#}").contains(why), "{error:#}");
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! HTTP/1.1 as callers speak it: one connection that is kept, one request at a time.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, bail, ensure};
+use memchr::memmem;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// The most that is read at a time beyond what is awaited.
+const READ: usize = 16 * 1024;
+
+/// A kept connection, and the bytes of the answer that it reads.
+pub(super) struct Connection {
+    socket: TcpStream,
+    received: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// An answer, until the next request.
+pub(super) struct Answer<'a> {
+    pub(super) status: u16,
+    pub(super) mcp_session: Option<String>,
+    /// The JSON: the body, or the last event with data in it.
+    pub(super) message: &'a [u8],
+}
+
+/// What its head says of an answer.
+struct Head {
+    status: u16,
+    length: Length,
+    is_event_stream: bool,
+    mcp_session: Option<String>,
+}
+
+#[derive(Clone, Copy)]
+enum Length {
+    Bytes(usize),
+    Chunked,
+}
+
+impl Connection {
+    pub(super) async fn open(address: SocketAddr) -> Result<Self> {
+        let socket = TcpStream::connect(address).await;
+        let socket = socket.with_context(|| format!("nobody listens on {address}"))?;
+        socket.set_nodelay(true)?;
+        Ok(Self {
+            socket,
+            received: Vec::with_capacity(READ),
+            body: Vec::new(),
+        })
+    }
+
+    /// Sends a request and reads the answer to its end.
+    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+        self.socket.write_all(request).await?;
+        self.received.clear();
+        self.body.clear();
+        let (head, end) = loop {
+            self.read(0).await?;
+            if let Some(end) = memmem::find(&self.received, b"\r\n\r\n") {
+                break (Head::read(&self.received[..end])?, end + 4);
+            }
+        };
+        let body = match head.length {
+            Length::Bytes(length) => {
+                let whole = end + length;
+                while self.received.len() < whole {
+                    self.read(whole - self.received.len()).await?;
+                }
+                ensure!(self.received.len() == whole, "more than one answer");
+                &self.received[end..]
+            }
+            Length::Chunked => {
+                self.read_chunks(end).await?;
+                &self.body
+            }
+        };
+        Ok(Answer {
+            status: head.status,
+            message: if head.is_event_stream {
+                last_event(body)
+            } else {
+                body
+            },
+            mcp_session: head.mcp_session,
+        })
+    }
+
+    /// Reads what there is; `missing` bytes are known to come.
+    async fn read(&mut self, missing: usize) -> Result<()> {
+        self.received.reserve(missing.max(READ));
+        let count = self.socket.read_buf(&mut self.received).await?;
+        ensure!(count > 0, "the connection ended within an answer");
+        Ok(())
+    }
+
+    /// RFC 9112, section 7.1, without extensions and trailers.
+    async fn read_chunks(&mut self, mut at: usize) -> Result<()> {
+        loop {
+            let line = loop {
+                match memmem::find(&self.received[at..], b"\r\n") {
+                    Some(line) => break line,
+                    None => self.read(0).await?,
+                }
+            };
+            let size = str::from_utf8(&self.received[at..at + line])?;
+            let size = usize::from_str_radix(size, 16).context("no size of a chunk")?;
+            at += line + 2;
+            let end = at + size + 2;
+            while self.received.len() < end {
+                self.read(end - self.received.len()).await?;
+            }
+            self.body.extend_from_slice(&self.received[at..at + size]);
+            at = end;
+            if size == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl Head {
+    fn read(head: &[u8]) -> Result<Self> {
+        let head = str::from_utf8(head)?;
+        let mut lines = head.split("\r\n");
+        let status = lines.next().and_then(|line| line.get(9..12));
+        let mut read = Self {
+            status: status.context("no status")?.parse()?,
+            length: Length::Bytes(0),
+            is_event_stream: false,
+            mcp_session: None,
+        };
+        for line in lines {
+            let (name, value) = line.split_once(':').context("no header")?;
+            let value = value.trim();
+            if name.eq_ignore_ascii_case("content-length") {
+                read.length = Length::Bytes(value.parse()?);
+            } else if name.eq_ignore_ascii_case("transfer-encoding") {
+                read.length = Length::Chunked;
+            } else if name.eq_ignore_ascii_case("content-type") {
+                read.is_event_stream = value.starts_with("text/event-stream");
+            } else if name.eq_ignore_ascii_case("mcp-session-id") {
+                read.mcp_session = Some(value.to_owned());
+            } else if name.eq_ignore_ascii_case("connection") && value == "close" {
+                bail!("the connection is not kept: {head}");
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// The data of the last event that has some. Messages are events of one line.
+fn last_event(stream: &[u8]) -> &[u8] {
+    let (mut last, mut begin): (&[u8], _) = (&[], 0);
+    for end in memchr::memchr_iter(b'\n', stream) {
+        let line = stream[begin..end].trim_ascii();
+        last = match line.strip_prefix(b"data:") {
+            Some(data) if !data.is_empty() => data.trim_ascii_start(),
+            _ => last,
+        };
+        begin = end + 1;
+    }
+    last
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    async fn answered(answer: &'static [u8]) -> Result<(u16, Vec<u8>)> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let mut connection = Connection::open(listener.local_addr()?).await?;
+        let (mut peer, _) = listener.accept().await?;
+        let answering = async {
+            // In pieces, so that each way to be cut is seen.
+            for piece in answer.chunks(3) {
+                peer.write_all(piece).await?;
+                peer.flush().await?;
+                tokio::task::yield_now().await;
+            }
+            anyhow::Ok(())
+        };
+        let (answer, sent) = tokio::join!(connection.ask(b"x"), answering);
+        sent?;
+        let answer = answer?;
+        Ok((answer.status, answer.message.to_vec()))
+    }
+
+    #[tokio::test]
+    async fn answers_are_read_as_json_and_as_events() {
+        let plain = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+        assert_eq!(answered(plain).await.unwrap(), (200, b"{}".to_vec()));
+        let events = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+            transfer-encoding: chunked\r\n\r\n\
+            c\r\nid: 0\ndata: \r\n2\r\n\n\n\r\n15\r\nid: 1\r\ndata: {\"a\":1}\n\r\n1\r\n\n\r\n0\r\n\r\n";
+        assert_eq!(
+            answered(events).await.unwrap(),
+            (200, b"{\"a\":1}".to_vec())
+        );
+        let empty = b"HTTP/1.1 202 Accepted\r\n\r\n";
+        assert_eq!(answered(empty).await.unwrap(), (202, Vec::new()));
+    }
+}

@@ -1,0 +1,149 @@
+use bridge_protocol::limits::PART_BYTES;
+use bridge_protocol::parts;
+use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+use super::{Dialect, Receipt};
+
+/// A page's answer to whatever it is asked, cut into frames beforehand.
+pub(in crate::load) struct Answer {
+    dialect: Dialect,
+    /// What stands in the first frame behind the id, and is all of a short message.
+    first: String,
+    /// The frames after it.
+    rest: Vec<Utf8Bytes>,
+}
+
+/// Room for what stands before the result in the first part.
+const HEAD_BYTES: usize = 128;
+
+/// One message in parts is under way at a time: all may have the same number.
+const PART: u64 = 1;
+
+impl Answer {
+    /// `payload`: JSON.
+    pub(in crate::load) fn new(dialect: Dialect, payload: &str) -> Self {
+        let has_parts = matches!(dialect, Dialect::V2 | Dialect::Minimum);
+        let close = match dialect {
+            Dialect::Bytes => "",
+            _ => "}",
+        };
+        if !has_parts || payload.len() + HEAD_BYTES <= PART_BYTES {
+            return Self {
+                dialect,
+                first: format!("{payload}{close}"),
+                rest: Vec::new(),
+            };
+        }
+        let (first, rest) = payload.split_at(payload.floor_char_boundary(PART_BYTES - HEAD_BYTES));
+        let rest = format!("{rest}{close}");
+        Self {
+            dialect,
+            first: first.to_owned(),
+            rest: parts::split(&rest, PART).map(Utf8Bytes::from).collect(),
+        }
+    }
+
+    /// The frames that answer a frame; none where it asks nothing.
+    pub(super) fn to(&self, frame: &str, receipt: Receipt) -> Option<Vec<Message>> {
+        let Self { first, rest, .. } = self;
+        let response = match self.dialect {
+            Dialect::Bytes => {
+                let (id, _) = frame.split_once(' ')?;
+                return Some(vec![Message::text(format!("{id} {first}"))]);
+            }
+            Dialect::V1 => "tool-response",
+            Dialect::V2 | Dialect::Minimum => "call-response",
+        };
+        if !frame.starts_with("{\"type\":\"tool-call\"") {
+            return heartbeat(frame).map(|ack| vec![ack]);
+        }
+        let id = behind(frame, "\"requestId\":\"")?;
+        let (id, _) = id.split_once('"')?;
+        let part = if rest.is_empty() { "" } else { "#+1 " };
+        let mut frames = Vec::with_capacity(2 + rest.len());
+        if self.dialect == Dialect::V2 && receipt != Receipt::None {
+            let received = format!("{{\"type\":\"call-received\",\"requestId\":\"{id}\"}}");
+            frames.push(Message::text(received));
+        }
+        let head =
+            format!("{part}{{\"type\":\"{response}\",\"requestId\":\"{id}\",\"result\":{first}");
+        frames.push(Message::text(head));
+        frames.extend(rest.iter().cloned().map(Message::Text));
+        Some(frames)
+    }
+}
+
+fn heartbeat(frame: &str) -> Option<Message> {
+    let sequence = behind(frame, "{\"type\":\"heartbeat\",\"sequence\":")?;
+    let digits = sequence.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some(Message::text(format!(
+        "{{\"type\":\"heartbeat-ack\",\"sequence\":{digits}}}"
+    )))
+}
+
+fn behind<'a>(text: &'a str, what: &str) -> Option<&'a str> {
+    let at = memchr::memmem::find(text.as_bytes(), what.as_bytes())?;
+    Some(&text[at + what.len()..])
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::PageToBridge;
+    use bridge_protocol::parts::{Assembler, Taken};
+
+    use super::*;
+
+    const CALL: &str =
+        r#"{"type":"tool-call","requestId":"c7","toolName":"t","toolInput":{},"context":{}}"#;
+
+    /// What a bridge hears.
+    fn heard(answer: &Answer, frame: &str) -> Vec<PageToBridge> {
+        let mut assembler = Assembler::new(usize::MAX);
+        let frames = answer.to(frame, Receipt::Together).unwrap();
+        let mut heard = Vec::new();
+        for frame in frames {
+            let frame = frame.into_text().unwrap();
+            assert!(frame.len() <= PART_BYTES + 32, "{}", frame.len());
+            if let Taken::Message(text) = assembler.take(&frame).unwrap() {
+                heard.push(PageToBridge::decode(&text).unwrap());
+            }
+        }
+        heard
+    }
+
+    #[test]
+    fn calls_are_received_and_answered_whether_long_or_short() {
+        for payload in [
+            "{\"a\":1}".to_owned(),
+            format!("\"{}\"", "é".repeat(400_000)),
+        ] {
+            let answer = Answer::new(Dialect::V2, &payload);
+            match heard(&answer, CALL).as_slice() {
+                [
+                    PageToBridge::CallReceived(received),
+                    PageToBridge::CallResponse(response),
+                ] => {
+                    assert_eq!(received.request_id, "c7".into());
+                    assert_eq!(response.request_id, "c7".into());
+                    assert_eq!(response.result.as_ref().unwrap().get(), payload);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn heartbeats_are_answered_and_nothing_else_is() {
+        let answer = Answer::new(Dialect::V2, "1");
+        let frame = r#"{"type":"heartbeat","sequence":12,"answers":3}"#;
+        match heard(&answer, frame).as_slice() {
+            [PageToBridge::HeartbeatAck(heartbeat)] => assert_eq!(heartbeat.sequence, 12),
+            other => panic!("{other:?}"),
+        }
+        assert!(
+            answer
+                .to("{\"type\":\"clients\"}", Receipt::Together)
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,138 @@
+//! What the pages answer.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+/// A result of a tool: how many bytes of JSON, and of which kind.
+///
+/// ```
+/// use e2e::load::Payload;
+///
+/// let rows: Payload = "1kb".parse().unwrap();
+/// assert_eq!(rows.json().len(), 1_000);
+/// assert!(rows.json().starts_with("{\"rows\":[{"));
+/// let text: Payload = "100kb-text".parse().unwrap();
+/// assert_eq!(text.json().len(), 100_000);
+/// assert!(text.json().starts_with('"'));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    kind: Kind,
+    bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// An object with many small rows.
+    Rows,
+    /// One string: lines of text, with what must be escaped in them.
+    Text,
+}
+
+impl Payload {
+    /// Its JSON: of exactly so many bytes, and the same each time.
+    pub fn json(self) -> String {
+        match self.kind {
+            Kind::Rows => self.rows(),
+            Kind::Text => self.text(),
+        }
+    }
+
+    fn rows(self) -> String {
+        let (open, close) = ("{\"rows\":[", "],\"pad\":\"\"}");
+        let mut json = open.to_owned();
+        for id in 1_000_000.. {
+            let row = json!({ "id": id, "name": format!("row {id}"), "done": false }).to_string();
+            if json.len() + row.len() + 1 + close.len() > self.bytes {
+                break;
+            }
+            json.push_str(&row);
+            json.push(',');
+        }
+        json.pop();
+        let pad = "x".repeat(self.bytes - json.len() - close.len());
+        json.push_str(&close.replace("\"\"", &format!("\"{pad}\"")));
+        json
+    }
+
+    fn text(self) -> String {
+        const LINE: &str =
+            r#"A page said \"hello\" to the na\\ïve world: it is 20 °C, and no cloud.\n"#;
+        let room = self.bytes - 2;
+        let lines = LINE.repeat(room / LINE.len());
+        let pad = "x".repeat(room - lines.len());
+        format!("\"{lines}{pad}\"")
+    }
+}
+
+impl FromStr for Payload {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (size, kind) = text.split_once('-').unwrap_or((text, "rows"));
+        let kind = match kind {
+            "rows" => Kind::Rows,
+            "text" => Kind::Text,
+            _ => bail!("a result is of `rows` or one `text`, not of `{kind}`"),
+        };
+        let (digits, unit) = match (size.strip_suffix("kb"), size.strip_suffix("mb")) {
+            (Some(digits), _) => (digits, 1_000),
+            (_, Some(digits)) => (digits, 1_000_000),
+            _ => bail!("the size of a result is like `1kb` or `10mb`, not `{size}`"),
+        };
+        let digits: usize = digits.parse().with_context(|| format!("`{size}`"))?;
+        if digits == 0 {
+            bail!("a result has at least 1 kb");
+        }
+        Ok(Self {
+            kind,
+            bytes: digits * unit,
+        })
+    }
+}
+
+impl fmt::Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Kind::Rows => "rows",
+            Kind::Text => "text",
+        };
+        match self.bytes {
+            bytes if bytes % 1_000_000 == 0 => write!(f, "{}mb-{kind}", bytes / 1_000_000),
+            bytes => write!(f, "{}kb-{kind}", bytes / 1_000),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn each_has_the_size_that_was_asked_for_and_is_compact_json() {
+        for (name, bytes) in [("1kb", 1_000), ("1kb-text", 1_000), ("3mb-rows", 3_000_000)] {
+            let payload: Payload = name.parse().unwrap();
+            let json = payload.json();
+            assert_eq!(json.len(), bytes, "{payload}");
+            let value: Value = serde_json::from_str(&json).unwrap();
+            assert_eq!(value.to_string(), json);
+        }
+    }
+
+    #[test]
+    fn what_is_no_payload_says_why() {
+        for (wrong, why) in [
+            ("1gb", "like `1kb`"),
+            ("0kb", "at least"),
+            ("1kb-x", "`rows`"),
+        ] {
+            let error = wrong.parse::<Payload>().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The load generator and the floors beneath the bridge: they do what they say, so that figures mean
+//! something. How fast anything is, is not asked here: `cargo xtask bench` measures.
+#![allow(clippy::unwrap_used)]
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use e2e::World;
+use e2e::load::floor::{Floor, Meaning};
+use e2e::load::{Load, Pick, Receipt, Route, Target};
+use tokio::net::TcpListener;
+
+const ROUTES: [Route; 3] = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026];
+
+/// Several pages and callers, for a moment.
+fn load(address: SocketAddr, target: Target, route: Route, result: &str) -> Load {
+    Load {
+        address,
+        target,
+        token: "a-token-for-one-journey-0123456789".to_owned(),
+        pages: 3,
+        tools: 2,
+        schemas: false,
+        pick: Pick::Tool,
+        receipt: Receipt::Together,
+        dialect: None,
+        callers: 4,
+        route,
+        payload: result.parse().unwrap(),
+        warm_up: Duration::ZERO,
+        measured: Duration::from_millis(100),
+        meter: None,
+    }
+}
+
+async fn floor(meaning: Meaning) -> SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    // It ends with the test's runtime.
+    tokio::spawn(Floor::new(meaning, 4096).serve(listener));
+    address
+}
+
+#[tokio::test]
+async fn a_bridge_under_load_answers_every_call_by_every_route() {
+    let world = World::bridge().await;
+    for route in ROUTES {
+        for schemas in [false, true] {
+            let load = load(world.address(), Target::Bridge, route, "1kb");
+            let figures = Load { schemas, ..load }.run().await.unwrap();
+            assert!(figures.calls > 0 && figures.p99_us >= figures.p50_us);
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
+    let world = World::bridge().await;
+    for receipt in [Receipt::Apart, Receipt::None] {
+        for route in ROUTES {
+            let load = load(world.address(), Target::Bridge, route, "1kb-text");
+            let pick = Pick::Session;
+            let figures = Load {
+                receipt,
+                pick,
+                ..load
+            }
+            .run()
+            .await
+            .unwrap();
+            assert!(figures.calls > 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn both_floors_answer_every_call() {
+    for (target, meaning) in [
+        (Target::Floor, Meaning::Bytes),
+        (Target::FloorMcp, Meaning::Mcp),
+    ] {
+        let address = floor(meaning).await;
+        for route in ROUTES {
+            let load = load(address, target, route, "1kb");
+            assert!(load.run().await.unwrap().calls > 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_hand_written_minimum_answers_the_bytes_that_the_bridge_answers() {
+    let world = World::bridge().await;
+    let floor = floor(Meaning::Mcp).await;
+    for route in ROUTES {
+        for result in ["1kb", "1kb-text", "600kb-rows", "600kb-text"] {
+            let bridge = load(world.address(), Target::Bridge, route, result);
+            let minimum = load(floor, Target::FloorMcp, route, result);
+            let expected = bridge.answer().await.unwrap();
+            let answered = minimum.answer().await.unwrap();
+            let same = expected == answered;
+            let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..200]).into_owned();
+            assert!(
+                same,
+                "{route:?} {result}: {} is not {}",
+                shown(&answered),
+                shown(&expected)
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_does_not_answer_fails_the_run() {
+    // Its pages wait for what the other floor sends.
+    let address = floor(Meaning::Bytes).await;
+    let load = load(address, Target::FloorMcp, Route::ToolCall, "1kb");
+    let error = load.run().await.unwrap_err().to_string();
+    assert!(error.starts_with("no call was answered"), "{error}");
+}
