@@ -33,6 +33,8 @@ pub(crate) use scopes::{Scope, Scopes};
 pub(crate) struct Tokens {
     opaque: OpaqueTokens,
     signed: Option<SignedTokens>,
+    /// In characters.
+    shortest: usize,
 }
 
 /// Why a token is refused. Never contains the token.
@@ -63,7 +65,19 @@ impl Tokens {
             [] if signed.is_none() => OpaqueTokens::SelfMade,
             listed => OpaqueTokens::listed(listed),
         };
-        Ok(Self { opaque, signed })
+        Ok(Self {
+            opaque,
+            signed,
+            shortest: limits::MIN_TOKEN_CHARS,
+        })
+    }
+
+    /// The same, also with tokens that can be guessed: as the bridge of mcp-web 0.1 took them.
+    pub(crate) fn of_any_length(self) -> Self {
+        Self {
+            shortest: 1,
+            ..self
+        }
     }
 
     /// Begins to fetch the keys that are published somewhere. Needs a runtime.
@@ -86,7 +100,7 @@ impl Tokens {
             message: "no token: send `Authorization: Bearer …` with the token of the page"
                 .to_owned(),
         })?;
-        check_size(token)?;
+        self.check_size(token)?;
         if let Some(principal) = self.opaque.principal(token) {
             return Ok(principal);
         }
@@ -97,19 +111,19 @@ impl Tokens {
             )),
         }
     }
-}
 
-fn check_size(token: &str) -> Result<(), TokenRefusal> {
-    let characters = token.chars().count();
-    if characters >= limits::MIN_TOKEN_CHARS && token.len() <= limits::MAX_TOKEN_BYTES {
-        return Ok(());
+    fn check_size(&self, token: &str) -> Result<(), TokenRefusal> {
+        let characters = token.chars().count();
+        if characters >= self.shortest && token.len() <= limits::MAX_TOKEN_BYTES {
+            return Ok(());
+        }
+        Err(TokenRefusal::invalid(format!(
+            "the token must have at least {} characters and at most {} bytes: this one has \
+             {characters} characters",
+            self.shortest,
+            limits::MAX_TOKEN_BYTES
+        )))
     }
-    Err(TokenRefusal::invalid(format!(
-        "the token must have at least {} characters and at most {} bytes: this one has \
-         {characters} characters",
-        limits::MIN_TOKEN_CHARS,
-        limits::MAX_TOKEN_BYTES
-    )))
 }
 
 #[cfg(test)]

@@ -271,6 +271,31 @@ impl Config {
         }
     }
 
+    /// What the bridge says of itself.
+    pub(crate) fn about(&self) -> serde_json::Value {
+        serde_json::json!({
+            "name": self.name,
+            "description": "Lets AI clients use web apps through the apps' own tools.",
+            "version": env!("CARGO_PKG_VERSION"),
+        })
+    }
+
+    /// Whether it lets in whom the bridge of mcp-web 0.1 let in. Where other machines could come
+    /// in, it does not.
+    pub(crate) fn is_as_open_as_v1(&self) -> bool {
+        self.compat == Some(Compat::McpWeb) && self.bind.ip().is_loopback()
+    }
+
+    /// The origins that may connect.
+    pub(crate) fn origins(&self) -> Vec<String> {
+        let loopback = self.is_as_open_as_v1().then(|| LOOPBACK.to_owned());
+        self.allowed_origins
+            .iter()
+            .cloned()
+            .chain(loopback)
+            .collect()
+    }
+
     /// The largest message of a page, and to one: results come, and what clients send goes.
     pub(crate) fn max_message_bytes(&self) -> usize {
         let longest = self.max_result_bytes.max(self.max_request_bytes);

@@ -5,6 +5,7 @@ mod page_socket;
 mod plain;
 mod problem;
 mod sdk;
+mod v1;
 mod well_known;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::auth::Tokens;
 use crate::hub::Hub;
 use crate::mcp::McpLeg;
 use crate::origin::Policy;
+use crate::v1::Leg;
 
 pub(crate) use plain::too_large;
 pub(crate) use problem::Problem;
@@ -34,6 +36,9 @@ pub(crate) struct Edge {
     /// What OAuth clients hear of it, when there is an authorization server.
     pub(crate) resource: Option<Arc<Resource>>,
     pub(crate) mcp: McpLeg,
+    /// The leg of clients that were built for mcp-web 0.1, where those are served: then it serves
+    /// all.
+    pub(crate) v1: Option<Arc<Leg>>,
     /// The page sockets, so that shutting down can wait for them.
     pub(crate) sockets: TaskTracker,
     pub(crate) stopping: CancellationToken,
@@ -52,9 +57,35 @@ pub struct App {
 
 /// All routes of the bridge, and those of the app.
 pub(crate) fn router(edge: Edge, app: App) -> Router {
-    let max_request_bytes = edge.hub.config.max_request_bytes;
-    Router::new()
-        .route("/mcp", any(crate::mcp::endpoint))
+    match &edge.v1 {
+        None => {
+            let ours = Router::new()
+                .route("/mcp", any(crate::mcp::endpoint))
+                .route("/", any(plain::root));
+            let cors = guard::cors(Arc::clone(&edge.policy));
+            let routes = common(ours).fallback(plain::not_found);
+            guarded(
+                routes
+                    .with_state(edge.clone())
+                    .merge(app.routes)
+                    .layer(cors),
+                edge,
+            )
+        }
+        Some(_) => {
+            // Every path is an endpoint, with every method that has no other meaning there.
+            let routes = common(Router::new())
+                .method_not_allowed_fallback(v1::endpoint)
+                .fallback(v1::endpoint);
+            let routes = routes.with_state(edge.clone()).merge(app.routes);
+            v1::with_cors(guarded(v1::with_preflight(routes), edge))
+        }
+    }
+}
+
+/// The routes that mean the same to all.
+fn common(routes: Router<Edge>) -> Router<Edge> {
+    routes
         .route("/ws", get(page_socket::upgrade))
         .route("/tool-call", post(plain::tool_call))
         .route("/sessions", get(plain::sessions))
@@ -63,11 +94,11 @@ pub(crate) fn router(edge: Edge, app: App) -> Router {
         .route(well_known::METADATA, get(well_known::metadata))
         .route(well_known::METADATA_OF_MCP, get(well_known::metadata))
         .nest("/sdk", sdk::routes())
-        .route("/", any(plain::root))
-        .fallback(plain::not_found)
-        .with_state(edge.clone())
-        .merge(app.routes)
-        .layer(DefaultBodyLimit::max(max_request_bytes))
-        .layer(guard::cors(Arc::clone(&edge.policy)))
+}
+
+/// With what every request passes.
+fn guarded(routes: Router, edge: Edge) -> Router {
+    routes
+        .layer(DefaultBodyLimit::max(edge.hub.config.max_request_bytes))
         .layer(from_fn_with_state(edge, guard::check))
 }

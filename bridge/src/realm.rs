@@ -24,6 +24,7 @@ mod registration;
 mod requests;
 mod routing;
 mod session;
+mod view;
 
 #[cfg(test)]
 mod tests;

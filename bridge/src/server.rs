@@ -17,6 +17,7 @@ use crate::definition::Definitions;
 use crate::http::{self, App, Edge};
 use crate::hub::Hub;
 use crate::mcp::{self, McpLeg};
+use crate::v1::Leg;
 
 pub(crate) use ready::Ready;
 pub use ready::StartError;
@@ -54,10 +55,13 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let definitions = Definitions::new(mcp::check_definition, config.max_definition_bytes);
     let hub = Hub::new(config, definitions);
     let stopping = CancellationToken::new();
+    let tokens = Arc::new(ready.tokens);
+    let v1 = hub.config.compat.map(|_| Leg::new(&hub, &tokens));
     let edge = Edge {
+        v1: v1.map(Arc::new),
         mcp: McpLeg::new(&hub, stopping.clone()),
         policy: Arc::new(ready.policy),
-        tokens: Arc::new(ready.tokens),
+        tokens,
         resource: ready.resource.map(Arc::new),
         sockets: TaskTracker::new(),
         stopping: stopping.clone(),

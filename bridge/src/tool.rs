@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::schema::Validator;
+use crate::v1::Listings;
 use opened::Opened;
 
 /// The optional argument that picks a session, added to every input schema.
@@ -106,6 +107,16 @@ impl Tool {
     /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
     pub(crate) fn published_name(&self) -> &str {
         self.repaired_name.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The definition as registered.
+    pub(crate) fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// As clients of mcp-web 0.1 see it.
+    pub(crate) fn v1(&self) -> &Listings {
+        &self.opened().v1
     }
 
     /// The size of the definition as registered, in bytes.

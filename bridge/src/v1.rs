@@ -1,7 +1,22 @@
 //! The dialect of the TypeScript project mcp-web 0.1: what its pages and its clients say and hear.
 //!
 //! [`page`] is the socket of pages: its messages become our own, ours become its own. Its pages
-//! are served whatever the configuration says; [`Compat`](crate::Compat) adds what its clients saw.
+//! are served whatever the configuration says; [`Compat`](crate::Compat) adds what its clients saw:
+//! [`rpc`] is its JSON-RPC over the realm, [`shapes`] are its lists, [`results`] is what calls and
+//! reads answer, [`js`] is JSON as JavaScript writes it, [`streams`] are its MCP sessions.
 //! Nothing outside this module and its edges knows a word of it.
 
+mod arguments;
+mod js;
+mod message;
 pub(crate) mod page;
+mod pages;
+mod results;
+mod rpc;
+mod shapes;
+mod streams;
+
+pub(crate) use message::Reply;
+pub(crate) use rpc::{Asked, Leg};
+pub(crate) use shapes::Listings;
+pub(crate) use streams::{McpSession, events, refused};

@@ -1,5 +1,6 @@
 //! `Host`, `Origin` and CORS, on every route; the token, where a route wants one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -47,13 +48,24 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
 }
 
 impl Edge {
+    /// The token of a request.
+    pub(super) fn token<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        query: Option<&'a str>,
+    ) -> Option<Cow<'a, str>> {
+        let config = &self.hub.config;
+        let in_url = config.allow_token_in_url || config.is_as_open_as_v1();
+        token_of(headers, query, in_url)
+    }
+
     /// Whom the token of a request names.
     pub(crate) async fn principal(
         &self,
         headers: &HeaderMap,
         query: Option<&str>,
     ) -> Result<Principal, Problem> {
-        let token = token_of(headers, query, self.hub.config.allow_token_in_url);
+        let token = self.token(headers, query);
         Ok(self.tokens.verify(token.as_deref()).await?)
     }
 

@@ -215,10 +215,6 @@ pub(super) async fn root(State(edge): State<Edge>, request: Request) -> Response
     }
 }
 
-fn about(edge: &Edge) -> Json<Value> {
-    Json(json!({
-        "name": edge.hub.config.name,
-        "description": "Lets AI clients use web apps through the apps' own tools.",
-        "version": env!("CARGO_PKG_VERSION"),
-    }))
+pub(super) fn about(edge: &Edge) -> Json<Value> {
+    Json(edge.hub.config.about())
 }

@@ -15,11 +15,18 @@ use super::places::Occupancy;
 use crate::auth::RealmId;
 use crate::realm::{ClientId, Refusal};
 
+/// So many changes of the list of tools are counted for a client that does not read: more than one
+/// is only news to clients of mcp-web 0.1.
+const WAITING_CHANGES: usize = 1024;
+
 /// What a client has not been told yet.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     /// `tools/list` answers differently.
     pub(crate) tools: bool,
+    /// How often that changed, for clients that hear of each change. At most
+    /// [`WAITING_CHANGES`].
+    pub(crate) tool_changes: usize,
     /// `prompts/list` answers differently.
     pub(crate) prompts: bool,
     /// `resources/list` or `resources/templates/list` answers differently.
@@ -57,7 +64,10 @@ impl NewsLine {
     pub(super) fn list_changed(&self, kind: Kind) {
         let mut news = self.lock();
         match kind {
-            Kind::Tool => news.tools = true,
+            Kind::Tool => {
+                news.tools = true;
+                news.tool_changes = (news.tool_changes + 1).min(WAITING_CHANGES);
+            }
             Kind::Prompt => news.prompts = true,
             Kind::Resource | Kind::ResourceTemplate => news.resources = true,
         }

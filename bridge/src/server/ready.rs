@@ -66,12 +66,16 @@ impl Ready {
             return Err(StartError::EmptyTokenFile);
         }
         let tokens = Tokens::new(&listed, &config.identity).map_err(StartError::Identity)?;
+        let tokens = match config.is_as_open_as_v1() {
+            true => tokens.of_any_length(),
+            false => tokens,
+        };
         if !tokens.are_configured() && !config.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.bind));
         }
         let resource = Resource::new(&config.identity).map_err(StartError::Identity)?;
-        let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins)
-            .map_err(StartError::Policy)?;
+        let policy = Policy::new(&config.allowed_hosts, &config.origins());
+        let policy = policy.map_err(StartError::Policy)?;
         Ok(Self {
             policy,
             tokens,

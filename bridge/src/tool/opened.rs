@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::{ORIGINAL_NAME, SESSION_ARGUMENT, fields, repair};
 use crate::meta_tools;
 use crate::schema::Validator;
+use crate::v1::Listings;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Opened {
     pub(super) has_own_session_argument: bool,
     pub(super) input: Validator,
     pub(super) output: Option<Validator>,
+    /// As clients of mcp-web 0.1 see it.
+    pub(super) v1: Listings,
 }
 
 impl Opened {
@@ -82,6 +85,7 @@ impl Opened {
             has_own_session_argument,
             input,
             output,
+            v1: Listings::default(),
         })
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Session;
 
 impl Session {
-    pub(in crate::realm) fn summary(&self, id: &SessionId) -> SessionSummary {
+    pub(crate) fn summary(&self, id: &SessionId) -> SessionSummary {
         SessionSummary {
             session_id: id.clone(),
             session_name: self.name.clone(),
@@ -33,15 +33,15 @@ impl Session {
 pub(crate) struct SessionSummary {
     pub(crate) session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_name: Option<String>,
+    pub(crate) session_name: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     app: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<String>,
+    pub(crate) origin: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    page_title: Option<String>,
-    connected_at: String,
-    last_activity: String,
+    pub(crate) page_title: Option<String>,
+    pub(crate) connected_at: String,
+    pub(crate) last_activity: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     visibility: Option<Visibility>,
     focused: bool,

@@ -1,0 +1,55 @@
+//! What a dialect looks at that lists and routes by rules of its own.
+
+use std::sync::Arc;
+
+use bridge_protocol::{Kind, SessionId};
+
+use super::session::Served;
+use super::{Realm, Session};
+use crate::definition::{Definition, Listed};
+use crate::tool::Tool;
+
+impl Realm {
+    /// The sessions in order of connection.
+    pub(crate) fn each_session(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
+        self.sessions.iter()
+    }
+
+    /// The session of this id.
+    pub(crate) fn session(&self, id: &SessionId) -> Option<(&SessionId, &Session)> {
+        self.sessions.get_key_value(id)
+    }
+}
+
+impl Session {
+    /// Its tools in order of registration.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.definitions(Kind::Tool).filter_map(as_tool)
+    }
+
+    /// The tool that is registered, or listed, under this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.item(Kind::Tool, name).and_then(as_tool)
+    }
+
+    /// Its resources in order of registration.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Listed>> {
+        let resource = |definition| match definition {
+            &Definition::Resource(ref listed) => Some(listed),
+            _ => None,
+        };
+        self.definitions(Kind::Resource).filter_map(resource)
+    }
+
+    /// How it serves a URI.
+    pub(crate) fn serving(&self, uri: &str) -> Option<Served> {
+        self.resource(uri)
+    }
+}
+
+fn as_tool(definition: &Definition) -> Option<&Arc<Tool>> {
+    match definition {
+        Definition::Tool(tool) => Some(tool),
+        _ => None,
+    }
+}

@@ -1,0 +1,114 @@
+//! The arguments of a call: the page gets them as they were written, without `session_id`.
+
+use std::borrow::Cow;
+
+use indexmap::IndexMap;
+use memchr::memmem;
+use serde_json::value::RawValue;
+
+use super::message::text;
+use super::pages::Wanted;
+use crate::tool::SESSION_ARGUMENT;
+
+/// What the arguments are.
+#[derive(Debug)]
+pub(super) struct Arguments<'a> {
+    /// An object.
+    pub(super) input: Cow<'a, str>,
+    /// The page that they name.
+    pub(super) wanted: Wanted,
+}
+
+/// Arguments are an object, or nothing.
+#[derive(Debug)]
+pub(super) struct NotAnObject;
+
+impl<'a> Arguments<'a> {
+    pub(super) fn read(sent: Option<&'a RawValue>) -> Result<Self, NotAnObject> {
+        let written = match sent.map(RawValue::get) {
+            None | Some("null") => "{}",
+            Some(object) if object.starts_with('{') => object,
+            Some(_) => return Err(NotAnObject),
+        };
+        if !may_name_session(written) {
+            return Ok(Self {
+                input: Cow::Borrowed(written),
+                wanted: Wanted::Any,
+            });
+        }
+        let mut fields: IndexMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(written).map_err(|_| NotAnObject)?;
+        let Some(named) = fields.shift_remove(SESSION_ARGUMENT) else {
+            return Ok(Self {
+                input: Cow::Borrowed(written),
+                wanted: Wanted::Any,
+            });
+        };
+        let input = serde_json::to_string(&fields).map_err(|_| NotAnObject)?;
+        Ok(Self {
+            input: Cow::Owned(input),
+            wanted: Wanted::named(Some(named)),
+        })
+    }
+}
+
+/// Whether a look inside is worth it: a name that is written with escapes is one, too.
+fn may_name_session(written: &str) -> bool {
+    let written = written.as_bytes();
+    memmem::find(written, SESSION_ARGUMENT.as_bytes()).is_some()
+        || memmem::find(written, b"\\u").is_some()
+}
+
+impl Wanted {
+    /// The page that a client names; what JavaScript takes for false names none.
+    pub(super) fn named(raw: Option<&RawValue>) -> Self {
+        let Some(raw) = raw else {
+            return Wanted::Any;
+        };
+        match (text(raw.get()), raw.get()) {
+            (Some(id), _) if id.is_empty() => Wanted::Any,
+            (Some(id), _) => Wanted::Session(id.as_ref().into()),
+            (None, "null" | "false" | "0") => Wanted::Any,
+            (None, _) => Wanted::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> (String, Wanted) {
+        let sent: &RawValue = serde_json::from_str(json).unwrap();
+        let arguments = Arguments::read(Some(sent)).unwrap();
+        (arguments.input.into_owned(), arguments.wanted)
+    }
+
+    #[test]
+    fn the_session_is_taken_out_and_the_rest_stays_as_written() {
+        let page = || Wanted::Session("s".into());
+        let cases = [
+            ("{ \"n\": 1.0 }", "{ \"n\": 1.0 }", Wanted::Any),
+            ("null", "{}", Wanted::Any),
+            (
+                r#"{"a":1e2,"session_id":"s","b":{}}"#,
+                r#"{"a":1e2,"b":{}}"#,
+                page(),
+            ),
+            (r#"{"session\u005fid":"s"}"#, "{}", page()),
+            (
+                r#"{"x":{"session_id":"s"}}"#,
+                r#"{"x":{"session_id":"s"}}"#,
+                Wanted::Any,
+            ),
+            (r#"{"session_id":""}"#, "{}", Wanted::Any),
+            (r#"{"session_id":7}"#, "{}", Wanted::Nothing),
+        ];
+        for (sent, input, wanted) in cases {
+            assert_eq!(read(sent), (input.to_owned(), wanted), "{sent}");
+        }
+        let list: &RawValue = serde_json::from_str("[1]").unwrap();
+        assert!(Arguments::read(Some(list)).is_err());
+        assert_eq!(Arguments::read(None).unwrap().input, "{}");
+    }
+}

@@ -1,0 +1,279 @@
+//! JSON as JavaScript writes it: `JSON.stringify(value, null, 2)`, from JSON to the inside of a
+//! string of JSON, in one pass and without a model of it.
+
+use memchr::{memchr, memchr2};
+
+/// The text became longer than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// Writes valid JSON as JavaScript prints it with an indent of two, escaped for the string of JSON
+/// that it stands in. `most`: so long may `out` become. Indentation multiplies what is deeply
+/// nested.
+pub(super) fn pretty(json: &str, most: usize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    let bytes = json.as_bytes();
+    let mut depth = 0;
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'{' | b'[' => {
+                let next = at + spaces(&bytes[at..]);
+                out.push(byte);
+                match bytes.get(next) {
+                    Some(&close @ (b'}' | b']')) => {
+                        out.push(close);
+                        at = next + 1;
+                    }
+                    _ => {
+                        depth += 1;
+                        new_line(depth, most, out)?;
+                    }
+                }
+            }
+            b'}' | b']' => {
+                depth -= 1;
+                new_line(depth, most, out)?;
+                out.push(byte);
+            }
+            b',' => {
+                out.push(b',');
+                new_line(depth, most, out)?;
+            }
+            b':' => out.extend_from_slice(b": "),
+            b'"' => {
+                let (inside, escaped) = string(&json[at..]);
+                at += inside.len() + 1;
+                out.extend_from_slice(b"\\\"");
+                match escaped {
+                    false => out.extend_from_slice(inside.as_bytes()),
+                    true => escapes(inside, out),
+                }
+                out.extend_from_slice(b"\\\"");
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => {}
+            _ => {
+                let rest = &json[at - 1..];
+                let end = rest.find([',', '}', ']', ' ', '\t', '\r', '\n']);
+                let word = &rest[..end.unwrap_or(rest.len())];
+                at += word.len() - 1;
+                scalar(word, out);
+            }
+        }
+    }
+    match out.len() <= most {
+        true => Ok(()),
+        false => Err(TooLong),
+    }
+}
+
+fn spaces(bytes: &[u8]) -> usize {
+    let space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    bytes.iter().take_while(space).count()
+}
+
+fn new_line(depth: usize, most: usize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    let indented = out.len() + 2 + 2 * depth;
+    if indented > most {
+        return Err(TooLong);
+    }
+    out.extend_from_slice(b"\\n");
+    out.resize(indented, b' ');
+    Ok(())
+}
+
+/// What stands between the quotes of the string that has just begun, and whether it has escapes.
+fn string(rest: &str) -> (&str, bool) {
+    let bytes = rest.as_bytes();
+    let mut end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+    let escaped = bytes.get(end) == Some(&b'\\');
+    while bytes.get(end) == Some(&b'\\') {
+        let next = (end + 2).min(bytes.len());
+        end = memchr2(b'"', b'\\', &bytes[next..]).map_or(bytes.len(), |found| next + found);
+    }
+    (&rest[..end], escaped)
+}
+
+/// The inside of a string with escapes: read as JavaScript reads it, written as it writes it, and
+/// escaped once more.
+fn escapes(inside: &str, out: &mut Vec<u8>) {
+    let mut rest = inside;
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        out.extend_from_slice(&rest.as_bytes()[..at]);
+        let (plain, used) = unescaped(&rest[at + 1..]);
+        rest = &rest[at + 1 + used..];
+        match plain {
+            Unit::Character('"') => out.extend_from_slice(b"\\\\\\\""),
+            Unit::Character('\\') => out.extend_from_slice(b"\\\\\\\\"),
+            Unit::Character('\n') => out.extend_from_slice(b"\\\\n"),
+            Unit::Character('\r') => out.extend_from_slice(b"\\\\r"),
+            Unit::Character('\t') => out.extend_from_slice(b"\\\\t"),
+            Unit::Character('\u{8}') => out.extend_from_slice(b"\\\\b"),
+            Unit::Character('\u{c}') => out.extend_from_slice(b"\\\\f"),
+            Unit::Character(control @ '\0'..='\u{1f}') => {
+                out.extend_from_slice(format!("\\\\u{:04x}", control as u32).as_bytes());
+            }
+            Unit::Character(other) => {
+                out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            Unit::HalfPair(half) => {
+                out.extend_from_slice(format!("\\\\u{half:04x}").as_bytes());
+            }
+        }
+    }
+    out.extend_from_slice(rest.as_bytes());
+}
+
+enum Unit {
+    Character(char),
+    /// Half of a surrogate pair, which is no character.
+    HalfPair(u16),
+}
+
+/// What stands behind a backslash, and how many bytes of it.
+fn unescaped(rest: &str) -> (Unit, usize) {
+    let plain = match rest.as_bytes().first() {
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'u') => return code_unit(rest),
+        Some(other) => char::from(*other),
+        None => return (Unit::Character('\\'), 0),
+    };
+    (Unit::Character(plain), 1)
+}
+
+fn code_unit(rest: &str) -> (Unit, usize) {
+    let hex = |from: usize| {
+        let digits = rest.get(from..from + 4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let first = hex(1).unwrap_or(0xfffd);
+    let second = hex(7).filter(|_| rest.get(5..7) == Some("\\u"));
+    let pair = [first, second.unwrap_or(0)];
+    let mut decoded = char::decode_utf16(pair);
+    match decoded.next() {
+        Some(Ok(pair)) if pair.len_utf16() == 2 => (Unit::Character(pair), 11),
+        Some(Ok(character)) => (Unit::Character(character), 5),
+        _ => (Unit::HalfPair(first), 5),
+    }
+}
+
+/// Writes a word or a number of JSON as JavaScript prints it.
+pub(super) fn scalar(word: &str, out: &mut Vec<u8>) {
+    // So many digits are exact in a JavaScript number.
+    let is_plain = word.len() <= 15 && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic());
+    match word.parse::<f64>() {
+        Ok(number) if !is_plain && !is_word => {
+            out.extend_from_slice(number_text(number).as_bytes())
+        }
+        _ => out.extend_from_slice(word.as_bytes()),
+    }
+}
+
+/// ECMAScript, "Number::toString"; what is no finite number is `null` in its JSON.
+fn number_text(number: f64) -> String {
+    if !number.is_finite() {
+        return "null".to_owned();
+    }
+    if number == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    let shortest = format!("{:e}", number.abs());
+    let (digits, exponent) = shortest.split_once('e').unwrap_or((&shortest, "0"));
+    let digits = digits.replace('.', "");
+    let point = exponent.parse::<i32>().unwrap_or(0) + 1;
+    let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
+    let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
+    match point {
+        1..=21 if count <= point => format!("{sign}{digits}{}", zeros(point - count)),
+        1..=21 => {
+            let (whole, fraction) = digits.split_at(usize::try_from(point).unwrap_or(0));
+            format!("{sign}{whole}.{fraction}")
+        }
+        -5..=0 => format!("{sign}0.{}{digits}", zeros(-point)),
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let dot = if rest.is_empty() { "" } else { "." };
+            format!("{sign}{first}{dot}{rest}e{:+}", point - 1)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client reads that reads the string.
+    fn printed(json: &str) -> String {
+        let mut out = vec![b'"'];
+        pretty(json, usize::MAX, &mut out).unwrap();
+        out.push(b'"');
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn values_are_printed_as_javascript_prints_them() {
+        // Left: sent. Right: what Node's JSON.stringify(JSON.parse(left), null, 2) says.
+        let cases = [
+            ("{}", "{}"),
+            (" [ ] ", "[]"),
+            (
+                "{\"b\":1,\"a\":[1,{}]}",
+                "{\n  \"b\": 1,\n  \"a\": [\n    1,\n    {}\n  ]\n}",
+            ),
+            (
+                "[ true , null,\"a,b}\" ]",
+                "[\n  true,\n  null,\n  \"a,b}\"\n]",
+            ),
+            (
+                r#"["\"\\\/\b\f\n\r\t\u0001\u00e9\ud83d\ude00\ud83d"]"#,
+                "[\n  \"\\\"\\\\/\\b\\f\\n\\r\\t\\u0001é😀\\ud83d\"\n]",
+            ),
+            (r#"{"k\"\u0041":"\\"}"#, "{\n  \"k\\\"A\": \"\\\\\"\n}"),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(printed(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn numbers_have_javascripts_text() {
+        let cases = [
+            ("0", "0"),
+            ("-0", "0"),
+            ("7", "7"),
+            ("-7", "-7"),
+            ("1.0", "1"),
+            ("1.50", "1.5"),
+            ("-0.25", "-0.25"),
+            ("1e3", "1000"),
+            ("123456789012345678901", "123456789012345680000"),
+            ("9007199254740993", "9007199254740992"),
+            ("1e21", "1e+21"),
+            ("1.25e25", "1.25e+25"),
+            ("0.000001", "0.000001"),
+            ("0.0000001", "1e-7"),
+            ("1.5E-9", "1.5e-9"),
+            ("1e999", "null"),
+            ("0.1", "0.1"),
+        ];
+        for (json, expected) in cases {
+            assert_eq!(printed(json), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_would_become_too_long_is_given_up() {
+        let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+        let mut out = Vec::new();
+        assert_eq!(pretty(&deep, 1_000_000, &mut out), Err(TooLong));
+        assert!(out.len() <= 1_000_000);
+        assert_eq!(pretty("[1]", 12, &mut Vec::new()), Ok(()));
+        assert_eq!(pretty("[1]", 8, &mut Vec::new()), Err(TooLong));
+    }
+}

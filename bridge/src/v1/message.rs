@@ -1,0 +1,230 @@
+//! JSON-RPC as mcp-web 0.1 reads and writes it: one message a request, and HTTP 200 for errors.
+
+use std::borrow::Cow;
+
+use bridge_protocol::ErrorCode;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+/// What the HTTP side answers.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// 200, with a JSON-RPC message; `mcp_session` is the one that it opened.
+    Message {
+        body: Vec<u8>,
+        mcp_session: Option<String>,
+    },
+    /// 202, empty.
+    Accepted,
+    /// 404.
+    NoSuchMcpSession,
+}
+
+/// A message of a client. What is of the wrong kind counts as absent.
+#[derive(Debug, Default)]
+pub(super) struct Message<'a> {
+    /// As it was written: it is only ever repeated, and two calls may have the same one.
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) method: Cow<'a, str>,
+    pub(super) params: Params<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Params<'a> {
+    #[serde(borrow, default)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "clientInfo")]
+    client: Option<&'a RawValue>,
+}
+
+/// What a request says beside its arguments.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Meta<'a> {
+    #[serde(borrow, default, rename = "sessionId")]
+    pub(super) session: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "queryId")]
+    query: Option<&'a RawValue>,
+}
+
+impl<'a> Message<'a> {
+    /// `None` when the body is not JSON, or `null`.
+    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Sent<'a> {
+            #[serde(borrow, default)]
+            id: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            method: Option<&'a RawValue>,
+            #[serde(borrow, default)]
+            params: Option<&'a RawValue>,
+        }
+        let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
+        if first != Some(&b'{') {
+            let value: &RawValue = serde_json::from_slice(body).ok()?;
+            return (value.get() != "null").then(Self::default);
+        }
+        let sent: Sent<'_> = serde_json::from_slice(body).ok()?;
+        Some(Self {
+            id: sent.id,
+            method: sent.method.and_then(string).unwrap_or_default(),
+            params: sent.params.and_then(object).unwrap_or_default(),
+        })
+    }
+}
+
+impl<'a> Params<'a> {
+    /// The tool's name, if it says one.
+    pub(super) fn name(&self) -> Option<Cow<'a, str>> {
+        self.name.and_then(string).filter(|name| !name.is_empty())
+    }
+
+    /// The resource's URI, if it says one.
+    pub(super) fn uri(&self) -> Option<Cow<'a, str>> {
+        self.uri.and_then(string).filter(|uri| !uri.is_empty())
+    }
+
+    pub(super) fn meta(&self) -> Meta<'a> {
+        self.meta.and_then(object).unwrap_or_default()
+    }
+
+    /// What the client calls itself; one of mcp-web 0.1 does not say.
+    pub(super) fn client_info<T: Deserialize<'a>>(&self) -> Option<T> {
+        self.client.and_then(object)
+    }
+}
+
+impl<'a> Meta<'a> {
+    /// The query that the request belongs to.
+    pub(super) fn query(&self) -> Option<Cow<'a, str>> {
+        self.query
+            .and_then(string)
+            .filter(|query| !query.is_empty())
+    }
+}
+
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    text(raw.get())
+}
+
+/// The string that this JSON is.
+pub(super) fn text(json: &str) -> Option<Cow<'_, str>> {
+    let inside = json.strip_prefix('"')?.strip_suffix('"')?;
+    match inside.contains('\\') {
+        false => Some(Cow::Borrowed(inside)),
+        true => serde_json::from_str(json).ok(),
+    }
+}
+
+/// The fields of the object that this is.
+fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+    raw.get().starts_with('{').then_some(())?;
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// The beginning of an answer, up to the result.
+pub(super) fn begin(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
+    let mut body = Vec::with_capacity(capacity);
+    body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    if let Some(id) = id {
+        body.extend_from_slice(b"\"id\":");
+        body.extend_from_slice(id.get().as_bytes());
+        body.push(b',');
+    }
+    body.extend_from_slice(b"\"result\":");
+    body
+}
+
+/// An answer with this result.
+pub(super) fn result(id: Option<&RawValue>, result: &[u8]) -> Reply {
+    let mut body = begin(id, result.len() + 64);
+    body.extend_from_slice(result);
+    end(body)
+}
+
+/// The answer is whole.
+pub(super) fn end(mut body: Vec<u8>) -> Reply {
+    body.push(b'}');
+    Reply::Message {
+        body,
+        mcp_session: None,
+    }
+}
+
+/// A JSON-RPC error, whose message is one of the words that clients of mcp-web 0.1 know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The message or who sent it.
+    Request(ErrorCode),
+    UnknownMethod,
+    /// `_meta.sessionId` names no page, where it must.
+    NoSuchSession,
+    /// The body cannot be read.
+    Body,
+}
+
+impl Refused {
+    pub(super) fn reply(self, id: Option<&RawValue>) -> Reply {
+        let error = match self {
+            Refused::Request(code) => json!({ "code": -32600, "message": code.as_str() }),
+            Refused::UnknownMethod => {
+                json!({ "code": -32601, "message": ErrorCode::UnknownMethod.as_str() })
+            }
+            Refused::Body => {
+                json!({ "code": -32603, "message": ErrorCode::InternalError.as_str() })
+            }
+            Refused::NoSuchSession => {
+                let message = "No session found for the provided authentication";
+                let data = json!({ "error": ErrorCode::SessionNotFound.as_str(),
+                    "error_message": message, "error_is_fatal": true });
+                json!({ "code": -32602, "message": message, "data": data })
+            }
+        };
+        let id = match (self, id) {
+            (Refused::Body, _) => "\"id\":0,".to_owned(),
+            (_, Some(id)) => format!("\"id\":{},", id.get()),
+            (_, None) => String::new(),
+        };
+        let body = format!("{{\"jsonrpc\":\"2.0\",{id}\"error\":{error}}}");
+        Reply::Message {
+            body: body.into_bytes(),
+            mcp_session: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_of_the_wrong_kind_counts_as_absent() {
+        let body = br#"{"id":[1],"method":7,"params":["echo"]}"#;
+        let message = Message::read(body).unwrap();
+        assert_eq!(message.id.unwrap().get(), "[1]");
+        assert_eq!(message.method, "");
+        assert!(message.params.name().is_none());
+        let body = br#"{"method":"tools\/call","params":{"name":"a\u0062","_meta":[],"uri":1}}"#;
+        let message = Message::read(body).unwrap();
+        assert_eq!(message.method, "tools/call");
+        assert_eq!(message.params.name().unwrap(), "ab");
+        assert!(message.params.uri().is_none());
+        assert!(message.params.meta().session.is_none());
+        for nothing in ["", "{", "null", " null ", "nonsense"] {
+            assert!(Message::read(nothing.as_bytes()).is_none(), "{nothing}");
+        }
+        for other in ["[]", "7", "\"x\""] {
+            assert_eq!(
+                Message::read(other.as_bytes()).unwrap().method,
+                "",
+                "{other}"
+            );
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The pages that a request sees, and which of them it means.
+
+use bridge_protocol::SessionId;
+use serde::Serialize;
+
+use crate::realm::{Realm, Session};
+use crate::tool::Tool;
+
+/// The page that a request wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The only one.
+    Any,
+    Session(SessionId),
+    /// What it names can be no page.
+    Nothing,
+}
+
+impl Wanted {
+    /// This, unless it leaves the choice: then the other.
+    pub(super) fn or(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Wanted::Any => other(),
+            wanted => wanted,
+        }
+    }
+}
+
+/// Those of a token, or the one of a query.
+#[derive(Clone, Copy)]
+pub(super) struct Pages<'a> {
+    realm: &'a Realm,
+    only: Option<&'a SessionId>,
+}
+
+type Page<'a> = (&'a SessionId, &'a Session);
+
+impl<'a> Pages<'a> {
+    pub(super) fn of(realm: &'a Realm, only: Option<&'a SessionId>) -> Self {
+        Self { realm, only }
+    }
+
+    pub(super) fn count(self) -> usize {
+        match self.only {
+            Some(id) => usize::from(self.realm.session(id).is_some()),
+            None => self.realm.session_count(),
+        }
+    }
+
+    /// In order of connection.
+    pub(super) fn each(self) -> impl Iterator<Item = Page<'a>> {
+        let sees = move |(id, _): &Page<'a>| self.only.is_none_or(|only| *id == only);
+        self.realm.each_session().filter(sees)
+    }
+
+    /// The page that is meant; `None` also when there are several to choose from.
+    pub(super) fn meant(self, wanted: &Wanted) -> Option<Page<'a>> {
+        match wanted {
+            Wanted::Session(id) => {
+                let found = self.realm.session(id);
+                found.filter(|_| self.only.is_none_or(|only| only == id))
+            }
+            Wanted::Any if self.count() == 1 => self.each().next(),
+            Wanted::Any | Wanted::Nothing => None,
+        }
+    }
+
+    /// What clients hear of each page.
+    pub(super) fn entries(self) -> Vec<Entry> {
+        self.each().map(|(id, page)| Entry::of(id, page)).collect()
+    }
+}
+
+/// A page as clients see it.
+#[derive(Debug, Serialize)]
+pub(super) struct Entry {
+    session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_title: Option<String>,
+    connected_at: String,
+    last_activity: String,
+    available_tools: Vec<String>,
+}
+
+impl Entry {
+    fn of(id: &SessionId, page: &Session) -> Self {
+        let summary = page.summary(id);
+        Self {
+            session_id: summary.session_id,
+            session_name: summary.session_name,
+            origin: summary.origin,
+            page_title: summary.page_title,
+            connected_at: summary.connected_at,
+            last_activity: summary.last_activity,
+            available_tools: tool_names(page),
+        }
+    }
+}
+
+/// As the page registered them.
+pub(super) fn tool_names(page: &Session) -> Vec<String> {
+    let name = |tool: &std::sync::Arc<Tool>| tool.name.to_string();
+    page.tools().map(name).collect()
+}

@@ -1,0 +1,393 @@
+//! Results of `tools/call` and `resources/read` as clients of mcp-web 0.1 know them, from the raw
+//! JSON of a page to the raw JSON of the answer.
+
+use std::borrow::Cow;
+
+use bridge_protocol::ErrorCode;
+use indexmap::IndexMap;
+use memchr::memmem;
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::js::{self, TooLong};
+use super::message::text;
+use super::shapes::write_json;
+use crate::realm::{Answer, Ending, Failure};
+
+/// What indentation makes of a result is at most so many times what a result may have.
+const PRETTY_TIMES: usize = 4;
+
+/// How results are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Results {
+    /// The largest text of one.
+    most: usize,
+}
+
+impl Results {
+    pub(super) fn new(max_result_bytes: usize) -> Self {
+        let most = max_result_bytes.saturating_mul(PRETTY_TIMES);
+        Self { most }
+    }
+
+    /// Writes what came of a call.
+    pub(super) fn called(self, ending: Ending, out: &mut Vec<u8>) {
+        let begun = out.len();
+        let written = match &ending {
+            Ending::Answered(Answer::Value(None)) => {
+                out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}");
+                Ok(())
+            }
+            Ending::Answered(Answer::Value(Some(raw))) => self.value(raw.get(), out),
+            Ending::Answered(Answer::Content {
+                content,
+                structured,
+                meta,
+            }) => self.blocks(content, structured.as_deref(), meta.as_deref(), out),
+            Ending::Failed(failure) => self.failed(failure, out),
+        };
+        if written.is_err() {
+            out.truncate(begun);
+            let message = "the result is too large when it is printed: ask for less";
+            let error = ErrorCode::ResultTooLarge.as_str();
+            self.refused(&json!({ "error": error, "error_message": message }), out);
+        }
+    }
+
+    /// Writes the failed result whose text is this.
+    pub(super) fn refused(self, body: &impl Serialize, out: &mut Vec<u8>) {
+        // What the bridge itself says is short.
+        let _ = self.printed(body, out);
+        out.extend_from_slice(b",\"isError\":true}");
+    }
+
+    /// Writes the result whose text is this.
+    pub(super) fn told(self, body: &impl Serialize, out: &mut Vec<u8>) {
+        let _ = self.printed(body, out);
+        out.push(b'}');
+    }
+
+    fn printed(self, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        let mut json = Vec::new();
+        write_json(body, &mut json);
+        self.pretty(&String::from_utf8_lossy(&json), out)
+    }
+
+    /// `{"content":[…]` with one block of text.
+    fn pretty(self, json: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+        js::pretty(json, out.len().saturating_add(self.most), out)?;
+        out.extend_from_slice(b"\"}]");
+        Ok(())
+    }
+
+    fn value(self, raw: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        match raw.as_bytes().first() {
+            Some(b'{') if may_be_special(raw) => return self.special(raw, out),
+            Some(b'{' | b'[') => self.pretty(raw, out)?,
+            Some(b'"') => match image_of(raw) {
+                Some(url) => image(&url, out),
+                None => {
+                    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+                    out.extend_from_slice(raw.as_bytes());
+                    out.extend_from_slice(b"}]");
+                }
+            },
+            _ => {
+                out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+                if raw != "null" {
+                    js::scalar(raw, out);
+                }
+                out.extend_from_slice(b"\"}]");
+            }
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// An object with keys that mean something.
+    fn special(self, raw: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        let fields: IndexMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(raw).unwrap_or_default();
+        if fields.contains_key("error") {
+            self.pretty(raw, out)?;
+            out.extend_from_slice(b",\"isError\":true}");
+            return Ok(());
+        }
+        self.lifted(raw, fields, out)?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn lifted(
+        self,
+        raw: &str,
+        mut fields: IndexMap<Cow<'_, str>, &RawValue>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        let meta = fields.shift_remove("_meta");
+        let url = fields.get("dataUrl").and_then(|url| image_of(url.get()));
+        match (url, meta) {
+            (Some(url), _) => image(&url, out),
+            (None, None) => self.pretty(raw, out)?,
+            (None, Some(_)) => {
+                let rest = serde_json::to_string(&fields).unwrap_or_default();
+                self.pretty(&rest, out)?;
+            }
+        }
+        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(meta.get().as_bytes());
+        }
+        Ok(())
+    }
+
+    /// What a page of our own dialect may answer: its blocks are those of MCP already. Its
+    /// structured content is left out, as clients of mcp-web 0.1 do not know it, unless there is
+    /// nothing else to show.
+    fn blocks(
+        self,
+        content: &RawValue,
+        structured: Option<&RawValue>,
+        meta: Option<&RawValue>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        match structured {
+            Some(structured) if content.get() == "[]" => self.pretty(structured.get(), out)?,
+            _ => {
+                out.extend_from_slice(b"{\"content\":");
+                out.extend_from_slice(content.get().as_bytes());
+            }
+        }
+        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(meta.get().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn failed(self, failure: &Failure, out: &mut Vec<u8>) -> Result<(), TooLong> {
+        match (&failure.content, &failure.data) {
+            (Some(content), _) => {
+                out.extend_from_slice(b"{\"content\":");
+                out.extend_from_slice(content.get().as_bytes());
+            }
+            // A page of mcp-web 0.1 fails by a result with an `error`: all of it is shown.
+            (None, Some(whole)) if has_error(whole.get()) => self.pretty(whole.get(), out)?,
+            (None, _) => {
+                let error = failure_text(failure, "Tool call timeout");
+                self.printed(&json!({ "error": error }), out)?;
+            }
+        }
+        out.extend_from_slice(b",\"isError\":true}");
+        Ok(())
+    }
+}
+
+/// Writes what came of `resources/read`.
+pub(super) fn read(ending: &Ending, out: &mut Vec<u8>) {
+    match ending {
+        Ending::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        Ending::Answered(_) => not_read("Resource not found", out),
+        Ending::Failed(failure) => not_read(failure_text(failure, "Resource read timeout"), out),
+    }
+}
+
+/// Writes why a resource cannot be read.
+pub(super) fn not_read(why: &str, out: &mut Vec<u8>) {
+    write_json(&json!({ "error": why }), out);
+}
+
+/// In the words that clients of mcp-web 0.1 know, where it had some.
+fn failure_text<'a>(failure: &'a Failure, timeout: &'static str) -> &'a str {
+    match failure.code {
+        ErrorCode::CallTimeout => timeout,
+        ErrorCode::PageGone | ErrorCode::BridgeStopping => "Session not available",
+        ErrorCode::ResourceNotFound => "Resource not found",
+        _ => &failure.message,
+    }
+}
+
+/// Whether a key of the object may mean something. One that is written with escapes may, too.
+fn may_be_special(raw: &str) -> bool {
+    let raw = raw.as_bytes();
+    let keys: [&[u8]; 4] = [b"\"error\"", b"\"_meta\"", b"\"dataUrl\"", b"\\u"];
+    keys.iter().any(|key| memmem::find(raw, key).is_some())
+}
+
+fn has_error(raw: &str) -> bool {
+    let fields = serde_json::from_str::<IndexMap<Cow<'_, str>, &RawValue>>(raw);
+    fields.is_ok_and(|fields| fields.contains_key("error"))
+}
+
+/// The data URL of an image that this string of JSON is.
+fn image_of(raw: &str) -> Option<Cow<'_, str>> {
+    // What is long and none is not read.
+    let begins = ["\"data:", "\"\\"]
+        .iter()
+        .any(|begin| raw.starts_with(begin));
+    let url = begins.then(|| text(raw)).flatten()?;
+    url.starts_with("data:image/").then_some(url)
+}
+
+/// `{"content":[…]` with one image.
+fn image(url: &str, out: &mut Vec<u8>) {
+    let mime_type = url.strip_prefix("data:").unwrap_or(url);
+    let mime_type = mime_type.split([';', ',']).next().unwrap_or_default();
+    let data = url.split_once(',').map_or("", |(_, data)| data);
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"image\",\"data\":");
+    write_json(&data, out);
+    out.extend_from_slice(b",\"mimeType\":");
+    write_json(&mime_type, out);
+    out.extend_from_slice(b"}]");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn shown(raw: &str) -> Value {
+        let raw = serde_json::from_str(raw).unwrap();
+        shown_ending(Ending::Answered(Answer::Value(Some(raw))))
+    }
+
+    fn shown_ending(ending: Ending) -> Value {
+        let mut out = Vec::new();
+        Results::new(10_000).called(ending, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    fn text(text: &str) -> Value {
+        json!({ "content": [{ "type": "text", "text": text }] })
+    }
+
+    #[test]
+    fn each_kind_of_value_has_its_shape() {
+        assert_eq!(
+            shown_ending(Ending::Answered(Answer::Value(None))),
+            text("")
+        );
+        let cases = [
+            ("null", ""),
+            ("\"a\\nb\\u00e9\"", "a\nbé"),
+            ("1.0", "1"),
+            ("true", "true"),
+            ("[]", "[]"),
+            ("{}", "{}"),
+            (
+                "{\"z\":1,\"a\":{\"error\":null}}",
+                "{\n  \"z\": 1,\n  \"a\": {\n    \"error\": null\n  }\n}",
+            ),
+        ];
+        for (raw, expected) in cases {
+            assert_eq!(shown(raw), text(expected), "{raw}");
+        }
+    }
+
+    #[test]
+    fn an_error_of_its_own_makes_a_failure_of_all_of_it() {
+        for (raw, printed) in [
+            (
+                r#"{"a":1,"error":"no","_meta":{"k":1}}"#,
+                "{\n  \"a\": 1,\n  \"error\": \"no\",\n  \"_meta\": {\n    \"k\": 1\n  }\n}",
+            ),
+            (r#"{"error":null}"#, "{\n  \"error\": null\n}"),
+            (r#"{"\u0065rror":0}"#, "{\n  \"error\": 0\n}"),
+        ] {
+            let mut expected = text(printed);
+            expected["isError"] = json!(true);
+            assert_eq!(shown(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn meta_is_lifted_where_it_is_an_object() {
+        let mut expected = text("{\n  \"b\": 1,\n  \"a\": 2.5\n}");
+        assert_eq!(shown(r#"{"b":1,"_meta":[7],"a":2.50}"#), expected);
+        expected["_meta"] = json!({ "k": 1 });
+        assert_eq!(shown(r#"{"b":1,"_meta":{"k":1},"a":2.50}"#), expected);
+    }
+
+    #[test]
+    fn a_data_url_is_an_image_and_the_rest_is_dropped() {
+        let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
+        assert_eq!(
+            shown(r#""data:image/png;base64,AAAA""#),
+            json!({ "content": image })
+        );
+        assert_eq!(
+            shown(r#""data:image\/png;base64,AAAA""#),
+            json!({ "content": image })
+        );
+        assert_eq!(
+            shown(r#"{"dataUrl":"data:image/png;base64,AAAA","x":1,"_meta":{"k":1}}"#),
+            json!({ "content": image, "_meta": { "k": 1 } })
+        );
+        let other = r#"{"dataUrl":"data:text/plain,x"}"#;
+        assert_eq!(
+            shown(other),
+            text("{\n  \"dataUrl\": \"data:text/plain,x\"\n}")
+        );
+    }
+
+    #[test]
+    fn failures_have_the_words_that_clients_know() {
+        let failed = |code, message: &str| {
+            let failure = Failure::new(code, message.to_owned());
+            shown_ending(Ending::Failed(failure))["content"][0]["text"].clone()
+        };
+        assert_eq!(
+            failed(ErrorCode::CallTimeout, "…"),
+            "{\n  \"error\": \"Tool call timeout\"\n}"
+        );
+        assert_eq!(
+            failed(ErrorCode::PageGone, "…"),
+            "{\n  \"error\": \"Session not available\"\n}"
+        );
+        assert_eq!(
+            failed(ErrorCode::HandlerFailed, "no"),
+            "{\n  \"error\": \"no\"\n}"
+        );
+    }
+
+    #[test]
+    fn blocks_stay_and_structured_content_is_shown_where_there_is_nothing_else() {
+        let blocks = |content: &str| {
+            let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+            shown_ending(Ending::Answered(Answer::Content {
+                content: raw(content),
+                structured: Some(raw("{\"a\":1}")),
+                meta: Some(raw("{\"k\":1}")),
+            }))
+        };
+        let shown = blocks(r#"[{"type":"text","text":"t"}]"#);
+        assert_eq!(
+            shown,
+            json!({ "content": [{ "type": "text", "text": "t" }], "_meta": { "k": 1 } })
+        );
+        assert_eq!(blocks("[]")["content"][0]["text"], "{\n  \"a\": 1\n}");
+    }
+
+    #[test]
+    fn what_indentation_makes_too_large_is_refused() {
+        let deep = "[".repeat(300) + &"]".repeat(300);
+        let raw = serde_json::from_str(&deep).unwrap();
+        let mut out = b"before".to_vec();
+        Results::new(10_000).called(Ending::Answered(Answer::Value(Some(raw))), &mut out);
+        let shown: Value = serde_json::from_slice(&out["before".len()..]).unwrap();
+        assert_eq!(shown["isError"], true);
+        assert!(
+            shown["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .contains("ResultTooLarge")
+        );
+    }
+}

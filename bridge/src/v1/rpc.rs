@@ -1,0 +1,407 @@
+//! JSON-RPC of mcp-web 0.1: what each method answers.
+//!
+//! A request stands for itself: nothing is looked up by its id, since clients of mcp-web 0.1 use an
+//! id for several calls at a time.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    CallContext, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode, SessionId, Via,
+};
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::arguments::Arguments;
+use super::message::{self, Message, Params, Refused, Reply};
+use super::pages::{Pages, Wanted};
+use super::results::{self, Results};
+use super::shapes::{self, CallRefused, Things, Tools};
+use super::streams::McpSessions;
+use crate::auth::{Principal, RealmId, Scope, Tokens};
+use crate::calls::{self, Caller, Client, Takes};
+use crate::hub::Hub;
+use crate::off_thread::{self, LARGE_BYTES};
+use crate::realm::{CallEvent, Ending, Realm, Request, Served};
+use crate::tool::Tool;
+
+/// The leg of clients built for mcp-web 0.1.
+#[derive(Debug)]
+pub(crate) struct Leg {
+    hub: Arc<Hub>,
+    tokens: Arc<Tokens>,
+    pub(crate) sessions: McpSessions,
+}
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) token: Option<&'a str>,
+    pub(crate) mcp_session: Option<&'a str>,
+}
+
+/// Whose pages a request sees.
+#[derive(Debug)]
+struct Sight {
+    realm: RealmId,
+    /// The only one, where it belongs to a query.
+    only: Option<SessionId>,
+    caller: Option<bridge_protocol::Caller>,
+}
+
+/// Why a call does not reach a page, printed, or the place that it goes to.
+type Found<T> = Result<(SessionId, T), Vec<u8>>;
+
+impl Leg {
+    pub(crate) fn new(hub: &Arc<Hub>, tokens: &Arc<Tokens>) -> Self {
+        Self {
+            hub: Arc::clone(hub),
+            tokens: Arc::clone(tokens),
+            sessions: McpSessions::new(hub),
+        }
+    }
+
+    /// Answers a message.
+    pub(crate) async fn answer(&self, asked: Asked<'_>) -> Reply {
+        let Some(message) = Message::read(asked.body) else {
+            return Refused::Body.reply(None);
+        };
+        let id = message.id;
+        if message.method.starts_with("notifications/") {
+            self.sessions.touch(asked.mcp_session);
+            return Reply::Accepted;
+        }
+        if message.method == "initialize" {
+            return match self.initialize(&asked, &message.params).await {
+                Ok(session) => self.welcome(id, session),
+                Err(refused) => refused.reply(id),
+            };
+        }
+        if asked.mcp_session.is_some() && !self.sessions.touch(asked.mcp_session) {
+            return Reply::NoSuchMcpSession;
+        }
+        let answered = match self.sight(&asked, &message).await {
+            Ok(sight) => self.method(&sight, &message).await,
+            Err(refused) => Err(refused),
+        };
+        answered.unwrap_or_else(|refused| refused.reply(id))
+    }
+
+    /// Whom the token names, if it is good for this.
+    pub(crate) async fn principal(
+        &self,
+        token: Option<&str>,
+        needed: Option<Scope>,
+    ) -> Result<Principal, ErrorCode> {
+        let principal = self.tokens.verify(token).await;
+        let principal = principal.map_err(|refusal| match refusal.code {
+            ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
+            _ => ErrorCode::InvalidAuthentication,
+        })?;
+        match needed.map_or(Ok(()), |scope| principal.needs(scope)) {
+            Ok(()) => Ok(principal),
+            Err(_) => Err(ErrorCode::InvalidAuthentication),
+        }
+    }
+
+    async fn initialize(&self, asked: &Asked<'_>, params: &Params<'_>) -> Result<String, Refused> {
+        let principal = self.principal(asked.token, None).await;
+        let principal = principal.map_err(Refused::Request)?;
+        let unnamed = || ClientInfo {
+            name: "a client of mcp-web 0.1".to_owned(),
+            version: None,
+            title: None,
+        };
+        let info = params.client_info().unwrap_or_else(unnamed);
+        let opened = self.sessions.open(&principal, info);
+        opened.map_err(|_| Refused::Request(ErrorCode::SessionLimitExceeded))
+    }
+
+    fn welcome(&self, id: Option<&RawValue>, session: String) -> Reply {
+        let result = json!({
+            "protocolVersion": "2024-11-05",
+            "capabilities": { "tools": { "listChanged": true }, "resources": {}, "prompts": {} },
+            "serverInfo": self.hub.config.about(),
+        });
+        match message::result(id, result.to_string().as_bytes()) {
+            Reply::Message { body, .. } => Reply::Message {
+                body,
+                mcp_session: Some(session),
+            },
+            other => other,
+        }
+    }
+
+    /// Whose pages the request sees: those of its query, or else of its token.
+    async fn sight(&self, asked: &Asked<'_>, message: &Message<'_>) -> Result<Sight, Refused> {
+        if message.params.meta().query().is_some() {
+            return Err(Refused::Request(ErrorCode::QueryNotFound));
+        }
+        let needed = match message.method.as_ref() {
+            "tools/call" => Scope::ToolsCall,
+            _ => Scope::ToolsRead,
+        };
+        let principal = self.principal(asked.token, Some(needed)).await;
+        let principal = principal.map_err(Refused::Request)?;
+        Ok(Sight {
+            realm: principal.realm,
+            only: None,
+            caller: Some(principal.caller(Via::Mcp)),
+        })
+    }
+
+    /// Looks at the pages; `None` when there is none.
+    fn look<T>(&self, sight: &Sight, look: impl FnOnce(Pages<'_>) -> T) -> Option<T> {
+        let read = |realm: &Realm| {
+            let pages = Pages::of(realm, sight.only.as_ref());
+            (pages.count() > 0).then(|| look(pages))
+        };
+        self.hub.read(sight.realm, read).flatten()
+    }
+
+    async fn method(&self, sight: &Sight, message: &Message<'_>) -> Result<Reply, Refused> {
+        let (id, params) = (message.id, &message.params);
+        let mut out = message::begin(id, 1024);
+        let wanted = || Wanted::named(params.meta().session);
+        match message.method.as_ref() {
+            "tools/call" => self.call(sight, params, &mut out).await?,
+            "tools/list" => {
+                let tools = self.look(sight, |pages| Tools::of(pages, &wanted()));
+                self.list(tools, "tools/list", &mut out, Tools::write)?;
+            }
+            "resources/list" => {
+                let things = self.look(sight, |pages| Things::resources(pages, &wanted()));
+                self.list(things, "resources/list", &mut out, Things::write)?;
+            }
+            "prompts/list" => {
+                let things = self.look(sight, |pages| Things::prompts(pages, &wanted()));
+                self.list(things, "prompts/list", &mut out, Things::write)?;
+            }
+            "resources/read" => self.read(sight, params, &mut out).await?,
+            _ if self.look(sight, |_| ()).is_none() => {
+                return Err(Refused::Request(ErrorCode::NoSessionsFound));
+            }
+            _ => return Err(Refused::UnknownMethod),
+        }
+        Ok(message::end(out))
+    }
+
+    fn list<T>(
+        &self,
+        list: Option<Option<T>>,
+        method: &str,
+        out: &mut Vec<u8>,
+        write: impl FnOnce(&T, &mut Vec<u8>),
+    ) -> Result<(), Refused> {
+        match list {
+            Some(Some(list)) => write(&list, out),
+            Some(None) => return Err(Refused::NoSuchSession),
+            None => {
+                let empty = shapes::without_pages(method).unwrap_or_default();
+                out.extend_from_slice(empty.as_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        sight: &Sight,
+        params: &Params<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let results = Results::new(self.hub.config.max_result_bytes);
+        let name = params.name();
+        let arguments = Arguments::read(params.arguments);
+        let wanted = match &arguments {
+            Ok(arguments) => arguments.wanted.clone(),
+            Err(_) => Wanted::Any,
+        };
+        let wanted = wanted.or(|| Wanted::named(params.meta().session));
+        let found = self.look(sight, |pages| {
+            place(pages, name.as_deref(), &wanted, results)
+        });
+        let (session, tool) = match found {
+            Some(Ok(found)) => found,
+            Some(Err(answer)) => {
+                out.extend_from_slice(&answer);
+                return Ok(());
+            }
+            None if name.as_deref() == Some(shapes::CONNECTION_STATUS) => {
+                results.told(&shapes::NOT_CONNECTED, out);
+                return Ok(());
+            }
+            None => return Err(Refused::Request(ErrorCode::NoSessionsFound)),
+        };
+        let Ok(arguments) = arguments else {
+            results.refused(&CallRefused::arguments(), out);
+            return Ok(());
+        };
+        let ending = self.run_tool(sight, &session, tool, &arguments.input).await;
+        self.shaped(results, ending, out).await;
+        Ok(())
+    }
+
+    async fn run_tool(
+        &self,
+        sight: &Sight,
+        session: &SessionId,
+        tool: Arc<Tool>,
+        input: &str,
+    ) -> Ending {
+        if let Err(misfit) = calls::check_arguments(&tool, input).await {
+            return Ending::Failed(misfit);
+        }
+        // It was cut from JSON as a whole object.
+        let input = RawValue::from_string(input.to_owned()).unwrap_or_default();
+        let run = Request::Tool { tool, input };
+        calls::run(&self.hub, sight.caller(), session, run).await
+    }
+
+    /// Writes what came of a call; what takes long is written on another thread.
+    async fn shaped(&self, results: Results, ending: Ending, out: &mut Vec<u8>) {
+        let large = matches!(&ending, Ending::Answered(answer) if answer.bytes() >= LARGE_BYTES);
+        if !large {
+            return results.called(ending, out);
+        }
+        let mut begun = std::mem::take(out);
+        let written = off_thread::run(move || {
+            results.called(ending, &mut begun);
+            begun
+        });
+        *out = written.await.unwrap_or_default();
+    }
+
+    async fn read(
+        &self,
+        sight: &Sight,
+        params: &Params<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Refused> {
+        let uri = params.uri();
+        let wanted = Wanted::named(params.meta().session);
+        let found = self.look(sight, |pages| resource(pages, uri.as_deref(), &wanted));
+        let no_page = || match uri.as_deref() {
+            Some(bridge_protocol::STATUS_URI) => {
+                let status = json!(shapes::NOT_CONNECTED);
+                Ok(Err(own_resource(bridge_protocol::STATUS_URI, &status)))
+            }
+            _ => Err(Refused::Request(ErrorCode::NoSessionsFound)),
+        };
+        match found.map_or_else(no_page, Ok)? {
+            Err(answer) => out.extend_from_slice(&answer),
+            Ok((session, run)) => {
+                let ending = calls::run(&self.hub, sight.caller(), &session, run).await;
+                results::read(&ending, out);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sight {
+    fn caller(&self) -> Caller<'_> {
+        Caller {
+            realm: self.realm,
+            session: None,
+            context: CallContext {
+                caller: self.caller.clone(),
+                ..CallContext::default()
+            },
+            client: &Unreachable,
+            takes: Takes::default(),
+            answers: Vec::new(),
+            resumes: None,
+        }
+    }
+}
+
+/// Where a call goes, or what answers it at once.
+fn place(
+    pages: Pages<'_>,
+    name: Option<&str>,
+    wanted: &Wanted,
+    results: Results,
+) -> Found<Arc<Tool>> {
+    let mut answer = Vec::new();
+    let refused = match name {
+        None => CallRefused::because(ErrorCode::ToolNameRequired),
+        Some(shapes::LIST_SESSIONS) => {
+            results.told(&json!({ "sessions": pages.entries() }), &mut answer);
+            return Err(answer);
+        }
+        Some(name) => match pages.meant(wanted) {
+            None => CallRefused::session(pages),
+            Some((id, page)) => match page.tool(name) {
+                Some(tool) => return Ok((id.clone(), Arc::clone(tool))),
+                None => CallRefused::tool(page),
+            },
+        },
+    };
+    results.refused(&refused, &mut answer);
+    Err(answer)
+}
+
+/// Which page reads a resource, or what answers at once.
+fn resource(pages: Pages<'_>, uri: Option<&str>, wanted: &Wanted) -> Found<Request> {
+    let not_read = |why| {
+        let mut answer = Vec::new();
+        results::not_read(why, &mut answer);
+        answer
+    };
+    let uri = match uri {
+        None => return Err(not_read("Resource URI is required")),
+        Some(bridge_protocol::SESSIONS_URI) => {
+            let sessions = json!(pages.entries());
+            return Err(own_resource(bridge_protocol::SESSIONS_URI, &sessions));
+        }
+        Some(uri) => uri,
+    };
+    let found = match pages.meant(wanted) {
+        Some((id, page)) => page.serving(uri).map(|served| (id, served)),
+        None => pages
+            .each()
+            .find_map(|(id, page)| Some((id, page.serving(uri)?))),
+    };
+    let (id, served) = found.ok_or_else(|| not_read("Resource not found"))?;
+    let template = match served {
+        Served::Itself => None,
+        Served::Through(template, variables) => Some((template, variables)),
+    };
+    let uri = uri.to_owned();
+    Ok((id.clone(), Request::Resource { uri, template }))
+}
+
+/// The content of a resource of the bridge's own, printed with two spaces.
+fn own_resource(uri: &str, content: &serde_json::Value) -> Vec<u8> {
+    let text = format!("{content:#}");
+    let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });
+    json!({ "contents": [content] }).to_string().into_bytes()
+}
+
+/// A client of mcp-web 0.1 hears the result and nothing else.
+struct Unreachable;
+
+impl Client for Unreachable {
+    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        let error = ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message: "the client was built for mcp-web 0.1: it cannot be asked".to_owned(),
+            data: None,
+        };
+        Box::pin(std::future::ready(ClientResponse {
+            key: request.key,
+            result: None,
+            error: Some(error),
+        }))
+    }
+
+    fn answers_in_rounds(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,294 @@
+//! Lists as clients of mcp-web 0.1 know them.
+
+use std::sync::{Arc, OnceLock};
+
+use bridge_protocol::ErrorCode;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::pages::{Entry, Pages, Wanted, tool_names};
+use crate::definition::Listed;
+use crate::tool::{SESSION_ARGUMENT, Tool};
+
+/// The tool that lists the pages.
+pub(super) const LIST_SESSIONS: &str = "list_sessions";
+
+/// The only tool while no page is connected.
+pub(super) const CONNECTION_STATUS: &str = "get_connection_status";
+
+/// A tool as it is listed. Made when it is listed first, and kept with the tool.
+#[derive(Debug, Default)]
+pub(crate) struct Listings {
+    alone: OnceLock<Box<str>>,
+    among_pages: OnceLock<Box<str>>,
+}
+
+impl Listings {
+    fn of(tool: &Tool, several: bool) -> &str {
+        let kept = match several {
+            true => &tool.v1().among_pages,
+            false => &tool.v1().alone,
+        };
+        kept.get_or_init(|| listing(tool, several).into())
+    }
+}
+
+/// Exactly the keys that the bridge of mcp-web 0.1 kept, as the page wrote them.
+fn listing(tool: &Tool, several: bool) -> String {
+    let written: Map<String, Value> = serde_json::from_str(tool.raw()).unwrap_or_default();
+    let schema = written.get("inputSchema");
+    let of = |key: &str| schema.and_then(|schema| schema.get(key));
+    let mut properties = Map::from_iter([(SESSION_ARGUMENT.to_owned(), session_argument(several))]);
+    if let Some(Value::Object(own)) = of("properties") {
+        properties.extend(own.clone());
+    }
+    let mut required = match of("required") {
+        Some(Value::Array(required)) => required.clone(),
+        _ => Vec::new(),
+    };
+    if several {
+        required.retain(|key| key != SESSION_ARGUMENT);
+        required.insert(0, json!(SESSION_ARGUMENT));
+    }
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let mut listed = Map::from_iter([("name".to_owned(), json!(tool.name))]);
+    let mut keep = |key: &str, value: Option<&Value>| {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            listed.insert(key.to_owned(), value.clone());
+        }
+    };
+    keep("description", written.get("description"));
+    keep("inputSchema", Some(&schema));
+    keep("_meta", written.get("_meta"));
+    Value::Object(listed).to_string()
+}
+
+fn session_argument(several: bool) -> Value {
+    let description = match several {
+        true => "Which page to use: the session_id of one of those that list_sessions shows",
+        false => "Which page to use (optional while only one is connected)",
+    };
+    json!({ "type": "string", "description": description })
+}
+
+fn plain_tool(name: &str, description: &str) -> String {
+    let schema = json!({ "type": "object", "properties": {}, "required": [] });
+    json!({ "name": name, "description": description, "inputSchema": schema }).to_string()
+}
+
+/// What `tools/list` answers; collected under the realm's lock, written after it.
+#[derive(Debug)]
+pub(super) struct Tools {
+    tools: Vec<Arc<Tool>>,
+    /// The pages to choose from, where there are several and none was named.
+    choice: Option<Vec<Entry>>,
+}
+
+impl Tools {
+    /// Of the page that is meant, or of all: of two tools of one name the first page's. `None` when
+    /// the page that is named is not there.
+    pub(super) fn of(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+        if let Some((_, page)) = pages.meant(wanted) {
+            return Some(Self {
+                tools: page.tools().cloned().collect(),
+                choice: None,
+            });
+        }
+        if pages.count() < 2 {
+            return None;
+        }
+        let mut names = std::collections::HashSet::new();
+        let all = pages.each().flat_map(|(_, page)| page.tools());
+        Some(Self {
+            tools: all
+                .filter(|tool| names.insert(&*tool.name))
+                .cloned()
+                .collect(),
+            choice: Some(pages.entries()),
+        })
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let description = "Lists the pages that are connected, with the tools of each";
+        out.extend_from_slice(b"{\"tools\":[");
+        out.extend_from_slice(plain_tool(LIST_SESSIONS, description).as_bytes());
+        for tool in &self.tools {
+            out.push(b',');
+            out.extend_from_slice(Listings::of(tool, self.choice.is_some()).as_bytes());
+        }
+        out.push(b']');
+        if let Some(choice) = &self.choice {
+            let meta = json!({ "available_sessions": choice });
+            out.extend_from_slice(format!(",\"_meta\":{meta}").as_bytes());
+        }
+        out.push(b'}');
+    }
+}
+
+/// What `resources/list` and `prompts/list` answer.
+#[derive(Debug)]
+pub(super) struct Things(Map<String, Value>);
+
+impl Things {
+    /// The resources of the page that is meant.
+    pub(super) fn resources(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+        let sessions = json!({ "uri": bridge_protocol::SESSIONS_URI, "name": "sessions",
+            "description": "The pages that are connected", "mimeType": "application/json" });
+        Self::of(pages, wanted, "resources", vec![sessions], |page| {
+            page.resources().map(|listed| resource(listed)).collect()
+        })
+    }
+
+    /// There are none.
+    pub(super) fn prompts(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+        Self::of(pages, wanted, "prompts", Vec::new(), |_| Vec::new())
+    }
+
+    fn of(
+        pages: Pages<'_>,
+        wanted: &Wanted,
+        field: &str,
+        mut always: Vec<Value>,
+        of_page: impl Fn(&crate::realm::Session) -> Vec<Value>,
+    ) -> Option<Self> {
+        let page = pages.meant(wanted);
+        if page.is_none() && pages.count() < 2 {
+            return None;
+        }
+        if let Some((_, page)) = page {
+            always.extend(of_page(page));
+        }
+        let mut result = Map::from_iter([(field.to_owned(), Value::Array(always))]);
+        if page.is_none() {
+            result.extend([
+                ("isError".to_owned(), json!(true)),
+                (
+                    "error".to_owned(),
+                    json!(ErrorCode::SessionNotSpecified.as_str()),
+                ),
+                ("error_message".to_owned(), json!(CHOOSE)),
+                ("error_is_fatal".to_owned(), json!(false)),
+                ("available_sessions".to_owned(), json!(pages.entries())),
+            ]);
+        }
+        Some(Self(result))
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        write_json(&self.0, out);
+    }
+}
+
+/// What to do about several pages.
+const CHOOSE: &str = "Several pages are connected: choose one of available_sessions, and name it as \
+                      session_id in the arguments or as sessionId in _meta";
+
+fn resource(listed: &Listed) -> Value {
+    let mut shown = Map::from_iter([("uri".to_owned(), json!(listed.name))]);
+    for key in ["name", "description"] {
+        if let Some(value) = listed.published.get(key).filter(|value| value.is_string()) {
+            shown.insert(key.to_owned(), value.clone());
+        }
+    }
+    let mime_type = listed.published.get("mimeType").cloned();
+    let mime_type = mime_type.unwrap_or_else(|| json!("text/html"));
+    shown.insert("mimeType".to_owned(), mime_type);
+    Value::Object(shown)
+}
+
+/// The lists while no page is connected; `None`: the method has none.
+pub(super) fn without_pages(method: &str) -> Option<String> {
+    let status = "Says whether a page is connected. Its tools are listed as soon as one is";
+    match method {
+        "tools/list" => {
+            let tool = plain_tool(CONNECTION_STATUS, status);
+            Some(format!("{{\"tools\":[{tool}]}}"))
+        }
+        "resources/list" => {
+            let resource = json!({ "uri": bridge_protocol::STATUS_URI, "name": "connection-status",
+                "description": status, "mimeType": "application/json" });
+            Some(json!({ "resources": [resource] }).to_string())
+        }
+        "prompts/list" => Some(json!({ "prompts": [] }).to_string()),
+        _ => None,
+    }
+}
+
+/// What a client hears that asks for the status while no page is connected.
+#[derive(Debug, Serialize)]
+pub(super) struct NotConnected {
+    connected: bool,
+    message: &'static str,
+}
+
+pub(super) const NOT_CONNECTED: NotConnected = NotConnected {
+    connected: false,
+    message: "No page is connected with this token: open the app in a browser, and its tools are \
+              listed",
+};
+
+/// Why a call does not reach a page. Printed as the text of a failed result.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct CallRefused {
+    error: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_tools: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    available_sessions: Option<Vec<Entry>>,
+}
+
+impl CallRefused {
+    pub(super) fn because(code: ErrorCode) -> Self {
+        Self {
+            error: code.as_str(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn arguments() -> Self {
+        Self {
+            error_message: Some("arguments must be an object"),
+            ..Self::because(ErrorCode::InvalidArguments)
+        }
+    }
+
+    /// The named page is not there, or there are several to choose from.
+    pub(super) fn session(pages: Pages<'_>) -> Self {
+        if pages.count() < 2 {
+            return Self::because(ErrorCode::SessionNotFound);
+        }
+        Self {
+            error_message: Some(CHOOSE),
+            available_sessions: Some(pages.entries()),
+            ..Self::because(ErrorCode::SessionNotSpecified)
+        }
+    }
+
+    pub(super) fn tool(page: &crate::realm::Session) -> Self {
+        Self {
+            available_tools: Some(tool_names(page)),
+            ..Self::because(ErrorCode::ToolNotFound)
+        }
+    }
+
+    /// The query allows these only.
+    #[allow(dead_code)]
+    pub(super) fn not_allowed(allowed: Vec<String>) -> Self {
+        Self {
+            details: Some("The query allows its own tools only: call one of allowed_tools"),
+            allowed_tools: Some(allowed),
+            ..Self::because(ErrorCode::ToolNotAllowed)
+        }
+    }
+}
+
+/// Writes a value as JSON. What is written here always can be.
+pub(super) fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(out, value);
+}

@@ -1,0 +1,266 @@
+//! MCP sessions of clients built for mcp-web 0.1, and their streams of events.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bridge_protocol::{ClientInfo, ConnectedClient};
+use bytes::Bytes;
+use dashmap::DashMap;
+use futures_util::Stream;
+use futures_util::stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::auth::{Principal, RealmId};
+use crate::hub::{Hub, NewsLine};
+use crate::realm::ClientId;
+
+/// So often a stream without events says that it is alive.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(30);
+
+/// Sessions that have been idle for too long are gone at once; their memory is, after this.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// There are as many sessions as may be.
+#[derive(Debug)]
+pub(crate) struct Full;
+
+/// All MCP sessions of such clients.
+#[derive(Debug)]
+pub(crate) struct McpSessions {
+    hub: Weak<Hub>,
+    open: Arc<DashMap<String, Arc<McpSession>>>,
+    places: Arc<Semaphore>,
+    idle: Duration,
+    sweeper: JoinHandle<()>,
+}
+
+impl Drop for McpSessions {
+    fn drop(&mut self) {
+        self.sweeper.abort();
+    }
+}
+
+/// One of them. It leaves its realm when it is dropped.
+#[derive(Debug)]
+pub(crate) struct McpSession {
+    hub: Weak<Hub>,
+    realm: RealmId,
+    /// When its token ends.
+    ends_at: Option<Instant>,
+    /// Absent when so many tokens wait already that this one hears of no changes.
+    told: Option<(ClientId, Arc<NewsLine>)>,
+    used: Mutex<Used>,
+    ended: CancellationToken,
+    _place: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct Used {
+    last: Instant,
+    /// The stream that hears the news; a newer one takes its place.
+    stream: Option<CancellationToken>,
+}
+
+impl Drop for McpSession {
+    fn drop(&mut self) {
+        self.ended.cancel();
+        if let (Some(hub), Some((client, _))) = (self.hub.upgrade(), &self.told) {
+            hub.client_left(self.realm, *client);
+        }
+    }
+}
+
+impl McpSession {
+    fn used(&self) -> std::sync::MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session with an open stream is in use.
+    fn is_idle(&self, idle: Duration) -> bool {
+        let used = self.used();
+        let listening = used
+            .stream
+            .as_ref()
+            .is_some_and(|stream| !stream.is_cancelled());
+        !listening && used.last.elapsed() >= idle
+    }
+}
+
+impl McpSessions {
+    pub(super) fn new(hub: &Arc<Hub>) -> Self {
+        let open = Arc::new(DashMap::new());
+        let idle = hub.config.mcp_session_idle;
+        Self {
+            hub: Arc::downgrade(hub),
+            places: Arc::new(Semaphore::new(hub.config.max_mcp_sessions)),
+            sweeper: tokio::spawn(sweep(Arc::clone(&open), idle)),
+            open,
+            idle,
+        }
+    }
+
+    /// Opens one, and says its id.
+    pub(super) fn open(&self, principal: &Principal, info: ClientInfo) -> Result<String, Full> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let (Ok(place), Some(hub)) = (place, self.hub.upgrade()) else {
+            return Err(Full);
+        };
+        let client = ConnectedClient {
+            id: 0,
+            info,
+            protocol_version: "2024-11-05".to_owned(),
+        };
+        let realm = principal.realm;
+        let told = hub.client_connected(realm, client).map_err(|_| Full)?;
+        let session = McpSession {
+            hub: Weak::clone(&self.hub),
+            realm,
+            ends_at: principal.ends_at(),
+            told,
+            used: Mutex::new(Used {
+                last: Instant::now(),
+                stream: None,
+            }),
+            ended: CancellationToken::new(),
+            _place: place,
+        };
+        let id = uuid::Uuid::new_v4().to_string();
+        self.open.insert(id.clone(), Arc::new(session));
+        Ok(id)
+    }
+
+    /// A client has used it. False when there is none of this id.
+    pub(super) fn touch(&self, id: Option<&str>) -> bool {
+        let Some(session) = id.and_then(|id| self.find(id)) else {
+            return false;
+        };
+        session.used().last = Instant::now();
+        true
+    }
+
+    fn find(&self, id: &str) -> Option<Arc<McpSession>> {
+        let session = Arc::clone(&*self.open.get(id)?);
+        (!session.is_idle(self.idle)).then_some(session)
+    }
+
+    /// The session, for somebody with a token of this realm, or without any.
+    pub(crate) fn of(&self, realm: Option<RealmId>, id: &str) -> Option<Arc<McpSession>> {
+        let of_realm = |session: &Arc<McpSession>| realm.is_none_or(|realm| realm == session.realm);
+        self.find(id).filter(of_realm)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&self, id: &str) {
+        if let Some((_, session)) = self.open.remove(id) {
+            session.ended.cancel();
+        }
+    }
+}
+
+async fn sweep(open: Arc<DashMap<String, Arc<McpSession>>>, idle: Duration) {
+    let every = SWEEP_EVERY.min(idle).max(Duration::from_millis(1));
+    let mut ticks = interval_at(Instant::now() + every, every);
+    loop {
+        ticks.tick().await;
+        // Dropped after the map is let go: leaving a realm takes a lock of its own.
+        let over: Vec<_> = open
+            .iter()
+            .filter(|session| session.is_idle(idle))
+            .map(|session| session.key().clone())
+            .collect();
+        for id in over {
+            drop(open.remove(&id));
+        }
+    }
+}
+
+/// The events of a session: what changed, and a sign of life, until the session, the stream or the
+/// bridge ends, or another stream of the session begins.
+pub(crate) fn events(
+    session: &McpSession,
+    stopping: CancellationToken,
+) -> impl Stream<Item = Bytes> + Send + use<> {
+    let superseded = CancellationToken::new();
+    let former = session.used().stream.replace(superseded.clone());
+    if let Some(former) = former {
+        former.cancel();
+    }
+    let line = session.told.as_ref().map(|(_, line)| Arc::clone(line));
+    let start = Instant::now() + KEEPALIVE_EVERY;
+    let listening = Listening {
+        line,
+        keepalive: interval_at(start, KEEPALIVE_EVERY),
+        ended: session.ended.clone(),
+        ends_at: session.ends_at,
+        stopping,
+        superseded: superseded.clone(),
+        _gone: superseded.drop_guard(),
+    };
+    stream::unfold(listening, |mut listening| async {
+        let events = listening.next().await?;
+        Some((events, listening))
+    })
+}
+
+/// One event, and the end of the stream: there is no session to hear of.
+pub(crate) fn refused(why: &str) -> Bytes {
+    let error = serde_json::json!({ "code": -32600, "message": why });
+    Bytes::from(event(
+        &serde_json::json!({ "jsonrpc": "2.0", "error": error }),
+    ))
+}
+
+fn event(message: &serde_json::Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+struct Listening {
+    line: Option<Arc<NewsLine>>,
+    keepalive: tokio::time::Interval,
+    ended: CancellationToken,
+    ends_at: Option<Instant>,
+    stopping: CancellationToken,
+    superseded: CancellationToken,
+    /// Whoever looks sees that nobody listens any more.
+    _gone: DropGuard,
+}
+
+impl Listening {
+    async fn next(&mut self) -> Option<Bytes> {
+        let news = async {
+            let Some(line) = &self.line else {
+                return std::future::pending().await;
+            };
+            loop {
+                // Of prompts and resources these clients hear nothing.
+                match line.next().await.tool_changes {
+                    0 => {}
+                    changes => return changes,
+                }
+            }
+        };
+        let token_ends = async {
+            match self.ends_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.ended.cancelled() => None,
+            () = self.stopping.cancelled() => None,
+            () = self.superseded.cancelled() => None,
+            () = token_ends => None,
+            changes = news => Some(changed(changes)),
+            _ = self.keepalive.tick() => Some(Bytes::from_static(b": keepalive\n\n")),
+        }
+    }
+}
+
+fn changed(times: usize) -> Bytes {
+    let message = serde_json::json!({ "jsonrpc": "2.0",
+        "method": "notifications/tools/list_changed" });
+    Bytes::from(event(&message).repeat(times))
+}
