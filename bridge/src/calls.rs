@@ -37,7 +37,7 @@ pub(crate) use get_result::get_result;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;
 pub(crate) use tools::{CallRequest, Called, call, call_page};
-pub(crate) use unshaped::{check_arguments, run};
+pub(crate) use unshaped::{checked_arguments, run};
 
 /// Who asks, and how it can be reached meanwhile.
 pub(crate) struct Caller<'a> {

@@ -117,7 +117,7 @@ async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, Call
 }
 
 /// The text of arguments that fit. It is not read where the tool takes any.
-async fn checked_input(
+pub(super) async fn checked_input(
     tool: &Arc<Tool>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, String> {

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, SessionId};
+use serde_json::value::RawValue;
 
-use super::{Caller, Outcome, attend};
+use super::tools::checked_input;
+use super::{Arguments, Caller, Outcome, attend};
 use crate::hub::Hub;
 use crate::realm::{Ending, Failure, Request};
-use crate::schema;
 use crate::tool::Tool;
 
 /// Has a page do it.
@@ -24,15 +25,11 @@ pub(crate) async fn run(
     }
 }
 
-/// Whether the arguments, an object, fit the tool's input schema.
-pub(crate) async fn check_arguments(tool: &Arc<Tool>, arguments: &str) -> Result<(), Failure> {
-    let misfitting = |why: String| {
-        let name = &tool.name;
-        let message = format!("the arguments of `{name}` do not fit its input schema: {why}");
-        Failure::new(ErrorCode::InvalidArguments, message)
-    };
-    let value = serde_json::from_str(arguments).map_err(|error| misfitting(error.to_string()))?;
-    let checked = schema::check(tool, |tool| Some(tool.input()), value).await;
-    checked.map_err(|misfit| misfitting(misfit.to_string()))?;
-    Ok(())
+/// The arguments, if they fit the tool's input schema.
+pub(crate) async fn checked_arguments(
+    tool: &Arc<Tool>,
+    arguments: Box<RawValue>,
+) -> Result<Box<RawValue>, Failure> {
+    let checked = checked_input(tool, Arguments::raw(arguments)).await;
+    checked.map_err(|why| Failure::new(ErrorCode::InvalidArguments, why))
 }

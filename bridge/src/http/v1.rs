@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::middleware::{Next, from_fn, map_response};
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Edge, Problem, plain};
+use super::{Edge, Problem, page_socket, plain};
 use crate::auth::Scope;
 use crate::v1::{self, Asked, Leg, McpSession, Reply};
 
@@ -35,6 +36,9 @@ pub(super) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
             .await
             .into_response();
     };
+    if page_socket::is_wanted(&request) {
+        return page_socket::upgrade.call(request, edge).await;
+    }
     let (parts, body) = request.into_parts();
     match parts.method {
         Method::POST => post(&edge, &leg, &parts, body).await,

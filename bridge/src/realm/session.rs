@@ -205,7 +205,7 @@ impl Session {
         Some((at, Deadline::Session(id.clone())))
     }
 
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         self.hello.dialect
     }
 

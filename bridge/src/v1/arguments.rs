@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 use memchr::memmem;
-use serde_json::value::RawValue;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::message::text;
 use super::pages::Wanted;
@@ -12,9 +13,9 @@ use crate::tool::SESSION_ARGUMENT;
 
 /// What the arguments are.
 #[derive(Debug)]
-pub(super) struct Arguments<'a> {
+pub(super) struct Arguments {
     /// An object.
-    pub(super) input: Cow<'a, str>,
+    pub(super) input: Box<RawValue>,
     /// The page that they name.
     pub(super) wanted: Wanted,
 }
@@ -23,30 +24,31 @@ pub(super) struct Arguments<'a> {
 #[derive(Debug)]
 pub(super) struct NotAnObject;
 
-impl<'a> Arguments<'a> {
-    pub(super) fn read(sent: Option<&'a RawValue>) -> Result<Self, NotAnObject> {
-        let written = match sent.map(RawValue::get) {
-            None | Some("null") => "{}",
-            Some(object) if object.starts_with('{') => object,
-            Some(_) => return Err(NotAnObject),
+impl Arguments {
+    pub(super) fn read(sent: Option<&RawValue>) -> Result<Self, NotAnObject> {
+        let as_written = |input| Self {
+            input,
+            wanted: Wanted::Any,
         };
-        if !may_name_session(written) {
-            return Ok(Self {
-                input: Cow::Borrowed(written),
-                wanted: Wanted::Any,
-            });
+        let written = match sent {
+            Some(object) if object.get().starts_with('{') => object,
+            Some(other) if other.get() != "null" => return Err(NotAnObject),
+            _ => {
+                return to_raw_value(&json!({}))
+                    .map(as_written)
+                    .map_err(|_| NotAnObject);
+            }
+        };
+        if !may_name_session(written.get()) {
+            return Ok(as_written(written.to_owned()));
         }
         let mut fields: IndexMap<Cow<'_, str>, &RawValue> =
-            serde_json::from_str(written).map_err(|_| NotAnObject)?;
+            serde_json::from_str(written.get()).map_err(|_| NotAnObject)?;
         let Some(named) = fields.shift_remove(SESSION_ARGUMENT) else {
-            return Ok(Self {
-                input: Cow::Borrowed(written),
-                wanted: Wanted::Any,
-            });
+            return Ok(as_written(written.to_owned()));
         };
-        let input = serde_json::to_string(&fields).map_err(|_| NotAnObject)?;
         Ok(Self {
-            input: Cow::Owned(input),
+            input: to_raw_value(&fields).map_err(|_| NotAnObject)?,
             wanted: Wanted::named(Some(named)),
         })
     }
@@ -81,7 +83,7 @@ mod tests {
     fn read(json: &str) -> (String, Wanted) {
         let sent: &RawValue = serde_json::from_str(json).unwrap();
         let arguments = Arguments::read(Some(sent)).unwrap();
-        (arguments.input.into_owned(), arguments.wanted)
+        (arguments.input.get().to_owned(), arguments.wanted)
     }
 
     #[test]
@@ -109,6 +111,6 @@ mod tests {
         }
         let list: &RawValue = serde_json::from_str("[1]").unwrap();
         assert!(Arguments::read(Some(list)).is_err());
-        assert_eq!(Arguments::read(None).unwrap().input, "{}");
+        assert_eq!(Arguments::read(None).unwrap().input.get(), "{}");
     }
 }

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::js::{self, TooLong};
 use super::message::text;
 use super::shapes::write_json;
-use crate::realm::{Answer, Ending, Failure};
+use crate::realm::{Answer, Dialect, Ending, Failure};
 
 /// What indentation makes of a result is at most so many times what a result may have.
 const PRETTY_TIMES: usize = 4;
@@ -23,12 +23,22 @@ const PRETTY_TIMES: usize = 4;
 pub(super) struct Results {
     /// The largest text of one.
     most: usize,
+    /// That of the page.
+    dialect: Dialect,
 }
 
 impl Results {
     pub(super) fn new(max_result_bytes: usize) -> Self {
         let most = max_result_bytes.saturating_mul(PRETTY_TIMES);
-        Self { most }
+        Self {
+            most,
+            dialect: Dialect::V2,
+        }
+    }
+
+    /// The same for the results of a page of this dialect.
+    pub(super) fn of(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// Writes what came of a call.
@@ -175,7 +185,9 @@ impl Results {
                 out.extend_from_slice(content.get().as_bytes());
             }
             // A page of mcp-web 0.1 fails by a result with an `error`: all of it is shown.
-            (None, Some(whole)) if has_error(whole.get()) => self.pretty(whole.get(), out)?,
+            (None, Some(whole)) if self.dialect == Dialect::V1 => {
+                self.pretty(whole.get(), out)?;
+            }
             (None, _) => {
                 let error = failure_text(failure, "Tool call timeout");
                 self.printed(&json!({ "error": error }), out)?;
@@ -217,11 +229,6 @@ fn may_be_special(raw: &str) -> bool {
     let raw = raw.as_bytes();
     let keys: [&[u8]; 4] = [b"\"error\"", b"\"_meta\"", b"\"dataUrl\"", b"\\u"];
     keys.iter().any(|key| memmem::find(raw, key).is_some())
-}
-
-fn has_error(raw: &str) -> bool {
-    let fields = serde_json::from_str::<IndexMap<Cow<'_, str>, &RawValue>>(raw);
-    fields.is_ok_and(|fields| fields.contains_key("error"))
 }
 
 /// The data URL of an image that this string of JSON is.

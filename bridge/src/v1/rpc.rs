@@ -22,7 +22,7 @@ use crate::auth::{Principal, RealmId, Scope, Tokens};
 use crate::calls::{self, Caller, Client, Takes};
 use crate::hub::Hub;
 use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{CallEvent, Ending, Realm, Request, Served};
+use crate::realm::{CallEvent, Dialect, Ending, Realm, Request, Served, Session};
 use crate::tool::Tool;
 
 /// The leg of clients built for mcp-web 0.1.
@@ -50,8 +50,15 @@ struct Sight {
     caller: Option<bridge_protocol::Caller>,
 }
 
-/// Why a call does not reach a page, printed, or the place that it goes to.
-type Found<T> = Result<(SessionId, T), Vec<u8>>;
+/// Where a request goes.
+struct Place<T> {
+    session: SessionId,
+    dialect: Dialect,
+    what: T,
+}
+
+/// A place, or what answers at once.
+type Found<T> = Result<Place<T>, Vec<u8>>;
 
 impl Leg {
     pub(crate) fn new(hub: &Arc<Hub>, tokens: &Arc<Tokens>) -> Self {
@@ -222,8 +229,8 @@ impl Leg {
         let found = self.look(sight, |pages| {
             place(pages, name.as_deref(), &wanted, results)
         });
-        let (session, tool) = match found {
-            Some(Ok(found)) => found,
+        let place = match found {
+            Some(Ok(place)) => place,
             Some(Err(answer)) => {
                 out.extend_from_slice(&answer);
                 return Ok(());
@@ -238,7 +245,8 @@ impl Leg {
             results.refused(&CallRefused::arguments(), out);
             return Ok(());
         };
-        let ending = self.run_tool(sight, &session, tool, &arguments.input).await;
+        let results = results.of(place.dialect);
+        let ending = self.run_tool(sight, place, arguments.input).await;
         self.shaped(results, ending, out).await;
         Ok(())
     }
@@ -246,17 +254,21 @@ impl Leg {
     async fn run_tool(
         &self,
         sight: &Sight,
-        session: &SessionId,
-        tool: Arc<Tool>,
-        input: &str,
+        place: Place<Arc<Tool>>,
+        input: Box<RawValue>,
     ) -> Ending {
-        if let Err(misfit) = calls::check_arguments(&tool, input).await {
-            return Ending::Failed(misfit);
-        }
-        // It was cut from JSON as a whole object.
-        let input = RawValue::from_string(input.to_owned()).unwrap_or_default();
+        let tool = place.what;
+        let input = match place.dialect {
+            // It reads its arguments itself: nobody else did.
+            Dialect::V1 => Ok(input),
+            Dialect::V2 => calls::checked_arguments(&tool, input).await,
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(misfit) => return Ending::Failed(misfit),
+        };
         let run = Request::Tool { tool, input };
-        calls::run(&self.hub, sight.caller(), session, run).await
+        calls::run(&self.hub, sight.caller(), &place.session, run).await
     }
 
     /// Writes what came of a call; what takes long is written on another thread.
@@ -291,12 +303,23 @@ impl Leg {
         };
         match found.map_or_else(no_page, Ok)? {
             Err(answer) => out.extend_from_slice(&answer),
-            Ok((session, run)) => {
+            Ok(place) => {
+                let (session, run) = (place.session, place.what);
                 let ending = calls::run(&self.hub, sight.caller(), &session, run).await;
                 results::read(&ending, out);
             }
         }
         Ok(())
+    }
+}
+
+impl<T> Place<T> {
+    fn of(id: &SessionId, page: &Session, what: T) -> Self {
+        Self {
+            session: id.clone(),
+            dialect: page.dialect(),
+            what,
+        }
     }
 }
 
@@ -334,7 +357,7 @@ fn place(
         Some(name) => match pages.meant(wanted) {
             None => CallRefused::session(pages),
             Some((id, page)) => match page.tool(name) {
-                Some(tool) => return Ok((id.clone(), Arc::clone(tool))),
+                Some(tool) => return Ok(Place::of(id, page, Arc::clone(tool))),
                 None => CallRefused::tool(page),
             },
         },
@@ -359,18 +382,18 @@ fn resource(pages: Pages<'_>, uri: Option<&str>, wanted: &Wanted) -> Found<Reque
         Some(uri) => uri,
     };
     let found = match pages.meant(wanted) {
-        Some((id, page)) => page.serving(uri).map(|served| (id, served)),
+        Some((id, page)) => page.serving(uri).map(|served| (id, page, served)),
         None => pages
             .each()
-            .find_map(|(id, page)| Some((id, page.serving(uri)?))),
+            .find_map(|(id, page)| Some((id, page, page.serving(uri)?))),
     };
-    let (id, served) = found.ok_or_else(|| not_read("Resource not found"))?;
+    let (id, page, served) = found.ok_or_else(|| not_read("Resource not found"))?;
     let template = match served {
         Served::Itself => None,
         Served::Through(template, variables) => Some((template, variables)),
     };
     let uri = uri.to_owned();
-    Ok((id.clone(), Request::Resource { uri, template }))
+    Ok(Place::of(id, page, Request::Resource { uri, template }))
 }
 
 /// The content of a resource of the bridge's own, printed with two spaces.
