@@ -4,6 +4,7 @@
 //! into bounded outboxes, unlock. Nothing is awaited on the way.
 
 mod calls;
+mod claims;
 mod clients;
 mod outbox;
 mod places;
@@ -33,6 +34,7 @@ use places::{Occupancy, Place, Places};
 use timer::Timer;
 
 pub(crate) use calls::CallLine;
+pub(crate) use claims::{Claim, Claims};
 pub(crate) use clients::{News, NewsLine};
 pub(crate) use outbox::{Outbox, Outgoing};
 
@@ -46,6 +48,8 @@ pub(crate) struct Hub {
     places: Places,
     /// Sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: Arc<Semaphore>,
+    /// The ids of v1 sessions.
+    pub(crate) claims: Arc<Claims>,
     timer: Timer,
     bridge_id: BridgeId,
     next_id: AtomicU64,
@@ -69,6 +73,7 @@ impl Hub {
         let hub = Arc::new(Self {
             places: Places::new(&config),
             pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
+            claims: Arc::default(),
             definitions,
             kept: Kept::new(&config.results),
             realms: DashMap::new(),

@@ -15,7 +15,8 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Renew, Retry, SessionId, limits,
+    Authenticate, BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Renew, Retry,
+    SessionId, limits,
 };
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -27,11 +28,11 @@ use tokio::time::timeout;
 
 use super::{Edge, Problem};
 use crate::auth::{RealmId, Tokens};
-use crate::hub::{Hub, Outbox, Outgoing};
+use crate::hub::{Claim, Hub, Outbox, Outgoing};
 use crate::origin::Origin;
 use crate::page_wire::{Closing, PageEvent};
 use crate::realm::{ConnectionId, Dialect, Parting};
-use admission::{Refused, admit};
+use admission::{Refused, admit, let_in};
 
 /// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
@@ -109,6 +110,8 @@ enum End {
     Closing(Closing),
     /// The peer does not read: the hub cut the connection.
     Cut,
+    /// A page of v1 has authenticated again.
+    Again(Box<Authenticate>),
 }
 
 type Sink = SplitSink<WebSocket, Message>;
@@ -116,39 +119,57 @@ type Stream = SplitStream<WebSocket>;
 
 async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) {
     let (mut sink, mut stream) = socket.split();
-    let admitted = match Arc::clone(&edge.hub.pending_pages).try_acquire_owned() {
+    let mut admitted = match Arc::clone(&edge.hub.pending_pages).try_acquire_owned() {
         // Given back when the page is let in, or not.
-        Ok(_pending) => admit(&edge, origin, session, &mut stream).await,
+        Ok(_pending) => admit(&edge, &origin, &session, &mut stream).await,
         Err(_) => Err(Refused::With(full(), None)),
     };
-    let closing = match admitted {
-        Err(Refused::Silently) => None,
-        Err(Refused::With(closing, failure)) => {
-            if let Some(failure) = failure {
-                // The same in both dialects.
-                let message = BridgeToPage::AuthenticationFailed(failure);
-                let _ = sink.send(Message::Text(message.encode().into())).await;
+    let closing = loop {
+        let (page, mut outbox) = match admitted {
+            Ok(admitted) => admitted,
+            Err(refused) => break tell(&mut sink, refused).await,
+        };
+        let end = match page.dialect {
+            Dialect::V2 => page.serve(&mut sink, &mut stream, &mut outbox).await,
+            Dialect::V1 => page.serve_v1(&mut sink, &mut stream, &mut outbox).await,
+        };
+        match end {
+            End::Parted(parting) => {
+                page.ended(parting);
+                break None;
             }
-            Some(closing)
-        }
-        Ok((page, outbox)) => {
-            let end = match page.dialect {
-                Dialect::V2 => page.serve(&mut sink, &mut stream, outbox).await,
-                Dialect::V1 => page.serve_v1(&mut sink, &mut stream, outbox).await,
-            };
-            let (parting, closing) = match end {
-                End::Parted(parting) => (parting, None),
-                End::Closing(closing) => (parting_of(&closing), Some(closing)),
-                End::Cut => (Parting::Broken, None),
-            };
-            page.hub
-                .connection_ended(page.realm, &page.session, page.connection, parting);
-            closing
+            End::Closing(closing) => {
+                page.ended(parting_of(&closing));
+                break Some(closing);
+            }
+            End::Cut => {
+                page.ended(Parting::Broken);
+                break None;
+            }
+            End::Again(hello) => {
+                admitted = let_in(&edge, &origin, &session, *hello).await;
+                // The session has another connection by now, or is over.
+                page.ended(Parting::Gone);
+                v1::send_rest(&mut sink, outbox).await;
+            }
         }
     };
     if let Some(closing) = closing {
         close(&mut sink, &mut stream, closing).await;
     }
+}
+
+/// Tells a page that it is not let in.
+async fn tell(sink: &mut Sink, refused: Refused) -> Option<Closing> {
+    let Refused::With(closing, failure) = refused else {
+        return None;
+    };
+    if let Some(failure) = failure {
+        // The same in both dialects.
+        let message = BridgeToPage::AuthenticationFailed(failure);
+        let _ = sink.send(Message::Text(message.encode().into())).await;
+    }
+    Some(closing)
 }
 
 async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
@@ -212,15 +233,16 @@ struct Page {
     dialect: Dialect,
     connection: ConnectionId,
     tokens: Arc<Tokens>,
+    _claim: Option<Claim>,
 }
 
 impl Page {
-    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, mut outbox: Outbox) -> End {
+    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: &mut Outbox) -> End {
         let (fresh_tokens, unchecked) = renewal::line();
         let cut = outbox.cut.clone();
         tokio::select! {
             end = self.read(stream, fresh_tokens) => end,
-            end = self.write(sink, &mut outbox) => end,
+            end = self.write(sink, outbox) => end,
             never = self.check_fresh_tokens(unchecked) => match never {},
             () = cut.cancelled() => End::Cut,
         }
@@ -297,6 +319,12 @@ impl Page {
                 }
             }
         }
+    }
+
+    /// The connection is over.
+    fn ended(&self, parting: Parting) {
+        self.hub
+            .connection_ended(self.realm, &self.session, self.connection, parting);
     }
 
     fn part_arrived(&self) {

@@ -122,6 +122,13 @@ impl PageLine {
 }
 
 impl Outbox {
+    /// The next, if one waits.
+    pub(crate) fn waiting(&mut self) -> Option<Outgoing> {
+        let outgoing = self.messages.try_recv().ok()?;
+        self.bytes.fetch_sub(outgoing.payload(), Ordering::Relaxed);
+        Some(outgoing)
+    }
+
     /// The next; `None` when the hub has let go of the connection.
     pub(crate) async fn next(&mut self) -> Option<Outgoing> {
         let outgoing = self.messages.recv().await?;

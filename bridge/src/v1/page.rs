@@ -8,8 +8,8 @@ mod ending;
 use std::borrow::Cow;
 
 use bridge_protocol::{
-    AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind, PageToBridge,
-    Register, Registered, RegistrationId, SessionId, well_formed,
+    Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
+    PageToBridge, Register, Registered, RegistrationId, SessionId, well_formed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -35,6 +35,8 @@ impl BadFrame {
 pub(crate) enum Heard {
     /// One of our own messages, in its words.
     Said(PageToBridge),
+    /// Who it is, again: it starts anew.
+    Authenticates(Box<Authenticate>),
     /// The user did something, at this time on the page's clock: Unix milliseconds.
     Active(Option<u64>),
     /// A resource was read, or not: what the page says of it.
@@ -104,7 +106,12 @@ pub(crate) fn decode(text: &str, strict: Strict) -> Result<Heard, BadFrame> {
             }
             None => Heard::Unknown(kind.into_owned()),
         },
-        // Again, on an open socket: the first one has said all.
+        // As in our own dialect.
+        "authenticate" | "query" | "query_cancel" => match PageToBridge::decode(text) {
+            Ok(PageToBridge::Authenticate(hello)) => Heard::Authenticates(Box::new(hello)),
+            Ok(message) => Heard::Said(message),
+            Err(_) => Heard::Unknown(kind.into_owned()),
+        },
         _ => Heard::Unknown(kind.into_owned()),
     })
 }

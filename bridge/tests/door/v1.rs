@@ -4,3 +4,7 @@ mod client;
 mod kit;
 mod lists;
 mod page;
+mod page_compat;
+mod page_ends;
+mod page_resources;
+mod page_tools;

@@ -45,26 +45,32 @@ impl Refused {
 /// Lets a page in by its first frame.
 pub(super) async fn admit(
     edge: &Edge,
-    origin: Origin,
-    session: SessionId,
+    origin: &Origin,
+    session: &SessionId,
     stream: &mut Stream,
 ) -> Result<(Page, Outbox), Refused> {
-    let origin = match origin {
-        Origin::Absent => None,
-        Origin::Allowed(origin) => Some(origin),
-        Origin::Foreign(origin) => {
-            return Err(Refused::because(
-                ErrorCode::OriginNotAllowed,
-                guard::foreign(&origin).message,
-            ));
-        }
-    };
+    if let Origin::Foreign(origin) = origin {
+        return Err(Refused::because(
+            ErrorCode::OriginNotAllowed,
+            guard::foreign(origin).message,
+        ));
+    }
     let hello = first_frame(edge, stream).await?;
+    let_in(edge, origin, session, hello).await
+}
+
+/// Lets a page in that says who it is.
+pub(super) async fn let_in(
+    edge: &Edge,
+    origin: &Origin,
+    session: &SessionId,
+    hello: Authenticate,
+) -> Result<(Page, Outbox), Refused> {
     let dialect = dialect_of(&hello)?;
     let name = hello.session_name.clone();
     let refuse = |code, message| Refused::in_dialect(dialect, code, message, name.as_deref());
     // The id in the address is a v1 page's own.
-    let differs = |id: &SessionId| dialect == Dialect::V2 && *id != session;
+    let differs = |id: &SessionId| dialect == Dialect::V2 && id != session;
     if hello.session_id.as_ref().is_some_and(differs) {
         let message = "`sessionId` differs from the session in the URL".to_owned();
         return Err(refuse(ErrorCode::InvalidSession, message));
@@ -75,12 +81,23 @@ pub(super) async fn admit(
         () = edge.stopping.cancelled() => return Err(stopping(dialect)),
     };
     let realm = principal.realm;
+    let claim = match dialect {
+        Dialect::V2 => None,
+        Dialect::V1 => {
+            let claim = edge.hub.claims.claim(realm, session);
+            let message = "another token uses this session id: reload the page".to_owned();
+            Some(claim.ok_or_else(|| refuse(ErrorCode::InvalidSession, message))?)
+        }
+    };
     let hello = PageHello {
         session: session.clone(),
         dialect,
         document: hello.document_id,
         name: hello.session_name,
-        origin,
+        origin: match origin {
+            Origin::Allowed(origin) => Some(origin.clone()),
+            Origin::Absent | Origin::Foreign(_) => None,
+        },
         page_title: hello.page_title,
         app: hello.app.map(|app| app.name),
         expires: principal.ends_at().map(tokio::time::Instant::into_std),
@@ -102,10 +119,11 @@ pub(super) async fn admit(
         Page {
             hub,
             realm,
-            session,
+            session: session.clone(),
             dialect,
             connection,
             tokens: Arc::clone(&edge.tokens),
+            _claim: claim,
         },
         outbox,
     ))

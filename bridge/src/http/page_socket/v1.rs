@@ -39,17 +39,27 @@ async fn say(sink: &mut Sink, message: &BridgeToPage) -> Result<(), NotSent> {
     }
 }
 
+/// Sends what waited for the page when it authenticated again: its calls go on.
+pub(super) async fn send_rest(sink: &mut Sink, mut outbox: Outbox) {
+    while let Some(Outgoing::Message(message)) = outbox.waiting() {
+        let ends = matches!(message, BridgeToPage::SessionClosed(_));
+        if ends || say(sink, &message).await.is_err() {
+            return;
+        }
+    }
+}
+
 impl Page {
     pub(super) async fn serve_v1(
         &self,
         sink: &mut Sink,
         stream: &mut Stream,
-        mut outbox: Outbox,
+        outbox: &mut Outbox,
     ) -> End {
         let cut = outbox.cut.clone();
         tokio::select! {
             end = self.read_v1(stream) => end,
-            end = self.write_v1(sink, &mut outbox) => end,
+            end = self.write_v1(sink, outbox) => end,
             () = cut.cancelled() => End::Cut,
         }
     }
@@ -99,6 +109,7 @@ impl Page {
                         return End::Closing(closing);
                     }
                 }
+                Ok(Heard::Authenticates(hello)) => return End::Again(hello),
                 Ok(Heard::Active(at_ms)) => self.active(at_ms),
                 Ok(Heard::Read(call, content)) => self.has_read(call, content),
                 Ok(Heard::Unknown(kind)) => {

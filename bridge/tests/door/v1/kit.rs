@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::kit::{TOKEN, on_free_port, soon};
+use crate::kit::{TOKEN, http, on_free_port, soon};
 
 /// A bridge that its pages and clients take for their own.
 pub(crate) fn compat() -> Config {
@@ -93,6 +93,13 @@ impl V1Page {
         self.say_text(frame.to_string()).await;
     }
 
+    /// The same until the bridge closes the connection.
+    pub(crate) async fn say_if_open(&mut self, frame: Value) -> bool {
+        self.send(Message::Text(frame.to_string().into()))
+            .await
+            .is_ok()
+    }
+
     pub(crate) async fn say_text(&mut self, text: String) {
         self.send(Message::Text(text.into())).await.unwrap();
     }
@@ -147,13 +154,6 @@ impl V1Page {
         self.respond(&call, call["toolInput"].clone()).await;
     }
 
-    /// Waits until the bridge has read all that was said so far: a call comes back.
-    pub(crate) async fn settled(&mut self, bridge: &Running, tool: &str) {
-        let call = crate::kit::tool_call(bridge, tool, json!({}));
-        let ((status, _), ()) = tokio::join!(call, self.echo());
-        assert_eq!(status, 200);
-    }
-
     /// Closes as a browser does when the document goes away.
     pub(crate) async fn go_away(mut self) {
         use tokio_tungstenite::tungstenite::protocol::CloseFrame;
@@ -164,6 +164,42 @@ impl V1Page {
         self.send(Message::Close(Some(frame))).await.unwrap();
         while self.frame().await.is_some() {}
     }
+}
+
+/// What `GET` answers at a path, as soon as it fits.
+pub(crate) async fn seen(bridge: &Running, path: &str, fits: impl Fn(&Value) -> bool) -> Value {
+    let get = async || {
+        let request = http().get(format!("{}{path}", bridge.url()));
+        let answer = request.bearer_auth(TOKEN).send().await.unwrap();
+        answer.json::<Value>().await.unwrap()
+    };
+    let seen = async {
+        loop {
+            let answer = get().await;
+            if fits(&answer) {
+                return answer;
+            }
+        }
+    };
+    soon(path, seen).await
+}
+
+/// The names of the tools of the only session, as soon as it has so many.
+pub(crate) async fn tools_of(bridge: &Running, many: usize) -> Vec<String> {
+    let tools = |answer: &Value| {
+        let tools = answer["sessions"][0]["available_tools"].as_array();
+        tools.cloned().unwrap_or_default()
+    };
+    let answer = seen(bridge, "/sessions", |answer| tools(answer).len() == many).await;
+    let name = |tool: &Value| tool.as_str().unwrap().to_owned();
+    tools(&answer).iter().map(name).collect()
+}
+
+/// The sessions, as soon as there are so many.
+pub(crate) async fn sessions(bridge: &Running, many: usize) -> Vec<Value> {
+    let fits = |answer: &Value| answer["sessions"].as_array().unwrap().len() == many;
+    let answer = seen(bridge, "/sessions", fits).await;
+    answer["sessions"].as_array().unwrap().clone()
 }
 
 /// A tool that any input fits.

@@ -1,0 +1,71 @@
+//! Who may use a session's id: in v1 it is known across tokens, and the first token that comes with
+//! it has it, for as long as one of its sockets is open.
+
+use std::sync::Arc;
+
+use bridge_protocol::SessionId;
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+
+use crate::auth::RealmId;
+
+/// The ids that are in use: whose, and by how many sockets.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(DashMap<SessionId, (RealmId, usize)>);
+
+/// A socket's share in its session's id; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    claims: Arc<Claims>,
+    session: SessionId,
+}
+
+impl Claims {
+    /// `None` when it is another token's.
+    pub(crate) fn claim(self: &Arc<Self>, realm: RealmId, session: &SessionId) -> Option<Claim> {
+        match self.0.entry(session.clone()) {
+            Entry::Occupied(mut taken) => {
+                let (owner, sockets) = taken.get_mut();
+                if *owner != realm {
+                    return None;
+                }
+                *sockets += 1;
+            }
+            Entry::Vacant(free) => {
+                free.insert((realm, 1));
+            }
+        }
+        Some(Claim {
+            claims: Arc::clone(self),
+            session: session.clone(),
+        })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.claims.0.remove_if_mut(&self.session, |_, claim| {
+            claim.1 -= 1;
+            claim.1 == 0
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_belongs_to_one_token_until_its_last_socket_is_gone() {
+        let claims = Arc::new(Claims::default());
+        let [one, other] = ["one", "other"].map(RealmId::of_token);
+        let id = SessionId::from("s");
+        let first = claims.claim(one, &id).unwrap();
+        let second = claims.claim(one, &id).unwrap();
+        drop(first);
+        assert!(claims.claim(other, &id).is_none());
+        drop(second);
+        assert!(claims.claim(other, &id).is_some());
+        assert!(claims.0.is_empty());
+    }
+}
