@@ -154,6 +154,16 @@ impl V1Page {
         self.respond(&call, call["toolInput"].clone()).await;
     }
 
+    /// Waits until the bridge has read all that was said before this tool was registered.
+    pub(crate) async fn settled(&self, bridge: &Running, tool: &str) {
+        let has = |session: &Value| {
+            let tools = session["available_tools"].as_array();
+            tools.is_some_and(|tools| tools.iter().any(|it| it == tool))
+        };
+        let fits = |answer: &Value| answer["sessions"].as_array().unwrap().iter().any(has);
+        seen(bridge, "/sessions", fits).await;
+    }
+
     /// Closes as a browser does when the document goes away.
     pub(crate) async fn go_away(mut self) {
         use tokio_tungstenite::tungstenite::protocol::CloseFrame;
