@@ -20,6 +20,7 @@ mod verified;
 use bridge_protocol::{ErrorCode, limits};
 
 use crate::config::Identity;
+use crate::queries::looks_like_one;
 use jwt::SignedTokens;
 use opaque::OpaqueTokens;
 
@@ -101,6 +102,11 @@ impl Tokens {
                 .to_owned(),
         })?;
         self.check_size(token)?;
+        if looks_like_one(token) {
+            return Err(TokenRefusal::invalid(
+                "the token of a query is good for its agent only: use that of the page",
+            ));
+        }
         if let Some(principal) = self.opaque.principal(token) {
             return Ok(principal);
         }

@@ -1,5 +1,6 @@
 //! What an operator can set: flags, environment, defaults. One table, shown by `--help`.
 
+mod agent;
 mod clients;
 mod compat;
 mod file;
@@ -20,8 +21,9 @@ use std::time::Duration;
 use bridge_protocol::limits;
 use clap::Parser;
 
-use crate::realm::RealmLimits;
+use crate::realm::{QueryLimits, RealmLimits};
 
+pub use agent::{Agent, AgentUrl};
 pub use compat::Compat;
 pub use identity::Identity;
 pub(crate) use print::may_have_credentials;
@@ -204,6 +206,10 @@ pub struct Config {
     #[command(flatten)]
     pub results: Results,
 
+    /// The agent, and what pages ask it.
+    #[command(flatten)]
+    pub agent: Agent,
+
     /// What each AI client can take.
     #[arg(skip)]
     pub profiles: Profiles,
@@ -245,6 +251,7 @@ impl Default for Config {
             identity: Identity::default(),
             tabs: Tabs::default(),
             results: Results::default(),
+            agent: Agent::default(),
             profiles: Profiles::default(),
         }
     }
@@ -268,6 +275,15 @@ impl Config {
             input_within: self.input_timeout,
             page_grace: self.page_grace,
             heartbeat_every: self.heartbeat,
+            queries: QueryLimits {
+                agent: self.agent.agent_url.is_some(),
+                most: self.agent.max_queries,
+                timeout: self.agent.query_timeout,
+                attach_within: self.agent.query_attach,
+                stop_within: self.agent.agent_timeout,
+                tool_call_bytes: self.agent.max_query_bytes,
+                uuids_are_secrets: self.uuids_are_secrets(),
+            },
         }
     }
 
@@ -296,9 +312,18 @@ impl Config {
             .collect()
     }
 
-    /// The largest message of a page, and to one: results come, and what clients send goes.
+    /// Whether agents need no token to report on a query: who knows its uuid is its agent.
+    pub(crate) fn uuids_are_secrets(&self) -> bool {
+        self.is_as_open_as_v1()
+    }
+
+    /// The largest message of a page, and to one: results come, and what clients send goes. What an
+    /// agent answers goes with the tool calls that it made.
     pub(crate) fn max_message_bytes(&self) -> usize {
-        let longest = self.max_result_bytes.max(self.max_request_bytes);
+        let answer = self
+            .max_request_bytes
+            .saturating_add(self.agent.max_query_bytes);
+        let longest = self.max_result_bytes.max(answer);
         let message = longest.saturating_add(limits::ENVELOPE_BYTES);
         message.max(limits::MAX_FRAME_BYTES)
     }

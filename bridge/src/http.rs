@@ -4,6 +4,7 @@ mod guard;
 mod page_socket;
 mod plain;
 mod problem;
+mod queries;
 mod sdk;
 mod v1;
 mod well_known;
@@ -88,6 +89,10 @@ fn common(routes: Router<Edge>) -> Router<Edge> {
     routes
         .route("/ws", get(page_socket::upgrade))
         .route("/tool-call", post(plain::tool_call))
+        .route("/query/{uuid}/progress", queries::progress())
+        .route("/query/{uuid}/complete", queries::complete())
+        .route("/query/{uuid}/fail", queries::fail())
+        .route("/query/{uuid}/cancel", queries::cancel())
         .route("/sessions", get(plain::sessions))
         .route("/tools", get(plain::tools))
         .route("/healthz", get(plain::health))

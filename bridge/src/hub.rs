@@ -25,6 +25,7 @@ use crate::config::Config;
 use crate::definition::Definitions;
 use crate::kept::Kept;
 use crate::page_wire;
+use crate::queries::Queries;
 use crate::realm::{
     ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
 };
@@ -51,6 +52,7 @@ pub(crate) struct Hub {
     /// The ids of v1 sessions.
     pub(crate) claims: Arc<Claims>,
     timer: Timer,
+    pub(crate) queries: Queries,
     bridge_id: BridgeId,
     next_id: AtomicU64,
     stopping: AtomicBool,
@@ -78,12 +80,14 @@ impl Hub {
             kept: Kept::new(&config.results),
             realms: DashMap::new(),
             timer: Timer::default(),
+            queries: Queries::new(&config),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             next_id: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
             config,
         });
         hub.timer.start(&hub);
+        hub.queries.start(&hub);
         hub
     }
 
@@ -203,7 +207,9 @@ impl Hub {
     /// Carries out effects, and those that follow from a page that does not read.
     fn settle(&self, id: RealmId, entry: &mut Entry, effects: Effects) {
         for effect in effects {
-            entry.carry_out(effect);
+            if let Some(effect) = self.queries.carry_out(id, effect) {
+                entry.carry_out(effect);
+            }
         }
         let next = entry.realm.next_deadline();
         if let Some(at) = next
@@ -239,7 +245,7 @@ impl Hub {
     }
 
     /// A realm takes the place of what is in it now; without anything it is forgotten.
-    fn forget_if_empty(&self, id: RealmId) {
+    pub(crate) fn forget_if_empty(&self, id: RealmId) {
         self.realms.remove_if_mut(&id, |_, entry| {
             let occupancy = Occupancy::of(&entry.realm);
             if occupancy < entry.place.occupancy() {
@@ -316,6 +322,11 @@ impl Entry {
                     client.resource_updated(uri);
                 }
             }
+            // Those of queries, which are carried out before.
+            Effect::AskAgent { .. }
+            | Effect::StopAgent { .. }
+            | Effect::QueryEnded { .. }
+            | Effect::QueryForgotten { .. } => {}
         }
     }
 

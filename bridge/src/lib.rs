@@ -26,6 +26,7 @@ mod origin;
 mod own_resources;
 mod page_wire;
 mod program;
+mod queries;
 mod realm;
 mod result;
 mod schema;
@@ -38,8 +39,8 @@ mod uri_template;
 mod v1;
 
 pub use config::{
-    AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity, Profile, Profiles,
-    Results, Secret, SessionLimitPolicy, Tabs,
+    Agent, AgentUrl, AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity,
+    Profile, Profiles, Results, Secret, SessionLimitPolicy, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, arguments, run};

@@ -25,11 +25,14 @@ mod sessions;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use bridge_protocol::QueryId;
+use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
+use crate::http::Edge;
 use crate::hub::Hub;
 use handler::Handler;
 use rounds::Seal;
@@ -70,5 +73,23 @@ impl McpLeg {
             config,
         );
         Self { service, sessions }
+    }
+
+    /// A session that an agent has opened with the token of its query ends with that: the agent
+    /// cannot end it any more.
+    fn end_with_query(&self, edge: &Edge, query: &QueryId, session: &str) {
+        let Some(over) = edge.hub.queries.end_of(query) else {
+            return;
+        };
+        let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
+        let stopping = edge.stopping.clone();
+        edge.sockets.spawn(async move {
+            tokio::select! {
+                () = over.cancelled() => {}
+                () = stopping.cancelled() => {}
+            }
+            // One that has ended meanwhile is no loss.
+            let _ = sessions.close_session(&id).await;
+        });
     }
 }

@@ -76,6 +76,11 @@ impl PageEvent {
                 let reason = "a message asks many times what a call may ask";
                 return Err(Closing::violation(reason));
             }
+            PageToBridge::Query(query)
+                if query.uuid.as_str().len() > limits::MAX_QUERY_ID_BYTES =>
+            {
+                return Err(Closing::violation("a query has an endless uuid"));
+            }
             other => Self::Said(other),
         })
     }
@@ -156,6 +161,10 @@ fn said(
         PageToBridge::Activity {} => {
             realm.page_active(id, connection, now.unix_ms);
             Effects::new()
+        }
+        PageToBridge::Query(query) => realm.query_asked(id, connection, query, now),
+        PageToBridge::QueryCancel(cancel) => {
+            realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
         }
         // Those of the connection, and those that `read` made events of their own.
         _ => Effects::new(),

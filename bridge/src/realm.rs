@@ -7,7 +7,8 @@
 //! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];
 //! - a connection belongs to at most one session; events of any other connection change nothing;
 //! - `Session::calls` names exactly the calls whose session it is;
-//! - `deadlines` holds exactly the instants that sessions and calls name.
+//! - each query ends exactly once, through [`Realm::end_query`]; no call belongs to one that has;
+//! - `deadlines` holds exactly the instants that sessions, calls and queries name.
 
 mod admission;
 mod asking;
@@ -20,6 +21,8 @@ mod dialect;
 mod effect;
 mod lifetime;
 mod pages;
+mod queries;
+mod query;
 mod registration;
 mod requests;
 mod routing;
@@ -32,7 +35,7 @@ mod tests;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, SessionId};
+use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, QueryId, SessionId};
 use indexmap::IndexMap;
 
 use crate::config::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
@@ -49,6 +52,8 @@ pub(crate) use call::{Call, NewCall, Receipt, Request};
 pub(crate) use catalogue::ClosedApp;
 pub(crate) use dialect::Dialect;
 pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
+pub(crate) use queries::{QueryFailed, QueryLimits, QueryRefusal, ToolNotAllowed};
+pub(crate) use query::is_secret;
 pub(crate) use routing::{RouteError, Target};
 pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
 
@@ -88,6 +93,7 @@ pub(crate) struct RealmLimits {
     pub(crate) input_within: Duration,
     pub(crate) page_grace: Duration,
     pub(crate) heartbeat_every: Duration,
+    pub(crate) queries: QueryLimits,
 }
 
 /// How a connection ended.
@@ -112,6 +118,10 @@ pub(crate) struct Realm {
     limits: RealmLimits,
     sessions: IndexMap<SessionId, Session>,
     calls: HashMap<CallId, Call>,
+    /// Those in flight, in the order in which they were asked.
+    queries: IndexMap<QueryId, query::Query>,
+    /// Those that are over, in the order in which they ended.
+    over: IndexMap<QueryId, query::Over>,
     clients: IndexMap<ClientId, Client>,
     catalogue: Catalogue,
     deadlines: Deadlines,
@@ -125,6 +135,8 @@ impl Realm {
             limits,
             sessions: IndexMap::new(),
             calls: HashMap::new(),
+            queries: IndexMap::new(),
+            over: IndexMap::new(),
             clients: IndexMap::new(),
             catalogue: Catalogue::default(),
             deadlines: Deadlines::default(),
@@ -139,7 +151,9 @@ impl Realm {
 
     /// Nobody is here; at most it is remembered what there was.
     pub(crate) fn is_only_remembered(&self) -> bool {
-        self.sessions.is_empty() && self.clients.is_empty()
+        let over = self.over.values().any(|over| over.until.is_some());
+        let asks = !self.queries.is_empty() || over;
+        self.sessions.is_empty() && self.clients.is_empty() && !asks
     }
 
     /// When [`Realm::deadline_passed`] must be called next.
@@ -155,6 +169,7 @@ impl Realm {
                 Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
                 Deadline::Catalogue(app) => self.catalogue_due(&app),
+                Deadline::Query(query) => self.query_due(&query, now),
             });
         }
         effects
@@ -162,7 +177,7 @@ impl Realm {
 
     /// The bridge is shutting down: every call ends, every page is told to come back.
     pub(crate) fn bridge_stopping(&mut self) -> Effects {
-        let mut effects = Effects::new();
+        let mut effects = self.end_queries();
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for call in calls {
             effects.extend(self.abort_call(&call, Failure::bridge_stopping()));
@@ -186,6 +201,11 @@ impl Realm {
         self.sessions
             .get_mut(id)
             .filter(|session| session.phase.connection() == Some(connection))
+    }
+
+    /// How many queries are in flight.
+    pub(crate) fn query_count(&self) -> usize {
+        self.queries.len()
     }
 
     /// How many pages there are, those that may come back included.
@@ -308,6 +328,7 @@ impl Realm {
         assert!(self.sessions.len() <= self.limits.sessions);
         assert!(self.calls.len() <= self.limits.calls);
         assert!(self.clients.len() <= self.limits.clients);
+        named.extend(self.check_queries());
         assert_eq!(self.deadlines.all(), &named);
     }
 }

@@ -120,6 +120,7 @@ impl Running {
         let abort = self.server.abort_handle();
         let ended = async {
             self.hub.kept.stop().await;
+            self.hub.queries.stop().await;
             self.sockets.wait().await;
             let _ = self.server.await;
         };

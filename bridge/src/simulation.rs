@@ -262,6 +262,11 @@ impl Bridge {
                 }),
                 Effect::Asks { call } => outputs.push(Output::Asks { call }),
                 Effect::Tell { .. } | Effect::ListChanged(_) | Effect::ResourceUpdated { .. } => {}
+                // Pages of simulations ask nothing.
+                Effect::AskAgent { .. }
+                | Effect::StopAgent { .. }
+                | Effect::QueryEnded { .. }
+                | Effect::QueryForgotten { .. } => {}
             }
         }
         outputs

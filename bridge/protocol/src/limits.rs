@@ -47,6 +47,9 @@ pub const MAX_TOKEN_BYTES: usize = 4096;
 /// The longest session id, in bytes.
 pub const MAX_SESSION_ID_BYTES: usize = 128;
 
+/// The longest id of a query, in bytes.
+pub const MAX_QUERY_ID_BYTES: usize = 128;
+
 /// The longest published tool name: the rule of several clients is `^[a-zA-Z0-9_-]{1,64}$`.
 pub const MAX_TOOL_NAME_CHARS: usize = 64;
 

@@ -55,6 +55,7 @@ impl Rules {
                 None => self.default_scopes,
             },
             expires: Some(expires),
+            query: None,
         })
     }
 

@@ -36,6 +36,7 @@ impl OpaqueTokens {
             roles: Vec::new(),
             scopes: Scopes::all(),
             expires: None,
+            query: None,
         })
     }
 }

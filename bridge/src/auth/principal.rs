@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use bridge_protocol::{Caller, ErrorCode, Via};
+use bridge_protocol::{Caller, ErrorCode, QueryId, Via};
 use tokio::time::Instant;
 
 use super::{RealmId, Scope, Scopes};
@@ -17,6 +17,8 @@ pub(crate) struct Principal {
     pub(crate) scopes: Scopes,
     /// When the token ends, leeway included.
     pub(crate) expires: Option<SystemTime>,
+    /// The token is that of a query: good for the tools that it may call, and for reporting on it.
+    pub(crate) query: Option<QueryId>,
 }
 
 /// The token is good, and not for this.
@@ -48,6 +50,18 @@ impl InsufficientScope {
 }
 
 impl Principal {
+    /// The agent of a query.
+    pub(crate) fn of_query(realm: RealmId, query: QueryId) -> Self {
+        Self {
+            realm,
+            sub: None,
+            roles: Vec::new(),
+            scopes: Scope::OF_CLIENTS.into_iter().collect(),
+            expires: None,
+            query: Some(query),
+        }
+    }
+
     pub(crate) fn needs(&self, needed: Scope) -> Result<(), InsufficientScope> {
         match self.scopes.contains(needed) {
             true => Ok(()),

@@ -80,6 +80,7 @@ mod tests {
             roles: Vec::new(),
             scopes: Scopes::all(),
             expires: Some(expires),
+            query: None,
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::attend::{Attended, Line};
 use super::fitting::{fitted, stopped};
 use super::leaving::{go_on, patience, still_running};
-use super::{Arguments, CallError, Caller, Outcome, attend};
+use super::{Arguments, CallError, Caller, Outcome, attend, for_query};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
@@ -31,7 +31,8 @@ pub(crate) async fn call(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
 ) -> Result<Outcome<ToolResult>, CallError> {
-    if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() {
+    let for_query = request.caller.context.query_id.is_some();
+    if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() && !for_query {
         return meta_tools::call(hub, request).await;
     }
     call_page(hub, request, Called::ByName).await
@@ -95,6 +96,9 @@ pub(crate) async fn call_page(
 type Started = Result<(Arc<Tool>, Line), ToolResult>;
 
 async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
+    if let Err(refused) = for_query::aim(hub, request) {
+        return Ok(Err(refused));
+    }
     let (session, tool) = match route(hub, request) {
         Ok(Ok(found)) => found,
         Ok(Err(error)) => return no_route(error).map(Err),

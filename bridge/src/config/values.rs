@@ -7,6 +7,10 @@ use std::time::Duration;
 pub struct Secret(String);
 
 impl Secret {
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
@@ -31,6 +35,14 @@ impl std::str::FromStr for Secret {
             ));
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+/// A secret that somebody else has chosen: of any length, and fit for a header.
+pub(super) fn credential(text: &str) -> Result<Secret, String> {
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        true => Ok(Secret(text.to_owned())),
+        false => Err("allowed are visible ASCII characters without spaces".to_owned()),
     }
 }
 

@@ -66,7 +66,13 @@ impl Edge {
         query: Option<&str>,
     ) -> Result<Principal, Problem> {
         let token = self.token(headers, query);
-        Ok(self.tokens.verify(token.as_deref()).await?)
+        let of_query = token
+            .as_deref()
+            .and_then(|it| self.hub.queries.principal(it));
+        match of_query {
+            Some(principal) => Ok(principal?),
+            None => Ok(self.tokens.verify(token.as_deref()).await?),
+        }
     }
 
     /// The same, if the token is good for this.

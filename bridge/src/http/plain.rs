@@ -74,6 +74,7 @@ pub(super) async fn tool_call(
             context: CallContext {
                 client,
                 caller: Some(principal.caller(Via::Http)),
+                query_id: principal.query.clone(),
                 ..CallContext::default()
             },
             client: &Unreachable,
@@ -138,7 +139,7 @@ impl Client for Unreachable {
     }
 }
 
-fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
+pub(super) fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
         return too_large(edge);
     }
@@ -162,17 +163,27 @@ pub(super) async fn sessions(
     State(edge): State<Edge>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let realm = edge.granted(&parts, Scope::ToolsRead).await?.realm;
-    let sessions = edge
+    let principal = edge.granted(&parts, Scope::ToolsRead).await?;
+    let mut sessions = edge
         .hub
-        .read(realm, |realm| realm.sessions())
+        .read(principal.realm, |realm| realm.sessions())
         .unwrap_or_default();
+    if let Some(query) = &principal.query {
+        let own = edge.hub.session_of_query(principal.realm, query);
+        sessions.retain(|session| own.as_ref() == Some(&session.session_id));
+    }
     Ok(Json(json!({ "sessions": sessions })))
 }
 
 /// `GET /tools`: what `tools/list` answers.
 pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json<Value>, Problem> {
-    let realm = edge.granted(&parts, Scope::ToolsRead).await?.realm;
+    let principal = edge.granted(&parts, Scope::ToolsRead).await?;
+    if let Some(query) = &principal.query {
+        let tools = calls::tools_of_query(&edge.hub, principal.realm, query);
+        let tools: Vec<_> = tools.iter().map(Definition::published).collect();
+        return Ok(Json(json!({ "tools": tools })));
+    }
+    let realm = principal.realm;
     let pages = edge
         .hub
         .read(realm, |realm| realm.published(Kind::Tool))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bridge_protocol::{BridgeToPage, CloseCode};
+use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -63,6 +64,19 @@ impl Outgoing {
             Outgoing::Message(BridgeToPage::Unregistered(told)) => {
                 let items = told.items.iter().map(|item| item.name.len());
                 told.registration_id.as_str().len() + names(&mut items.into_iter())
+            }
+            // What agents have written goes on to pages that may be slow.
+            Outgoing::Message(BridgeToPage::QueryProgress(told)) => told.content.get().len(),
+            Outgoing::Message(BridgeToPage::QueryComplete(told)) => {
+                let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |it| it.get().len());
+                let calls = told.tool_calls.iter();
+                let calls =
+                    calls.map(|it| it.tool.len() + it.arguments.get().len() + raw(&it.result));
+                raw(&told.result) + names(&mut calls.into_iter())
+            }
+            Outgoing::Message(BridgeToPage::QueryFailure(told)) => told.error.len(),
+            Outgoing::Message(BridgeToPage::QueryCancel(told)) => {
+                told.reason.as_ref().map_or(0, String::len)
             }
             _ => 0,
         }
@@ -140,7 +154,6 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use bridge_protocol::{CallId, CallsAlive, Subscriptions, ToolCall, Unregistered};
-    use serde_json::value::RawValue;
 
     use super::*;
 

@@ -20,7 +20,9 @@ pub(super) enum Occupancy {
 
 impl Occupancy {
     pub(super) fn of(realm: &Realm) -> Self {
-        match (realm.session_count(), realm.client_count()) {
+        // Queries that wait for their page are as demanding as the page.
+        let pages = realm.session_count() + realm.query_count();
+        match (pages, realm.client_count()) {
             (0, 0) => Occupancy::Remembered,
             (0, _) => Occupancy::Clients,
             _ => Occupancy::Pages,

@@ -29,6 +29,25 @@ impl Asked {
         }
     }
 
+    /// Whether the agent of a query may ask for it: tools are all that its token is good for.
+    pub(super) fn is_for_queries(&self) -> bool {
+        match self {
+            Asked::Message(method) => {
+                matches!(
+                    method.as_str(),
+                    "" | "initialize"
+                        | "ping"
+                        | "server/discover"
+                        | "logging/setLevel"
+                        | "tools/list"
+                        | "tools/call"
+                ) || method.starts_with("notifications/")
+            }
+            Asked::Stream => false,
+            Asked::Other => true,
+        }
+    }
+
     /// Whether its answer is a stream that stands until somebody ends it.
     pub(super) fn stands(&self) -> bool {
         match self {

@@ -180,6 +180,7 @@ pub(super) fn call_context(
         log_level,
         progress: context.meta.get_progress_token().is_some(),
         timeout_ms: None,
+        query_id: principal.query.clone(),
         sent_ms: None,
     }
 }

@@ -57,6 +57,11 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     if let Err(insufficient) = asked.scope().map_or(Ok(()), |scope| principal.needs(scope)) {
         return Problem::from(insufficient).into_response();
     }
+    let opens = matches!(&asked, Asked::Message(method) if method == "initialize");
+    let of_query = principal.query.clone();
+    if of_query.is_some() && !asked.is_for_queries() {
+        return not_for_queries(&asked);
+    }
     // rmcp calls the end of a session that is not there its own failure.
     if parts.method == Method::DELETE
         && let Some(id) = session_of(&parts.headers)
@@ -84,9 +89,23 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
     let response = response.map(|body| Encoding::new(body, large));
+    if let (true, Some(query), Some(session)) = (opens, of_query, session_of(response.headers())) {
+        edge.mcp.end_with_query(&edge, &query, session);
+    }
     match ends_at {
         Some(ends_at) => response.map(|body| until(ends_at, body)),
         None => response.map(Body::new),
+    }
+}
+
+/// An agent hears of no changes: what it is answered is all that it gets.
+fn not_for_queries(asked: &Asked) -> Response {
+    let message = "the token of a query is good for tools/list and tools/call only";
+    let problem = Problem::new(ErrorCode::InsufficientScope, message);
+    match asked {
+        // Clients take this for a server without such a stream.
+        Asked::Stream => (StatusCode::METHOD_NOT_ALLOWED, problem).into_response(),
+        _ => problem.into_response(),
     }
 }
 

@@ -68,7 +68,15 @@ impl Handler {
         kind: Kind,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<T>, ErrorData> {
-        let pages = self.published(realm_of(context)?, kind);
+        let principal = principal_of(context)?;
+        let (own, pages) = match &principal.query {
+            // Its tools are all that an agent may see.
+            Some(query) => {
+                let tools = calls::tools_of_query(&self.hub, principal.realm, query);
+                (&[][..], tools)
+            }
+            None => (own, self.published(principal.realm, kind)),
+        };
         let modern = Reach::new(context).modern();
         let pages = pages.iter().map(|page| page.published_for(modern));
         Ok(own

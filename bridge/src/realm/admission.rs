@@ -59,6 +59,7 @@ impl Realm {
             message: self.clients_message(),
         });
         effects.extend(self.send_unreceived(&id, connection, now));
+        effects.extend(self.tell_missed(&id, connection));
         effects.extend(self.tell_own_resources_updated());
         let welcome = Welcome {
             session_name: name,
@@ -98,7 +99,7 @@ impl Realm {
         phase: Phase,
         now: Now,
     ) -> Effects {
-        let mut effects = self.document_replaced(id, &hello);
+        let mut effects = self.document_replaced(id, &hello, now);
         let (former, had) = self
             .change_session(id, |session| {
                 let former = session.phase.connection();
@@ -123,7 +124,7 @@ impl Realm {
 
     /// What another document may have begun must not be begun anew in this one. A session of v1 has
     /// one document: each invents an id of its own.
-    fn document_replaced(&mut self, id: &SessionId, hello: &PageHello) -> Effects {
+    fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
@@ -131,6 +132,10 @@ impl Realm {
         if both_v1 || session.is_of(hello.document.as_ref()) {
             return Effects::new();
         }
+        let mut effects = self.queries_lose_page(id, now);
+        let Some(session) = self.sessions.get(id) else {
+            return effects;
+        };
         let sent = |call: &&CallId| self.calls.get(*call).is_some_and(|call| call.sent);
         let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
         let end = |call| {
@@ -138,7 +143,8 @@ impl Realm {
             let failure = Failure::new(ErrorCode::PageGone, message);
             self.end_call(&call, Ending::Failed(failure))
         };
-        begun.into_iter().flat_map(end).collect()
+        effects.extend(begun.into_iter().flat_map(end));
+        effects
     }
 
     /// The calls that the page has received and not answered.

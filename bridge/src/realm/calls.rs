@@ -27,6 +27,9 @@ impl Realm {
                 ),
             ));
         }
+        if let Some(query) = &call.context.query_id {
+            self.query_may_call(query, session_id, call.request.name())?;
+        }
         let Some(session) = self.sessions.get_mut(session_id) else {
             return Err(Failure::page_gone());
         };
@@ -194,10 +197,12 @@ impl Realm {
         if let Some(session) = self.sessions.get_mut(&call.session) {
             session.calls.shift_remove(id);
         }
-        Effects::from([Effect::End {
+        let mut effects = self.query_call_ended(&call, &ending);
+        effects.push(Effect::End {
             call: id.clone(),
             ending,
-        }])
+        });
+        effects
     }
 
     /// Calls that may not have reached the page before; the page runs each id at most once.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use bridge_protocol::{CallId, SessionId};
+use bridge_protocol::{CallId, QueryId, SessionId};
 
 use super::catalogue::AppKey;
 
@@ -16,6 +16,8 @@ pub(super) enum Deadline {
     Catalogue(AppKey),
     /// The receipt, or the end, of a call.
     Call(CallId),
+    /// The end of a query's time, or of its page's, or of its memory.
+    Query(QueryId),
 }
 
 #[derive(Debug, Default)]

@@ -42,6 +42,11 @@ impl Dialect {
         }
     }
 
+    /// How long queries wait for another document to attach to them.
+    pub(super) fn attach_within(self, configured: Duration) -> Duration {
+        self.grace(configured)
+    }
+
     pub(super) fn heartbeat(self, due: Instant) -> Option<Instant> {
         (self == Dialect::V2).then_some(due)
     }

@@ -1,6 +1,8 @@
 //! What must happen after an event.
 
-use bridge_protocol::{BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind};
+use bridge_protocol::{
+    BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
+};
 use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
@@ -31,6 +33,18 @@ pub(crate) enum Effect {
     ListChanged(Kind),
     /// Tell an MCP client that a resource it is subscribed to has changed.
     ResourceUpdated { client: ClientId, uri: String },
+    /// Ask the agent. It may take its time.
+    AskAgent {
+        query: Box<Query>,
+        /// With a token of its own; its id is no secret.
+        with_token: bool,
+    },
+    /// A query has ended, and the agent does not know. Its token is void from now on.
+    StopAgent { query: QueryId },
+    /// A query has ended, and the agent need not be told. Its token is void from now on.
+    QueryEnded { query: QueryId },
+    /// The id of a query means nothing any more.
+    QueryForgotten { query: QueryId },
 }
 
 /// What a caller may hear before the ending.

@@ -32,12 +32,14 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         fresh: Option<Instant>,
+        may_ask: bool,
         now: Now,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
         self.change_session(id, |session| {
+            session.granted_to_ask(may_ask);
             if let Phase::Connected { expires, .. } = &mut session.phase {
                 *expires = fresh;
             }

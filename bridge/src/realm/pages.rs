@@ -114,14 +114,14 @@ impl Realm {
     /// The end of a session: its calls fail, its tools are gone, or listed as those of an app that
     /// is not open.
     pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
+        let mut effects = self.queries_lose_page(id, now);
         let remembered = self.remember(id, now);
         let Some(session) = self.sessions.get(id) else {
-            return Effects::new();
+            return effects;
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         let had = session.lists();
         self.deadlines.moved(session.deadline(id), None);
-        let mut effects = Effects::new();
         for call in calls {
             let failure = Failure::new(
                 ErrorCode::PageGone,

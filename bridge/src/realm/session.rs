@@ -33,6 +33,8 @@ pub(crate) struct PageHello {
     pub(crate) app: Option<String>,
     /// When its token ends.
     pub(crate) expires: Option<Instant>,
+    /// Its token lets it ask the agent.
+    pub(crate) may_ask: bool,
     /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
     pub(crate) written_ms: Option<u64>,
 }
@@ -226,6 +228,16 @@ impl Session {
 
     pub(super) fn is_focused(&self) -> bool {
         self.focused && !self.frozen && self.phase.connection().is_some()
+    }
+
+    /// Whether its token lets it ask the agent.
+    pub(super) fn may_ask(&self) -> bool {
+        self.hello.may_ask
+    }
+
+    /// A fresh token came.
+    pub(super) fn granted_to_ask(&mut self, may_ask: bool) {
+        self.hello.may_ask = may_ask;
     }
 
     /// The app that it belongs to, if it says so.

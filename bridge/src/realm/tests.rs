@@ -1,6 +1,7 @@
 //! The realm without a runtime: named behaviours, and random schedules.
 
 mod asking;
+mod queries;
 mod schedules;
 mod subscriptions;
 mod tabs;
@@ -34,6 +35,15 @@ pub(super) const LIMITS: RealmLimits = RealmLimits {
     input_within: Duration::from_secs(600),
     page_grace: Duration::from_secs(5),
     heartbeat_every: Duration::from_secs(20),
+    queries: QueryLimits {
+        agent: true,
+        most: 2,
+        timeout: Duration::from_secs(600),
+        attach_within: Duration::from_secs(30),
+        stop_within: Duration::from_secs(10),
+        tool_call_bytes: 1_000,
+        uuids_are_secrets: false,
+    },
 };
 
 pub(super) fn hello(session: &str) -> PageHello {
@@ -46,6 +56,7 @@ pub(super) fn hello(session: &str) -> PageHello {
         page_title: None,
         app: None,
         expires: None,
+        may_ask: true,
         written_ms: None,
     }
 }

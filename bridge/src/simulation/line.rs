@@ -119,6 +119,7 @@ impl Bridge {
             page_title: hello.page_title,
             app: hello.app.map(|app| app.name),
             expires,
+            may_ask: true,
             written_ms: hello.timestamp,
         };
         let session = hello.session.clone();
@@ -155,7 +156,9 @@ impl Bridge {
         let session = line.session.clone();
         match self.life_of(token, now) {
             Some(expires) => {
-                let effects = self.realm.page_renewed(&session, connection, expires, now);
+                let effects = self
+                    .realm
+                    .page_renewed(&session, connection, expires, true, now);
                 self.outputs(effects, now)
             }
             None => {

@@ -4,12 +4,13 @@
 
 mod answer;
 mod ending;
+mod queries;
 
 use std::borrow::Cow;
 
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
-    PageToBridge, Register, Registered, RegistrationId, SessionId, well_formed,
+    PageToBridge, QueryId, Register, Registered, RegistrationId, SessionId, well_formed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -186,6 +187,8 @@ enum Told<'a> {
         request_id: &'a CallId,
         tool_name: &'a str,
         tool_input: &'a RawValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        query_id: Option<&'a QueryId>,
     },
     ResourceRead {
         request_id: &'a CallId,
@@ -219,6 +222,7 @@ pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
             request_id: &call.request_id,
             tool_name: &call.tool_name,
             tool_input: &call.tool_input,
+            query_id: call.context.query_id.as_ref(),
         },
         BridgeToPage::ResourceRead(read) => Told::ResourceRead {
             request_id: &read.request_id,
@@ -232,7 +236,7 @@ pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
             reason: &ended.reason,
             code: code(ended.code),
         },
-        _ => return None,
+        _ => return queries::encode(message),
     };
     serde_json::to_string(&told).ok()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel};
+use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId};
 
 /// Run a tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -105,6 +105,9 @@ pub struct CallContext {
     /// own answers does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+    /// The query that the agent calls for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_id: Option<QueryId>,
     /// When the bridge sent this, on its clock (`nowMs` of `authenticated`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,

@@ -69,6 +69,7 @@ impl Page {
             page_title: None,
             app: None,
             expires: None,
+            may_ask: true,
             written_ms: None,
         };
         let (connection, outbox) = hub.page_connected(realm, hello).unwrap();

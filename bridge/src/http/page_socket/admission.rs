@@ -101,6 +101,7 @@ pub(super) async fn let_in(
         page_title: hello.page_title,
         app: hello.app.map(|app| app.name),
         expires: principal.ends_at().map(tokio::time::Instant::into_std),
+        may_ask: principal.scopes.contains(Scope::Query),
         written_ms: hello.timestamp,
     };
     let hub = Arc::clone(&edge.hub);

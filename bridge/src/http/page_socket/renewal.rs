@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Page;
 use super::admission::verified;
-use crate::auth::{Principal, TokenRefusal};
+use crate::auth::{Principal, Scope, TokenRefusal};
 use crate::realm::Effect;
 
 /// A token that is checked, and one that waits. A page that sends more is not in need of one.
@@ -61,8 +61,9 @@ impl Page {
 
     fn renewed(&self, principal: &Principal) {
         let ends_at = principal.ends_at().map(Instant::into_std);
+        let may_ask = principal.scopes.contains(Scope::Query);
         self.hub.change(self.realm, |realm, now| {
-            let effects = realm.page_renewed(&self.session, self.connection, ends_at, now);
+            let effects = realm.page_renewed(&self.session, self.connection, ends_at, may_ask, now);
             ((), effects)
         });
     }

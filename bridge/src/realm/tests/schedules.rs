@@ -1,6 +1,8 @@
 //! Random schedules of events: whatever comes in whatever order, every call ends exactly once,
 //! nothing is left, and the facts agree after every step.
 
+mod queries;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -9,6 +11,7 @@ use proptest::test_runner::Config as ProptestConfig;
 use bridge_protocol::{ClientRequest, ClientResponse, Item, PageState, Visibility};
 
 use super::*;
+use queries::{Ledger, QueryStep, any_query_step};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -93,6 +96,7 @@ enum Step {
     PartOldConnection {
         tab: u8,
     },
+    Query(QueryStep),
     Wait {
         seconds: u8,
     },
@@ -128,6 +132,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => (0..2u8).prop_map(|id| Step::ClientLeaves { id }),
         2 => (tab.clone(), any::<bool>()).prop_map(|(tab, gone)| Step::Part { tab, gone }),
         1 => tab.prop_map(|tab| Step::PartOldConnection { tab }),
+        12 => any_query_step().prop_map(Step::Query),
         3 => (0..30u8).prop_map(|seconds| Step::Wait { seconds }),
         1 => Just(Step::Stop),
     ]
@@ -180,12 +185,14 @@ struct World {
     made: Vec<(CallId, u8)>,
     rounds: BTreeMap<CallId, u64>,
     ended: BTreeSet<CallId>,
+    queries: Ledger,
 }
 
 impl World {
     fn run(&mut self, step: Step) {
         let effects = self.apply(step);
         for effect in effects {
+            self.queries.note(&effect);
             if let Effect::Asks { call } | Effect::Tell { call, .. } = &effect {
                 assert!(!self.ended.contains(call), "{call} goes on after its end");
             }
@@ -218,8 +225,10 @@ impl World {
         }
         let hello = PageHello {
             expires,
+            dialect: if tab == 2 { Dialect::V1 } else { Dialect::V2 },
             app: Some(format!("app{}", tab % 2)),
-            name: Some("tab".to_owned()),
+            // Those of v1 are refused where a name is taken.
+            name: (tab != 2).then(|| "tab".to_owned()),
             ..hello(Self::session(tab).as_str())
         };
         let connected = self.realm.page_connected(connection, hello, self.now);
@@ -244,7 +253,7 @@ impl World {
                 let end = self.now.instant + Duration::from_secs(u64::from(seconds));
                 let connection = self.connection(tab);
                 self.realm
-                    .page_renewed(&Self::session(tab), connection, Some(end), self.now)
+                    .page_renewed(&Self::session(tab), connection, Some(end), true, self.now)
             }
             Step::Freeze { tab } => {
                 let state = PageState {
@@ -407,6 +416,7 @@ impl World {
                 }
                 None => Vec::new(),
             },
+            Step::Query(step) => self.apply_query(step, number),
             Step::Wait { seconds } => {
                 self.now.instant += Duration::from_secs(u64::from(seconds));
                 self.realm.deadline_passed(self.now)
@@ -432,6 +442,7 @@ proptest! {
             made: Vec::new(),
             rounds: BTreeMap::new(),
             ended: BTreeSet::new(),
+            queries: Ledger::default(),
         };
         for step in steps {
             world.run(step);
@@ -451,6 +462,7 @@ proptest! {
         world.run(Step::Wait { seconds: 0 });
         let made: BTreeSet<_> = world.made.iter().map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&made, &world.ended);
+        world.queries.check_end();
         prop_assert!(world.realm.is_empty());
         prop_assert_eq!(world.realm.next_deadline(), None);
     }

@@ -1,0 +1,58 @@
+//! Calls that an agent makes for a query: of its own page's tools, and of those it may call.
+
+use bridge_protocol::{ErrorCode, Kind, QueryId};
+use serde_json::{Map, json};
+
+use super::CallRequest;
+use crate::auth::RealmId;
+use crate::definition::Definition;
+use crate::hub::Hub;
+use crate::realm::{Failure, QueryRefusal, Realm, Target, ToolNotAllowed};
+use crate::result::ToolResult;
+
+/// Sends the call to the page that asked. Others may go where they want.
+pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), ToolResult> {
+    let caller = &mut request.caller;
+    let Some(query) = &caller.context.query_id else {
+        return Ok(());
+    };
+    let aimed = hub.read(caller.realm, |realm| {
+        let session = realm.session_of_query(query).map_err(refused)?;
+        let target = Target::Session(session.clone());
+        let name = match realm.route(Kind::Tool, &request.tool, &target) {
+            Ok((_, Definition::Tool(tool))) => tool.name.to_string(),
+            _ => request.tool.clone(),
+        };
+        realm.query_allows(query, &name).map_err(not_allowed)?;
+        Ok(session.clone())
+    });
+    let session = aimed.unwrap_or_else(|| Err(refused(QueryRefusal::NotFound)))?;
+    caller.session = Some(session);
+    Ok(())
+}
+
+fn refused(refusal: QueryRefusal) -> ToolResult {
+    ToolResult::failure(&Failure::from(refusal))
+}
+
+fn not_allowed(refused: ToolNotAllowed) -> ToolResult {
+    let details = Map::from_iter([
+        ("details".to_owned(), json!(refused.message())),
+        ("allowed_tools".to_owned(), json!(refused.allowed)),
+    ]);
+    ToolResult::error_object(ErrorCode::ToolNotAllowed, &refused.message(), details)
+}
+
+/// The tools that a query may call, as its agent sees them listed.
+pub(crate) fn tools_of_query(hub: &Hub, realm: RealmId, query: &QueryId) -> Vec<Definition> {
+    let tools = |realm: &Realm| {
+        let session = realm.session_of_query(query).ok()?;
+        let tools = realm.published_by(Kind::Tool, session)?.into_iter();
+        let allowed = tools.filter(|tool| match tool {
+            Definition::Tool(tool) => realm.query_allows(query, &tool.name).is_ok(),
+            _ => false,
+        });
+        Some(allowed.collect())
+    };
+    hub.read(realm, tools).flatten().unwrap_or_default()
+}

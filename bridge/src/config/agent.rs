@@ -1,0 +1,160 @@
+//! The agent that pages ask, and what their queries may cost.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::Args;
+use http::Uri;
+
+use super::values::credential;
+use super::{Secret, count, duration, duration_or_none};
+
+/// Settings of the agent and of queries.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Agent")]
+pub struct Agent {
+    /// Agent that answers what pages ask: `localhost:3003` means `http://localhost:3003/query`.
+    /// Without one every query fails.
+    #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
+    pub agent_url: Option<AgentUrl>,
+
+    /// Credential that the bridge shows the agent, as `Authorization: Bearer …`.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_TOKEN",
+        value_name = "SECRET",
+        hide_env_values = true,
+        value_parser = credential
+    )]
+    pub agent_token: Option<Secret>,
+
+    /// The agent must take a query, or the end of one, within this.
+    #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub agent_timeout: Duration,
+
+    /// Queries in flight per token.
+    #[arg(long, env = "MCP_WEB_MAX_QUERIES", value_name = "N", default_value_t = 16, value_parser = count)]
+    pub max_queries: usize,
+
+    /// A query that the agent has not completed fails after this.
+    #[arg(long, env = "MCP_WEB_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub query_timeout: Duration,
+
+    /// How long the queries of a page that is gone go on, for the page to attach to them again.
+    /// 0s: not at all.
+    #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = duration_or_none)]
+    pub query_attach: Duration,
+
+    /// What a query's end tells of its tool calls, in bytes. Of calls beyond it the results are
+    /// left out.
+    #[arg(long, env = "MCP_WEB_MAX_QUERY_BYTES", value_name = "BYTES",
+        default_value_t = 4 * 1024 * 1024, value_parser = count)]
+    pub max_query_bytes: usize,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            agent_url: None,
+            agent_token: None,
+            agent_timeout: Duration::from_secs(30),
+            max_queries: 16,
+            query_timeout: Duration::from_secs(600),
+            query_attach: Duration::from_secs(30),
+            max_query_bytes: 4 * 1024 * 1024,
+        }
+    }
+}
+
+/// Where an agent takes queries: scheme, host and path, without a slash at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentUrl(String);
+
+/// The path of an agent whose URL has none.
+const DEFAULT_PATH: &str = "/query";
+
+impl AgentUrl {
+    /// The URL.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for AgentUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || {
+            "allowed are http:// and https:// URLs such as http://localhost:3003/query, without \
+             user, password, query and fragment; the credential is `agent_token`"
+                .to_owned()
+        };
+        let whole = match text.contains("://") {
+            true => text.to_owned(),
+            false => format!("http://{text}"),
+        };
+        if whole.contains(['@', '?', '#']) {
+            return Err(wrong());
+        }
+        let uri: Uri = whole.parse().map_err(|_| wrong())?;
+        let host = uri
+            .authority()
+            .filter(|authority| !authority.host().is_empty());
+        let (Some(scheme @ ("http" | "https")), Some(host)) = (uri.scheme_str(), host) else {
+            return Err(wrong());
+        };
+        let path = match uri.path().trim_end_matches('/') {
+            "" => DEFAULT_PATH,
+            path => path,
+        };
+        Ok(Self(format!("{scheme}://{host}{path}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_without_scheme_or_path_gets_them_and_loses_its_slash() {
+        for (written, meant) in [
+            ("localhost:3003", "http://localhost:3003/query"),
+            ("localhost", "http://localhost/query"),
+            ("http://localhost:3003/", "http://localhost:3003/query"),
+            ("https://a.example/ask/", "https://a.example/ask"),
+            ("a.example/v1/ask", "http://a.example/v1/ask"),
+            ("[::1]:3003", "http://[::1]:3003/query"),
+            ("HTTP://a.example", "http://a.example/query"),
+        ] {
+            let url: AgentUrl = written.parse().unwrap();
+            assert_eq!(url.as_str(), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_url_with_a_credential_or_without_a_host_is_refused() {
+        for bad in [
+            "",
+            "/query",
+            "http://",
+            "ftp://a.example",
+            "http://user:secret@a.example/query",
+            "http://a.example/query?key=secret",
+            "http://a.example/#ask",
+            "http://a b/",
+        ] {
+            let why = bad.parse::<AgentUrl>().unwrap_err();
+            assert!(
+                why.contains("agent_token") && !why.contains("secret"),
+                "{why}"
+            );
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Queries outside their realm: the agent that is asked, its tokens, and which realm knows an id.
+//!
+//! A realm says what must happen ([`Effect::AskAgent`], [`Effect::StopAgent`] …); here it happens,
+//! in a task for each query, and the realm hears how it went. Only [`agent`] knows reqwest.
+
+mod agent;
+mod token;
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use bridge_protocol::{ErrorCode, Query, QueryId, SessionId};
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry as MapEntry;
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use crate::auth::{Principal, RealmId, TokenRefusal};
+use crate::config::Config;
+use crate::hub::Hub;
+use crate::realm::{Effect, QueryFailed, QueryRefusal, Realm};
+use agent::Agent;
+use token::{Hashed, QueryToken};
+
+pub(crate) use token::looks_like_one;
+
+/// See the module documentation.
+#[derive(Debug, Default)]
+pub(crate) struct Queries {
+    agent: Option<Arc<Agent>>,
+    asked: DashMap<QueryId, Asked>,
+    tokens: DashMap<Hashed, QueryId>,
+    tasks: TaskTracker,
+    hub: OnceLock<Weak<Hub>>,
+}
+
+/// A query whose id means something to somebody.
+#[derive(Debug)]
+struct Asked {
+    realm: RealmId,
+    /// Of the agent, where it needs one.
+    token: Option<Hashed>,
+    /// Cancelled when the query has ended.
+    over: CancellationToken,
+    /// Asks the agent, or tells it to stop.
+    task: Option<AbortOnDropHandle<()>>,
+}
+
+impl Queries {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            agent: Agent::of(&config.agent).map(Arc::new),
+            ..Self::default()
+        }
+    }
+
+    /// Whom to tell how it went.
+    pub(crate) fn start(&self, hub: &Arc<Hub>) {
+        let _ = self.hub.set(Arc::downgrade(hub));
+    }
+
+    /// Waits until agents have been told what they must hear.
+    pub(crate) async fn stop(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    // ---- what realms want ----
+
+    /// Carries out what concerns the agent; other effects come back. Called under the realm's lock.
+    pub(crate) fn carry_out(&self, realm: RealmId, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::AskAgent { query, with_token } => self.ask(realm, *query, with_token),
+            Effect::StopAgent { query } => self.stop_agent(realm, &query),
+            Effect::QueryEnded { query } => drop(self.ended(realm, &query)),
+            Effect::QueryForgotten { query } => {
+                self.asked
+                    .remove_if(&query, |_, asked| asked.realm == realm);
+            }
+            other => return Some(other),
+        }
+        None
+    }
+
+    fn ask(&self, realm: RealmId, query: Query, with_token: bool) {
+        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+            return;
+        };
+        let id = query.uuid.clone();
+        let MapEntry::Vacant(vacant) = self.asked.entry(id.clone()) else {
+            self.tasks.spawn(async move {
+                tell(&hub, realm, &id, Err(id_is_taken()));
+            });
+            return;
+        };
+        let token = with_token.then(QueryToken::new);
+        let hashed = token.as_ref().map(QueryToken::hashed);
+        if let Some(hashed) = hashed {
+            self.tokens.insert(hashed, id.clone());
+        }
+        let task = self.tasks.spawn(async move {
+            let outcome = agent.ask(query, token).await;
+            tell(&hub, realm, &id, outcome);
+        });
+        vacant.insert(Asked {
+            realm,
+            token: hashed,
+            over: CancellationToken::new(),
+            task: Some(AbortOnDropHandle::new(task)),
+        });
+    }
+
+    /// A request that is under way is left to its end: an agent that has just taken the query must
+    /// know of it when it hears that it is over.
+    fn stop_agent(&self, realm: RealmId, id: &QueryId) {
+        let asking = self.ended(realm, id);
+        let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
+            return;
+        };
+        let Some(mut asked) = self.asked.get_mut(id).filter(|it| it.realm == realm) else {
+            return;
+        };
+        let id = id.clone();
+        let task = self.tasks.spawn(async move {
+            agent.stop(&id).await;
+            drop(asking);
+            if let Some(hub) = hub.upgrade() {
+                hub.change(realm, |realm, _| ((), realm.agent_stopped(&id)));
+                hub.forget_if_empty(realm);
+            }
+        });
+        asked.task = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// The token is void; what asked the agent is given up, unless somebody holds on to it.
+    fn ended(&self, realm: RealmId, id: &QueryId) -> Option<AbortOnDropHandle<()>> {
+        let mut asked = self.asked.get_mut(id).filter(|it| it.realm == realm)?;
+        if let Some(token) = asked.token.take() {
+            self.tokens.remove(&token);
+        }
+        asked.over.cancel();
+        asked.task.take()
+    }
+
+    // ---- what agents want ----
+
+    /// Whom the token of a query names; `None` if this is no such token.
+    pub(crate) fn principal(&self, token: &str) -> Option<Result<Principal, TokenRefusal>> {
+        if !looks_like_one(token) {
+            return None;
+        }
+        let named = self.named_by(token);
+        Some(
+            named
+                .map(|(id, realm)| Principal::of_query(realm, id))
+                .ok_or_else(|| TokenRefusal {
+                    code: ErrorCode::InvalidAuthentication,
+                    message:
+                        "the token is that of a query that has ended, or of none: nothing more is \
+                      wanted of its agent"
+                            .to_owned(),
+                }),
+        )
+    }
+
+    /// The query that a token is for.
+    pub(crate) fn named_by(&self, token: &str) -> Option<(QueryId, RealmId)> {
+        let id = self.tokens.get(&Hashed::of(token))?.clone();
+        let realm = self.realm_of(&id)?;
+        Some((id, realm))
+    }
+
+    /// The realm that knows a query.
+    pub(crate) fn realm_of(&self, id: &QueryId) -> Option<RealmId> {
+        Some(self.asked.get(id)?.realm)
+    }
+
+    /// Resolves when a query has ended.
+    pub(crate) fn end_of(&self, id: &QueryId) -> Option<CancellationToken> {
+        Some(self.asked.get(id)?.over.clone())
+    }
+}
+
+/// How the agent has taken a query.
+fn tell(hub: &Weak<Hub>, realm: RealmId, id: &QueryId, outcome: Result<(), QueryFailed>) {
+    let Some(hub) = hub.upgrade() else { return };
+    hub.change(realm, |realm, _| {
+        let effects = match outcome {
+            Ok(()) => realm.query_accepted(id),
+            Err(why) => realm.query_refused(id, why),
+        };
+        ((), effects)
+    });
+}
+
+fn id_is_taken() -> QueryFailed {
+    let error = "A query with this uuid was asked before";
+    QueryFailed::new(
+        ErrorCode::QueryCompleted,
+        error,
+        Some("ask with a new uuid"),
+    )
+}
+
+/// What an agent reports.
+#[derive(Debug)]
+pub(crate) enum Report {
+    Progress(Box<RawValue>),
+    Complete(Box<RawValue>),
+    Fail(String),
+    Cancel(Option<String>),
+}
+
+impl Hub {
+    /// The session that asked, while it is there.
+    pub(crate) fn session_of_query(&self, realm: RealmId, id: &QueryId) -> Option<SessionId> {
+        let session = |realm: &Realm| realm.session_of_query(id).ok().cloned();
+        self.read(realm, session).flatten()
+    }
+
+    /// An agent reports on a query of this realm.
+    pub(crate) fn report(
+        &self,
+        realm: RealmId,
+        id: &QueryId,
+        report: Report,
+    ) -> Result<(), QueryRefusal> {
+        let reported = self.change(realm, |realm, _| match report {
+            Report::Progress(content) => match realm.query_progressed(id, content) {
+                Ok(effects) => (Ok(()), effects),
+                Err(refusal) => (Err(refusal), Vec::new()),
+            },
+            Report::Complete(result) => realm.query_completed(id, result),
+            Report::Fail(error) => realm.query_failed(id, error),
+            Report::Cancel(reason) => realm.query_cancelled(id, reason),
+        });
+        reported.unwrap_or(Err(QueryRefusal::NotFound))
+    }
+}

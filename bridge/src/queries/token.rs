@@ -1,0 +1,70 @@
+//! Tokens of queries: random, kept as hashes, good while the query lasts.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+/// What they all begin with: none is taken for a token that a page has made for itself.
+const PREFIX: &str = "mcp-web-query-";
+
+/// Whether a text can only be the token of a query.
+pub(crate) fn looks_like_one(token: &str) -> bool {
+    token.starts_with(PREFIX)
+}
+
+/// A token. Shown to the agent, and nowhere else.
+pub(super) struct QueryToken(String);
+
+impl QueryToken {
+    /// Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
+    pub(super) fn new() -> Self {
+        let (one, other) = (Uuid::new_v4().simple(), Uuid::new_v4().simple());
+        Self(format!("{PREFIX}{one}{other}"))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn hashed(&self) -> Hashed {
+        Hashed::of(&self.0)
+    }
+}
+
+impl fmt::Debug for QueryToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("QueryToken(…)")
+    }
+}
+
+/// What is kept of a token.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Hashed([u8; 32]);
+
+impl Hashed {
+    pub(super) fn of(token: &str) -> Self {
+        Self(Sha256::digest(token).into())
+    }
+}
+
+impl fmt::Debug for Hashed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hashed(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_another_long_enough_and_not_shown() {
+        let (one, other) = (QueryToken::new(), QueryToken::new());
+        assert!(looks_like_one(one.as_str()) && !looks_like_one("0123456789abcdef"));
+        assert_eq!(one.as_str().len(), PREFIX.len() + 64);
+        assert_ne!(one.hashed(), other.hashed());
+        assert_eq!(Hashed::of(one.as_str()), one.hashed());
+        assert!(!format!("{one:?}{:?}", one.hashed()).contains(&one.as_str()[14..20]));
+    }
+}

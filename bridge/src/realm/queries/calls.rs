@@ -1,0 +1,87 @@
+//! What a query may call, and what it has called.
+
+use bridge_protocol::{ErrorCode, QueryId, SessionId};
+
+use super::{QueryEnding, QueryRefusal};
+use crate::realm::query::Page;
+use crate::realm::{Call, Effects, Ending, Failure, Realm};
+
+/// A tool that a query may not call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToolNotAllowed {
+    pub(crate) tool: String,
+    /// All that it may call.
+    pub(crate) allowed: Vec<String>,
+}
+
+impl ToolNotAllowed {
+    /// What happened, and what to do next.
+    pub(crate) fn message(&self) -> String {
+        format!(
+            "the query does not allow `{}`: call one of allowed_tools",
+            self.tool
+        )
+    }
+}
+
+impl Realm {
+    /// The session whose tools a query may call.
+    pub(crate) fn session_of_query(&self, id: &QueryId) -> Result<&SessionId, QueryRefusal> {
+        let Some(query) = self.queries.get(id) else {
+            let over = self.over.get(id);
+            return Err(over.map_or(QueryRefusal::NotFound, QueryRefusal::of_over));
+        };
+        match query.page {
+            Page::There => Ok(&query.session),
+            Page::Gone { .. } => Err(QueryRefusal::PageGone),
+        }
+    }
+
+    /// Whether a query may call a tool of this name.
+    pub(crate) fn query_allows(&self, id: &QueryId, tool: &str) -> Result<(), ToolNotAllowed> {
+        match self.queries.get(id) {
+            Some(query) if !query.allows(tool) => Err(ToolNotAllowed {
+                tool: tool.to_owned(),
+                allowed: query.allowed().unwrap_or_default().to_vec(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the query behind a call may make it: it goes on, its page is there, the tool is
+    /// allowed.
+    pub(in crate::realm) fn query_may_call(
+        &self,
+        id: &QueryId,
+        session: &SessionId,
+        tool: &str,
+    ) -> Result<(), Failure> {
+        match self.session_of_query(id) {
+            Ok(own) if own == session => {}
+            Ok(_) => {
+                let message = "a query may call the tools of its own page only".to_owned();
+                return Err(Failure::new(ErrorCode::ToolNotAllowed, message));
+            }
+            Err(refusal) => return Err(refusal.into()),
+        }
+        let refused =
+            |refused: ToolNotAllowed| Failure::new(ErrorCode::ToolNotAllowed, refused.message());
+        self.query_allows(id, tool).map_err(refused)
+    }
+
+    /// A call has ended. If its query wanted that answer, the page hears of the query's end before
+    /// the caller hears the answer.
+    pub(in crate::realm) fn query_call_ended(&mut self, call: &Call, ending: &Ending) -> Effects {
+        let Some(id) = &call.context.query_id else {
+            return Effects::new();
+        };
+        let Some(query) = self.queries.get_mut(id) else {
+            return Effects::new();
+        };
+        query.tool_calls.record(&call.request, ending);
+        match query.is_answered_by(call, ending) {
+            true => self.end_query(id, QueryEnding::Completed(None)),
+            false => Effects::new(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Why a query fails, or is not there. The first words are those of mcp-web 0.1; what to do next
+//! stands beside them.
+
+use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
+
+use crate::realm::Failure;
+use crate::realm::query::Over;
+
+/// Why a query has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueryFailed {
+    pub(crate) code: ErrorCode,
+    pub(crate) error: String,
+    /// What to do next.
+    pub(crate) reason: Option<String>,
+}
+
+impl QueryFailed {
+    pub(crate) fn new(code: ErrorCode, error: impl Into<String>, reason: Option<&str>) -> Self {
+        Self {
+            code,
+            error: error.into(),
+            reason: reason.map(str::to_owned),
+        }
+    }
+
+    /// The agent has said so.
+    pub(super) fn of_agent(error: String) -> Self {
+        Self::new(ErrorCode::AgentFailed, error, None)
+    }
+
+    pub(super) fn no_agent() -> Self {
+        let remedy = "start the bridge with `agent_url` (--agent-url)";
+        Self::new(
+            ErrorCode::AgentNotConfigured,
+            "Missing Agent URL",
+            Some(remedy),
+        )
+    }
+
+    pub(super) fn too_many(most: usize) -> Self {
+        let remedy = format!("{most} queries of this token are in flight; raise `max_queries`");
+        let error = "Query limit exceeded. Wait for existing queries to complete.";
+        Self::new(ErrorCode::QueryLimitExceeded, error, Some(&remedy))
+    }
+
+    pub(super) fn response_tool_demanded(tool: &str) -> Self {
+        let error = format!(
+            "Query specified responseTool '{tool}' but agent called queryComplete() instead"
+        );
+        Self::new(ErrorCode::AgentFailed, error, None)
+    }
+
+    pub(super) fn page_gone() -> Self {
+        Self::new(ErrorCode::PageGone, "Session not found", None)
+    }
+
+    pub(super) fn timed_out() -> Self {
+        let error = "The agent did not complete the query in time";
+        Self::new(
+            ErrorCode::QueryTimeout,
+            error,
+            Some("raise `query_timeout`"),
+        )
+    }
+
+    pub(super) fn bridge_stopping() -> Self {
+        let error = "The bridge is shutting down";
+        Self::new(
+            ErrorCode::BridgeStopping,
+            error,
+            Some("ask again when it is back"),
+        )
+    }
+
+    pub(super) fn asked_before() -> Self {
+        let error = "A query with this uuid was asked before";
+        Self::new(
+            ErrorCode::QueryCompleted,
+            error,
+            Some("ask with a new uuid"),
+        )
+    }
+
+    pub(super) fn malformed_uuid() -> Self {
+        let error = "The uuid of the query is malformed";
+        let remedy = "allowed are letters, digits, `-`, `_` and `.`: use crypto.randomUUID()";
+        Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
+    }
+
+    pub(super) fn guessable_uuid() -> Self {
+        let error = "The uuid of the query can be guessed";
+        let remedy = "whoever knows it may report on the query: use crypto.randomUUID()";
+        Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
+    }
+
+    pub(super) fn not_granted() -> Self {
+        let error = "The token of the page does not grant `query`";
+        let remedy = "ask its issuer for a token with this scope";
+        Self::new(ErrorCode::InsufficientScope, error, Some(remedy))
+    }
+
+    /// What the page hears.
+    pub(super) fn message(self, uuid: QueryId) -> BridgeToPage {
+        BridgeToPage::QueryFailure(QueryFailure {
+            uuid,
+            error: self.error,
+            reason: self.reason,
+            code: self.code,
+        })
+    }
+}
+
+/// Why an agent cannot report on a query, or call for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QueryRefusal {
+    /// There is none, or it is over.
+    NotFound,
+    /// The page has cancelled it, and the agent is being told.
+    Stopping,
+    /// Its page is gone.
+    PageGone,
+    /// It must be completed by its response tool, and has failed.
+    ResponseToolDemanded(String),
+}
+
+impl QueryRefusal {
+    pub(super) fn of_over(over: &Over) -> Self {
+        match (over.is_stopping, over.page_gone) {
+            (_, true) => QueryRefusal::PageGone,
+            (true, false) => QueryRefusal::Stopping,
+            (false, false) => QueryRefusal::NotFound,
+        }
+    }
+
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            QueryRefusal::NotFound => ErrorCode::QueryNotFound,
+            QueryRefusal::Stopping => ErrorCode::QueryNotActive,
+            QueryRefusal::PageGone => ErrorCode::InvalidSession,
+            QueryRefusal::ResponseToolDemanded(_) => ErrorCode::AgentFailed,
+        }
+    }
+}
+
+/// What a call hears of it.
+impl From<QueryRefusal> for Failure {
+    fn from(refusal: QueryRefusal) -> Self {
+        let message = match &refusal {
+            QueryRefusal::NotFound => "the query has ended: nothing more is wanted".to_owned(),
+            QueryRefusal::Stopping => "the page has cancelled the query: stop".to_owned(),
+            QueryRefusal::PageGone => {
+                "the page that asked is gone: its tools cannot be called".to_owned()
+            }
+            QueryRefusal::ResponseToolDemanded(why) => why.clone(),
+        };
+        Failure::new(refusal.code(), message)
+    }
+}

@@ -1,0 +1,177 @@
+//! Queries in the schedules: what pages and agents do, and what must hold of what pages hear.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::QueryId;
+use proptest::prelude::*;
+
+use super::super::queries::{asked, call_for, id};
+use super::super::*;
+use super::World;
+
+#[derive(Clone, Debug)]
+pub(super) enum QueryStep {
+    Asked { tab: u8, query: u8 },
+    Accepted { query: u8 },
+    Refused { query: u8 },
+    Progressed { query: u8 },
+    Completed { query: u8 },
+    Failed { query: u8 },
+    Cancelled { query: u8 },
+    CancelledByPage { tab: u8, query: u8 },
+    AgentStopped { query: u8 },
+    Called { tab: u8, query: u8 },
+}
+
+pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
+    let tab = 0..3u8;
+    let query = 0..8u8;
+    prop_oneof![
+        6 => (tab.clone(), query.clone()).prop_map(|(tab, query)| QueryStep::Asked { tab, query }),
+        4 => query.clone().prop_map(|query| QueryStep::Accepted { query }),
+        1 => query.clone().prop_map(|query| QueryStep::Refused { query }),
+        4 => query.clone().prop_map(|query| QueryStep::Progressed { query }),
+        1 => query.clone().prop_map(|query| QueryStep::Completed { query }),
+        1 => query.clone().prop_map(|query| QueryStep::Failed { query }),
+        1 => query.clone().prop_map(|query| QueryStep::Cancelled { query }),
+        1 => (tab.clone(), query.clone())
+            .prop_map(|(tab, query)| QueryStep::CancelledByPage { tab, query }),
+        1 => query.clone().prop_map(|query| QueryStep::AgentStopped { query }),
+        4 => (tab, query).prop_map(|(tab, query)| QueryStep::Called { tab, query }),
+    ]
+}
+
+/// How far a query is, as those outside its realm see it.
+#[derive(Debug, Default)]
+struct Seen {
+    accepted: bool,
+    /// The page has heard the end.
+    told: bool,
+    /// Its agent has been told, or need not be; its token is void.
+    ended: bool,
+    cancelled_by_page: bool,
+}
+
+/// All queries that agents were asked. An id may be asked again once it is forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    asked: u64,
+    ended: u64,
+    seen: BTreeMap<QueryId, Seen>,
+}
+
+impl Ledger {
+    pub(super) fn note(&mut self, effect: &Effect) {
+        match effect {
+            Effect::AskAgent { query, .. } => {
+                self.asked += 1;
+                let former = self.seen.insert(query.uuid.clone(), Seen::default());
+                assert!(
+                    former.is_none_or(|it| it.ended),
+                    "{} runs twice",
+                    query.uuid
+                );
+            }
+            Effect::StopAgent { query } | Effect::QueryEnded { query } => {
+                self.ended += 1;
+                let seen = self.seen.get_mut(query).unwrap();
+                assert!(
+                    !std::mem::replace(&mut seen.ended, true),
+                    "{query} ended twice"
+                );
+            }
+            Effect::QueryForgotten { query } => assert!(self.seen[query].ended, "{query}"),
+            Effect::Send { message, .. } => self.note_message(message),
+            _ => {}
+        }
+    }
+
+    fn note_message(&mut self, message: &BridgeToPage) {
+        let (query, is_end) = match message {
+            BridgeToPage::QueryAccepted(it) => (&it.uuid, false),
+            BridgeToPage::QueryProgress(it) => (&it.uuid, false),
+            BridgeToPage::QueryComplete(it) => (&it.uuid, true),
+            BridgeToPage::QueryCancel(it) => (&it.uuid, true),
+            // Of a query that was not asked for its id, its number, or the bridge's end.
+            BridgeToPage::QueryFailure(it) if is_refusal(it.code) => return,
+            BridgeToPage::QueryFailure(it) => (&it.uuid, true),
+            _ => return,
+        };
+        let seen = self.seen.get_mut(query).unwrap();
+        assert!(!seen.told, "{query} goes on after its end");
+        assert!(
+            !seen.cancelled_by_page,
+            "{query} is told after the page's cancel"
+        );
+        seen.told = is_end;
+        match message {
+            BridgeToPage::QueryAccepted(_) => {
+                assert!(!std::mem::replace(&mut seen.accepted, true), "{query}");
+            }
+            BridgeToPage::QueryFailure(_) => {}
+            _ => assert!(seen.accepted, "{query} has not been accepted"),
+        }
+    }
+
+    pub(super) fn check_end(&self) {
+        assert_eq!(self.asked, self.ended);
+    }
+}
+
+fn is_refusal(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::QueryCompleted | ErrorCode::QueryLimitExceeded
+    )
+}
+
+impl World {
+    pub(super) fn apply_query(&mut self, step: QueryStep, number: u64) -> Effects {
+        let name = |query: u8| id(&format!("q{query}"));
+        let realm = &mut self.realm;
+        match step {
+            QueryStep::Asked { tab, query } => {
+                let connection = self.connection(tab);
+                let asked = asked(name(query).as_str());
+                let session = Self::session(tab);
+                self.realm
+                    .query_asked(&session, connection, asked, self.now)
+            }
+            QueryStep::Accepted { query } => realm.query_accepted(&name(query)),
+            QueryStep::Refused { query } => {
+                let why = QueryFailed::new(ErrorCode::AgentUnavailable, "no", None);
+                realm.query_refused(&name(query), why)
+            }
+            QueryStep::Progressed { query } => realm
+                .query_progressed(&name(query), raw("\"p\""))
+                .unwrap_or_default(),
+            QueryStep::Completed { query } => realm.query_completed(&name(query), raw("1")).1,
+            QueryStep::Failed { query } => realm.query_failed(&name(query), "no".to_owned()).1,
+            QueryStep::Cancelled { query } => realm.query_cancelled(&name(query), None).1,
+            QueryStep::CancelledByPage { tab, query } => {
+                let (session, connection) = (Self::session(tab), self.connection(tab));
+                let query = name(query);
+                let effects = self
+                    .realm
+                    .query_cancelled_by_page(&session, connection, &query, self.now);
+                if !effects.is_empty() {
+                    self.queries.seen.get_mut(&query).unwrap().cancelled_by_page = true;
+                }
+                effects
+            }
+            QueryStep::AgentStopped { query } => realm.agent_stopped(&name(query)),
+            QueryStep::Called { tab, query } => {
+                let call = CallId(format!("c{number}"));
+                let new = call_for(name(query).as_str(), call.as_str(), tool("t0"));
+                let session = Self::session(tab);
+                let Ok(effects) = self.realm.call_requested(&session, new, self.now) else {
+                    return Vec::new();
+                };
+                let running = &self.queries.seen[&name(query)];
+                assert!(!running.ended, "a tool runs after the end of its query");
+                self.made.push((call, tab));
+                effects
+            }
+        }
+    }
+}
