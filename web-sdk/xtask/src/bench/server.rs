@@ -1,0 +1,107 @@
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::plan::{Cell, Route, Subject};
+
+/// Where the bridge listens, and room enough that none of its limits is what is measured.
+const SETTINGS: [&str; 8] = [
+    "--bind=127.0.0.1:0",
+    "--log=warn",
+    "--max-sessions=1000",
+    "--max-clients=1000",
+    "--max-mcp-sessions=1000",
+    "--max-calls=1000",
+    "--max-result-bytes=67108864",
+    "--max-client-result-bytes=134217728",
+];
+
+/// What the floors read at a time, of small and of large results: whichever costs them less.
+const SMALL_READ: &str = "--read-buffer=4096";
+const LARGE_READ: &str = "--read-buffer=131072";
+
+/// A bridge or a floor on a free port, until this is dropped.
+pub(super) struct Server {
+    child: Child,
+    pub(super) url: String,
+}
+
+impl Server {
+    /// Starts what `cell` measures.
+    pub(super) fn start(programs: &Path, core: usize, cell: &Cell) -> Result<Self> {
+        let mut command = pinned(core);
+        match cell.subject {
+            Subject::Bridge => {
+                command.arg(programs.join("mcp-web-bridge")).args(SETTINGS);
+                if cell.route == Route::V1 {
+                    command.arg("--compat=mcp-web");
+                }
+            }
+            Subject::Floor | Subject::FloorMcp => {
+                let is_small = cell.result == "1kb";
+                command.arg(programs.join("floor"));
+                command.arg(if is_small { SMALL_READ } else { LARGE_READ });
+                if cell.subject == Subject::FloorMcp {
+                    command.arg("--mcp");
+                }
+            }
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .context("`taskset` does not start: install util-linux")?;
+        let output = child.stdout.take();
+        let mut server = Self {
+            child,
+            url: String::new(),
+        };
+        let lines = output
+            .into_iter()
+            .flat_map(|out| BufReader::new(out).lines());
+        let mut urls = lines.map_while(Result::ok).filter_map(url);
+        server.url = urls
+            .next()
+            .with_context(|| format!("{cell}: the server does not start"))?;
+        Ok(server)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // One that has ended by itself is ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A command that runs on one core. It becomes the program: its process id is the program's.
+pub(super) fn pinned(core: usize) -> Command {
+    let mut command = Command::new("taskset");
+    command.arg("--cpu-list").arg(core.to_string());
+    command
+}
+
+/// Of `listening on http://127.0.0.1:PORT`.
+fn url(line: String) -> Option<String> {
+    let (_, address) = line.split_once("listening on http://")?;
+    let address = address.split_whitespace().next()?;
+    Some(format!("http://{}", address.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_is_found_in_what_a_server_prints() {
+        let line = "listening on http://127.0.0.1:3001".to_owned();
+        assert_eq!(url(line).unwrap(), "http://127.0.0.1:3001");
+        assert_eq!(url("a warning".to_owned()), None);
+    }
+}

@@ -1,0 +1,141 @@
+use std::fmt::Write;
+
+use super::measure::Figures;
+use super::plan::{Cell, LARGE_CALLERS, LARGE_PAGES, Plan, Row, Subject};
+
+/// A measure of a call.
+struct Measure {
+    title: &'static str,
+    of: fn(&Figures) -> f64,
+}
+
+const SMALL: [Measure; 3] = [
+    Measure {
+        title: "CPU of the server for a call",
+        of: |figures| figures.cpu,
+    },
+    Measure {
+        title: "p50",
+        of: |figures| figures.p50,
+    },
+    Measure {
+        title: "p99",
+        of: |figures| figures.p99,
+    },
+];
+
+/// All tables, as Markdown: ratios first, what they are ratios of beside them.
+pub(super) fn tables(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
+    let mut text = String::new();
+    for measure in SMALL {
+        small(&mut text, plan, &measure, &figures);
+    }
+    large(&mut text, plan, &figures);
+    text
+}
+
+fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Cell) -> Figures) {
+    let callers = plan.callers.iter().map(|callers| match callers {
+        1 => " 1 caller |".to_owned(),
+        more => format!(" {more} callers |"),
+    });
+    let _ = writeln!(
+        text,
+        "| {}, results of 1 kB |{}",
+        measure.title,
+        callers.collect::<String>()
+    );
+    let _ = writeln!(text, "|---|{}", "---|".repeat(plan.callers.len()));
+    for row in Row::SMALL {
+        let _ = write!(text, "| {row} |");
+        for &callers in plan.callers {
+            let value = (measure.of)(&figures(&row.cell(callers)));
+            let floor = (measure.of)(&figures(&Row::SMALL[0].cell(callers)));
+            let _ = write!(text, " {} |", ratio(value, floor));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+}
+
+fn large(text: &mut String, plan: &Plan, figures: impl Fn(&Cell) -> Figures) {
+    let _ = writeln!(
+        text,
+        "| large results, {LARGE_CALLERS} callers, {LARGE_PAGES} pages | CPU, bridge | CPU, `floor-mcp` | p50, bridge | p50, `floor-mcp` |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|");
+    let cells = plan.cells();
+    let large = cells.iter().filter(|cell| cell.result != "1kb");
+    for bridge in large.filter(|cell| cell.subject == Subject::Bridge) {
+        let floor = Cell {
+            subject: Subject::FloorMcp,
+            ..*bridge
+        };
+        let (of_bridge, of_floor) = (figures(bridge), figures(&floor));
+        let _ = writeln!(
+            text,
+            "| {}, {} | {} | {} | {} | {} |",
+            shown(bridge.result),
+            bridge.route.shown(),
+            ratio(of_bridge.cpu, of_floor.cpu),
+            time(of_floor.cpu),
+            ratio(of_bridge.p50, of_floor.p50),
+            time(of_floor.p50),
+        );
+    }
+}
+
+/// `2.0× (40 µs)`
+fn ratio(value: f64, floor: f64) -> String {
+    format!(
+        "{:.2}× ({})",
+        value / floor.max(f64::MIN_POSITIVE),
+        time(value)
+    )
+}
+
+/// Of microseconds.
+fn time(micros: f64) -> String {
+    match micros {
+        few if few < 100.0 => format!("{few:.1} µs"),
+        some if some < 1_000.0 => format!("{some:.0} µs"),
+        many if many < 100_000.0 => format!("{:.1} ms", many / 1_000.0),
+        more => format!("{:.0} ms", more / 1_000.0),
+    }
+}
+
+/// `100kb-rows` as people read it.
+fn shown(result: &str) -> String {
+    let (size, kind) = result.split_once('-').unwrap_or((result, "rows"));
+    let size = size.replace("kb", " kB").replace("mb", " MB");
+    let kind = if kind == "rows" { "rows" } else { "one string" };
+    format!("{size} {kind}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_row_says_how_many_times_the_floor_it_costs() {
+        let figures = |cell: &Cell| Figures {
+            cpu: if cell.subject == Subject::Bridge {
+                30.0
+            } else {
+                20.0
+            },
+            p50: 40.0,
+            p99: 20_000.0,
+        };
+        let text = tables(&Plan::quick(), figures);
+        for line in [
+            "| CPU of the server for a call, results of 1 kB | 1 caller | 8 callers | 64 callers |",
+            "| `floor` | 1.00× (20.0 µs) | 1.00× (20.0 µs) | 1.00× (20.0 µs) |",
+            "| `/mcp`, 2025-11-25 | 1.50× (30.0 µs) | 1.50× (30.0 µs) | 1.50× (30.0 µs) |",
+            "| `POST /tool-call`, both schemas | 1.00× (20.0 ms) | 1.00× (20.0 ms) | 1.00× (20.0 ms) |",
+            "| 1 MB one string, `POST /tool-call` | 1.50× (30.0 µs) | 20.0 µs | 1.00× (40.0 µs) | 40.0 µs |",
+        ] {
+            assert!(text.contains(line), "{line} is not in:\n{text}");
+        }
+    }
+}
