@@ -284,6 +284,7 @@ impl Config {
                 tool_call_bytes: self.agent.max_query_bytes,
                 uuids_are_secrets: self.uuids_are_secrets(),
             },
+            tells_each_change: self.compat == Some(Compat::McpWeb),
         }
     }
 

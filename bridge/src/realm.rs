@@ -94,6 +94,9 @@ pub(crate) struct RealmLimits {
     pub(crate) page_grace: Duration,
     pub(crate) heartbeat_every: Duration,
     pub(crate) queries: QueryLimits,
+    /// Clients hear of each registration of tools and of each page that leaves, also where that
+    /// leaves the list as it was.
+    pub(crate) tells_each_change: bool,
 }
 
 /// How a connection ended.

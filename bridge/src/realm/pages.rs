@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, Heartbeat, PageState, SESSIONS_URI, STATUS_URI, SessionId};
+use bridge_protocol::{ErrorCode, Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
 
 use super::registration::lists_changed;
 use super::session::Session;
@@ -130,9 +130,14 @@ impl Realm {
             effects.extend(self.end_call(&call, Ending::Failed(failure)));
         }
         self.sessions.shift_remove(id);
-        if !remembered {
-            effects.extend(lists_changed(had.into_keys().collect()));
+        let mut changed: Vec<_> = match remembered {
+            true => Vec::new(),
+            false => had.into_keys().collect(),
+        };
+        if self.limits.tells_each_change {
+            changed.push(Kind::Tool);
         }
+        effects.extend(lists_changed(changed));
         effects.extend(self.tell_own_resources_updated());
         effects
     }

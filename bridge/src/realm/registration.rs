@@ -82,6 +82,9 @@ impl Realm {
         {
             changed_kinds = differing(&former, &session.lists());
         }
+        if limits.tells_each_change && items.iter().any(|item| item.kind == Kind::Tool) {
+            changed_kinds.push(Kind::Tool);
+        }
         let message = BridgeToPage::Registered(Registered {
             registration_id: registration,
             items,

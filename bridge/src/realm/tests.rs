@@ -44,6 +44,7 @@ pub(super) const LIMITS: RealmLimits = RealmLimits {
         tool_call_bytes: 1_000,
         uuids_are_secrets: false,
     },
+    tells_each_change: false,
 };
 
 pub(super) fn hello(session: &str) -> PageHello {

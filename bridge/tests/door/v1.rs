@@ -1,6 +1,7 @@
 //! The dialect of mcp-web 0.1. Each test has the name of a line of the contract.
 
 mod client;
+mod http;
 mod kit;
 mod lists;
 mod page;
@@ -8,3 +9,4 @@ mod page_compat;
 mod page_ends;
 mod page_resources;
 mod page_tools;
+mod results;

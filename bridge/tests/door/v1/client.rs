@@ -63,3 +63,23 @@ pub(crate) async fn called(bridge: &Running, page: &mut V1Page, answer: Value) -
     let (result, ()) = tokio::join!(result(bridge, "tools/call", params), answering);
     result
 }
+
+/// Waits until the bridge has read all that the page has said: this tool of it is known, and a call
+/// of it comes back.
+pub(crate) async fn settled(bridge: &Running, page: &mut V1Page, session: &str, tool: &str) {
+    let list = json!({ "name": "list_sessions" });
+    let known = |listed: &Value| {
+        let printed = printed(listed);
+        let mut sessions = printed["sessions"].as_array().unwrap().iter();
+        let ours = sessions
+            .find(|entry| entry["session_id"] == session)
+            .unwrap();
+        ours["available_tools"]
+            .as_array()
+            .unwrap()
+            .contains(&json!(tool))
+    };
+    while !known(&result(bridge, "tools/call", list.clone()).await) {}
+    let call = json!({ "name": tool, "arguments": { "session_id": session } });
+    tokio::join!(result(bridge, "tools/call", call), page.echo());
+}
