@@ -58,8 +58,21 @@ async fn initialize_answers_2024_11_05_and_a_session_without_capabilities_or_cli
 #[tokio::test]
 async fn post_on_any_path_answers_one_json_body() {
     let bridge = bridge_with(compat()).await;
-    for path in ["/", "/mcp", "/some/path", "/tools", "/sessions", "/healthz", "/ws", "/sdk"] {
-        for accept in ["*/*", "application/json, text/event-stream", "text/event-stream"] {
+    for path in [
+        "/",
+        "/mcp",
+        "/some/path",
+        "/tools",
+        "/sessions",
+        "/healthz",
+        "/ws",
+        "/sdk",
+    ] {
+        for accept in [
+            "*/*",
+            "application/json, text/event-stream",
+            "text/event-stream",
+        ] {
             let request = asking(&bridge, Method::POST, path).header("accept", accept);
             let request = request.bearer_auth(TOKEN).json(&message(7, "tools/list"));
             let response = sent(request).await;
@@ -90,7 +103,10 @@ async fn ids_that_repeat_between_parallel_calls_are_each_answered() {
         }
     };
     let (one, two, three, ()) = tokio::join!(call(1), call(2), call(3), answering);
-    assert_eq!([text_of(&one), text_of(&two), text_of(&three)], ["1", "2", "3"]);
+    assert_eq!(
+        [text_of(&one), text_of(&two), text_of(&three)],
+        ["1", "2", "3"]
+    );
     bridge.shutdown().await;
 }
 
@@ -177,7 +193,10 @@ async fn off_loopback_the_configured_policy_counts() {
     // An MCP session's id alone opens nothing.
     let request = http().post(url("/")).bearer_auth(TOKEN);
     let response = sent(request.json(&message(1, "initialize"))).await;
-    let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let session = response.headers()["mcp-session-id"]
+        .to_str()
+        .unwrap()
+        .to_owned();
     let request = http().delete(url("/")).header("mcp-session-id", &session);
     assert_eq!(sent(request).await.status(), 404);
     let request = http().delete(url("/")).header("mcp-session-id", &session);
@@ -201,7 +220,9 @@ async fn loopback_origins_may_connect_and_host_and_foreign_origins_are_checked_o
             ("host", "evil.example", 403),
         ] {
             let request = asking(&bridge, Method::POST, path).bearer_auth(TOKEN);
-            let request = request.header(header, value).json(&message(1, "tools/list"));
+            let request = request
+                .header(header, value)
+                .json(&message(1, "tools/list"));
             let response = sent(request).await;
             assert_eq!(response.status(), status, "{path} {value}");
         }
@@ -248,7 +269,10 @@ async fn delete_ends_a_session_once() {
     assert_eq!(json_of(response).await, json!({ "success": true }));
     let response = with_session(&bridge, Method::DELETE, &session).await;
     assert_eq!(response.status(), 404);
-    assert_eq!(json_of(response).await, json!({ "error": "MCP session not found" }));
+    assert_eq!(
+        json_of(response).await,
+        json!({ "error": "MCP session not found" })
+    );
     let response = sent(asking(&bridge, Method::DELETE, "/").bearer_auth(TOKEN)).await;
     assert_eq!(response.status(), 400);
     let expected = json!({ "error": "Mcp-Session-Id header required" });
@@ -259,14 +283,25 @@ async fn delete_ends_a_session_once() {
 #[tokio::test]
 async fn cors_is_on_every_answer_and_options_is_200_and_empty() {
     let bridge = bridge_with(compat()).await;
-    let paths = ["/", "/mcp", "/tool-call", "/healthz", "/sdk/nothing", "/any"];
+    let paths = [
+        "/",
+        "/mcp",
+        "/tool-call",
+        "/healthz",
+        "/sdk/nothing",
+        "/any",
+    ];
     for (method, path) in paths
         .iter()
         .flat_map(|path| [Method::OPTIONS, Method::GET, Method::POST].map(|method| (method, path)))
     {
         let response = sent(asking(&bridge, method.clone(), path)).await;
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
-        assert_eq!(header("access-control-allow-origin"), "*", "{method} {path}");
+        assert_eq!(
+            header("access-control-allow-origin"),
+            "*",
+            "{method} {path}"
+        );
         let methods = "GET, POST, PUT, DELETE, OPTIONS";
         assert_eq!(header("access-control-allow-methods"), methods);
         let headers = "Content-Type, Authorization, Mcp-Session-Id";
@@ -335,7 +370,9 @@ async fn other_routes_keep_their_meaning() {
 async fn an_unparsable_body_is_32603_with_id_0() {
     let bridge = bridge_with(compat()).await;
     for body in ["", "{", "nonsense", "null"] {
-        let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN).body(body);
+        let request = asking(&bridge, Method::POST, "/")
+            .bearer_auth(TOKEN)
+            .body(body);
         let response = sent(request).await;
         assert_eq!(response.status(), 200, "{body}");
         let expected = json!({ "jsonrpc": "2.0", "id": 0,
@@ -348,7 +385,13 @@ async fn an_unparsable_body_is_32603_with_id_0() {
 #[tokio::test]
 async fn an_unknown_method_is_32601_and_without_a_page_32600() {
     let bridge = bridge_with(compat()).await;
-    let methods = ["ping", "prompts/get", "logging/setLevel", "resources/templates/list", "x"];
+    let methods = [
+        "ping",
+        "prompts/get",
+        "logging/setLevel",
+        "resources/templates/list",
+        "x",
+    ];
     for method in methods {
         let answer = ask(&bridge, method, json!({})).await;
         let expected = json!({ "code": -32600, "message": "NoSessionsFound" });
@@ -437,10 +480,13 @@ mod streams {
         }
         settled(&bridge, &mut page, "s", "u").await;
         let mut bare = V1Page::connect(&bridge, "bare").await;
-        bare.register_resource(json!({ "uri": "a:b", "name": "n" })).await;
+        bare.register_resource(json!({ "uri": "a:b", "name": "n" }))
+            .await;
         bare.go_away().await;
         let mut stranger = V1Page::open(&bridge, "stranger").await;
-        stranger.authenticate("stranger", json!({ "authToken": "another-token" })).await;
+        stranger
+            .authenticate("stranger", json!({ "authToken": "another-token" }))
+            .await;
         stranger.register_tool(tool("t")).await;
         page.go_away().await;
         let expected = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
@@ -521,7 +567,11 @@ mod streams {
         assert_eq!(response.status(), 404);
         let request = asking(&bridge, Method::DELETE, "/");
         let response = sent(request.header("mcp-session-id", &session)).await;
-        assert_eq!(response.status(), 200, "on loopback the id is secret enough");
+        assert_eq!(
+            response.status(),
+            200,
+            "on loopback the id is secret enough"
+        );
         bridge.shutdown().await;
     }
 }
