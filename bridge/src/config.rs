@@ -265,6 +265,7 @@ impl Config {
             max_session_duration: self.tabs.max_session_duration,
             duplicate_names: self.tabs.duplicate_names,
             ambiguous_calls: self.tabs.ambiguous_calls,
+            refuses_conflicts: self.compat.is_some(),
             catalogue_ttl: self.tabs.catalogue_ttl,
             definitions_per_session: self.max_definitions,
             definition_bytes_per_session: self.max_definition_bytes,

@@ -16,6 +16,7 @@ mod call;
 mod calls;
 mod catalogue;
 mod clients;
+mod conflicts;
 mod deadlines;
 mod dialect;
 mod effect;
@@ -81,6 +82,8 @@ pub(crate) struct RealmLimits {
     pub(crate) max_session_duration: Duration,
     pub(crate) duplicate_names: DuplicateNames,
     pub(crate) ambiguous_calls: AmbiguousCalls,
+    /// Whether a tool is refused whose name another session has with another input schema.
+    pub(crate) refuses_conflicts: bool,
     /// Zero: nothing is remembered.
     pub(crate) catalogue_ttl: Duration,
     pub(crate) definitions_per_session: usize,
@@ -303,6 +306,10 @@ impl Realm {
                 );
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
+            if session.dialect() == Dialect::V1 {
+                assert!(session.phase.connection().is_some(), "{id} is away");
+                assert!(self.unreceived(id).next().is_none(), "{id} acknowledges");
+            }
             let wanted = self.wanted();
             let served = wanted.iter().filter(|uri| session.serves(uri));
             assert!(served.eq(session.subscribed.iter().collect::<Vec<_>>().iter()));

@@ -114,6 +114,19 @@ impl Tool {
         &self.raw
     }
 
+    /// The input schema as registered, in the page's own spelling; `{}` where it has none.
+    pub(crate) fn registered_input(&self) -> &str {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Registered<'a> {
+            #[serde(borrow)]
+            input_schema: Option<&'a RawValue>,
+        }
+        let read = serde_json::from_str::<Registered<'_>>(&self.raw).ok();
+        read.and_then(|it| it.input_schema)
+            .map_or("{}", RawValue::get)
+    }
+
     /// As clients of mcp-web 0.1 see it.
     pub(crate) fn v1(&self) -> &Listings {
         &self.opened().v1

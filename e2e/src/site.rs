@@ -70,6 +70,11 @@ impl Site {
         self.page("app.html", world)
     }
 
+    /// A page of mcp-web 0.1 (`e2e/pages/v1.js`), which makes its own token.
+    pub fn v1_page(&self, world: &World) -> String {
+        format!("{}/v1.html?bridge={}", self.url, world.url())
+    }
+
     /// The same app under a content security policy that forbids WebAssembly.
     pub fn app_without_wasm(&self, world: &World) -> String {
         self.page("no-wasm.html", world)
@@ -151,6 +156,7 @@ impl Drop for Site {
 fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const PAGE: &str = include_str!("../pages/app.html");
     const SCRIPT: &str = include_str!("../pages/app.js");
+    const V1: &str = include_str!("../pages/v1.html");
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     let page = || async { typed("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM)], page().await);
@@ -173,6 +179,11 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
         .route("/no-socket.html", get(no_socket))
         .route("/frame.html", get(frame))
         .route("/app.js", get(script))
+        .route(
+            "/v1.html",
+            get(async || typed("text/html; charset=utf-8", V1)),
+        )
+        .route("/{file}", get(script_of_the_pages))
         .route("/conformance.html", get(conformance))
         .route("/conformance/{file}", get(script_for_conformance))
         .route("/beacon", post(keep))
@@ -202,6 +213,10 @@ async fn file_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
 
 async fn script_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
     script(&tools::sdk_package(), &file)
+}
+
+async fn script_of_the_pages(Path(file): Path<String>) -> impl IntoResponse {
+    script(&tools::workspace().join("e2e/pages"), &file)
 }
 
 async fn script_for_conformance(Path(file): Path<String>) -> impl IntoResponse {

@@ -5,8 +5,8 @@ use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, S
 use super::call::Waiting;
 use super::deadlines::Deadline;
 use super::{
-    Answer, Call, CallEvent, ConnectionId, Effect, Effects, Ending, Failure, NewCall, Now, Phase,
-    Realm, Receipt, Request,
+    Answer, Call, CallEvent, ConnectionId, Dialect, Effect, Effects, Ending, Failure, NewCall, Now,
+    Phase, Realm, Receipt, Request, Session,
 };
 
 impl Realm {
@@ -214,10 +214,11 @@ impl Realm {
     ) -> Effects {
         let waiting: Vec<_> = self.unreceived(id).cloned().collect();
         let until = now.instant + self.limits.receipt_within;
+        let dialect = self.sessions.get(id).map_or(Dialect::V2, Session::dialect);
         let send = |id: CallId| {
             // Or the call would end while it is on its way, and be executed all the same.
             let message = self.change_call(&id, |call| {
-                call.receipt = Receipt::Awaited { until };
+                call.receipt = dialect.receipt(until);
                 call.send(&id, now)
             })?;
             Some(Effect::Send {

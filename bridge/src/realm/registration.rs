@@ -26,6 +26,7 @@ impl Realm {
         definitions: Vec<Result<Definition, RegistrationFailure>>,
     ) -> Effects {
         let limits = self.limits;
+        let definitions = self.without_conflicts(id, definitions);
         self.registrations += 1;
         let registration_number = self.registrations;
         let wanted: Vec<String> = self.wanted().into_iter().cloned().collect();

@@ -1,6 +1,7 @@
 //! The realm without a runtime: named behaviours, and random schedules.
 
 mod asking;
+mod dialects;
 mod queries;
 mod schedules;
 mod subscriptions;
@@ -25,6 +26,7 @@ pub(super) const LIMITS: RealmLimits = RealmLimits {
     max_session_duration: Duration::ZERO,
     duplicate_names: DuplicateNames::Number,
     ambiguous_calls: AmbiguousCalls::Ask,
+    refuses_conflicts: false,
     catalogue_ttl: Duration::from_secs(3600),
     definitions_per_session: 4,
     definition_bytes_per_session: 10_000,

@@ -2,8 +2,8 @@
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
-    ClientRequest, Implementation, ProtocolVersion, ServerNotification, ServerResult,
-    SubscriptionFilter,
+    ClientRequest, Implementation, ProtocolVersion, ReadResourceRequestParams, ServerNotification,
+    ServerResult, SubscriptionFilter,
 };
 use rmcp::service::{
     NotificationContext, Peer, PeerRequestOptions, RequestHandle, RunningService, ServiceError,
@@ -61,6 +61,21 @@ impl McpClient {
         let tools = within("tools/list", self.service.list_all_tools()).await;
         let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
         tools.into_iter().map(|tool| tool.name.into()).collect()
+    }
+
+    /// The URIs in `resources/list`.
+    pub async fn resources(&self) -> Vec<String> {
+        let resources = within("resources/list", self.service.list_all_resources()).await;
+        let resources = resources.unwrap_or_else(|error| panic!("resources/list: {error}"));
+        resources.into_iter().map(|it| it.uri).collect()
+    }
+
+    /// What `resources/read` answers.
+    pub async fn read(&self, uri: &str) -> Value {
+        let params = ReadResourceRequestParams::new(uri);
+        let read = within("resources/read", self.service.read_resource(params)).await;
+        let result = read.unwrap_or_else(|error| panic!("{uri}: {error}"));
+        serde_json::to_value(result).unwrap()
     }
 
     /// Waits until `tools/list` fulfils `condition`, looking again only when the client was told

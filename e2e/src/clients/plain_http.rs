@@ -50,6 +50,16 @@ impl PlainHttp {
         response.json().await
     }
 
+    /// Sends a body to a URL that holds its own credential.
+    pub async fn post_json(url: &str, body: &Value) -> Value {
+        let answer = async {
+            let response = http().post(url).json(body).send().await?;
+            response.json().await
+        };
+        let answer: reqwest::Result<Value> = within("an answer", answer).await;
+        answer.unwrap_or_else(|error| panic!("{body}: {error}"))
+    }
+
     /// `GET path`.
     pub async fn get(&self, path: &str) -> Response {
         within(path, self.request(Method::GET, path).send())

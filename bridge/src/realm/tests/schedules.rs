@@ -18,6 +18,11 @@ enum Step {
     Connect {
         tab: u8,
     },
+    ConnectV1 {
+        tab: u8,
+        /// Another page may have its name.
+        named: bool,
+    },
     /// With a token that ends after so many seconds.
     ConnectUntil {
         tab: u8,
@@ -108,6 +113,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     let call = any::<u8>();
     prop_oneof![
         3 => tab.clone().prop_map(|tab| Step::Connect { tab }),
+        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, named)| Step::ConnectV1 { tab, named }),
         2 => (tab.clone(), 0..60u8)
             .prop_map(|(tab, seconds)| Step::ConnectUntil { tab, seconds }),
         1 => (tab.clone(), 0..60u8).prop_map(|(tab, seconds)| Step::Renew { tab, seconds }),
@@ -219,10 +225,6 @@ impl World {
     }
 
     fn connect(&mut self, tab: u8, expires: Option<Instant>) -> Effects {
-        let connection = ConnectionId(self.next);
-        if let Some(old) = self.connections.insert(tab, connection) {
-            self.former.insert(tab, old);
-        }
         let hello = PageHello {
             expires,
             dialect: if tab == 2 { Dialect::V1 } else { Dialect::V2 },
@@ -231,8 +233,18 @@ impl World {
             name: (tab != 2).then(|| "tab".to_owned()),
             ..hello(Self::session(tab).as_str())
         };
+        self.let_in(tab, hello).unwrap()
+    }
+
+    /// `None` when the page is refused.
+    fn let_in(&mut self, tab: u8, hello: PageHello) -> Option<Effects> {
+        let connection = ConnectionId(self.next);
         let connected = self.realm.page_connected(connection, hello, self.now);
-        connected.unwrap().1
+        let (_, effects) = connected.ok()?;
+        if let Some(old) = self.connections.insert(tab, connection) {
+            self.former.insert(tab, old);
+        }
+        Some(effects)
     }
 
     fn pick(&self, call: u8) -> Option<(CallId, u8)> {
@@ -245,6 +257,15 @@ impl World {
         let number = self.next;
         match step {
             Step::Connect { tab } => self.connect(tab, None),
+            Step::ConnectV1 { tab, named } => {
+                let hello = PageHello {
+                    dialect: Dialect::V1,
+                    document: None,
+                    name: named.then(|| "tab".to_owned()),
+                    ..hello(Self::session(tab).as_str())
+                };
+                self.let_in(tab, hello).unwrap_or_default()
+            }
             Step::ConnectUntil { tab, seconds } => {
                 let end = self.now.instant + Duration::from_secs(u64::from(seconds));
                 self.connect(tab, Some(end))

@@ -41,3 +41,83 @@ async fn an_output_schema_is_not_held_against_what_the_page_answers() {
     assert_ne!(answer["isError"], true, "{answer}");
     bridge.shutdown().await;
 }
+
+#[tokio::test]
+async fn a_different_input_schema_is_refused_with_tool_schema_conflict_and_earlier_ones_stay() {
+    let bridge = bridge_with(compat()).await;
+    let mut first = V1Page::connect(&bridge, "a").await;
+    first.register_tool(tool("t")).await;
+    first
+        .register_tool(json!({ "name": "bare", "description": "d" }))
+        .await;
+    first.settled(&bridge, "bare").await;
+    let mut second = V1Page::connect(&bridge, "b").await;
+    // The same schema, whatever else differs; none is an empty one.
+    let mut alike = tool("t");
+    alike["description"] = json!("another text");
+    second.register_tool(alike).await;
+    second
+        .register_tool(json!({ "name": "bare", "description": "d", "inputSchema": {} }))
+        .await;
+    let mut other = tool("t");
+    other["inputSchema"]["properties"] = json!({ "text": { "type": "string" } });
+    second.register_tool(other).await;
+    let told = second.hear().await;
+    assert_eq!(told["type"], "tool-registration-error", "{told}");
+    assert_eq!(
+        (&told["toolName"], &told["error"]),
+        (&json!("t"), &json!("ToolSchemaConflict"))
+    );
+    assert!(
+        told["message"]
+            .as_str()
+            .unwrap()
+            .contains("different schema"),
+        "{told}"
+    );
+    let sessions = super::kit::sessions(&bridge, 2).await;
+    for session in &sessions {
+        assert_eq!(session["available_tools"], json!(["t", "bare"]));
+    }
+    // Its own schema a page may change, once nobody else has the tool.
+    second.go_away().await;
+    super::kit::sessions(&bridge, 1).await;
+    first
+        .register_tool(json!({ "name": "t", "description": "alone" }))
+        .await;
+    first.register_tool(tool("last")).await;
+    first.settled(&bridge, "last").await;
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn any_token_and_any_loopback_origin_or_none_connects_on_loopback_only() {
+    for (config, lets_in) in [(compat(), true), (crate::kit::on_free_port(), false)] {
+        let config = bridge::Config {
+            allowed_origins: vec!["https://app.example".to_owned()],
+            ..config
+        };
+        let bridge = bridge_with(config).await;
+        for origin in [
+            None,
+            Some("http://localhost:5173"),
+            Some("http://127.0.0.1:9"),
+        ] {
+            let mut page = V1Page::open_at(&bridge, "/?session=s", origin)
+                .await
+                .unwrap();
+            page.authenticate("s", json!({ "authToken": "x" })).await;
+            let told = page.hear().await;
+            let welcome = told["type"] == "authenticated";
+            assert_eq!(welcome, lets_in, "{origin:?}: {told}");
+        }
+        let mut page = V1Page::open_at(&bridge, "/?session=s", Some("https://evil.example"))
+            .await
+            .unwrap();
+        assert_eq!(page.hear().await["code"], "OriginNotAllowed");
+        let mut page = V1Page::open(&bridge, "t").await;
+        page.authenticate("t", json!({ "authToken": "" })).await;
+        assert_eq!(page.hear().await["code"], "MissingAuthentication");
+        bridge.shutdown().await;
+    }
+}

@@ -1,0 +1,54 @@
+//! Tools of one name and different input schemas in two sessions: where the operator wants that,
+//! the newer one is refused.
+
+use bridge_protocol::{ErrorCode, Kind, RegistrationFailure, SessionId};
+
+use super::Realm;
+use crate::definition::Definition;
+use crate::tool::Tool;
+
+impl Realm {
+    /// Refuses the tools that contradict those of other sessions.
+    pub(super) fn without_conflicts(
+        &self,
+        id: &SessionId,
+        definitions: Vec<Result<Definition, RegistrationFailure>>,
+    ) -> Vec<Result<Definition, RegistrationFailure>> {
+        if !self.limits.refuses_conflicts {
+            return definitions;
+        }
+        let checked = |(index, definition)| match definition {
+            Ok(Definition::Tool(tool)) if self.contradicts(id, &tool) => {
+                Err(conflict(index, &tool))
+            }
+            other => other,
+        };
+        definitions.into_iter().enumerate().map(checked).collect()
+    }
+
+    /// Those that are there agree with each other: the first one tells.
+    fn contradicts(&self, id: &SessionId, tool: &Tool) -> bool {
+        let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
+        let known = others.find_map(|(_, session)| session.item(Kind::Tool, &tool.name));
+        match known {
+            Some(Definition::Tool(known)) => {
+                known.hash != tool.hash && known.registered_input() != tool.registered_input()
+            }
+            _ => false,
+        }
+    }
+}
+
+fn conflict(index: usize, tool: &Tool) -> RegistrationFailure {
+    let message = format!(
+        "another session has registered `{}` with a different schema: close its page, or choose \
+         another name",
+        tool.name
+    );
+    RegistrationFailure {
+        index,
+        name: Some(tool.name.to_string()),
+        code: ErrorCode::ToolSchemaConflict,
+        message,
+    }
+}
