@@ -25,7 +25,6 @@ mod sessions;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use bridge_protocol::QueryId;
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::OwnedSemaphorePermit;
@@ -34,6 +33,7 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::RealmId;
 use crate::http::Edge;
 use crate::hub::Hub;
+use crate::queries::Life;
 use handler::Handler;
 use rounds::Seal;
 use sessions::BoundSessions;
@@ -77,15 +77,12 @@ impl McpLeg {
 
     /// A session that an agent has opened with the token of its query ends with that: the agent
     /// cannot end it any more.
-    fn end_with_query(&self, edge: &Edge, query: &QueryId, session: &str) {
-        let Some(over) = edge.hub.queries.end_of(query) else {
-            return;
-        };
+    fn end_with_query(&self, edge: &Edge, life: Life, session: &str) {
         let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
         let stopping = edge.stopping.clone();
         edge.sockets.spawn(async move {
             tokio::select! {
-                () = over.cancelled() => {}
+                () = life.end() => {}
                 () = stopping.cancelled() => {}
             }
             // One that has ended meanwhile is no loss.

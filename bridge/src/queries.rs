@@ -13,6 +13,7 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::auth::{Principal, RealmId, TokenRefusal};
@@ -34,14 +35,35 @@ pub(crate) struct Queries {
     hub: OnceLock<Weak<Hub>>,
 }
 
+/// What else lives as long as a query.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Life {
+    over: CancellationToken,
+    /// What its agent has asked and has not been answered in full.
+    requests: TaskTracker,
+}
+
+impl Life {
+    /// Held while a request of the agent is answered.
+    pub(crate) fn request(&self) -> TaskTrackerToken {
+        self.requests.token()
+    }
+
+    /// Resolves when the query is over and its agent has all its answers.
+    pub(crate) async fn end(&self) {
+        self.over.cancelled().await;
+        self.requests.close();
+        self.requests.wait().await;
+    }
+}
+
 /// A query whose id means something to somebody.
 #[derive(Debug)]
 struct Asked {
     realm: RealmId,
     /// Of the agent, where it needs one.
     token: Option<Hashed>,
-    /// Cancelled when the query has ended.
-    over: CancellationToken,
+    life: Life,
     /// Asks the agent, or tells it to stop.
     task: Option<AbortOnDropHandle<()>>,
 }
@@ -105,7 +127,7 @@ impl Queries {
         vacant.insert(Asked {
             realm,
             token: hashed,
-            over: CancellationToken::new(),
+            life: Life::default(),
             task: Some(AbortOnDropHandle::new(task)),
         });
     }
@@ -138,7 +160,7 @@ impl Queries {
         if let Some(token) = asked.token.take() {
             self.tokens.remove(&token);
         }
-        asked.over.cancel();
+        asked.life.over.cancel();
         asked.task.take()
     }
 
@@ -175,9 +197,9 @@ impl Queries {
         Some(self.asked.get(id)?.realm)
     }
 
-    /// Resolves when a query has ended.
-    pub(crate) fn end_of(&self, id: &QueryId) -> Option<CancellationToken> {
-        Some(self.asked.get(id)?.over.clone())
+    /// As long as its id means something.
+    pub(crate) fn life_of(&self, id: &QueryId) -> Option<Life> {
+        Some(self.asked.get(id)?.life.clone())
     }
 }
 

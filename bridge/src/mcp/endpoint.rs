@@ -22,6 +22,7 @@ use super::encoding::{Encoding, Large};
 use super::{PLACE, REALM};
 use crate::auth::RealmId;
 use crate::http::{Edge, Problem, too_large};
+use crate::queries::Life;
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -58,10 +59,15 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
         return Problem::from(insufficient).into_response();
     }
     let opens = matches!(&asked, Asked::Message(method) if method == "initialize");
-    let of_query = principal.query.clone();
-    if of_query.is_some() && !asked.is_for_queries() {
+    if principal.query.is_some() && !asked.is_for_queries() {
         return not_for_queries(&asked);
     }
+    let queries = &edge.hub.queries;
+    let life = principal
+        .query
+        .as_ref()
+        .and_then(|query| queries.life_of(query));
+    let request_of_query = life.as_ref().map(Life::request);
     // rmcp calls the end of a session that is not there its own failure.
     if parts.method == Method::DELETE
         && let Some(id) = session_of(&parts.headers)
@@ -89,8 +95,14 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
     let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
     let response = response.map(|body| Encoding::new(body, large));
-    if let (true, Some(query), Some(session)) = (opens, of_query, session_of(response.headers())) {
-        edge.mcp.end_with_query(&edge, &query, session);
+    if let (Some(life), Some(held)) = (life, request_of_query) {
+        if let Some(session) = session_of(response.headers()).filter(|_| opens) {
+            edge.mcp.end_with_query(&edge, life, session);
+        }
+        let held = move |_: &_| {
+            let _ = &held;
+        };
+        return response.map(|body| Body::from_stream(body.into_data_stream().inspect(held)));
     }
     match ends_at {
         Some(ends_at) => response.map(|body| until(ends_at, body)),

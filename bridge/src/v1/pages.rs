@@ -1,6 +1,6 @@
 //! The pages that a request sees, and which of them it means.
 
-use bridge_protocol::SessionId;
+use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
 
 use crate::realm::{Realm, Session};
@@ -31,13 +31,27 @@ impl Wanted {
 pub(super) struct Pages<'a> {
     realm: &'a Realm,
     only: Option<&'a SessionId>,
+    query: Option<&'a QueryId>,
 }
 
 type Page<'a> = (&'a SessionId, &'a Session);
 
 impl<'a> Pages<'a> {
-    pub(super) fn of(realm: &'a Realm, only: Option<&'a SessionId>) -> Self {
-        Self { realm, only }
+    pub(super) fn of(
+        realm: &'a Realm,
+        only: Option<&'a SessionId>,
+        query: Option<&'a QueryId>,
+    ) -> Self {
+        Self { realm, only, query }
+    }
+
+    /// Whether the query of a request, if it has one, may call this tool: or else those that it may.
+    pub(super) fn allows(self, tool: &str) -> Result<(), Vec<String>> {
+        let Some(query) = self.query else {
+            return Ok(());
+        };
+        let allowed = self.realm.query_allows(query, tool);
+        allowed.map_err(|refused| refused.allowed)
     }
 
     pub(super) fn count(self) -> usize {

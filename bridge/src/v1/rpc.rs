@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use bridge_protocol::{
-    CallContext, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode, SessionId, Via,
+    CallContext, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode, QueryId,
+    SessionId, Via,
 };
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -22,7 +23,9 @@ use crate::auth::{Principal, RealmId, Scope, Tokens};
 use crate::calls::{self, Caller, Client, Takes};
 use crate::hub::Hub;
 use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{CallEvent, Dialect, Ending, Realm, Request, Served, Session};
+use crate::realm::{
+    CallEvent, Dialect, Ending, QueryRefusal, Realm, Request, Served, Session, is_secret,
+};
 use crate::tool::Tool;
 
 /// The leg of clients built for mcp-web 0.1.
@@ -45,8 +48,8 @@ pub(crate) struct Asked<'a> {
 #[derive(Debug)]
 struct Sight {
     realm: RealmId,
-    /// The only one, where it belongs to a query.
-    only: Option<SessionId>,
+    /// The query that it belongs to, and the only page that it sees.
+    query: Option<(QueryId, SessionId)>,
     caller: Option<bridge_protocol::Caller>,
 }
 
@@ -101,7 +104,11 @@ impl Leg {
         token: Option<&str>,
         needed: Option<Scope>,
     ) -> Result<Principal, ErrorCode> {
-        let principal = self.tokens.verify(token).await;
+        let of_query = token.and_then(|token| self.hub.queries.principal(token));
+        let principal = match of_query {
+            Some(principal) => principal,
+            None => self.tokens.verify(token).await,
+        };
         let principal = principal.map_err(|refusal| match refusal.code {
             ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
             _ => ErrorCode::InvalidAuthentication,
@@ -112,8 +119,28 @@ impl Leg {
         }
     }
 
+    /// The agent of the query that a request names. Where its id is a secret, that is enough; else
+    /// the token must be the query's or its page's.
+    async fn agent_of(&self, query: &str, token: Option<&str>) -> Result<Principal, ErrorCode> {
+        let id = QueryId::from(query);
+        let realm = self.hub.queries.realm_of(&id);
+        let is_known = match self.hub.config.uuids_are_secrets() {
+            true => is_secret(&id),
+            false => {
+                let principal = self.principal(token, None).await?;
+                let other = principal.query.as_ref().is_some_and(|own| *own != id);
+                !other && realm == Some(principal.realm)
+            }
+        };
+        let realm = realm.filter(|_| is_known).ok_or(ErrorCode::QueryNotFound)?;
+        Ok(Principal::of_query(realm, id))
+    }
+
     async fn initialize(&self, asked: &Asked<'_>, params: &Params<'_>) -> Result<String, Refused> {
-        let principal = self.principal(asked.token, None).await;
+        let principal = match params.meta().query() {
+            Some(query) => self.agent_of(&query, asked.token).await,
+            None => self.principal(asked.token, None).await,
+        };
         let principal = principal.map_err(Refused::Request)?;
         let unnamed = || ClientInfo {
             name: "a client of mcp-web 0.1".to_owned(),
@@ -142,26 +169,47 @@ impl Leg {
 
     /// Whose pages the request sees: those of its query, or else of its token.
     async fn sight(&self, asked: &Asked<'_>, message: &Message<'_>) -> Result<Sight, Refused> {
-        if message.params.meta().query().is_some() {
-            return Err(Refused::Request(ErrorCode::QueryNotFound));
+        if let Some(query) = message.params.meta().query() {
+            let principal = self.agent_of(&query, asked.token).await;
+            return self.sight_of(principal.map_err(Refused::Request)?);
         }
         let needed = match message.method.as_ref() {
             "tools/call" => Scope::ToolsCall,
             _ => Scope::ToolsRead,
         };
         let principal = self.principal(asked.token, Some(needed)).await;
-        let principal = principal.map_err(Refused::Request)?;
+        self.sight_of(principal.map_err(Refused::Request)?)
+    }
+
+    /// All pages of a token, or the one of a query.
+    fn sight_of(&self, principal: Principal) -> Result<Sight, Refused> {
+        let caller = Some(principal.caller(Via::Mcp));
+        let page = |id: &QueryId| {
+            let read = |realm: &Realm| realm.session_of_query(id).cloned();
+            let page = self.hub.read(principal.realm, read);
+            let page = page.unwrap_or(Err(QueryRefusal::NotFound));
+            page.map_err(|refusal| Refused::Request(refusal.code()))
+        };
+        let query = match principal.query {
+            Some(id) => Some((id.clone(), page(&id)?)),
+            None => None,
+        };
         Ok(Sight {
             realm: principal.realm,
-            only: None,
-            caller: Some(principal.caller(Via::Mcp)),
+            query,
+            caller,
         })
     }
 
     /// Looks at the pages; `None` when there is none.
     fn look<T>(&self, sight: &Sight, look: impl FnOnce(Pages<'_>) -> T) -> Option<T> {
         let read = |realm: &Realm| {
-            let pages = Pages::of(realm, sight.only.as_ref());
+            let (query, only) = sight
+                .query
+                .as_ref()
+                .map(|(query, only)| (query, only))
+                .unzip();
+            let pages = Pages::of(realm, only, query);
             (pages.count() > 0).then(|| look(pages))
         };
         self.hub.read(sight.realm, read).flatten()
@@ -330,6 +378,7 @@ impl Sight {
             session: None,
             context: CallContext {
                 caller: self.caller.clone(),
+                query_id: self.query.as_ref().map(|(query, _)| query.clone()),
                 ..CallContext::default()
             },
             client: &Unreachable,
@@ -350,13 +399,14 @@ fn place(
     let mut answer = Vec::new();
     let refused = match name {
         None => CallRefused::because(ErrorCode::ToolNameRequired),
-        Some(shapes::LIST_SESSIONS) => {
-            results.told(&json!({ "sessions": pages.entries() }), &mut answer);
-            return Err(answer);
-        }
-        Some(name) => match pages.meant(wanted) {
-            None => CallRefused::session(pages),
-            Some((id, page)) => match page.tool(name) {
+        Some(name) => match (pages.allows(name), pages.meant(wanted)) {
+            (Err(allowed), _) => CallRefused::not_allowed(allowed),
+            (Ok(()), _) if name == shapes::LIST_SESSIONS => {
+                results.told(&json!({ "sessions": pages.entries() }), &mut answer);
+                return Err(answer);
+            }
+            (Ok(()), None) => CallRefused::session(pages),
+            (Ok(()), Some((id, page))) => match page.tool(name) {
                 Some(tool) => return Ok(Place::of(id, page, Arc::clone(tool))),
                 None => CallRefused::tool(page),
             },

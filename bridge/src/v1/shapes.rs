@@ -80,6 +80,7 @@ fn plain_tool(name: &str, description: &str) -> String {
 #[derive(Debug)]
 pub(super) struct Tools {
     tools: Vec<Arc<Tool>>,
+    lists_sessions: bool,
     /// The pages to choose from, where there are several and none was named.
     choice: Option<Vec<Entry>>,
 }
@@ -88,9 +89,13 @@ impl Tools {
     /// Of the page that is meant, or of all: of two tools of one name the first page's. `None` when
     /// the page that is named is not there.
     pub(super) fn of(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+        let lists_sessions = pages.allows(LIST_SESSIONS).is_ok();
         if let Some((_, page)) = pages.meant(wanted) {
+            let tools = page.tools();
+            let allowed = tools.filter(|tool| pages.allows(&tool.name).is_ok());
             return Some(Self {
-                tools: page.tools().cloned().collect(),
+                tools: allowed.cloned().collect(),
+                lists_sessions,
                 choice: None,
             });
         }
@@ -104,6 +109,7 @@ impl Tools {
                 .filter(|tool| names.insert(&*tool.name))
                 .cloned()
                 .collect(),
+            lists_sessions,
             choice: Some(pages.entries()),
         })
     }
@@ -111,9 +117,13 @@ impl Tools {
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let description = "Lists the pages that are connected, with the tools of each";
         out.extend_from_slice(b"{\"tools\":[");
-        out.extend_from_slice(plain_tool(LIST_SESSIONS, description).as_bytes());
-        for tool in &self.tools {
-            out.push(b',');
+        if self.lists_sessions {
+            out.extend_from_slice(plain_tool(LIST_SESSIONS, description).as_bytes());
+        }
+        for (index, tool) in self.tools.iter().enumerate() {
+            if index > 0 || self.lists_sessions {
+                out.push(b',');
+            }
             out.extend_from_slice(Listings::of(tool, self.choice.is_some()).as_bytes());
         }
         out.push(b']');
@@ -278,7 +288,6 @@ impl CallRefused {
     }
 
     /// The query allows these only.
-    #[allow(dead_code)]
     pub(super) fn not_allowed(allowed: Vec<String>) -> Self {
         Self {
             details: Some("The query allows its own tools only: call one of allowed_tools"),

@@ -1,6 +1,7 @@
 //! The bridge through its door: real sockets, real HTTP, port 0.
 #![allow(clippy::unwrap_used)]
 
+mod agent;
 mod any_definition;
 mod asking;
 mod configuration;
@@ -17,6 +18,7 @@ mod mcp;
 mod page_socket;
 mod parts;
 mod plain_http;
+mod queries;
 mod refusals;
 mod replay;
 mod resources;

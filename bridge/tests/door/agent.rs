@@ -1,0 +1,162 @@
+//! A small agent: it hears what it is asked, and each test says what it answers.
+
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use bridge::{Agent, Config, Running};
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::kit::{http, on_free_port, soon};
+
+/// A random UUID, as pages make them.
+pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
+
+/// What an agent was sent.
+pub(crate) struct Sent {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    answer: oneshot::Sender<StatusCode>,
+}
+
+impl Sent {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+
+    /// The token of the query.
+    pub(crate) fn token(&self) -> String {
+        let token = &self.headers["mcp-web-query-token"];
+        token.to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn answer(self, status: u16) {
+        // The bridge may have given it up.
+        let _ = self.answer.send(StatusCode::from_u16(status).unwrap());
+    }
+}
+
+pub(crate) struct SmallAgent {
+    pub(crate) address: String,
+    requests: mpsc::UnboundedReceiver<Sent>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for SmallAgent {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl SmallAgent {
+    pub(crate) async fn start() -> Self {
+        let (sender, requests) = mpsc::unbounded_channel();
+        let router = axum::Router::new().fallback(hear).with_state(sender);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let task = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self {
+            address,
+            requests,
+            task,
+        }
+    }
+
+    /// Settings of a bridge that asks it.
+    pub(crate) fn config(&self) -> Config {
+        Config {
+            agent: Agent {
+                agent_url: Some(self.address.parse().unwrap()),
+                ..Agent::default()
+            },
+            ..on_free_port()
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Sent {
+        soon("request to the agent", self.requests.recv())
+            .await
+            .unwrap()
+    }
+
+    /// Takes the next query.
+    pub(crate) async fn accept(&mut self) -> Query {
+        let sent = self.next().await;
+        assert_eq!(sent.method, Method::PUT);
+        let asked = sent.json();
+        let token = sent.headers.get("mcp-web-query-token");
+        let token = token.map(|token| token.to_str().unwrap().to_owned());
+        sent.answer(200);
+        Query {
+            uuid: asked["uuid"].as_str().unwrap().to_owned(),
+            asked,
+            token,
+        }
+    }
+
+    /// Whether it has been sent anything that nobody has looked at.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.requests.is_empty()
+    }
+}
+
+async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request) -> StatusCode {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let (answer, answered) = oneshot::channel();
+    let sent = Sent {
+        method: parts.method,
+        path: parts.uri.to_string(),
+        headers: parts.headers,
+        body,
+        answer,
+    };
+    let _ = agent.send(sent);
+    answered.await.unwrap_or(StatusCode::OK)
+}
+
+/// A query that the agent has taken.
+pub(crate) struct Query {
+    pub(crate) uuid: String,
+    pub(crate) asked: Value,
+    pub(crate) token: Option<String>,
+}
+
+impl Query {
+    /// A report, with the query's token if it has one.
+    pub(crate) async fn report(&self, bridge: &Running, what: &str, body: Value) -> (u16, Value) {
+        let request = reporting(bridge, &self.uuid, what).json(&body);
+        let request = match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        answered(request).await
+    }
+
+    /// The same, which must be taken.
+    pub(crate) async fn reported(&self, bridge: &Running, what: &str, body: Value) {
+        let answer = self.report(bridge, what, body).await;
+        assert_eq!(answer, (200, json!({ "success": true })), "{what}");
+    }
+}
+
+/// A report on a query.
+pub(crate) fn reporting(bridge: &Running, uuid: &str, what: &str) -> RequestBuilder {
+    let method = match what {
+        "progress" => Method::POST,
+        _ => Method::PUT,
+    };
+    http().request(method, format!("{}/query/{uuid}/{what}", bridge.url()))
+}
+
+/// Status and body.
+pub(crate) async fn answered(request: RequestBuilder) -> (u16, Value) {
+    let response = soon("HTTP answer", request.send()).await.unwrap();
+    let status = response.status().as_u16();
+    (status, response.json().await.unwrap_or_default())
+}
