@@ -100,10 +100,11 @@ fn session_tools(
             let tools: Vec<_> = tools.iter().map(Definition::published).collect();
             ToolResult::from_value(Some(json!({ "tools": tools })))
         }
-        Err(sessions) if sessions.is_empty() => ToolResult {
-            is_error: true,
-            ..status(hub, request)
-        },
+        Err(sessions) if sessions.is_empty() => {
+            let mut status = status(hub, request);
+            status.is_error = true;
+            status
+        }
         Err(sessions) => {
             let code = if is_named {
                 ErrorCode::SessionNotFound

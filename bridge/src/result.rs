@@ -1,8 +1,11 @@
 //! What a page's answer looks like to an MCP client, in no library's vocabulary.
 //!
-//! [`fit`] makes one fit that is larger than its client takes, [`size`] measures.
+//! What nobody has to look into stays the text that came ([`raw`]). [`fit`] makes a result fit that is
+//! larger than its client takes, [`size`] measures.
 
 pub(crate) mod fit;
+mod look;
+mod raw;
 pub(crate) mod size;
 
 use std::borrow::Cow;
@@ -14,13 +17,17 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::realm::Failure;
+use raw::{Answered, Raw};
 
 /// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
 
 /// The result object of MCP's `tools/call`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ToolResult {
+    /// What a page answered, not read: then there is nothing in the other fields.
+    /// [`ToolResult::read`] fills them.
+    raw: Option<Raw>,
     /// MCP `ContentBlock`s.
     pub(crate) content: Vec<Value>,
     pub(crate) structured: Option<Value>,
@@ -73,8 +80,96 @@ impl ToolResult {
             content: vec![text_block(structured.to_string())],
             structured: Some(structured),
             doubled: true,
-            is_error: false,
             meta,
+            ..Self::default()
+        }
+    }
+
+    /// From the text of the value that a handler returned.
+    ///
+    /// # Errors
+    ///
+    /// Why no value can be made of it, where there has to be one.
+    pub(crate) fn of_value(value: Option<Box<RawValue>>) -> Result<Self, String> {
+        let Some(value) = value.filter(|value| value.get() != "null") else {
+            return Ok(Self::text(String::new()));
+        };
+        match Raw::of_value(value) {
+            Ok(raw) => Ok(Self::not_read(raw)),
+            Err(value) => Ok(Self::from_value(Some(parsed(&value)?))),
+        }
+    }
+
+    /// From the text of the content blocks that a handler returned.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    pub(crate) fn of_blocks(
+        content: Box<RawValue>,
+        structured: Option<Box<RawValue>>,
+        meta: Option<Box<RawValue>>,
+    ) -> Result<Self, String> {
+        let meta = meta.filter(|meta| meta.get() != "null");
+        let answered = Answered {
+            content,
+            structured,
+            meta,
+        };
+        let answered = match Raw::of_blocks(answered) {
+            Ok(raw) => return Ok(Self::not_read(raw)),
+            Err(answered) => answered,
+        };
+        let parse = |raw: Option<Box<RawValue>>| raw.as_deref().map(parsed).transpose();
+        Self::from_content(
+            parsed(&answered.content)?,
+            parse(answered.structured)?,
+            parse(answered.meta)?,
+        )
+    }
+
+    fn not_read(raw: Raw) -> Self {
+        Self {
+            raw: Some(raw),
+            ..Self::default()
+        }
+    }
+
+    /// The same with values in place of texts.
+    pub(crate) fn read(self) -> Self {
+        let Some(raw) = &self.raw else {
+            return self;
+        };
+        raw.read().unwrap_or_else(|error| {
+            let message = format!("the result cannot be passed on: {}", unreadable(&error));
+            Self::failure(&Failure::new(ErrorCode::InvalidResult, message))
+        })
+    }
+
+    /// Whether there is structured content.
+    pub(crate) fn is_structured(&self) -> bool {
+        match &self.raw {
+            Some(raw) => raw.structured().is_some(),
+            None => self.structured.is_some(),
+        }
+    }
+
+    /// The structured content, to look at.
+    ///
+    /// # Errors
+    ///
+    /// Why no value can be made of it.
+    pub(crate) fn read_structured(&mut self) -> Result<Option<Value>, String> {
+        match &self.raw {
+            Some(raw) => raw.structured().map(parsed).transpose(),
+            None => Ok(self.structured.take()),
+        }
+    }
+
+    /// Gives back what was looked at.
+    pub(crate) fn put_back_structured(&mut self, structured: Value) {
+        if self.raw.is_none() {
+            self.structured = Some(structured);
         }
     }
 
@@ -102,6 +197,9 @@ impl ToolResult {
 
     /// Writes the members of the result object, without its braces. There is always one.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
+        if let Some(raw) = &self.raw {
+            return raw.write_members(out);
+        }
         let begin = out.len();
         // Values and texts only: there is nothing that can fail to encode.
         if serde_json::to_writer(&mut *out, self).is_ok() {
@@ -119,6 +217,10 @@ impl ToolResult {
 
     /// The text of all its blocks, one under the other. Without any: that of its structured content.
     pub(crate) fn whole_text(&self) -> Cow<'_, str> {
+        if let Some(raw) = &self.raw {
+            let read = || Cow::Owned(self.clone().read().whole_text().into_owned());
+            return raw.only_text().unwrap_or_else(read);
+        }
         let mut texts = self.content.iter().filter_map(text_of);
         match (texts.next(), texts.next(), &self.structured) {
             (Some(only), None, _) => Cow::Borrowed(only),
@@ -133,6 +235,9 @@ impl ToolResult {
 
     /// As the contents of a resource: each block that is no link one content.
     pub(crate) fn as_contents(&self, uri: &str) -> Vec<Value> {
+        if self.raw.is_some() {
+            return self.clone().read().as_contents(uri);
+        }
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
         let text_type = json!(if self.doubled {
             "application/json"
@@ -203,6 +308,14 @@ fn parse(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
 }
 
+fn parsed(raw: &RawValue) -> Result<Value, String> {
+    serde_json::from_str(raw.get()).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &serde_json::Error) -> String {
+    format!("{error}. Return less nested data, and numbers as JavaScript has them")
+}
+
 /// `data:image/png;base64,…`
 fn image(url: &str) -> Option<Value> {
     let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
@@ -257,6 +370,9 @@ fn content_blocks(content: Value) -> Result<Vec<Value>, String> {
 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(raw) = &self.raw {
+            return raw.serialize(serializer);
+        }
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("content", &self.content)?;
         if let Some(structured) = &self.structured {
@@ -269,6 +385,15 @@ impl Serialize for ToolResult {
             map.serialize_entry("_meta", meta)?;
         }
         map.end()
+    }
+}
+
+/// Two are the same when clients cannot tell them apart.
+#[cfg(test)]
+impl PartialEq for ToolResult {
+    fn eq(&self, other: &Self) -> bool {
+        let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();
+        json(self) == json(other)
     }
 }
 

@@ -57,7 +57,7 @@ pub(super) fn go_on(hub: &Arc<Hub>, realm: RealmId, tool: Arc<Tool>, line: Line,
 
 async fn leave_it(place: Place, result: ToolResult) {
     let work = move || {
-        let bytes = size::encoded(&result);
+        let bytes = size::of(&result);
         place.end(result, bytes);
     };
     // A place that is lost says so.
@@ -71,12 +71,11 @@ pub(super) fn still_running(tool: &str, handle: &Handle, promised: bool) -> Tool
         "`{tool}` is still running in the page. Call get_result with {{\"handle\": \"{handle}\"}} \
          to wait for its result."
     );
-    ToolResult {
-        is_error: promised,
-        meta: Some(Map::from_iter([(
-            HANDLE_META.to_owned(),
-            json!(handle.as_str()),
-        )])),
-        ..ToolResult::text(text)
-    }
+    let mut result = ToolResult::text(text);
+    result.is_error = promised;
+    result.meta = Some(Map::from_iter([(
+        HANDLE_META.to_owned(),
+        json!(handle.as_str()),
+    )]));
+    result
 }

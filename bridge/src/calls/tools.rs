@@ -240,22 +240,30 @@ pub(super) async fn ended(tool: &Arc<Tool>, ending: Ending) -> ToolResult {
 async fn checked(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, Failure> {
     let mut result = shaped(tool, answer)?;
     if tool.output().is_some()
-        && let Some(structured) = result.structured.take()
+        && let Some(structured) = structured(tool, &mut result)?
     {
         let checked = schema::check(tool, Tool::output, structured).await;
-        result.structured = Some(checked.map_err(|misfit| misfitting(tool, &misfit))?);
+        result.put_back_structured(checked.map_err(|misfit| misfitting(tool, &misfit))?);
     }
     Ok(result)
 }
 
 /// The same on a thread that may take its time.
 fn checked_here(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
-    let result = shaped(tool, answer)?;
-    if let (Some(output), Some(structured)) = (tool.output(), &result.structured) {
-        let checked = output.check(structured);
+    let mut result = shaped(tool, answer)?;
+    if let Some(output) = tool.output()
+        && let Some(structured) = structured(tool, &mut result)?
+    {
+        let checked = output.check(&structured);
         checked.map_err(|misfit| misfitting(tool, &misfit))?;
+        result.put_back_structured(structured);
     }
     Ok(result)
+}
+
+fn structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, Failure> {
+    let read = result.read_structured();
+    read.map_err(|error| not_passed_on(tool, &error))
 }
 
 fn misfitting(tool: &Tool, misfit: &Misfit) -> Failure {
@@ -267,41 +275,28 @@ fn misfitting(tool: &Tool, misfit: &Misfit) -> Failure {
 }
 
 fn shaped(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
-    let invalid = |message| Failure::new(ErrorCode::InvalidResult, message);
-    // Raw JSON passes through where no value is made of it: deeper nesting and larger numbers too.
-    let result = read(answer).map_err(|error| {
-        let name = &tool.name;
-        invalid(format!(
-            "the result of `{name}` cannot be passed on: {error}"
-        ))
-    })?;
-    if tool.output().is_some() && result.structured.is_none() {
-        return Err(invalid(format!(
-            "`{}` has an output schema, but its result has no structured content: return an object",
-            tool.name
-        )));
-    }
-    Ok(result)
-}
-
-fn read(answer: Answer) -> Result<ToolResult, String> {
-    let parse = |raw: Box<RawValue>| {
-        serde_json::from_str::<Value>(raw.get()).map_err(|error| {
-            format!("{error}. Return less nested data, and numbers as JavaScript has them")
-        })
-    };
-    match answer {
-        Answer::Value(value) => Ok(ToolResult::from_value(value.map(parse).transpose()?)),
+    let shaped = match answer {
+        Answer::Value(value) => ToolResult::of_value(value),
         Answer::Content {
             content,
             structured,
             meta,
-        } => ToolResult::from_content(
-            parse(content)?,
-            structured.map(parse).transpose()?,
-            meta.map(parse).transpose()?,
-        ),
+        } => ToolResult::of_blocks(content, structured, meta),
+    };
+    let result = shaped.map_err(|error| not_passed_on(tool, &error))?;
+    if tool.output().is_some() && !result.is_structured() {
+        let message = format!(
+            "`{}` has an output schema, but its result has no structured content: return an object",
+            tool.name
+        );
+        return Err(Failure::new(ErrorCode::InvalidResult, message));
     }
+    Ok(result)
+}
+
+fn not_passed_on(tool: &Tool, error: &str) -> Failure {
+    let message = format!("the result of `{}` cannot be passed on: {error}", tool.name);
+    Failure::new(ErrorCode::InvalidResult, message)
 }
 
 fn failed(code: ErrorCode, message: String) -> ToolResult {

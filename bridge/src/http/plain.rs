@@ -24,8 +24,9 @@ use crate::auth::Scope;
 use crate::calls::{self, Arguments, CallRequest, Client, Outcome, Takes};
 use crate::definition::Definition;
 use crate::meta_tools;
+use crate::off_thread::{self, LARGE_BYTES};
 use crate::realm::CallEvent;
-use crate::result::ToolResult;
+use crate::result::{ToolResult, size};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -86,7 +87,7 @@ pub(super) async fn tool_call(
         arguments,
     };
     match calls::call(&edge.hub, request).await {
-        Ok(Outcome::Done(result)) => Ok(written(&result)),
+        Ok(Outcome::Done(result)) => Ok(answer(result).await),
         // Nobody is asked who has declared no capability.
         Ok(Outcome::InputRequired { .. }) => Err(Problem::new(
             ErrorCode::ClientCapabilityMissing,
@@ -105,12 +106,22 @@ fn not_a_call(why: &str) -> Problem {
 }
 
 /// The answer with a result.
-fn written(result: &ToolResult) -> Response {
+async fn answer(result: ToolResult) -> Response {
+    let body = if size::is_surely_within(&result, 2 * LARGE_BYTES) {
+        written(&result)
+    } else {
+        let writing = off_thread::run(move || written(&result)).await;
+        writing.unwrap_or_default()
+    };
+    let json = HeaderValue::from_static("application/json");
+    ([(CONTENT_TYPE, json)], body).into_response()
+}
+
+fn written(result: &ToolResult) -> Vec<u8> {
     let mut body = b"{".to_vec();
     result.write_members(&mut body);
     body.push(b'}');
-    let json = HeaderValue::from_static("application/json");
-    ([(CONTENT_TYPE, json)], body).into_response()
+    body
 }
 
 /// A caller that hears the result and nothing else.

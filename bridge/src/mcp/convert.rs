@@ -44,6 +44,7 @@ pub(super) fn model<T: DeserializeOwned>(
 }
 
 pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
+    let result = result.read();
     let content = result
         .content
         .into_iter()

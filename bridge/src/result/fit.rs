@@ -49,10 +49,11 @@ pub(crate) fn fit(
     cap: Cap,
     keep: impl FnOnce(Arc<ToolResult>, usize) -> Result<Handle, NoRoom>,
 ) -> ToolResult {
-    let bytes = size::encoded(&result);
+    let bytes = size::of(&result);
     if bytes <= cap.for_result() {
         return result;
     }
+    result = result.read();
     let promised = cap.promised && !result.is_error;
     if dropped_double(&mut result, bytes, promised, cap) {
         return result;

@@ -34,8 +34,19 @@ pub(crate) fn encoded(value: &impl Serialize) -> usize {
     counter.0
 }
 
+/// The size of a result.
+pub(crate) fn of(result: &ToolResult) -> usize {
+    match &result.raw {
+        Some(raw) => raw.encoded(),
+        None => encoded(result),
+    }
+}
+
 /// Whether a result surely has no more bytes than this. Looks at no text, and at few values.
 pub(crate) fn is_surely_within(result: &ToolResult, bytes: usize) -> bool {
+    if let Some(raw) = &result.raw {
+        return raw.at_most() <= bytes;
+    }
     let left = bytes.checked_sub(4 * NODE_BYTES);
     let mut values = result.content.iter().chain(&result.structured);
     let left = left.and_then(|left| values.try_fold(left, less));
