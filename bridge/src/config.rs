@@ -103,6 +103,15 @@ pub struct Config {
         default_value_t = 4 * 1024 * 1024, value_parser = count)]
     pub max_request_bytes: usize,
 
+    /// Connections that are open at the same time, those of pages included.
+    #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N", default_value_t = 20_000, value_parser = count)]
+    pub max_connections: usize,
+
+    /// How long the head of a request may take to come, from its connection or from the request
+    /// before.
+    #[arg(long, env = "MCP_WEB_REQUEST_HEAD_WITHIN", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub request_head_within: Duration,
+
     /// Largest tool result, in bytes of JSON. Larger messages than 256 KiB travel in parts.
     #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
         default_value_t = limits::MAX_RESULT_BYTES, value_parser = result_bytes)]
@@ -229,6 +238,8 @@ impl Default for Config {
             allowed_hosts: vec![LOOPBACK.to_owned()],
             name: "mcp-web".to_owned(),
             max_request_bytes: 4 * 1024 * 1024,
+            max_connections: 20_000,
+            request_head_within: Duration::from_secs(60),
             max_result_bytes: limits::MAX_RESULT_BYTES,
             max_realms: 1_000,
             max_sessions: 64,

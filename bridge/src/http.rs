@@ -1,5 +1,7 @@
 //! The edge: routes, and the checks that every request passes.
 
+mod body;
+mod front;
 mod guard;
 mod page_socket;
 mod plain;
@@ -24,6 +26,8 @@ use crate::mcp::McpLeg;
 use crate::origin::Policy;
 use crate::v1::Leg;
 
+pub(crate) use body::whole;
+pub(crate) use front::Front;
 pub(crate) use plain::too_large;
 pub(crate) use problem::Problem;
 pub(crate) use well_known::Resource;
@@ -56,8 +60,13 @@ pub struct App {
     pub home: Option<MethodRouter>,
 }
 
+/// All that the bridge and the app answer.
+pub(crate) fn front(edge: Edge, app: App) -> Front {
+    Front::new(edge.clone(), router(edge, app))
+}
+
 /// All routes of the bridge, and those of the app.
-pub(crate) fn router(edge: Edge, app: App) -> Router {
+fn router(edge: Edge, app: App) -> Router {
     match &edge.v1 {
         None => {
             let ours = Router::new()

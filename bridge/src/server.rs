@@ -1,12 +1,12 @@
 //! Starting and stopping a bridge.
 
+mod connections;
 mod ready;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -69,17 +69,10 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
         hub: Arc::clone(&hub),
     };
     let sockets = edge.sockets.clone();
-    let router = http::router(edge, app);
-    // Without this each streamed answer waits for the peer's delayed acknowledgement.
-    let listener = listener.tap_io(|socket| {
-        let _ = socket.set_nodelay(true);
-    });
-    let server =
-        axum::serve(listener, router).with_graceful_shutdown(stopping.clone().cancelled_owned());
-    let server = tokio::spawn(async move {
-        if let Err(error) = server.await {
-            tracing::error!(%error, "the server stopped");
-        }
+    let front = http::front(edge, app);
+    let server = tokio::spawn({
+        let (hub, stopping) = (Arc::clone(&hub), stopping.clone());
+        async move { connections::serve(listener, front, &hub.config, stopping).await }
     });
     Ok(Running {
         address,

@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
 use http::header::{HOST, HeaderName, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method};
+use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{Edge, Problem, page_socket};
@@ -18,16 +18,8 @@ use crate::origin::{Origin, Policy};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
 pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
-    if !edge.policy.host_allowed(request.uri(), request.headers()) {
-        let host = request
-            .headers()
-            .get(HOST)
-            .map(|host| String::from_utf8_lossy(host.as_bytes()));
-        let message = format!(
-            "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
-            host.unwrap_or_default()
-        );
-        return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
+    if let Err(problem) = for_us(&edge, request.uri(), request.headers()) {
+        return problem.into_response();
     }
     let origin = edge.policy.origin(request.uri(), request.headers());
     if let Origin::Foreign(origin) = &origin
@@ -45,6 +37,21 @@ pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: 
         resource.complete_challenge(&base, &mut response);
     }
     response
+}
+
+/// Whether a request may be for this bridge at all.
+pub(super) fn for_us(edge: &Edge, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if edge.policy.host_allowed(uri, headers) {
+        return Ok(());
+    }
+    let host = headers
+        .get(HOST)
+        .map(|host| String::from_utf8_lossy(host.as_bytes()));
+    let message = format!(
+        "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
+        host.unwrap_or_default()
+    );
+    Err(Problem::new(ErrorCode::OriginNotAllowed, message))
 }
 
 impl Edge {

@@ -1,7 +1,6 @@
 //! Plain HTTP: call a tool without speaking MCP, and see what the token sees.
 
 use axum::Json;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
@@ -13,13 +12,14 @@ use bridge_protocol::{
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderValue, Method, Uri};
+use http_body::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Edge, Problem, page_socket};
+use super::{Edge, Problem, page_socket, whole};
 use crate::auth::Scope;
 use crate::calls::{self, Arguments, CallRequest, Client, Outcome, Takes};
 use crate::definition::Definition;
@@ -39,13 +39,28 @@ struct ToolCallBody {
 }
 
 /// `POST /tool-call`: answers the MCP result object.
-pub(super) async fn tool_call(
-    State(edge): State<Edge>,
-    parts: Parts,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<Response, Problem> {
-    let principal = edge.granted(&parts, Scope::ToolsCall).await?;
-    let body = body.map_err(|rejection| rejected(&edge, &rejection))?;
+pub(super) async fn tool_call(State(edge): State<Edge>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    call_tool(&edge, &parts, body).await
+}
+
+/// The same, before the router too.
+pub(super) async fn call_tool<B>(edge: &Edge, parts: &Parts, body: B) -> Response
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let called = called_tool(edge, parts, body).await;
+    called.unwrap_or_else(Problem::into_response)
+}
+
+async fn called_tool<B>(edge: &Edge, parts: &Parts, body: B) -> Result<Response, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let principal = edge.granted(parts, Scope::ToolsCall).await?;
+    let body = whole(edge, body).await?;
     let body: ToolCallBody =
         serde_json::from_slice(&body).map_err(|error| not_a_call(&error.to_string()))?;
     let arguments = match body.tool_input {
@@ -148,16 +163,6 @@ impl Client for Unreachable {
     fn answers_in_rounds(&self) -> bool {
         false
     }
-}
-
-pub(super) fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
-    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return too_large(edge);
-    }
-    Problem::new(
-        ErrorCode::ProtocolViolation,
-        format!("the body cannot be read: {rejection}"),
-    )
 }
 
 /// The refusal of a body over the limit.

@@ -6,6 +6,7 @@ mod any_definition;
 mod asking;
 mod configuration;
 mod configuration_file;
+mod connections;
 mod definitions;
 mod documented;
 mod hostile;
