@@ -20,12 +20,14 @@ async fn a_result_that_cannot_be_read_is_an_error_and_not_nothing() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let deep = "[".repeat(200) + &"]".repeat(200);
-    for result in [deep.as_str(), "1e999"] {
-        let call = tool_call(&bridge, "echo", json!({}));
-        let ((_, answer), ()) = join(call, answer_raw(&mut page, result)).await;
-        let error = &answer["_meta"]["mcp-web/error"]["code"];
-        assert_eq!(error, "InvalidResult", "{answer}");
-    }
+    let call = tool_call(&bridge, "echo", json!({}));
+    let ((_, answer), ()) = join(call, answer_raw(&mut page, &deep)).await;
+    let error = &answer["_meta"]["mcp-web/error"]["code"];
+    assert_eq!(error, "InvalidResult", "{answer}");
+    // A number that is too large for a value is none here: its text goes on.
+    let call = tool_call(&bridge, "echo", json!({}));
+    let ((_, answer), ()) = join(call, answer_raw(&mut page, "1e999")).await;
+    assert_eq!(text_of(&answer), "1e999", "{answer}");
     bridge.shutdown().await;
 }
 
