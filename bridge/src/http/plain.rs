@@ -1,6 +1,7 @@
 //! Plain HTTP: call a tool without speaking MCP, and see what the token sees.
 
 use axum::Json;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
@@ -12,7 +13,7 @@ use bridge_protocol::{
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Uri};
+use http::{HeaderValue, Method, StatusCode, Uri};
 use http_body::Body;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -163,6 +164,17 @@ impl Client for Unreachable {
     fn answers_in_rounds(&self) -> bool {
         false
     }
+}
+
+/// Why axum took no body.
+pub(super) fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return too_large(edge);
+    }
+    Problem::new(
+        ErrorCode::ProtocolViolation,
+        format!("the body cannot be read: {rejection}"),
+    )
 }
 
 /// The refusal of a body over the limit.
