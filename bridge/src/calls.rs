@@ -36,6 +36,7 @@ pub(crate) use completion::{CompletionRequest, Proposals, complete};
 pub(crate) use fitting::{contents, fitted};
 pub(crate) use for_query::tools_of_query;
 pub(crate) use get_result::get_result;
+pub(crate) use nobody::Nobody;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;
 pub(crate) use tools::{CallRequest, Called, call, call_page};

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
@@ -251,6 +251,8 @@ pub(crate) struct Definitions {
     resources: Interned<Listed>,
     templates: Interned<Template>,
     check: CheckDefinition,
+    /// Some tool had arguments in headers.
+    have_header_arguments: AtomicBool,
     /// A definition with more bytes fits into no page.
     max_bytes: usize,
 }
@@ -263,8 +265,14 @@ impl Definitions {
             resources: Interned::default(),
             templates: Interned::default(),
             check,
+            have_header_arguments: AtomicBool::new(false),
             max_bytes,
         }
+    }
+
+    /// Whether there may be a tool with arguments in headers.
+    pub(crate) fn have_header_arguments(&self) -> bool {
+        self.have_header_arguments.load(Ordering::Relaxed)
     }
 
     /// Reads the definitions of one registration, each on its own.
@@ -312,6 +320,9 @@ impl Definitions {
                 .get_or_make(raw, || {
                     let tool = Tool::parse(raw)?;
                     check(tool.published())?;
+                    if tool.has_header_arguments {
+                        self.have_header_arguments.store(true, Ordering::Relaxed);
+                    }
                     Ok(tool.closed())
                 })
                 .map(Definition::Tool),

@@ -4,7 +4,10 @@
 //! strict about, and hands the request on; `handler` answers the methods; `reach` carries progress,
 //! logs and questions to the client of a running call, `rounds` seals what a client of 2026-07-28
 //! carries between the rounds of one; `sessions` binds each MCP session to the realm that opened
-//! it, `events` keeps what a dropped stream lost; `clients` tells clients what changed.
+//! it, and ends those that are idle, `events` keeps what a dropped stream lost, `replay` says it again; `clients` tells
+//! clients what changed; `known` is what a request shows of its client.
+//!
+//! Beside rmcp is the `lane`: most `tools/call` and `tools/list` take it, and never meet rmcp.
 
 // SEP-2577 deprecates logging, sampling, roots and subscriptions by method; the clients of today
 // have them.
@@ -18,8 +21,12 @@ mod encoding;
 mod endpoint;
 mod events;
 mod handler;
+mod known;
+mod lane;
 mod reach;
+mod replay;
 mod rounds;
+mod session;
 mod sessions;
 
 use std::cell::Cell;
@@ -27,7 +34,6 @@ use std::sync::Arc;
 
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
@@ -36,9 +42,12 @@ use crate::hub::Hub;
 use crate::queries::Life;
 use handler::Handler;
 use rounds::Seal;
+use session::Session;
 use sessions::BoundSessions;
 
 pub(crate) use convert::check_definition;
+#[allow(unused_imports, reason = "for a way to it without the router")]
+pub(crate) use endpoint::answer;
 pub(crate) use endpoint::endpoint;
 
 tokio::task_local! {
@@ -46,8 +55,8 @@ tokio::task_local! {
     /// other way to know it.
     static REALM: RealmId;
 
-    /// The place that an MCP session takes which this request opens.
-    static PLACE: Cell<Option<OwnedSemaphorePermit>>;
+    /// The MCP session that this request opens.
+    static OPENED: Cell<Option<Arc<Session>>>;
 }
 
 /// The service and the sessions behind it.
@@ -59,7 +68,7 @@ pub(crate) struct McpLeg {
 
 impl McpLeg {
     pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
-        let sessions = Arc::new(BoundSessions::new(&hub.config));
+        let sessions = BoundSessions::start(&hub.config);
         // Host and Origin are checked on every route before this one.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()

@@ -17,6 +17,9 @@ use crate::result::ToolResult;
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
     LazyLock::new(|| serde_json::from_str(META_TOOLS).unwrap_or_default());
 
+/// The one that calls a page's tool.
+pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
+
 /// Whether the name belongs to one of them.
 pub(crate) fn is_one(name: &str) -> bool {
     DEFINITIONS.iter().any(|tool| tool["name"] == name)
@@ -35,7 +38,7 @@ pub(crate) async fn call(
         }
     };
     let result = match request.tool.as_str() {
-        "call_session_tool" => return call_session_tool(hub, request, arguments).await,
+        CALL_SESSION_TOOL => return call_session_tool(hub, request, arguments).await,
         "get_result" => {
             let result = calls::get_result(hub, &request.caller, &arguments).await;
             return Ok(result.into());

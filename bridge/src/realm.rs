@@ -234,6 +234,12 @@ impl Realm {
         routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
 
+    /// All that a client could mean with a name.
+    pub(crate) fn all_named(&self, kind: Kind, name: &str) -> impl Iterator<Item = &Definition> {
+        let sessions = self.sessions.values();
+        sessions.filter_map(move |session| session.item(kind, name))
+    }
+
     /// What one session has of a kind.
     pub(crate) fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
         let (_, session) = routing::named(&self.sessions, id)?;

@@ -139,7 +139,7 @@ impl Bridge {
             id: id.clone(),
             request: Request::Tool { tool, input },
             context: CallContext {
-                client: Some(able_client()),
+                client: Some(able_client().into()),
                 ..CallContext::default()
             },
             timeout,

@@ -1,6 +1,7 @@
 //! A tool definition: as the page wrote it, and as clients see it.
 
 mod fields;
+mod marks;
 mod opened;
 pub(crate) mod repair;
 #[cfg(test)]
@@ -49,6 +50,10 @@ pub(crate) struct Tool {
     pub(crate) hash: [u8; 32],
     /// How long a call may take, if the definition says so: in place of `call_timeout`.
     pub(crate) timeout: Option<Duration>,
+    /// Its handler may ask the client, unless the definition says that it never does.
+    pub(crate) asks_client: bool,
+    /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
+    pub(crate) has_header_arguments: bool,
     opened: OnceLock<Box<Opened>>,
     /// Somebody wanted what is in it since [`Tool::has_rested`] was asked last.
     used: AtomicBool,
@@ -59,6 +64,8 @@ impl Tool {
         let opened = Opened::read(raw.get())?;
         let timeout = time::timeout(&opened.published)
             .map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
+        let asks_client = marks::asks_client(&opened.published)
+            .map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
         Ok(Self {
             repaired_name: (opened.published_name != opened.name)
                 .then(|| opened.published_name.as_str().into()),
@@ -66,6 +73,8 @@ impl Tool {
             raw: raw.get().into(),
             hash: Sha256::digest(raw.get()).into(),
             timeout,
+            asks_client,
+            has_header_arguments: marks::has_header_arguments(&opened.published),
             opened: OnceLock::from(Box::new(opened)),
             used: AtomicBool::new(false),
         })
@@ -79,6 +88,8 @@ impl Tool {
             raw: self.raw.clone(),
             hash: self.hash,
             timeout: self.timeout,
+            asks_client: self.asks_client,
+            has_header_arguments: self.has_header_arguments,
             opened: OnceLock::new(),
             used: AtomicBool::new(false),
         }
@@ -150,6 +161,22 @@ impl Tool {
         let mut plain = opened.published.clone();
         plain.insert("inputSchema".to_owned(), schema);
         Some(plain)
+    }
+
+    /// The tool object as lists have it, for a client of 2026-07-28 or later (`modern`) or of an
+    /// earlier revision. `encode` is always the same.
+    pub(crate) fn listed(
+        &self,
+        modern: bool,
+        encode: fn(&Map<String, Value>) -> Option<Box<str>>,
+    ) -> Option<&str> {
+        let opened = self.opened();
+        let [listed, plainly] = &opened.listed;
+        let listed = match modern || opened.plain_input.is_none() {
+            true => listed.get_or_init(|| encode(&opened.published)),
+            false => plainly.get_or_init(|| encode(&self.published_plainly()?)),
+        };
+        listed.as_deref()
     }
 
     /// Takes the argument that picks a session out of the arguments, unless it is the tool's own.

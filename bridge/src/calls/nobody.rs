@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::attend::Client;
 use crate::realm::CallEvent;
 
-pub(super) struct Nobody;
+pub(crate) struct Nobody;
 
 impl Client for Nobody {
     fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {

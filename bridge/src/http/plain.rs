@@ -1,5 +1,7 @@
 //! Plain HTTP: call a tool without speaking MCP, and see what the token sees.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
@@ -89,7 +91,7 @@ where
             realm: principal.realm,
             session: body.session_id,
             context: CallContext {
-                client,
+                client: client.map(Arc::new),
                 caller: Some(principal.caller(Via::Http)),
                 query_id: principal.query.clone(),
                 ..CallContext::default()

@@ -1,28 +1,24 @@
 //! Between our words and rmcp's model.
 
 use bridge_protocol::{
-    Argument, CallContext, CallLog, CallingClient, ClientError, ClientInfo, ClientResponse,
-    ConnectedClient, ErrorCode, Item, Kind, LogLevel, Via,
+    Argument, CallLog, ClientError, ClientInfo, ClientResponse, ConnectedClient, ErrorCode, Item,
+    Kind, LogLevel,
 };
+use rmcp::ErrorData;
 use rmcp::model::{
     ArgumentInfo, CallToolResult, CompleteResult, CompletionInfo, ContentBlock,
     ErrorCode as JsonRpcCode, Implementation, InputResponses, LoggingLevel,
     LoggingMessageNotificationParam, MetaObject, Prompt, ProtocolVersion, Reference, Resource,
     ResourceTemplate, Tool,
 };
-use rmcp::service::{RequestContext, ServiceError};
-use rmcp::{ErrorData, RoleServer};
+use rmcp::service::ServiceError;
 use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::auth::Principal;
 use crate::calls::{CallError, Proposals};
 use crate::realm::Failure;
 use crate::result::ToolResult;
-
-/// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
@@ -41,6 +37,20 @@ pub(super) fn model<T: DeserializeOwned>(
     definition: &Map<String, Value>,
 ) -> Result<T, serde_json::Error> {
     serde_json::from_value(Value::Object(definition.clone()))
+}
+
+/// A tool as lists have it: what the model knows as that has it, the tool's own fields as they are.
+pub(super) fn listed(definition: &Map<String, Value>) -> Option<Box<str>> {
+    let Ok(Value::Object(mut listed)) = serde_json::to_value(model::<Tool>(definition).ok()?)
+    else {
+        return None;
+    };
+    for (field, value) in definition {
+        listed
+            .entry(field.as_str())
+            .or_insert_with(|| value.clone());
+    }
+    serde_json::to_string(&listed).ok().map(Into::into)
 }
 
 pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
@@ -125,7 +135,7 @@ fn failed(failure: Failure, modern: bool) -> ErrorData {
 /// What a client says of itself goes to every page with every change: so much of each text.
 const CLIENT_CHARS: usize = 128;
 
-fn client_info(client: Implementation) -> ClientInfo {
+pub(super) fn client_info(client: Implementation) -> ClientInfo {
     let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
     ClientInfo {
         name: short(client.name),
@@ -134,7 +144,7 @@ fn client_info(client: Implementation) -> ClientInfo {
     }
 }
 
-fn unknown_client() -> ClientInfo {
+pub(super) fn unknown_client() -> ClientInfo {
     ClientInfo {
         name: "unknown client".to_owned(),
         version: None,
@@ -150,39 +160,6 @@ pub(super) fn connected_client(
         id: 0,
         info: client.map_or_else(unknown_client, client_info),
         protocol_version: protocol_version.map_or_else(String::new, |version| version.to_string()),
-    }
-}
-
-/// What a page's handler may know of a request.
-pub(super) fn call_context(
-    context: &RequestContext<RoleServer>,
-    principal: &Principal,
-    log_level: Option<LogLevel>,
-) -> CallContext {
-    let capabilities = match context.meta.0.get(CLIENT_CAPABILITIES) {
-        Some(declared) => to_raw_value(declared).ok(),
-        None => context
-            .client_capabilities()
-            .and_then(|declared| to_raw_value(&declared).ok()),
-    };
-    let client = CallingClient {
-        info: context
-            .client_info()
-            .map_or_else(unknown_client, client_info),
-        protocol_version: context
-            .protocol_version()
-            .map(|version| version.to_string()),
-        capabilities,
-        limits: None,
-    };
-    CallContext {
-        client: Some(client),
-        caller: Some(principal.caller(Via::Mcp)),
-        log_level,
-        progress: context.meta.get_progress_token().is_some(),
-        timeout_ms: None,
-        query_id: principal.query.clone(),
-        sent_ms: None,
     }
 }
 

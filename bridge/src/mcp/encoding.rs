@@ -13,6 +13,8 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
+use super::session::Open;
+
 /// Travels with a request: whether its answer is large.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Large(Arc<AtomicBool>);
@@ -31,15 +33,20 @@ impl Large {
     }
 }
 
-/// The body of an answer.
+/// The body of an answer. Its MCP session, if it is of one, is not idle as long as this lives.
 pub(super) struct Encoding<D, E> {
     body: BoxBody<D, E>,
     large: Large,
+    _open: Option<Open>,
 }
 
 impl<D, E> Encoding<D, E> {
-    pub(super) fn new(body: BoxBody<D, E>, large: Large) -> Self {
-        Self { body, large }
+    pub(super) fn new(body: BoxBody<D, E>, large: Large, open: Option<Open>) -> Self {
+        Self {
+            body,
+            large,
+            _open: open,
+        }
     }
 }
 

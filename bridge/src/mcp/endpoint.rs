@@ -1,6 +1,7 @@
 //! `/mcp` (and `/`): the token, and what rmcp is strict about.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -9,6 +10,7 @@ use bridge_protocol::ErrorCode;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
+use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use serde::Deserialize;
@@ -19,8 +21,10 @@ use tokio::time::Instant;
 
 use super::asked::Asked;
 use super::encoding::{Encoding, Large};
-use super::{PLACE, REALM};
-use crate::auth::RealmId;
+use super::lane::{self, Message};
+use super::session::Session;
+use super::{OPENED, REALM};
+use crate::auth::{Principal, RealmId};
 use crate::http::{Edge, Problem, too_large};
 use crate::queries::Life;
 
@@ -32,9 +36,7 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
-    let realm = principal.realm;
-    let (mut parts, body) = request.into_parts();
-    normalise_accept(&parts.method, &mut parts.headers);
+    let (parts, body) = request.into_parts();
     let body = match Limited::new(body, edge.hub.config.max_request_bytes)
         .collect()
         .await
@@ -46,15 +48,43 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
             return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
         }
     };
-    let mut place = None;
+    answer(&edge, parts, body, principal).await
+}
+
+/// Answers a request whose token is good and whose body is whole: on the lane, or else by rmcp.
+pub(crate) async fn answer(
+    edge: &Edge,
+    parts: Parts,
+    body: Bytes,
+    principal: Principal,
+) -> Response {
     let asked = match parts.method {
-        Method::POST => match peek(&body) {
-            Ok(method) => Asked::Message(method),
-            Err(refusal) => return refusal.into_response(),
+        Method::POST => match Message::read(&body) {
+            Some(message) => {
+                if let Some(answer) = lane::serve(edge, &parts, &message, &principal).await {
+                    return answer;
+                }
+                Asked::Message(message.method.unwrap_or_default().into_owned())
+            }
+            None => match peek(&body) {
+                Ok(method) => Asked::Message(method),
+                Err(refusal) => return refusal.into_response(),
+            },
         },
         Method::GET => Asked::Stream,
         _ => Asked::Other,
     };
+    by_rmcp(edge, asked, parts, body, principal).await
+}
+
+async fn by_rmcp(
+    edge: &Edge,
+    asked: Asked,
+    mut parts: Parts,
+    body: Bytes,
+    principal: Principal,
+) -> Response {
+    let realm = principal.realm;
     if let Err(insufficient) = asked.scope().map_or(Ok(()), |scope| principal.needs(scope)) {
         return Problem::from(insufficient).into_response();
     }
@@ -68,36 +98,40 @@ pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Resp
         .as_ref()
         .and_then(|query| queries.life_of(query));
     let request_of_query = life.as_ref().map(Life::request);
+    normalise_accept(&parts.method, &mut parts.headers);
+    let named = session_of(&parts.headers);
+    let session = named.and_then(|id| edge.mcp.sessions.of(realm, id));
     // rmcp calls the end of a session that is not there its own failure.
-    if parts.method == Method::DELETE
-        && let Some(id) = session_of(&parts.headers)
-        && !edge.mcp.sessions.is_of(realm, id)
-    {
+    if parts.method == Method::DELETE && named.is_some() && session.is_none() {
         let message = "there is no such MCP session: it has ended, or belongs to another token";
         return Problem::new(ErrorCode::SessionNotFound, message).into_response();
     }
     let ends_at = principal.ends_at().filter(|_| asked.stands());
+    let mut opened = None;
     if let Asked::Message(method) = &asked {
-        if method == "initialize" && session_of(&parts.headers).is_none() {
-            match place_for_session(&edge, realm) {
-                Ok(taken) => place = Some(taken),
+        if method == "initialize" && named.is_none() {
+            match place_for_session(edge, realm) {
+                Ok(place) => opened = Some(Arc::new(Session::new(realm, place))),
                 Err(problem) => return problem.into_response(),
             }
         }
-        parts
-            .headers
-            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let json = HeaderValue::from_static("application/json");
+        parts.headers.insert(CONTENT_TYPE, json);
     }
     parts.extensions.insert(principal);
     let large = Large::default();
     parts.extensions.insert(large.clone());
+    if let Some(session) = &opened {
+        parts.extensions.insert(Arc::clone(session));
+    }
+    let open = session.as_ref().map(Session::open);
     let request = Request::from_parts(parts, Full::new(body));
-    let served = PLACE.scope(Cell::new(place), edge.mcp.service.handle(request));
+    let served = OPENED.scope(Cell::new(opened), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
-    let response = response.map(|body| Encoding::new(body, large));
+    let response = response.map(|body| Encoding::new(body, large, open));
     if let (Some(life), Some(held)) = (life, request_of_query) {
         if let Some(session) = session_of(response.headers()).filter(|_| opens) {
-            edge.mcp.end_with_query(&edge, life, session);
+            edge.mcp.end_with_query(edge, life, session);
         }
         let held = move |_: &_| {
             let _ = &held;
@@ -190,7 +224,7 @@ impl IntoResponse for Refusal {
 }
 
 /// As rmcp reads it: a header that is no text names no session.
-fn session_of(headers: &http::HeaderMap) -> Option<&str> {
+pub(super) fn session_of(headers: &http::HeaderMap) -> Option<&str> {
     headers.get(SESSION_HEADER)?.to_str().ok()
 }
 

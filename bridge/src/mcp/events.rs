@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use futures_util::stream;
 use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::streamable_http_server::session::{
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::Notify;
 
+use super::replay::replayed;
 use crate::off_thread::{self, LARGE_BYTES};
 use crate::result::size;
 
@@ -59,7 +61,17 @@ struct Log {
 struct Event {
     number: u64,
     bytes: usize,
-    message: ServerSseMessage,
+    stored: Stored,
+}
+
+/// rmcp's events are in its model, those of the lane are as they were sent.
+#[derive(Clone)]
+pub(super) enum Stored {
+    Model(ServerSseMessage),
+    /// The first one of a stream, with which a client knows where to come back to.
+    Retry,
+    Notification(Bytes),
+    Response(Bytes),
 }
 
 impl Events {
@@ -86,6 +98,29 @@ impl Events {
             .is_some_and(|log| log.owner.as_ref() == Some(session))
     }
 
+    /// Stores an event of the lane. Its stream is this session's.
+    pub(super) fn keep(&self, session: &SessionId, stream: &str, event: Stored) -> EventId {
+        let bytes = match &event {
+            Stored::Notification(json) | Stored::Response(json) => json.len(),
+            Stored::Model(_) | Stored::Retry => 0,
+        };
+        let mut kept = self.lock();
+        let id = kept.add(
+            stream,
+            event,
+            EVENT_BYTES + bytes,
+            self.max_bytes / LOG_PART,
+        );
+        kept.own(stream, session);
+        kept.shrink_to(self.max_bytes, stream);
+        id
+    }
+
+    /// Nothing comes of this stream any more, and nobody asks for what came.
+    pub(super) fn forget_stream(&self, stream: &str) {
+        self.lock().remove(stream);
+    }
+
     /// The session is over.
     pub(super) fn forget(&self, session: &SessionId) {
         let mut kept = self.lock();
@@ -105,25 +140,19 @@ impl Events {
         let log = kept.logs.get(stream)?;
         let heard = log.events.partition_point(|event| event.number <= after);
         Some(match log.events.get(heard) {
-            Some(event) => Next::Event(event.number, event.message.clone()),
+            Some(event) => Next::Event(event.number, event.stored.clone()),
             None => Next::Later(Arc::clone(&log.grown)),
         })
     }
 }
 
 enum Next {
-    Event(u64, ServerSseMessage),
+    Event(u64, Stored),
     Later(Arc<Notify>),
 }
 
 impl Kept {
-    fn add(
-        &mut self,
-        stream: &str,
-        message: &ServerSseMessage,
-        bytes: usize,
-        most: usize,
-    ) -> EventId {
+    fn add(&mut self, stream: &str, stored: Stored, bytes: usize, most: usize) -> EventId {
         self.last_number += 1;
         let number = self.last_number;
         let id = format!("{stream}/{number}");
@@ -142,12 +171,10 @@ impl Kept {
                 })
             }
         };
-        let mut message = message.clone();
-        message.event_id = Some(id.clone());
         log.events.push_back(Event {
             number,
             bytes,
-            message,
+            stored,
         });
         log.grown.notify_waiters();
         let mut dropped = 0;
@@ -222,7 +249,8 @@ impl EventStore for Events {
     ) -> Result<EventId, EventStoreError> {
         let bytes = size_of(event).await;
         let mut kept = self.lock();
-        let id = kept.add(stream_id, event, bytes, self.max_bytes / LOG_PART);
+        let stored = Stored::Model(event.clone());
+        let id = kept.add(stream_id, stored, bytes, self.max_bytes / LOG_PART);
         kept.shrink_to(self.max_bytes, stream_id);
         Ok(id)
     }
@@ -240,7 +268,9 @@ impl EventStore for Events {
             let (events, stream, after) = place?;
             loop {
                 match events.next(&stream, after)? {
-                    Next::Event(number, event) => {
+                    Next::Event(number, stored) => {
+                        let mut event = replayed(stored).await?;
+                        event.event_id = Some(format!("{stream}/{number}"));
                         let place = (!is_last(&event)).then_some((events, stream, number));
                         return Some((event, place));
                     }

@@ -1,9 +1,9 @@
 //! The MCP methods, answered from the realm.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use bridge_protocol::{ClientLimits, Kind, LogLevel, SessionId};
+use bridge_protocol::{Kind, SessionId};
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
@@ -16,16 +16,18 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::clients::Client;
 use super::encoding::Large;
+use super::known::{Known, Wishes};
 use super::reach::Reach;
 use super::rounds::{Asked, Seal};
+use super::session::Session;
 use super::{REALM, capabilities, convert};
 use crate::auth::{Principal, RealmId};
-use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest, Takes};
-use crate::config::Profile;
+use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::off_thread::LARGE_BYTES;
@@ -33,10 +35,11 @@ use crate::realm::Refusal;
 use crate::result::size;
 use crate::{meta_tools, own_resources};
 
-const SESSION_PIN: &str = "mcp-web-session";
+/// The header with which a client pins itself to a page.
+pub(super) const SESSION_PIN: &str = "mcp-web-session";
 
-/// What a client of a revision before 2026-07-28 hears until it says what it wants.
-const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
+/// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// One per MCP session, or per request where there are no sessions.
 pub(super) struct Handler {
@@ -44,7 +47,8 @@ pub(super) struct Handler {
     seal: Arc<Seal>,
     /// The client of this MCP session, from `initialize` to its end.
     client: Mutex<Option<Client>>,
-    log_level: Mutex<LogLevel>,
+    /// The MCP session, from `initialize` on.
+    session: OnceLock<Arc<Session>>,
 }
 
 impl Handler {
@@ -53,7 +57,7 @@ impl Handler {
             hub,
             seal,
             client: Mutex::new(None),
-            log_level: Mutex::new(DEFAULT_LOG_LEVEL),
+            session: OnceLock::new(),
         }
     }
 
@@ -92,58 +96,44 @@ impl Handler {
         published.unwrap_or_default()
     }
 
-    /// What the client behind a request can take.
-    fn profile(&self, context: &RequestContext<RoleServer>) -> Profile {
-        let config = &self.hub.config;
-        let name = context.client_info().map(|client| client.name);
-        let profile = config.profiles.of(name.as_deref().unwrap_or_default());
-        let bytes = config.results.max_client_result_bytes;
-        Profile {
-            max_result_bytes: profile.max_result_bytes.or(Some(bytes)),
-            ..profile
-        }
-    }
-
     /// The caller behind a request, with what it brings back from an earlier round.
     fn caller<'a>(
         &self,
         context: &RequestContext<RoleServer>,
         reach: &'a Reach<'a>,
         asked: Asked,
+        is_tool: bool,
     ) -> Result<Caller<'a>, ErrorData> {
         let principal = principal_of(context)?;
-        let realm = principal.realm;
-        let log_level = if reach.modern() {
-            context.meta.log_level().map(convert::log_level)
-        } else {
-            Some(
-                *self
-                    .log_level
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            )
-        };
-        let profile = self.profile(context);
-        let mut known = convert::call_context(context, principal, log_level);
-        if let Some(client) = &mut known.client {
-            client.limits = Some(ClientLimits {
-                max_result_bytes: profile.max_result_bytes,
-                max_image_edge: profile.max_image_edge,
-            });
-        }
-        Ok(Caller {
-            realm,
+        let wishes = Wishes {
             session: session_of(context),
-            context: known,
-            client: reach,
-            takes: Takes {
-                bytes: profile.max_result_bytes,
-                links: reach.knows_links(),
-                patience: None,
+            progress: context.meta.get_progress_token().is_some(),
+            log_level: match self.session.get() {
+                Some(session) => Some(session.log_level()),
+                None => context.meta.log_level().map(convert::log_level),
             },
-            resumes: self.seal.open(realm, &asked)?,
+        };
+        let known = self.known(context);
+        let caller = match is_tool {
+            true => known.tool_caller(principal, wishes, reach),
+            false => known.caller(principal, wishes, reach),
+        };
+        Ok(Caller {
+            resumes: self.seal.open(principal.realm, &asked)?,
             answers: convert::answers(asked.responses),
+            ..caller
         })
+    }
+
+    fn known(&self, context: &RequestContext<RoleServer>) -> Known {
+        let declared = match context.meta.0.get(CLIENT_CAPABILITIES) {
+            Some(declared) => to_raw_value(declared).ok(),
+            None => context
+                .client_capabilities()
+                .and_then(|declared| to_raw_value(&declared).ok()),
+        };
+        let (info, version) = (context.client_info(), context.protocol_version());
+        Known::new(&self.hub.config, info, version, declared)
     }
 }
 
@@ -179,6 +169,12 @@ fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> 
     Ok(principal_of(context)?.realm)
 }
 
+/// The MCP session that the request opens.
+fn session_in(context: &RequestContext<RoleServer>) -> Option<Arc<Session>> {
+    let parts = context.extensions.get::<Parts>()?;
+    parts.extensions.get::<Arc<Session>>().cloned()
+}
+
 /// `_meta.sessionId`, else the client's pin.
 fn session_of(context: &RequestContext<RoleServer>) -> Option<SessionId> {
     let named = context.meta.0.get("sessionId").and_then(|id| id.as_str());
@@ -202,6 +198,15 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let answer = self.negotiate_initialize(&request)?;
         let version = answer.protocol_version.clone();
+        if let Some(session) = session_in(&context) {
+            let _ = self.session.set(session);
+        }
+        if let Some(session) = self.session.get() {
+            let declared = to_raw_value(&request.capabilities).ok();
+            let (info, version) = (request.client_info.clone(), version.clone());
+            let known = Known::new(&self.hub.config, Some(info), Some(version), declared);
+            session.initialized_by(known.able_to(&request.capabilities));
+        }
         let client = convert::connected_client(Some(request.client_info), Some(version));
         let mut place = self.client();
         // A client that initialises again is still one client.
@@ -211,6 +216,9 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if let Some(session) = self.session.get() {
+            session.ready();
+        }
         if let Some(client) = &mut *self.client() {
             client.notify(context.peer);
         }
@@ -221,10 +229,9 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        *self
-            .log_level
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = convert::log_level(request.level);
+        if let Some(session) = self.session.get() {
+            session.set_log_level(convert::log_level(request.level));
+        }
         Ok(())
     }
 
@@ -302,8 +309,7 @@ impl ServerHandler for Handler {
             responses: request.input_responses,
         };
         let what = asked.what.clone();
-        let mut caller = self.caller(&context, &reach, asked)?;
-        caller.takes.patience = self.profile(&context).patience;
+        let caller = self.caller(&context, &reach, asked, true)?;
         let realm = caller.realm;
         let call = CallRequest {
             caller,
@@ -346,7 +352,7 @@ impl ServerHandler for Handler {
             responses: request.input_responses,
         };
         let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked)?;
+        let caller = self.caller(&context, &reach, asked, false)?;
         let realm = caller.realm;
         let prompt = PromptRequest {
             caller,
@@ -389,7 +395,7 @@ impl ServerHandler for Handler {
         let uri = request.uri;
         let reach = Reach::new(&context);
         if own_resources::is_one(&uri) {
-            let caller = self.caller(&context, &reach, Asked::nothing())?;
+            let caller = self.caller(&context, &reach, Asked::nothing(), false)?;
             let read = own_resources::read(&self.hub, &caller, &uri).await;
             let read = read.map_err(|error| convert::error(error, reach.modern()))?;
             return Ok(ReadResourceResponse::Complete(convert::answer(read)?));
@@ -400,7 +406,7 @@ impl ServerHandler for Handler {
             responses: request.input_responses,
         };
         let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked)?;
+        let caller = self.caller(&context, &reach, asked, false)?;
         let realm = caller.realm;
         let run = calls::read_resource(&self.hub, caller, uri);
         match unless_cancelled(&context, run, reach.modern()).await? {
@@ -419,7 +425,7 @@ impl ServerHandler for Handler {
     ) -> Result<CompleteResult, ErrorData> {
         let reach = Reach::mute(&context);
         let completion = CompletionRequest {
-            caller: self.caller(&context, &reach, Asked::nothing())?,
+            caller: self.caller(&context, &reach, Asked::nothing(), false)?,
             reference: convert::reference(request.r#ref)?,
             argument: convert::argument(request.argument),
             arguments: request

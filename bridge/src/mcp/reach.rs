@@ -45,12 +45,6 @@ impl<'a> Reach<'a> {
         reach
     }
 
-    /// `resource_link` blocks came with MCP 2025-06-18. A request that names no revision is newer.
-    pub(super) fn knows_links(&self) -> bool {
-        let version = self.context.protocol_version();
-        version.is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str())
-    }
-
     /// MCP 2026-07-28 or later.
     pub(super) fn modern(&self) -> bool {
         self.modern

@@ -1,11 +1,12 @@
 //! MCP sessions (revisions before 2026-07-28), each bound to the realm that opened it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use futures_util::{Stream, StreamExt};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionError,
 };
@@ -13,40 +14,65 @@ use rmcp::transport::streamable_http_server::session::{
     EventStore, ServerSseMessage, SessionId, SessionManager,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use super::events::Events;
-use super::{PLACE, REALM};
+use super::session::{Session, request_key};
+use super::{OPENED, REALM};
 use crate::auth::RealmId;
 use crate::config::Config;
 
 /// The id with which rmcp opens a stream of its own.
 const FIRST_EVENT: &str = "0";
 
+/// A session that is idle ends this long after its time at the latest, in parts of that time:
+/// however many there are, they are not looked at more often.
+const IDLE_PART: u32 = 20;
+
+/// rmcp ends a session at once, unless it is stuck.
+const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
 /// rmcp's sessions in memory, visible only to the token that opened them.
 pub(super) struct BoundSessions {
     inner: LocalSessionManager,
-    owners: DashMap<SessionId, Owner>,
+    sessions: DashMap<SessionId, Arc<Session>>,
     events: Events,
     places: Arc<Semaphore>,
-}
-
-#[derive(Debug)]
-struct Owner {
-    realm: RealmId,
-    _place: OwnedSemaphorePermit,
+    idle: Duration,
+    /// Ends those that are idle.
+    watch: OnceLock<AbortHandle>,
 }
 
 impl BoundSessions {
-    pub(super) fn new(config: &Config) -> Self {
+    /// Needs a runtime.
+    pub(super) fn start(config: &Config) -> Arc<Self> {
+        let sessions = Arc::new(Self::new(config));
+        let watched = Arc::downgrade(&sessions);
+        let watch = tokio::spawn(async move {
+            while let Some(sessions) = watched.upgrade() {
+                let next = sessions.end_idle().await;
+                drop(sessions);
+                tokio::time::sleep_until(next).await;
+            }
+        });
+        let _ = sessions.watch.set(watch.abort_handle());
+        sessions
+    }
+
+    fn new(config: &Config) -> Self {
         let events = Events::new(config.max_replay_bytes);
         let store = Arc::new(events.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
-        inner.session_config.keep_alive = Some(config.mcp_session_idle);
+        // rmcp does not see the calls of the lane: when a session is idle is known here.
+        inner.session_config.keep_alive = None;
         Self {
             inner,
-            owners: DashMap::new(),
+            sessions: DashMap::new(),
             events,
             places: Arc::new(Semaphore::new(config.max_mcp_sessions)),
+            idle: config.mcp_session_idle,
+            watch: OnceLock::new(),
         }
     }
 
@@ -55,11 +81,53 @@ impl BoundSessions {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// Whether this realm has opened the session.
-    pub(super) fn is_of(&self, realm: RealmId, id: &str) -> bool {
-        self.owners
-            .get(id)
-            .is_some_and(|owner| owner.realm == realm)
+    /// The session, if this realm has opened it.
+    pub(super) fn of(&self, realm: RealmId, id: &str) -> Option<Arc<Session>> {
+        let session = self.sessions.get(id)?;
+        (session.realm == realm).then(|| Arc::clone(&session))
+    }
+
+    pub(super) fn events(&self) -> &Events {
+        &self.events
+    }
+
+    /// Ends the sessions that had no request and no open stream for their time, and says when to
+    /// look again.
+    async fn end_idle(&self) -> Instant {
+        let now = Instant::now();
+        let mut next = now + self.idle;
+        let mut idle = Vec::new();
+        for session in &self.sessions {
+            match session.idle_at(self.idle) {
+                Some(at) if at <= now => idle.push(Arc::clone(session.key())),
+                Some(at) => next = next.min(at),
+                None => {}
+            }
+        }
+        for id in idle {
+            // A request may have come meanwhile.
+            let is_idle =
+                |session: &Arc<Session>| session.idle_at(self.idle).is_some_and(|at| at <= now);
+            if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
+                let _ = tokio::time::timeout(CLOSE_WITHIN, self.end(&id, &session)).await;
+            }
+        }
+        next.max(Instant::now() + self.idle / IDLE_PART)
+    }
+
+    /// A session that is no longer among the others.
+    async fn end(&self, id: &SessionId, session: &Session) -> Result<(), LocalSessionManagerError> {
+        session.end();
+        self.events.forget(id);
+        self.inner.close_session(id).await
+    }
+}
+
+impl Drop for BoundSessions {
+    fn drop(&mut self) {
+        if let Some(watch) = self.watch.get() {
+            watch.abort();
+        }
     }
 }
 
@@ -83,35 +151,35 @@ impl SessionManager for BoundSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
-        // The endpoint has put both there for a request that opens a session.
-        let place = PLACE.try_with(Cell::take).ok().flatten();
-        let (Ok(realm), Some(_place)) = (REALM.try_get(), place) else {
+        // The endpoint has put it there for a request that opens a session.
+        let Some(session) = OPENED.try_with(Cell::take).ok().flatten() else {
             return Err(SessionError::SessionServiceTerminated.into());
         };
         let (id, transport) = self.inner.create_session().await?;
-        self.owners.insert(Arc::clone(&id), Owner { realm, _place });
+        session.named(&id);
+        self.sessions.insert(Arc::clone(&id), session);
         Ok((id, transport))
     }
 
     /// A session of another token is as good as none.
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        let realm = REALM.try_get().ok();
-        let owner = self.owners.get(id).map(|owner| owner.realm);
-        Ok(owner.is_some() && owner == realm && self.inner.has_session(id).await?)
+        let Ok(realm) = REALM.try_get() else {
+            return Ok(false);
+        };
+        Ok(self.of(realm, id).is_some() && self.inner.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        let foreign = match (REALM.try_get(), self.owners.get(id)) {
-            (Ok(realm), Some(owner)) => owner.realm != realm,
-            // Without a request around it, it is rmcp that tidies up.
-            _ => false,
-        };
-        if foreign {
-            return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
+        // Without a request around it, it is rmcp that tidies up.
+        let realm = REALM.try_get().ok();
+        let is_own = |session: &Session| realm.is_none_or(|realm| session.realm == realm);
+        if let Some((id, session)) = self.sessions.remove_if(id, |_, session| is_own(session)) {
+            return self.end(&id, &session).await;
         }
-        self.owners.remove(id);
-        self.events.forget(id);
-        self.inner.close_session(id).await
+        match self.sessions.contains_key(id) {
+            true => Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id))),
+            false => self.inner.close_session(id).await,
+        }
     }
 
     async fn initialize_session(
@@ -136,6 +204,13 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), Self::Error> {
+        if let ClientJsonRpcMessage::Notification(told) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+            && let Some(request) = &cancelled.params.request_id
+            && let Some(session) = self.sessions.get(id)
+        {
+            session.cancel(&request_key(request));
+        }
         self.inner.accept_message(id, message).await
     }
 

@@ -1,5 +1,7 @@
 //! What is in a definition: what clients see of a tool, and what its calls are checked against.
 
+use std::sync::OnceLock;
+
 use bridge_protocol::{ErrorCode, limits};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -24,6 +26,8 @@ pub(super) struct Opened {
     pub(super) has_own_session_argument: bool,
     pub(super) input: Validator,
     pub(super) output: Option<Validator>,
+    /// As lists have it, in this form and in the plain one: encoded when it is listed first.
+    pub(super) listed: [OnceLock<Option<Box<str>>>; 2],
     /// As clients of mcp-web 0.1 see it.
     pub(super) v1: Listings,
 }
@@ -85,6 +89,7 @@ impl Opened {
             has_own_session_argument,
             input,
             output,
+            listed: Default::default(),
             v1: Listings::default(),
         })
     }

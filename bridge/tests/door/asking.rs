@@ -181,13 +181,12 @@ async fn progress_reaches_a_client_that_wants_it_before_the_result() {
     bridge.shutdown().await;
 }
 
-/// rmcp sends logs over the client's own stream, not over that of the request.
+/// They come with the stream of their call, which they make one.
 #[tokio::test]
 async fn logs_reach_a_client_from_the_level_it_set() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
     let client = McpClient::connect(&bridge, TOKEN).await;
-    let mut events = Events::of(client.listen().await);
     let level = json!({ "level": "warning" });
     let set = client.request("logging/setLevel", level).await;
     assert_eq!(set["result"], json!({}));
@@ -202,13 +201,15 @@ async fn logs_reach_a_client_from_the_level_it_set() {
         }
         page.respond(&call.request_id, json!("done")).await;
     };
-    let (answer, ()) = tokio::join!(client.call("echo", json!({})), handler);
-    assert_eq!(text_of(&answer["result"]), "done");
-    let told = events.method("notifications/message").await;
+    let params = json!({ "name": "echo", "arguments": {} });
+    let (mut events, ()) = tokio::join!(client.stream(7, "tools/call", params), handler);
+    let told = events.next().await.unwrap();
+    assert_eq!(told["method"], "notifications/message");
     assert_eq!(
         told["params"],
         json!({ "level": "error", "logger": "board", "data": { "card": 7 } })
     );
+    assert_eq!(text_of(&events.answer().await["result"]), "done");
     bridge.shutdown().await;
 }
 

@@ -547,6 +547,19 @@ impl Events {
         }
     }
 
+    /// The id of the first event, which may have nothing in it.
+    pub(crate) async fn primed(&mut self) -> String {
+        loop {
+            let id = self.text.lines().find_map(|line| line.strip_prefix("id:"));
+            if let Some(id) = id.filter(|_| self.text.contains("\n\n")) {
+                return id.trim().to_owned();
+            }
+            let chunk = soon("event", self.response.chunk()).await.unwrap();
+            let chunk = chunk.expect("the stream goes on");
+            push_text(&mut self.text, &mut self.cut, &chunk);
+        }
+    }
+
     /// Reads on to a message that fits.
     pub(crate) async fn find(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {

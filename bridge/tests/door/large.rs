@@ -33,6 +33,9 @@ async fn answer_text(client: &McpClient, page: &mut Page, tool: &str, result: Va
     let response = async {
         let response = client.post(&request(1, "tools/call", params)).await;
         let text = soon("answer", response.text()).await.unwrap();
+        if text.starts_with('{') {
+            return text;
+        }
         let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
         let mut answers = data.map(str::trim).filter(|data| !data.is_empty());
         answers.next_back().unwrap().to_owned()

@@ -12,6 +12,7 @@ mod documented;
 mod hostile;
 mod identity;
 mod kit;
+mod lane;
 mod large;
 mod limits;
 mod long;

@@ -77,8 +77,12 @@ async fn what_is_kept_is_capped_and_the_newest_stays() {
     page.respond(&id.as_str().into(), json!("x".repeat(5_000)))
         .await;
     // The event that the client saw last is no longer known: an empty stream tells it so.
-    let (done, ()) = tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo());
-    assert_eq!(done["result"]["structuredContent"], json!({ "n": 1 }));
+    let (id, newest) = broken_off(&mut page, &client).await;
+    page.respond(&id.as_str().into(), json!("kept")).await;
+    assert_eq!(
+        text_of(&result_after(&client, &newest).await["result"]),
+        "kept"
+    );
     let mut events = client.resume(&last).await;
     assert!(events.next().await.is_none());
     bridge.shutdown().await;

@@ -1,6 +1,7 @@
 //! A call: what a page is asked to do, and how it ends.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -89,9 +90,9 @@ pub struct Argument {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallContext {
-    /// Who calls, as far as the client said.
+    /// Who calls, as far as the client said. Shared by all its calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub client: Option<CallingClient>,
+    pub client: Option<Arc<CallingClient>>,
     /// On whose behalf, as far as the bridge knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Caller>,

@@ -33,7 +33,7 @@ impl Scene {
     fn with_answers(capabilities: &str, answers: Vec<ClientResponse>) -> Self {
         let mut scene = Scene::with_page();
         let mut call = new_call("c", tool("echo"));
-        call.context.client = Some(client_with(capabilities));
+        call.context.client = Some(client_with(capabilities).into());
         call.answers = answers;
         let effects = scene
             .realm

@@ -159,9 +159,8 @@ fn resource(number: u8) -> Definition {
 /// A client that can be asked anything.
 fn call_by_a_client(id: &str) -> NewCall {
     let mut call = new_call(id, tool("t0"));
-    call.context.client = Some(client_with(
-        r#"{"elicitation":{},"sampling":{},"roots":{}}"#,
-    ));
+    call.context.client =
+        Some(client_with(r#"{"elicitation":{},"sampling":{},"roots":{}}"#).into());
     call
 }
 

@@ -1,0 +1,42 @@
+//! The fast lane: `tools/call` and `tools/list` on raw JSON, in front of rmcp's service.
+//!
+//! [`serve`] decides before anything is done. What it takes it serves whole: `message` reads the
+//! request, `request` makes every check that rmcp would make and declines where rmcp has another
+//! answer than the result, `call` and `list` answer, `hearer` is the client of a running call,
+//! `running` that call with what it has told meanwhile, `stream` its events. A request that is
+//! declined has changed nothing: rmcp serves it, and says what is wrong with it.
+//!
+//! The lane takes calls whose client can be asked nothing (it declared no sampling, elicitation or
+//! roots), or whose tool says that it never asks: nothing goes from the page to the client but
+//! progress and logs. It takes no second rounds, and nothing with fields that it does not know.
+
+mod call;
+mod hearer;
+mod list;
+mod message;
+mod request;
+mod running;
+mod stream;
+
+use axum::response::Response;
+use http::request::Parts;
+
+use crate::auth::Principal;
+use crate::http::Edge;
+use request::Request;
+
+pub(super) use message::Message;
+
+/// The answer to a request that is the lane's; `None` when it is rmcp's.
+pub(super) async fn serve(
+    edge: &Edge,
+    parts: &Parts,
+    message: &Message<'_>,
+    principal: &Principal,
+) -> Option<Response> {
+    match message.method.as_deref()? {
+        "tools/call" => call::serve(Request::of(edge, parts, message, principal)?).await,
+        "tools/list" => list::serve(&Request::of(edge, parts, message, principal)?),
+        _ => None,
+    }
+}

@@ -1,0 +1,142 @@
+//! The client of a call on the lane. It hears progress and logs, and cannot be asked anything.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bridge_protocol::{
+    CallLog, CallProgress, ClientError, ClientRequest, ClientResponse, ErrorCode, LogLevel,
+};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Number;
+use serde_json::value::RawValue;
+
+use crate::calls::Client;
+use crate::mcp::{convert, rounds};
+use crate::realm::CallEvent;
+
+/// What was said of a call, as JSON-RPC messages that wait for whoever polls the call.
+///
+/// A call is polled for its next message only when the last one was taken, and hears nothing more
+/// until then: what waits here is what waited for the caller when it was polled.
+#[derive(Debug, Default)]
+pub(super) struct Told(Mutex<VecDeque<Vec<u8>>>);
+
+impl Told {
+    fn tell(&self, message: &impl Serialize) {
+        if let Ok(json) = serde_json::to_vec(message) {
+            self.lock().push_back(json);
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<Vec<u8>> {
+        self.lock().pop_front()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See the module documentation.
+pub(super) struct Hearer {
+    pub(super) token: Option<Box<RawValue>>,
+    /// What the client speaks answers in rounds, and it has declared nothing that needs one.
+    pub(super) in_rounds: bool,
+    pub(super) told: Arc<Told>,
+}
+
+#[derive(Serialize)]
+struct Notification<P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: P,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Progress<'a> {
+    progress_token: &'a RawValue,
+    progress: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Log {
+    level: LogLevel,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logger: Option<String>,
+    data: Box<RawValue>,
+}
+
+impl Hearer {
+    fn progress(&self, report: CallProgress) {
+        let Some(progress_token) = self.token.as_deref() else {
+            return;
+        };
+        let params = Progress {
+            progress_token,
+            progress: report.progress,
+            total: report.total,
+            message: report.message,
+        };
+        self.notification("notifications/progress", params);
+    }
+
+    fn log(&self, log: CallLog) {
+        let params = Log {
+            level: log.level,
+            logger: log.logger,
+            data: log.data,
+        };
+        self.notification("notifications/message", params);
+    }
+
+    fn notification(&self, method: &'static str, params: impl Serialize) {
+        self.told.tell(&Notification {
+            jsonrpc: "2.0",
+            method,
+            params,
+        });
+    }
+}
+
+impl Client for Hearer {
+    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
+        match event {
+            CallEvent::Progress(report) => self.progress(report),
+            CallEvent::Log(log) => self.log(log),
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Its tool has said that it never asks. Whom it could ask has declared what it can do, so that
+    /// the realm lets this pass.
+    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        let error = ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message: "the tool is marked with `mcp-web/asksClient: false`, and asks its client: \
+                      take the mark out of its `_meta`"
+                .to_owned(),
+            data: None,
+        };
+        Box::pin(std::future::ready(ClientResponse {
+            key: request.key,
+            result: None,
+            error: Some(error),
+        }))
+    }
+
+    fn refuses(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = rounds::input_request(request).err()?;
+        let message = refused.message.into_owned();
+        Some(convert::refused_request(request.key.clone(), message))
+    }
+
+    fn answers_in_rounds(&self) -> bool {
+        self.in_rounds
+    }
+}

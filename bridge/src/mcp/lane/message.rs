@@ -1,0 +1,214 @@
+//! A JSON-RPC message as the lane reads it: once, with each value that it does not need left as the
+//! text that came.
+//!
+//! Reading fails for what is no JSON object alone. A member that the lane does not know, one that
+//! comes twice, or one of a strange kind makes the message [odd](Message::is_odd): it is rmcp's to
+//! judge.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A message of a client.
+#[derive(Default)]
+pub(in crate::mcp) struct Message<'a> {
+    pub(in crate::mcp) method: Option<Cow<'a, str>>,
+    pub(super) id: Option<&'a RawValue>,
+    pub(super) params: Params<'a>,
+    version: Option<&'a RawValue>,
+    has_params: bool,
+    is_odd: bool,
+}
+
+impl<'a> Message<'a> {
+    /// `None`: it is no JSON-RPC message, see `peek` in `endpoint`.
+    pub(in crate::mcp) fn read(body: &'a [u8]) -> Option<Self> {
+        serde_json::from_str(std::str::from_utf8(body).ok()?).ok()
+    }
+
+    /// There is something that the lane does not understand.
+    pub(super) fn is_odd(&self) -> bool {
+        let is_version = |version: &RawValue| version.get() == "\"2.0\"";
+        self.is_odd || self.params.is_odd || !self.version.is_some_and(is_version)
+    }
+}
+
+/// What the lane knows of `params`.
+#[derive(Default)]
+pub(super) struct Params<'a> {
+    pub(super) name: Option<&'a RawValue>,
+    pub(super) arguments: Option<&'a RawValue>,
+    pub(super) meta: Meta<'a>,
+    has_meta: bool,
+    is_odd: bool,
+}
+
+/// What the lane knows of `_meta`. Other keys mean nothing to the bridge.
+#[derive(Default)]
+pub(super) struct Meta<'a> {
+    pub(super) progress_token: Option<&'a RawValue>,
+    pub(super) protocol_version: Option<&'a RawValue>,
+    pub(super) client_info: Option<&'a RawValue>,
+    pub(super) client_capabilities: Option<&'a RawValue>,
+    pub(super) log_level: Option<&'a RawValue>,
+    pub(super) session: Option<&'a RawValue>,
+    is_odd: bool,
+}
+
+/// An object that is filled member by member.
+trait Members<'de>: Default {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+
+    /// It is of another kind. Without this, that is an error.
+    fn other() -> Option<Self> {
+        None
+    }
+}
+
+struct Reader<M>(PhantomData<M>);
+
+impl<'de, M: Members<'de>> Reader<M> {
+    fn otherwise<E: Error>() -> Result<M, E> {
+        M::other().ok_or_else(|| E::custom("expected an object"))
+    }
+}
+
+impl<'de, M: Members<'de>> Visitor<'de> for Reader<M> {
+    type Value = M;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<M, A::Error> {
+        let mut members = M::default();
+        while let Some(key) = map.next_key::<Key<'de>>()? {
+            members.take(&key.0, &mut map)?;
+        }
+        Ok(members)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<M, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Self::otherwise()
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<M, E> {
+        Self::otherwise()
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<M, E> {
+        Self::otherwise()
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<M, E> {
+        Self::otherwise()
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<M, E> {
+        Self::otherwise()
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<M, E> {
+        Self::otherwise()
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<M, E> {
+        Self::otherwise()
+    }
+}
+
+/// Borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Notes a value that must come once.
+fn once<'de, A, T>(place: &mut Option<T>, map: &mut A) -> Result<bool, A::Error>
+where
+    A: MapAccess<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(place.replace(map.next_value()?).is_some())
+}
+
+impl<'de> Members<'de> for Message<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        let twice = match key {
+            "jsonrpc" => once(&mut self.version, map)?,
+            "id" => once(&mut self.id, map)?,
+            "method" => {
+                let Key(method) = map.next_value()?;
+                self.method.replace(method).is_some()
+            }
+            "params" => {
+                self.params = map.next_value()?;
+                std::mem::replace(&mut self.has_params, true)
+            }
+            _ => map.next_value::<IgnoredAny>().map(|_| true)?,
+        };
+        self.is_odd |= twice;
+        Ok(())
+    }
+}
+
+impl<'de> Members<'de> for Params<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        let twice = match key {
+            "name" => once(&mut self.name, map)?,
+            "arguments" => once(&mut self.arguments, map)?,
+            "_meta" => {
+                self.meta = map.next_value()?;
+                std::mem::replace(&mut self.has_meta, true) || self.meta.is_odd
+            }
+            _ => map.next_value::<IgnoredAny>().map(|_| true)?,
+        };
+        self.is_odd |= twice;
+        Ok(())
+    }
+
+    fn other() -> Option<Self> {
+        Some(Self {
+            is_odd: true,
+            ..Self::default()
+        })
+    }
+}
+
+impl<'de> Members<'de> for Meta<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        let place = match key {
+            "progressToken" => &mut self.progress_token,
+            "io.modelcontextprotocol/protocolVersion" => &mut self.protocol_version,
+            "io.modelcontextprotocol/clientInfo" => &mut self.client_info,
+            "io.modelcontextprotocol/clientCapabilities" => &mut self.client_capabilities,
+            "io.modelcontextprotocol/logLevel" => &mut self.log_level,
+            "sessionId" => &mut self.session,
+            _ => return map.next_value::<IgnoredAny>().map(drop),
+        };
+        self.is_odd |= once(place, map)?;
+        Ok(())
+    }
+
+    fn other() -> Option<Self> {
+        Some(Self {
+            is_odd: true,
+            ..Self::default()
+        })
+    }
+}
+
+macro_rules! read_by_member {
+    ($($members:ident)*) => {$(
+        impl<'de> Deserialize<'de> for $members<'de> {
+            fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+                value.deserialize_any(Reader(PhantomData))
+            }
+        }
+    )*};
+}
+
+read_by_member! { Message Params Meta }

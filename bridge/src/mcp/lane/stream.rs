@@ -1,0 +1,208 @@
+//! A call that is answered as a stream of events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Sleep};
+
+use super::running::{Held, Next, Running};
+use crate::hub::Hub;
+use crate::mcp::events::{Events, Stored};
+use crate::mcp::replay::RETRY;
+
+/// A stream that says nothing shows so often that it is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// A client that does not take a notification within this does not read its stream: it hears no
+/// more of this call but its result.
+const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
+
+/// So many events may wait for a client that reads slowly.
+const WAITING_EVENTS: usize = 16;
+
+/// An event, in the pieces that it is made of: none of them is copied.
+type Event = [Bytes; 3];
+
+fn event(id: Option<&str>, json: Bytes) -> Event {
+    let head = match id {
+        Some(id) => Bytes::from(format!("id: {id}\ndata: ")),
+        None => Bytes::from_static(b"data: "),
+    };
+    [head, json, Bytes::from_static(b"\n\n")]
+}
+
+/// As one line: JSON has line breaks nowhere but between its values.
+pub(super) fn one_line(mut json: Vec<u8>) -> Bytes {
+    let breaks = |byte: &mut u8| {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    };
+    json.iter_mut().for_each(breaks);
+    Bytes::from(json)
+}
+
+/// The only event of a call that has ended already.
+pub(super) fn whole(json: Vec<u8>) -> Response {
+    let pieces = event(None, one_line(json)).map(Ok::<_, Infallible>);
+    response(Body::from_stream(stream::iter(pieces)))
+}
+
+/// No event: the client wants no answer any more.
+pub(super) fn none() -> Response {
+    response(Body::empty())
+}
+
+/// The call of a request without a session: it is cancelled when the stream is dropped.
+pub(super) fn unkept(first: Vec<u8>, running: Running) -> Response {
+    let first = stream::iter([event(None, one_line(first))]);
+    let rest = stream::unfold(Some(running), |running| async move {
+        let mut running = running?;
+        let (json, running) = match running.next().await {
+            Next::Message(json) => (json, Some(running)),
+            Next::Answer(answer) => (answer.json, None),
+            Next::Cancelled => return None,
+        };
+        Some((event(None, one_line(json)), running))
+    });
+    standing(first.chain(rest))
+}
+
+/// The call of an MCP session: it goes on when the stream is lost, and the client can come back.
+pub(super) fn kept(first: Option<Vec<u8>>, held: Held, events: &Events, hub: &Hub) -> Response {
+    let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
+    if let Some(running) = held.release() {
+        let line = Line {
+            events: events.clone(),
+            stream: uuid::Uuid::new_v4().to_string(),
+            sender: Some(sender),
+            is_silent: false,
+        };
+        hub.kept.spawn(line.carry(first, running));
+    }
+    standing(stream::poll_fn(move |context| receiver.poll_recv(context)))
+}
+
+/// What comes of a call, on its way to the client and to where it is kept.
+struct Line {
+    events: Events,
+    stream: String,
+    /// `None` when the client is gone.
+    sender: Option<mpsc::Sender<Event>>,
+    /// The client does not read.
+    is_silent: bool,
+}
+
+impl Line {
+    async fn carry(mut self, first: Option<Vec<u8>>, mut running: Running) {
+        let id = self.keep(&running, Stored::Retry);
+        self.prime(id).await;
+        let mut next = first.map(Next::Message);
+        loop {
+            match next.take() {
+                Some(Next::Message(json)) => {
+                    let json = one_line(json);
+                    let id = self.keep(&running, Stored::Notification(json.clone()));
+                    self.tell(event(id.as_deref(), json)).await;
+                }
+                Some(Next::Answer(answer)) => {
+                    let json = one_line(answer.json);
+                    let id = self.keep(&running, Stored::Response(json.clone()));
+                    drop(running);
+                    return self.send(event(id.as_deref(), json)).await;
+                }
+                Some(Next::Cancelled) => return,
+                None => {}
+            }
+            next = Some(running.next().await);
+        }
+    }
+
+    /// With the first event a client knows where to come back to.
+    async fn prime(&mut self, id: Option<String>) {
+        if let Some(id) = id {
+            let head = format!("id: {id}\nretry: {}\ndata: ", RETRY.as_millis());
+            let event = [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")];
+            self.send(event).await;
+        }
+    }
+
+    async fn tell(&mut self, event: Event) {
+        if !self.is_silent {
+            let sent = tokio::time::timeout(NOTIFY_WITHIN, self.send(event)).await;
+            self.is_silent = sent.is_err();
+        }
+    }
+
+    /// The id of the event, under which it is kept. `None`: nobody will ask for it.
+    fn keep(&self, running: &Running, event: Stored) -> Option<String> {
+        let session = running.in_flight()?.session().id()?;
+        let id = self.events.keep(session, &self.stream, event);
+        // Its session has ended, perhaps before this was kept.
+        if running.is_cancelled() {
+            self.events.forget_stream(&self.stream);
+            return None;
+        }
+        Some(id)
+    }
+
+    async fn send(&mut self, event: Event) {
+        if let Some(sender) = &self.sender
+            && sender.send(event).await.is_err()
+        {
+            self.sender = None;
+        }
+    }
+}
+
+fn standing(events: impl Stream<Item = Event> + Send + 'static) -> Response {
+    let pieces = events.flat_map(|event| stream::iter(event.map(Ok)));
+    let pieces = KeptAlive {
+        pieces: Box::pin(pieces),
+        silent: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+    };
+    response(Body::from_stream(pieces))
+}
+
+fn response(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    let value = HeaderValue::from_static;
+    headers.insert(CONTENT_TYPE, value("text/event-stream"));
+    headers.insert(CACHE_CONTROL, value("no-cache"));
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, value("no"));
+    response
+}
+
+/// A stream with comments in between while it says nothing.
+struct KeptAlive<S> {
+    pieces: S,
+    silent: Pin<Box<Sleep>>,
+}
+
+impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeptAlive<S> {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.pieces.poll_next_unpin(context);
+        if polled.is_pending() && self.silent.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        let next = Instant::now() + KEEP_ALIVE;
+        self.silent.as_mut().reset(next);
+        match polled {
+            Poll::Pending => Poll::Ready(Some(Ok(Bytes::from_static(b":\n\n")))),
+            said => said,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What the bridge itself knows of an MCP session (revisions before 2026-07-28), beside rmcp: whose
+//! it is, who the client is, which calls of the lane it runs, and since when it is idle.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bridge_protocol::LogLevel;
+use futures_util::task::AtomicWaker;
+use rmcp::model::RequestId;
+use rmcp::transport::streamable_http_server::session::SessionId;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::known::Known;
+use crate::auth::RealmId;
+
+/// What a client hears until it says what it wants.
+const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
+
+/// An MCP session, from the request that opens it to its end.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) realm: RealmId,
+    id: OnceLock<SessionId>,
+    state: Mutex<State>,
+    _place: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct State {
+    /// From `initialize` on.
+    client: Option<Arc<Known>>,
+    /// The client has said `notifications/initialized`.
+    is_ready: bool,
+    log_level: LogLevel,
+    calls: Vec<Arc<Called>>,
+    /// Requests that are being answered, and streams that stand.
+    open: usize,
+    /// When something was open last.
+    last: Instant,
+    has_ended: bool,
+}
+
+/// A call of the lane, by the id that the client gave it.
+#[derive(Debug)]
+struct Called {
+    request: Box<str>,
+    is_cancelled: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Session {
+    pub(super) fn new(realm: RealmId, place: OwnedSemaphorePermit) -> Self {
+        Self {
+            realm,
+            id: OnceLock::new(),
+            state: Mutex::new(State {
+                client: None,
+                is_ready: false,
+                log_level: DEFAULT_LOG_LEVEL,
+                calls: Vec::new(),
+                open: 0,
+                last: Instant::now(),
+                has_ended: false,
+            }),
+            _place: place,
+        }
+    }
+
+    /// rmcp has given it an id.
+    pub(super) fn named(&self, id: &SessionId) {
+        let _ = self.id.set(Arc::clone(id));
+    }
+
+    pub(super) fn id(&self) -> Option<&SessionId> {
+        self.id.get()
+    }
+
+    /// The client said who it is, perhaps not for the first time.
+    pub(super) fn initialized_by(&self, client: Known) {
+        self.state().client = Some(Arc::new(client));
+    }
+
+    pub(super) fn ready(&self) {
+        self.state().is_ready = true;
+    }
+
+    pub(super) fn log_level(&self) -> LogLevel {
+        self.state().log_level
+    }
+
+    pub(super) fn set_log_level(&self, level: LogLevel) {
+        self.state().log_level = level;
+    }
+
+    /// The client, once it has finished its handshake.
+    pub(super) fn client(&self) -> Option<(Arc<Known>, LogLevel)> {
+        let state = self.state();
+        let client = state.client.as_ref().filter(|_| state.is_ready)?;
+        Some((Arc::clone(client), state.log_level))
+    }
+
+    /// Something of it is open as long as this lives.
+    pub(super) fn open(self: &Arc<Self>) -> Open {
+        self.state().open += 1;
+        Open(Arc::clone(self))
+    }
+
+    /// A call begins. `None` when the session has ended meanwhile.
+    pub(super) fn call(self: &Arc<Self>, request: Box<str>) -> Option<InFlight> {
+        let called = Arc::new(Called {
+            request,
+            is_cancelled: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        });
+        let mut state = self.state();
+        if state.has_ended {
+            return None;
+        }
+        state.calls.push(Arc::clone(&called));
+        drop(state);
+        Some(InFlight {
+            session: Arc::clone(self),
+            called,
+        })
+    }
+
+    /// The client takes back each call that it gave this id.
+    pub(super) fn cancel(&self, request: &str) {
+        let state = self.state();
+        let meant = state.calls.iter().filter(|call| *call.request == *request);
+        meant.for_each(|call| call.cancel());
+    }
+
+    /// The session is over, and its calls are.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.has_ended = true;
+        state.calls.iter().for_each(|call| call.cancel());
+    }
+
+    /// When it will have been idle for so long, if nothing happens; `None` while something is open.
+    pub(super) fn idle_at(&self, idle: Duration) -> Option<Instant> {
+        let state = self.state();
+        let is_idle = state.open == 0 && state.calls.is_empty();
+        is_idle.then(|| state.last + idle)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One spelling for each id: `"a"` and `"\u0061"` are one.
+pub(super) fn request_key(id: &RequestId) -> Box<str> {
+    match id {
+        RequestId::Number(number) => number.to_string().into(),
+        RequestId::String(text) => format!("\"{text}").into(),
+    }
+}
+
+impl Called {
+    fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+}
+
+/// A request that is being answered, or a stream that stands.
+#[derive(Debug)]
+pub(super) struct Open(Arc<Session>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.open -= 1;
+        state.last = Instant::now();
+    }
+}
+
+/// A call of the lane. Dropped at its end.
+#[derive(Debug)]
+pub(super) struct InFlight {
+    session: Arc<Session>,
+    called: Arc<Called>,
+}
+
+impl InFlight {
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.session
+    }
+
+    /// Ready when the client has taken it back, or its session has ended.
+    pub(super) fn poll_cancelled(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.called.waker.register(context.waker());
+        match self.is_cancelled() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.called.is_cancelled.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let mut state = self.session.state();
+        let mut calls = state.calls.iter();
+        if let Some(place) = calls.position(|call| Arc::ptr_eq(call, &self.called)) {
+            state.calls.swap_remove(place);
+        }
+        state.last = Instant::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::Waker;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    fn session() -> Arc<Session> {
+        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        Arc::new(Session::new(RealmId::of_token("token"), place))
+    }
+
+    fn is_cancelled(call: &InFlight) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        call.poll_cancelled(&mut context).is_ready()
+    }
+
+    #[test]
+    fn a_cancel_means_the_calls_of_its_id_and_the_end_of_a_session_all() {
+        let session = session();
+        let call = |id: &str| session.call(id.into()).unwrap();
+        let (one, same, other) = (call("1"), call("1"), call("\"1\""));
+        session.cancel("1");
+        assert!(is_cancelled(&one) && is_cancelled(&same) && !is_cancelled(&other));
+        drop(one);
+        session.end();
+        assert!(is_cancelled(&other));
+        assert!(session.call("2".into()).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_from_the_end_of_what_was_open_last() {
+        let idle = Duration::from_secs(60);
+        let session = session();
+        let began = Instant::now();
+        assert_eq!(session.idle_at(idle), Some(began + idle));
+        let (open, call) = (session.open(), session.call("1".into()));
+        tokio::time::advance(idle).await;
+        drop(open);
+        assert_eq!(session.idle_at(idle), None);
+        tokio::time::advance(idle).await;
+        drop(call);
+        assert_eq!(session.idle_at(idle), Some(began + 3 * idle));
+    }
+}
