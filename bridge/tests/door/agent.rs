@@ -94,7 +94,6 @@ impl SmallAgent {
         sent.answer(200);
         Query {
             uuid: asked["uuid"].as_str().unwrap().to_owned(),
-            asked,
             token,
         }
     }
@@ -123,7 +122,6 @@ async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request
 /// A query that the agent has taken.
 pub(crate) struct Query {
     pub(crate) uuid: String,
-    pub(crate) asked: Value,
     pub(crate) token: Option<String>,
 }
 

@@ -9,4 +9,5 @@ mod page_compat;
 mod page_ends;
 mod page_resources;
 mod page_tools;
+mod queries;
 mod results;
