@@ -24,19 +24,31 @@ use self::page::GuidePage;
 use self::transcript::{Answer, Line, Transcript};
 
 macro_rules! guides {
-    ($($name:ident)*) => {
-        const GUIDES: &[&str] = &[$(stringify!($name)),*];
+    ($($name:ident = $file:expr,)*) => {
+        const GUIDES: &[&str] = &[$($file),*];
 
         $(
             #[tokio::test]
             async fn $name() {
-                follow(stringify!($name)).await;
+                follow($file).await;
             }
         )*
     };
 }
 
-guides! { tools resources prompts progress elicitation sampling apps names eras demo }
+guides! {
+    tools = "tools",
+    resources = "resources",
+    prompts = "prompts",
+    progress = "progress",
+    elicitation = "elicitation",
+    sampling = "sampling",
+    apps = "apps",
+    names = "names",
+    eras = "eras",
+    demo = "demo",
+    moving_from_mcp_web = "mcp-web-0.1",
+}
 
 /// A guide that no test follows would be words only.
 #[test]
