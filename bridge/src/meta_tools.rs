@@ -10,8 +10,9 @@ use crate::auth::RealmId;
 use crate::calls::{self, CallError, CallRequest, Called, Outcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::Failure;
+use crate::realm::{Failure, Realm, RouteError, Target};
 use crate::result::ToolResult;
+use crate::v1::LIST_SESSIONS;
 
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -23,6 +24,18 @@ pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 /// Whether the name belongs to one of them.
 pub(crate) fn is_one(name: &str) -> bool {
     DEFINITIONS.iter().any(|tool| tool["name"] == name)
+}
+
+/// Whether a client means one of them by a name that another bridge had for it, and no page has.
+pub(crate) fn is_meant(hub: &Hub, request: &CallRequest<'_>) -> bool {
+    let of_page = |realm: &Realm| {
+        let routed = realm.route(Kind::Tool, &request.tool, &Target::Any);
+        !matches!(
+            routed,
+            Err(RouteError::NoSessions | RouteError::NotFound { .. })
+        )
+    };
+    request.tool == LIST_SESSIONS && hub.read(request.caller.realm, of_page) != Some(true)
 }
 
 /// Runs one of them.
@@ -43,7 +56,7 @@ pub(crate) async fn call(
             let result = calls::get_result(hub, &request.caller, &arguments).await;
             return Ok(result.into());
         }
-        "list_active_sessions" => sessions(hub, &request),
+        "list_active_sessions" | LIST_SESSIONS => sessions(hub, &request),
         "list_session_tools" => session_tools(hub, &request, &arguments),
         _ => status(hub, &request),
     };

@@ -18,5 +18,5 @@ mod streams;
 
 pub(crate) use message::Reply;
 pub(crate) use rpc::{Asked, Leg};
-pub(crate) use shapes::Listings;
+pub(crate) use shapes::{LIST_SESSIONS, Listings};
 pub(crate) use streams::{McpSession, events, refused};

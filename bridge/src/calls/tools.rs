@@ -35,6 +35,9 @@ pub(crate) async fn call(
     if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() && !for_query {
         return meta_tools::call(hub, request).await;
     }
+    if meta_tools::is_meant(hub, &request) && !for_query {
+        return meta_tools::call(hub, request).await;
+    }
     call_page(hub, request, Called::ByName).await
 }
 

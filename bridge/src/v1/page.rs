@@ -5,6 +5,8 @@
 mod answer;
 mod ending;
 mod queries;
+#[cfg(test)]
+mod tests;
 
 use std::borrow::Cow;
 
@@ -45,6 +47,9 @@ pub(crate) enum Heard {
     /// A type that v1 does not have.
     Unknown(String),
 }
+
+/// JavaScript's clock ends here.
+const LATEST_MS: f64 = 8.64e15;
 
 /// Whether pages are read exactly as their own bridge read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +92,10 @@ pub(crate) fn decode(text: &str, strict: Strict) -> Result<Heard, BadFrame> {
         return Err(BadFrame);
     }
     let frame: Frame<'_> = serde_json::from_str(text).map_err(|_| BadFrame)?;
+    // By far the most frames of a page that is used.
+    if frame.kind.map(RawValue::get) == Some("\"activity\"") {
+        return Ok(Heard::Active(frame.milliseconds()));
+    }
     let kind = text_of(frame.kind).unwrap_or_default();
     Ok(match kind.as_ref() {
         "activity" => Heard::Active(frame.milliseconds()),
@@ -130,9 +139,9 @@ fn registered(id: &str, kind: Kind, definition: Box<RawValue>) -> Heard {
 
 impl Frame<'_> {
     fn milliseconds(&self) -> Option<u64> {
-        // JavaScript's clock may show fractions.
-        let at: f64 = serde_json::from_str(self.timestamp?.get()).ok()?;
-        (at >= 0.0).then_some(at as u64)
+        // It may show fractions.
+        let at: f64 = self.timestamp?.get().parse().ok()?;
+        (0.0..=LATEST_MS).contains(&at).then_some(at as u64)
     }
 
     /// Its own bridge passed no output schema on, and its pages may promise what MCP has no words

@@ -11,7 +11,7 @@ use crate::definition::Listed;
 use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// The tool that lists the pages.
-pub(super) const LIST_SESSIONS: &str = "list_sessions";
+pub(crate) const LIST_SESSIONS: &str = "list_sessions";
 
 /// The only tool while no page is connected.
 pub(super) const CONNECTION_STATUS: &str = "get_connection_status";

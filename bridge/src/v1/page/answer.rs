@@ -38,8 +38,10 @@ fn error_in(result: &RawValue, strict: Strict) -> Option<String> {
         #[serde(default, deserialize_with = "present")]
         error: Option<Value>,
     }
-    // Most results have none, and large ones are not read twice.
-    if !result.get().starts_with('{') || !result.get().contains("\"error\"") {
+    // Most results have none, and large ones are not read twice. A key may be written with escapes.
+    let text = result.get();
+    let may_have = text.contains("\"error\"") || text.contains("\\u");
+    if !text.starts_with('{') || !may_have {
         return None;
     }
     let own: Own = serde_json::from_str(result.get()).ok()?;

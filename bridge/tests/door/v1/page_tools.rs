@@ -249,3 +249,34 @@ async fn two_pages_with_different_schemas_both_keep_theirs_by_default() {
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     bridge.shutdown().await;
 }
+
+#[tokio::test]
+async fn list_sessions_can_be_called_by_default_too_unless_a_page_has_it() {
+    let bridge = bridge().await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let none = client.call("list_sessions", json!({})).await;
+    assert_eq!(
+        none["result"]["structuredContent"],
+        json!({ "sessions": [] })
+    );
+    let mut page = V1Page::connect(&bridge, "s").await;
+    page.register_tool(tool("t")).await;
+    tools_of(&bridge, 1).await;
+    let one = client.call("list_sessions", json!({})).await;
+    let sessions = &one["result"]["structuredContent"]["sessions"];
+    assert_eq!(sessions[0]["session_id"], "s", "{one}");
+    assert!(
+        !client
+            .tool_names()
+            .await
+            .contains(&"list_sessions".to_owned())
+    );
+    page.register_tool(tool("list_sessions")).await;
+    tools_of(&bridge, 2).await;
+    let both = async { tokio::join!(client.call("list_sessions", json!({ "n": 1 })), page.echo()) };
+    assert_eq!(
+        both.await.0["result"]["structuredContent"],
+        json!({ "n": 1 })
+    );
+    bridge.shutdown().await;
+}

@@ -1,0 +1,253 @@
+use bridge_protocol::{
+    CallContext, CallsAlive, CloseCode, Heartbeat, RegistrationFailure, ResourceRead,
+    SessionClosed, ToolCall,
+};
+use serde_json::json;
+
+use super::*;
+use crate::page_wire::Closing;
+
+const LENIENT: Strict = Strict(false);
+
+fn heard(frame: &Value) -> Heard {
+    decode(&frame.to_string(), LENIENT).unwrap()
+}
+
+/// Our own message that a frame becomes.
+fn said(frame: &Value, strict: Strict) -> Value {
+    match decode(&frame.to_string(), strict) {
+        Ok(Heard::Said(message)) => serde_json::from_str(&message.encode()).unwrap(),
+        other => panic!("{frame}: {other:?}"),
+    }
+}
+
+#[test]
+fn activity_tells_the_time_of_the_page_if_it_is_one() {
+    for (timestamp, at) in [
+        (json!(1_700_000_000_000_u64), Some(1_700_000_000_000)),
+        (json!(12.75), Some(12)),
+        (json!(-1), None),
+        (json!(1e300), None),
+        (json!("now"), None),
+        (json!(null), None),
+    ] {
+        let told = heard(&json!({ "type": "activity", "timestamp": timestamp }));
+        assert!(
+            matches!(told, Heard::Active(told) if told == at),
+            "{told:?}"
+        );
+    }
+    assert!(matches!(
+        heard(&json!({ "type": "activity" })),
+        Heard::Active(None)
+    ));
+}
+
+#[test]
+fn registrations_become_our_own_with_their_definition_verbatim() {
+    let tool = r#"{"z":1,"name":"t","inputSchema":{"b":1.0,"a":{}}}"#;
+    let frame = format!(r#"{{"type":"register-tool","tool":{tool}}}"#);
+    let Ok(Heard::Said(PageToBridge::Register(registration))) = decode(&frame, LENIENT) else {
+        panic!()
+    };
+    assert_eq!(registration.items[0].kind, Kind::Tool);
+    assert_eq!(registration.items[0].definition.get(), tool);
+    let resource = json!({ "uri": "a://b", "name": "n" });
+    let frame = json!({ "type": "register-resource", "resource": resource });
+    let item = json!({ "kind": "resource", "definition": resource });
+    assert_eq!(said(&frame, LENIENT)["items"], json!([item]));
+}
+
+#[test]
+fn an_output_schema_stays_where_mcp_has_words_for_it() {
+    for (schema, strict, stays) in [
+        (json!({ "type": "object" }), LENIENT, true),
+        (json!({ "type": "object" }), Strict(true), false),
+        (json!({ "type": "array" }), LENIENT, false),
+        (json!(true), LENIENT, false),
+    ] {
+        let tool = json!({ "name": "t", "outputSchema": schema, "last": 1 });
+        let frame = json!({ "type": "register-tool", "tool": tool });
+        let definition = &said(&frame, strict)["items"][0]["definition"];
+        assert_eq!(definition.get("outputSchema").is_some(), stays, "{frame}");
+        assert_eq!(definition["last"], 1);
+    }
+}
+
+#[test]
+fn what_lacks_its_object_is_no_frame() {
+    for bad in [
+        "",
+        "[]",
+        "null",
+        "7",
+        "{",
+        r#"{"type":"register-tool"}"#,
+        r#"{"type":"register-tool","tool":[]}"#,
+        r#"{"type":"register-resource","resource":"r"}"#,
+    ] {
+        assert_eq!(decode(bad, LENIENT).unwrap_err(), BadFrame, "{bad}");
+    }
+}
+
+#[test]
+fn a_failure_keeps_the_whole_result_as_its_data() {
+    let result = r#"{"b":1,"error":"no","a":2.0}"#;
+    let frame = format!(r#"{{"type":"tool-response","requestId":"c","result":{result}}}"#);
+    let Ok(Heard::Said(PageToBridge::CallError(error))) = decode(&frame, LENIENT) else {
+        panic!()
+    };
+    assert_eq!(error.code, ErrorCode::HandlerFailed);
+    assert_eq!(error.message, "no");
+    assert_eq!(error.data.unwrap().get(), result);
+    // The key may be written in any way that JSON allows.
+    let frame = r#"{"type":"tool-response","requestId":"c","result":{"\u0065rror":"no"}}"#;
+    let Ok(Heard::Said(PageToBridge::CallError(_))) = decode(frame, LENIENT) else {
+        panic!()
+    };
+}
+
+#[test]
+fn nothing_of_ours_that_v1_does_not_know_is_sent() {
+    let unknown = [
+        BridgeToPage::Heartbeat(Heartbeat {
+            sequence: 1,
+            answers: 0,
+        }),
+        BridgeToPage::CallsAlive(CallsAlive {
+            request_ids: Vec::new(),
+            ended: Vec::new(),
+        }),
+    ];
+    for message in unknown {
+        assert_eq!(encode(&message), None, "{message:?}");
+    }
+}
+
+#[test]
+fn frames_have_exactly_their_keys() {
+    let call = |query_id| {
+        BridgeToPage::ToolCall(ToolCall {
+            request_id: "c".into(),
+            tool_name: "t".to_owned(),
+            tool_input: RawValue::from_string("{\"n\":1.0}".to_owned()).unwrap(),
+            context: Box::new(CallContext {
+                timeout_ms: Some(1),
+                query_id,
+                ..CallContext::default()
+            }),
+        })
+    };
+    let read = BridgeToPage::ResourceRead(ResourceRead {
+        request_id: "c".into(),
+        uri: "a://b".to_owned(),
+        uri_template: None,
+        variables: None,
+        context: Box::default(),
+    });
+    let ended = |code| {
+        BridgeToPage::SessionClosed(SessionClosed {
+            reason: "r".to_owned(),
+            code,
+        })
+    };
+    let refused = |id: &str| {
+        BridgeToPage::Registered(Registered {
+            registration_id: RegistrationId::from(id),
+            items: Vec::new(),
+            errors: vec![RegistrationFailure {
+                index: 0,
+                name: Some("t".to_owned()),
+                code: ErrorCode::DefinitionInvalid,
+                message: "m".to_owned(),
+            }],
+        })
+    };
+    for (message, frame) in [
+        (
+            call(None),
+            r#"{"type":"tool-call","requestId":"c","toolName":"t","toolInput":{"n":1.0}}"#,
+        ),
+        (
+            call(Some("q".into())),
+            r#"{"type":"tool-call","requestId":"c","toolName":"t","toolInput":{"n":1.0},"queryId":"q"}"#,
+        ),
+        (
+            read,
+            r#"{"type":"resource-read","requestId":"c","uri":"a://b"}"#,
+        ),
+        (
+            ended(ErrorCode::SessionExpired),
+            r#"{"type":"session-expired","code":"SessionExpired"}"#,
+        ),
+        (
+            ended(ErrorCode::SessionSuperseded),
+            r#"{"type":"session-closed","reason":"r","code":"InvalidSession"}"#,
+        ),
+        (
+            refused(TOOL),
+            r#"{"type":"tool-registration-error","toolName":"t","error":"ToolNotAllowed","message":"m"}"#,
+        ),
+    ] {
+        assert_eq!(encode(&message).as_deref(), Some(frame));
+    }
+    assert_eq!(encode(&refused(RESOURCE)), None);
+}
+
+/// The closed list of v1.
+const CODES: &str = "MissingAuthentication InvalidAuthentication InvalidSession NoSessionsFound \
+    SessionNotFound SessionNotSpecified SessionLimitExceeded SessionExpired SessionNameAlreadyInUse \
+    ToolNotFound ToolNameRequired ToolNotAllowed ToolSchemaConflict QueryNotFound QueryNotActive \
+    QueryCompleted QueryLimitExceeded UnknownMethod InternalError";
+
+#[test]
+fn codes_are_those_of_the_closed_list() {
+    let list: Vec<_> = CODES.split_whitespace().collect();
+    for ours in ErrorCode::ALL {
+        let told = code(*ours);
+        assert!(list.contains(&told.as_str()), "{ours} is told as {told}");
+        if list.contains(&ours.as_str()) {
+            assert_eq!(*ours, told);
+        }
+    }
+}
+
+#[test]
+fn connections_close_with_the_codes_that_v1_has() {
+    for (ours, told, code, reason) in [
+        (
+            CloseCode::ServiceRestart,
+            None,
+            1000,
+            "Server shutting down",
+        ),
+        (
+            CloseCode::Superseded,
+            Some(ErrorCode::SessionSuperseded),
+            1008,
+            "why",
+        ),
+        (
+            CloseCode::TokenExpired,
+            Some(ErrorCode::TokenExpired),
+            1008,
+            "why",
+        ),
+        (
+            CloseCode::PolicyViolation,
+            Some(ErrorCode::SessionLimitExceeded),
+            1008,
+            "Session limit exceeded",
+        ),
+        (
+            CloseCode::PolicyViolation,
+            Some(ErrorCode::SessionExpired),
+            1008,
+            "Session expired",
+        ),
+        (CloseCode::MessageTooBig, None, 1009, "why"),
+    ] {
+        let closed = closing(Closing::new(ours, "why"), told);
+        assert_eq!((closed.code.code(), closed.reason.as_ref()), (code, reason));
+    }
+}
