@@ -7,6 +7,7 @@ mod inspector;
 mod mcp;
 mod plain_http;
 mod stalled;
+mod v1;
 
 pub use able::{AbleClient, Heard};
 pub use bulk::BulkClient;
@@ -14,6 +15,7 @@ pub use inspector::Inspector;
 pub use mcp::{InFlight, McpClient};
 pub use plain_http::PlainHttp;
 pub use stalled::StalledClient;
+pub use v1::V1Client;
 
 /// How a client opens its conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -32,13 +32,14 @@ pub mod socket_faults;
 mod tls_front;
 mod token_proxy;
 pub mod tools;
+mod v1_page;
 mod world;
 
 pub use adapter::Adapter;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
     AbleClient, BulkClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp,
-    StalledClient,
+    StalledClient, V1Client,
 };
 pub use deadline::{DEADLINE, within};
 pub use issuer::Issuer;
@@ -52,4 +53,5 @@ pub use process::ProcessGroup;
 pub use site::Site;
 pub use tls_front::TlsFront;
 pub use token_proxy::TokenProxy;
+pub use v1_page::{V1Handler, V1Page};
 pub use world::World;

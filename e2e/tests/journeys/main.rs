@@ -23,6 +23,7 @@ mod suspended;
 mod thousand_calls;
 mod tool_removed;
 mod typescript_client;
+mod v1_client;
 mod v1_page;
 mod vite_project;
 mod walls;

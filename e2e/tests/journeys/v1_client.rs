@@ -1,0 +1,168 @@
+//! Clients that were built for mcp-web 0.1, unchanged, with `--compat mcp-web`: its stdio client,
+//! and MCP clients that were pointed at its bridge.
+
+use e2e::{Browser, Era, Inspector, Leg, McpClient, NodeProject, Site, V1Client, V1Page, World};
+use serde_json::{Value, json};
+
+const CONNECTED: &str = "globalThis.app?.isConnected";
+
+const ITS_TOOLS: [&str; 4] = ["list_sessions", "add_item", "list_items", "forget_me"];
+
+async fn compat() -> World {
+    World::bridge_with(&["--compat", "mcp-web"]).await
+}
+
+/// What a text block holds.
+fn printed(result: &Value) -> Value {
+    let text = result["content"][0]["text"].as_str();
+    serde_json::from_str(text.unwrap_or_else(|| panic!("no text in {result}"))).unwrap()
+}
+
+fn echo() -> (Value, e2e::V1Handler) {
+    let tool = json!({ "name": "echo", "description": "Says it again", "inputSchema": {
+        "type": "object", "properties": { "id": { "type": "number" } } } });
+    (tool, |input| input.clone())
+}
+
+#[tokio::test]
+async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
+    let (mut world, site) = (compat().await, Site::start().await);
+    let browser = Browser::open().await;
+    browser.goto(&site.v1_page(&world)).await;
+    browser.wait_for(CONNECTED).await;
+    let token = browser.eval("return app.authToken", json!(null)).await;
+    world.take_token(token.as_str().unwrap().to_owned());
+    let mut client = V1Client::of(&world);
+    let all = |names: &[&str]| names == ITS_TOOLS;
+    let listed = client.tools_when("it has the page's tools", all).await;
+    let schema = &listed["tools"][1]["inputSchema"];
+    let keys: Vec<_> = schema.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["type", "properties", "required"]);
+    let properties: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(properties, ["session_id", "text"]);
+    assert_eq!(schema["required"], json!(["text"]));
+
+    // Several at a time, with one id.
+    for text in ["Apples", "Tea", "Cake"] {
+        let params = json!({ "name": "add_item", "arguments": { "text": text } });
+        client.say("tools/call", params).await;
+    }
+    let mut counts = Vec::new();
+    for _ in 0..3 {
+        let answer = client.answer().await;
+        assert!(answer["result"].get("isError").is_none(), "{answer}");
+        counts.push(printed(&answer["result"])["count"].as_u64().unwrap());
+    }
+    counts.sort_unstable();
+    assert_eq!(counts, [3, 4, 5]);
+    let items = client.call("list_items", json!({})).await;
+    assert_eq!(printed(&items).as_array().unwrap().len(), 5, "{items}");
+    let failed = client.call("add_item", json!({ "text": "" })).await;
+    assert_eq!(printed(&failed), json!({ "error": "Nothing to write" }));
+    assert_eq!(failed["isError"], true);
+
+    let resources = client.ask("resources/list", json!({})).await;
+    let uris = resources["resources"].as_array().unwrap().iter();
+    let uris: Vec<_> = uris.map(|it| it["uri"].as_str().unwrap()).collect();
+    assert_eq!(
+        uris,
+        ["sessions://list", "groceries://list", "groceries://bytes"]
+    );
+    let read = client
+        .ask("resources/read", json!({ "uri": "groceries://bytes" }))
+        .await;
+    assert_eq!(read["contents"][0]["blob"], "AP8=", "{read}");
+
+    // A second tab: now each call must say which.
+    let first = browser.eval("return app.sessionId", json!(null)).await;
+    browser.open_tab().await;
+    browser.goto(&site.v1_page(&world)).await;
+    browser.wait_for(CONNECTED).await;
+    let second = browser.eval("return app.sessionId", json!(null)).await;
+    let sessions = async |client: &mut V1Client| {
+        let sessions = client.call("list_sessions", json!({})).await;
+        printed(&sessions)["sessions"].take()
+    };
+    let mut known = sessions(&mut client).await;
+    while known[1]["available_tools"].as_array().map(Vec::len) != Some(3) {
+        known = sessions(&mut client).await;
+    }
+    assert_eq!(
+        [&known[0]["session_id"], &known[1]["session_id"]],
+        [&first, &second]
+    );
+    let listed = client.ask("tools/list", json!({})).await;
+    let required = &listed["tools"][1]["inputSchema"]["required"];
+    assert_eq!(*required, json!(["session_id", "text"]));
+    assert_eq!(listed["_meta"]["available_sessions"], known);
+    let refused = client.call("list_items", json!({})).await;
+    assert_eq!(printed(&refused)["error"], "SessionNotSpecified");
+    let named = json!({ "text": "Only here", "session_id": second });
+    client.call("add_item", named).await;
+    let here = "document.querySelector('ul').innerText.includes('Only here')";
+    browser.wait_for(here).await;
+
+    // A reload is a session of its own; the client goes on with the new one.
+    browser.reload().await;
+    browser.wait_for(CONNECTED).await;
+    let reloaded = browser.eval("return app.sessionId", json!(null)).await;
+    let mut known = sessions(&mut client).await;
+    while known[1]["session_id"] != reloaded
+        || known[1]["available_tools"].as_array().map(Vec::len) != Some(3)
+    {
+        known = sessions(&mut client).await;
+    }
+    let params = json!({ "name": "list_items", "_meta": { "sessionId": reloaded } });
+    let items = client.ask("tools/call", params).await;
+    assert!(
+        items["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("Only here")
+    );
+
+    // Nobody is there any more, and the client hears what to do.
+    browser.close_tab().await;
+    drop(browser);
+    let alone = |names: &[&str]| names == ["get_connection_status"];
+    client.tools_when("nothing but the status", alone).await;
+    let status = client.call("get_connection_status", json!({})).await;
+    assert_eq!(printed(&status)["connected"], false);
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_initializes_lists_and_calls() {
+    let world = compat().await;
+    let _page = V1Page::open(&world, "one-page", vec![echo()]).await;
+    let project = NodeProject::copy_of("node");
+    project.link_packages();
+    for url in [world.mcp_url(), world.url()] {
+        let arguments = ["typescript-client.mjs", &url, world.token()];
+        let mut client = project.node("the TypeScript client", &arguments);
+        let answer = client.line_with("{").await;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["tools"], json!(["list_sessions", "echo"]));
+        let block = json!({ "type": "text", "text": "{\n  \"id\": 7\n}" });
+        assert_eq!(answer["result"], json!({ "content": [block] }));
+    }
+}
+
+#[tokio::test]
+async fn the_inspector_and_our_own_stdio_client_speak_with_it() {
+    let world = compat().await;
+    let _page = V1Page::open(&world, "one-page", vec![echo()]).await;
+    for leg in [Leg::Http, Leg::Stdio] {
+        let inspector = Inspector::new(&world, leg, Era::Initialize);
+        assert_eq!(
+            inspector.tools().await,
+            ["list_sessions", "echo"],
+            "{leg:?}"
+        );
+        let result = inspector.call("echo", &json!({ "id": 7 })).await;
+        assert_eq!(printed(&result), json!({ "id": 7 }), "{leg:?}");
+        let client = McpClient::connect(&world, leg, Era::Initialize).await;
+        let result = client.call("echo", json!({ "id": 8 })).await.unwrap();
+        let result = serde_json::to_value(result).unwrap();
+        assert_eq!(printed(&result), json!({ "id": 8 }), "{leg:?}");
+    }
+}
