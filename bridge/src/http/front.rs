@@ -4,6 +4,8 @@
 //! without its layers: `Host`, token and size. A request with an `Origin` takes the long way, where
 //! it gets the headers that browsers look for.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -13,7 +15,8 @@ use http::{Method, Request};
 use http_body::Body as HttpBody;
 use tower::ServiceExt;
 
-use super::{Edge, guard, plain};
+use super::{Edge, guard, plain, v1};
+use crate::v1::Leg;
 
 /// See the module documentation.
 pub(crate) struct Front {
@@ -24,6 +27,8 @@ pub(crate) struct Front {
 /// What is answered without the router.
 enum Hot {
     ToolCall,
+    /// A message of a client that was built for mcp-web 0.1.
+    V1(Arc<Leg>),
 }
 
 impl Front {
@@ -38,12 +43,7 @@ impl Front {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        // Where clients of mcp-web 0.1 are served, they hear what theirs said.
-        let hot = match self.edge.v1 {
-            Some(_) => None,
-            None => hot(&request),
-        };
-        match hot {
+        match hot(&self.edge, &request) {
             Some(hot) => self.answer_here(hot, request).await,
             None => self.route(request.map(Body::new)).await,
         }
@@ -62,7 +62,11 @@ impl Front {
         let edge = &self.edge;
         let (parts, body) = request.into_parts();
         if let Err(problem) = guard::for_us(edge, &parts.uri, &parts.headers) {
-            return problem.into_response();
+            let mut refused = problem.into_response();
+            if edge.v1.is_some() {
+                v1::allow_all(refused.headers_mut());
+            }
+            return refused;
         }
         let challenged = edge
             .resource
@@ -70,6 +74,7 @@ impl Front {
             .map(|resource| (resource, resource.base(&parts.uri, &parts.headers)));
         let mut response = match hot {
             Hot::ToolCall => plain::call_tool(edge, &parts, body).await,
+            Hot::V1(leg) => v1::post_here(edge, &leg, &parts, body).await,
         };
         if let Some((resource, base)) = challenged {
             resource.complete_challenge(&base, &mut response);
@@ -78,12 +83,14 @@ impl Front {
     }
 }
 
-fn hot<B>(request: &Request<B>) -> Option<Hot> {
+fn hot<B>(edge: &Edge, request: &Request<B>) -> Option<Hot> {
     if request.method() != Method::POST || request.headers().contains_key(ORIGIN) {
         return None;
     }
-    match request.uri().path() {
-        "/tool-call" => Some(Hot::ToolCall),
+    match (request.uri().path(), &edge.v1) {
+        ("/tool-call", None) => Some(Hot::ToolCall),
+        // The other paths may be the app's.
+        ("/" | "/mcp", Some(leg)) => Some(Hot::V1(Arc::clone(leg))),
         _ => None,
     }
 }

@@ -17,17 +17,28 @@ use http::header::{
     HeaderName,
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body::Body as HttpBody;
 use serde_json::json;
 use tower::ServiceExt;
 
-use super::{Edge, Problem, page_socket, plain};
+use super::{Edge, page_socket, plain, whole};
 use crate::auth::Scope;
 use crate::v1::{self, Asked, Leg, McpSession, Reply};
 
 const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 const PRIVATE_NETWORK: HeaderName = HeaderName::from_static("access-control-allow-private-network");
+
+/// Answers a message before the router, for whoever is no browser.
+pub(super) async fn post_here<B>(edge: &Edge, leg: &Leg, parts: &Parts, body: B) -> Response
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let mut response = post(edge, leg, parts, body).await;
+    allow_all(response.headers_mut());
+    response
+}
 
 /// Serves what no other route does.
 pub(super) async fn endpoint(State(edge): State<Edge>, request: Request) -> Response {
@@ -65,18 +76,14 @@ fn mcp_session(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// One JSON-RPC message, and its answer.
-async fn post(edge: &Edge, leg: &Leg, parts: &Parts, body: Body) -> Response {
-    let most = edge.hub.config.max_request_bytes;
-    let body = match Limited::new(body, most).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => {
-            return super::too_large(edge).into_response();
-        }
-        Err(error) => {
-            let message = format!("the body cannot be read: {error}");
-            let code = bridge_protocol::ErrorCode::ProtocolViolation;
-            return Problem::new(code, message).into_response();
-        }
+async fn post<B>(edge: &Edge, leg: &Leg, parts: &Parts, body: B) -> Response
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let body = match whole(edge, body).await {
+        Ok(body) => body,
+        Err(problem) => return problem.into_response(),
     };
     let token = edge.token(&parts.headers, parts.uri.query());
     let asked = Asked {
@@ -176,23 +183,26 @@ pub(super) fn with_preflight(routes: Router) -> Router {
 /// anything to read.
 pub(super) fn with_cors(routes: Router) -> Router {
     let allow = async |mut response: Response| {
-        let headers = response.headers_mut();
-        for (name, value) in [
-            (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
-            (
-                ACCESS_CONTROL_ALLOW_METHODS,
-                "GET, POST, PUT, DELETE, OPTIONS",
-            ),
-            (
-                ACCESS_CONTROL_ALLOW_HEADERS,
-                "Content-Type, Authorization, Mcp-Session-Id",
-            ),
-            (ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id"),
-            (PRIVATE_NETWORK, "true"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
+        allow_all(response.headers_mut());
         response
     };
     routes.layer(map_response(allow))
+}
+
+pub(super) fn allow_all(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (
+            ACCESS_CONTROL_ALLOW_METHODS,
+            "GET, POST, PUT, DELETE, OPTIONS",
+        ),
+        (
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            "Content-Type, Authorization, Mcp-Session-Id",
+        ),
+        (ACCESS_CONTROL_EXPOSE_HEADERS, "Mcp-Session-Id"),
+        (PRIVATE_NETWORK, "true"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
 }

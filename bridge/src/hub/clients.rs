@@ -157,4 +157,18 @@ mod tests {
         line.resource_updated("a:last".to_owned());
         assert_eq!(line.next().await.updated.len(), 1);
     }
+
+    #[tokio::test]
+    async fn changes_are_counted_up_to_a_bound() {
+        let line = NewsLine::default();
+        for _ in 0..3 {
+            line.list_changed(Kind::Tool);
+        }
+        line.list_changed(Kind::Prompt);
+        assert_eq!(line.next().await.tool_changes, 3);
+        for _ in 0..2 * WAITING_CHANGES {
+            line.list_changed(Kind::Tool);
+        }
+        assert_eq!(line.next().await.tool_changes, WAITING_CHANGES);
+    }
 }

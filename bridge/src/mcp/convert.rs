@@ -133,7 +133,7 @@ fn failed(failure: Failure, modern: bool) -> ErrorData {
 }
 
 /// What a client says of itself goes to every page with every change: so much of each text.
-const CLIENT_CHARS: usize = 128;
+pub(crate) const CLIENT_CHARS: usize = 128;
 
 pub(super) fn client_info(client: Implementation) -> ClientInfo {
     let short = |text: String| text.chars().take(CLIENT_CHARS).collect();

@@ -15,6 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::auth::{Principal, RealmId};
 use crate::hub::{Hub, NewsLine};
+use crate::mcp::CLIENT_CHARS;
 use crate::realm::ClientId;
 
 /// So often a stream without events says that it is alive.
@@ -108,9 +109,14 @@ impl McpSessions {
         let (Ok(place), Some(hub)) = (place, self.hub.upgrade()) else {
             return Err(Full);
         };
+        let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
         let client = ConnectedClient {
             id: 0,
-            info,
+            info: ClientInfo {
+                name: short(info.name),
+                version: info.version.map(short),
+                title: info.title.map(short),
+            },
             protocol_version: "2024-11-05".to_owned(),
         };
         let realm = principal.realm;
@@ -263,4 +269,68 @@ fn changed(times: usize) -> Bytes {
     let message = serde_json::json!({ "jsonrpc": "2.0",
         "method": "notifications/tools/list_changed" });
     Bytes::from(event(&message).repeat(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::definition::Definitions;
+
+    async fn sessions() -> (Arc<Hub>, McpSessions, Principal) {
+        let hub = Hub::new(Config::default(), Definitions::new(|_, _| Ok(()), 1000));
+        let sessions = McpSessions::new(&hub);
+        let tokens = crate::auth::Tokens::new(&[], &hub.config.identity).unwrap();
+        let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
+        (hub, sessions, principal.unwrap())
+    }
+
+    fn info(name: &str) -> ClientInfo {
+        ClientInfo {
+            name: name.to_owned(),
+            version: None,
+            title: None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_says_every_30_s_that_it_is_alive() {
+        let (_hub, sessions, principal) = sessions().await;
+        let id = sessions.open(&principal, info("c")).unwrap();
+        let session = sessions.of(None, &id).unwrap();
+        let mut events = std::pin::pin!(events(&session, CancellationToken::new()));
+        let begun = Instant::now();
+        for nth in 1..4 {
+            assert_eq!(events.next().await.unwrap(), ": keepalive\n\n");
+            assert_eq!(begun.elapsed(), nth * Duration::from_secs(30));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_is_idle_after_an_hour_unless_somebody_listens() {
+        let (hub, sessions, principal) = sessions().await;
+        let [idle, used, listening] = ["idle", "used", "listening"]
+            .map(|name| sessions.open(&principal, info(name)).unwrap());
+        let session = sessions.of(None, &listening).unwrap();
+        let stream = events(&session, CancellationToken::new());
+        drop(session);
+        tokio::time::advance(Duration::from_secs(3599)).await;
+        assert!(sessions.touch(Some(&used)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(!sessions.touch(Some(&idle)));
+        assert!(sessions.touch(Some(&used)));
+        assert!(sessions.of(None, &listening).is_some());
+        drop(stream);
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert!(!sessions.touch(Some(&listening)));
+        // The sweeper's turn.
+        tokio::time::sleep(SWEEP_EVERY).await;
+        assert!(sessions.open.is_empty());
+        assert_eq!(
+            hub.read(principal.realm, |realm| realm.client_count()),
+            None
+        );
+    }
 }
