@@ -197,9 +197,10 @@ pub struct Config {
     #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "20s", value_parser = duration)]
     pub heartbeat: Duration,
 
-    /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1. Its pages are
-    /// served without this too. On a loopback address it loosens who may connect, as that bridge
-    /// did.
+    /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1, and every path
+    /// speaks its MCP then, with its lists, results and errors. Its pages are served without this
+    /// too. On a loopback address any token (also as `?token=`) and any loopback origin may connect,
+    /// as there.
     #[arg(long, env = "MCP_WEB_COMPAT", value_enum, value_name = "PROJECT")]
     pub compat: Option<Compat>,
 
