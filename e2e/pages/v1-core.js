@@ -7,6 +7,7 @@ const RECONNECT_AFTER_MS = 5000;
 export class MCPWeb {
   #tools = new Map();
   #resources = new Map();
+  #queries = new Map();
   #sessionId = crypto.randomUUID();
   #authenticated = false;
   #refused = false;
@@ -56,6 +57,17 @@ export class MCPWeb {
     if (this.#authenticated) {
       this.#send({ type: "register-resource", resource: definition });
     }
+  }
+
+  /** Asks the agent; `heard` gets each event in turn. Returns what cancels the query. */
+  query({ prompt, context = [], ...rest }, heard) {
+    const uuid = crypto.randomUUID();
+    this.#queries.set(uuid, heard);
+    this.#send({ type: "query", uuid, prompt, context, ...rest });
+    return (reason) => {
+      this.#queries.delete(uuid);
+      this.#send({ type: "query_cancel", uuid, reason });
+    };
   }
 
   #connect() {
@@ -111,6 +123,20 @@ export class MCPWeb {
         this.#send({ type: "tool-response", requestId, result: await this.#run(message) });
         break;
       }
+      case "query_progress":
+        // A page of v1 drops one without a text.
+        if (typeof message.message !== "string") {
+          break;
+        }
+      case "query_accepted":
+        this.#queries.get(message.uuid)?.(message);
+        break;
+      case "query_complete":
+      case "query_failure":
+      case "query_cancel":
+        this.#queries.get(message.uuid)?.(message);
+        this.#queries.delete(message.uuid);
+        break;
       case "resource-read":
         this.#send(await this.#read(message));
         break;

@@ -74,5 +74,33 @@ document.querySelector("form").addEventListener("submit", (event) => {
   add(input.value);
   input.value = "";
 });
+
+const answer = document.querySelector("#answer");
+const told = [];
+
+/** What the person sees of each event. */
+function say(event) {
+  told.push(event);
+  answer.textContent = {
+    query_accepted: () => "Thinking …",
+    query_progress: () => event.message,
+    query_complete: () => event.message ?? "Done",
+    query_failure: () => `That went wrong: ${event.error}`,
+    query_cancel: () => "Stopped",
+  }[event.type]();
+}
+
+document.querySelector("#ask").addEventListener("click", () => {
+  answer.textContent = "Asking …";
+  globalThis.cancel = app.query(
+    {
+      prompt: "What is missing for breakfast? Write it on the list.",
+      context: [{ name: "items", value: items, description: "What is on the list", type: "ephemeral" }],
+      tools: [{ name: "add_item" }, { name: "list_items" }],
+      restrictTools: true,
+    },
+    say,
+  );
+});
 show();
-globalThis.app = app;
+Object.assign(globalThis, { app, told });

@@ -52,8 +52,13 @@ impl PlainHttp {
 
     /// Sends a body to a URL that holds its own credential.
     pub async fn post_json(url: &str, body: &Value) -> Value {
+        Self::send_json(Method::POST, url, body).await
+    }
+
+    /// The same with another method.
+    pub async fn send_json(method: Method, url: &str, body: &Value) -> Value {
         let answer = async {
-            let response = http().post(url).json(body).send().await?;
+            let response = http().request(method, url).json(body).send().await?;
             response.json().await
         };
         let answer: reqwest::Result<Value> = within("an answer", answer).await;

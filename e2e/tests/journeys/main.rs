@@ -25,6 +25,7 @@ mod tool_removed;
 mod typescript_client;
 mod v1_client;
 mod v1_page;
+mod v1_query;
 mod vite_project;
 mod walls;
 mod walls_session;
