@@ -1,6 +1,7 @@
 //! Signed tokens: who may do what, with which keys, until when.
 
 mod algorithms;
+mod asking;
 mod caller;
 mod expiry;
 mod issuer;
