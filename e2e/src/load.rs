@@ -4,12 +4,14 @@
 //! [`Load`] says how many of which; [`Load::run`] connects the pages, lets the callers warm up and
 //! measures. [`Payload`] is what the pages answer, [`Route`] the way of the callers, [`Dialect`] what
 //! is spoken with the pages. Each answer is compared with the first of its kind, which is read and
-//! checked as a whole. [`floor`] are the two servers that do the least.
+//! checked as a whole. [`floor`] are the two servers that do the least, [`mixed`] is what a bridge must
+//! bear for long.
 //!
 //! The generator is cheap, because it shares a core with what it measures: what it sends is made
 //! before, and nothing is parsed but where an id stands.
 
 pub mod floor;
+pub mod mixed;
 
 mod answers;
 mod callers;

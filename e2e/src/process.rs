@@ -94,6 +94,11 @@ impl ProcessGroup {
         self.lines().join("\n")
     }
 
+    /// The leader's process id.
+    pub fn id(&self) -> u32 {
+        self.leader.as_raw_nonzero().get().cast_unsigned()
+    }
+
     /// The processor time that the leader has used so far (Linux).
     pub fn cpu_time(&self) -> Duration {
         let stat = self.proc("stat");

@@ -129,6 +129,11 @@ impl World {
         self.process.log()
     }
 
+    /// The bridge's process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// The processor time that the bridge has used so far.
     pub fn cpu_time(&self) -> Duration {
         self.process.cpu_time()

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
+use e2e::load::mixed::Mixed;
 use e2e::load::{Dialect, Figures, Load, Meter, Payload, Pick, Receipt, Route, Target};
 use serde_json::json;
 
@@ -66,6 +67,16 @@ struct Arguments {
     #[arg(long, default_value = "1kb")]
     result: Payload,
 
+    /// Everything at once for so long (30m), and what the bridge holds meanwhile: pages that reload and
+    /// break off, calls that are given up, large results, MCP sessions. Needs --pid; routes, tools,
+    /// results and seconds are its own
+    #[arg(long, value_name = "TIME", requires = "pid")]
+    soak: Option<humantime::Duration>,
+
+    /// What happens in a soak follows from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
     /// Seconds that are measured
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
@@ -74,6 +85,9 @@ struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     warm_up: f64,
 }
+
+/// How often a soak says what the bridge holds.
+const SAMPLES: u32 = 60;
 
 impl Arguments {
     fn load(&self) -> Result<Load> {
@@ -94,6 +108,22 @@ impl Arguments {
             measured: Duration::from_secs_f64(self.seconds),
             meter: self.pid.map(Meter::of),
         })
+    }
+
+    async fn soak(&self, lasts: Duration) -> Result<()> {
+        let mixed = Mixed {
+            address: address(&self.bridge)?,
+            token: self.token.clone(),
+            meter: Meter::of(self.pid.context("`--pid` is missing")?),
+            pages: self.pages,
+            callers: self.callers,
+            lasts,
+            every: (lasts / SAMPLES).max(Duration::from_secs(1)),
+            seed: self.seed,
+        };
+        let held = mixed.run(|sample| println!("{sample}")).await?;
+        println!("{held}");
+        Ok(())
     }
 
     fn print(&self, figures: &Figures) {
@@ -141,12 +171,18 @@ fn address(url: &str) -> Result<SocketAddr> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let run = async { arguments.load()?.run().await };
-    match run.await {
-        Ok(figures) => {
-            arguments.print(&figures);
-            ExitCode::SUCCESS
+    let run = async {
+        match arguments.soak {
+            Some(lasts) => arguments.soak(*lasts).await,
+            None => {
+                let figures = arguments.load()?.run().await?;
+                arguments.print(&figures);
+                Ok(())
+            }
         }
+    };
+    match run.await {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

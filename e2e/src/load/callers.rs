@@ -66,22 +66,7 @@ impl Caller {
     ) -> Result<Self> {
         let mut connection = Connection::open(peer.address).await?;
         if opens_session {
-            let mut request = Request::initialize(&peer);
-            let answer = connection.ask(request.with_id(IDS.start)).await?;
-            peer.mcp_session = answer.mcp_session.clone();
-            ensure!(
-                answer.status == 200 && peer.mcp_session.is_some(),
-                "`initialize` is refused with {}: {}",
-                answer.status,
-                String::from_utf8_lossy(answer.message)
-            );
-            let mut request = Request::initialized(&peer);
-            let answer = connection.ask(request.with_id(IDS.start)).await?;
-            ensure!(
-                answer.status == 202,
-                "`notifications/initialized`: {}",
-                answer.status
-            );
+            open_session(&mut connection, &mut peer).await?;
         }
         let request = |callee| Request::call(route, &peer, callee);
         Ok(Self {
@@ -125,4 +110,25 @@ impl Caller {
         self.answers.check(answer.message, id)?;
         Ok(answer.message)
     }
+}
+
+/// Opens an MCP session, which `peer` has from then on.
+pub(super) async fn open_session(connection: &mut Connection, peer: &mut Peer) -> Result<()> {
+    let mut request = Request::initialize(peer);
+    let answer = connection.ask(request.with_id(IDS.start)).await?;
+    peer.mcp_session = answer.mcp_session.clone();
+    ensure!(
+        answer.status == 200 && peer.mcp_session.is_some(),
+        "`initialize` is refused with {}: {}",
+        answer.status,
+        String::from_utf8_lossy(answer.message)
+    );
+    let mut request = Request::initialized(peer);
+    let answer = connection.ask(request.with_id(IDS.start)).await?;
+    ensure!(
+        answer.status == 202,
+        "`notifications/initialized`: {}",
+        answer.status
+    );
+    Ok(())
 }

@@ -1,12 +1,12 @@
 //! Pages that do nothing but answer, at once and always the same.
 
 mod answer;
-mod wire;
+mod introduction;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::Result;
 use clap::ValueEnum;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 
 pub(super) use self::answer::Answer;
-use self::wire::{Wire, connect};
+pub(super) use self::introduction::{Introduction, Wire};
 use super::route::Callee;
 use super::{Pick, Route};
 
@@ -107,17 +107,16 @@ pub(super) struct Page {
 impl Page {
     /// Connects it and registers its tools.
     pub(super) async fn open(setup: &Setup, number: usize) -> Result<Self> {
-        let path = match setup.dialect {
-            Dialect::V1 => "/",
-            _ => "/ws",
+        let tools = setup.tools(number);
+        let introduction = Introduction {
+            address: setup.address,
+            dialect: setup.dialect,
+            token: &setup.token,
+            session: &session(number),
+            document: "the only one",
+            tools: tools.iter().map(|name| setup.definition(name)).collect(),
         };
-        let url = format!("ws://{}{path}?session={}", setup.address, session(number));
-        let mut wire = connect(setup.address, &url).await?;
-        match setup.dialect {
-            Dialect::V2 => introduce(&mut wire, setup, number).await?,
-            Dialect::V1 => introduce_v1(&mut wire, setup, number).await?,
-            Dialect::Bytes | Dialect::Minimum => {}
-        }
+        let wire = introduction.connect().await?;
         let (answer, receipt) = (Arc::clone(&setup.answer), setup.receipt);
         Ok(Self {
             task: tokio::spawn(serve(wire, answer, receipt)),
@@ -133,68 +132,6 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-async fn introduce(wire: &mut Wire, setup: &Setup, number: usize) -> Result<()> {
-    let hello = json!({
-        "type": "authenticate",
-        "protocol": bridge_protocol::PROTOCOL_VERSION,
-        "authToken": setup.token,
-        "sessionId": session(number),
-        "documentId": format!("document-{number}"),
-        "pageTitle": format!("Page {number}"),
-    });
-    wire.send(Message::text(hello.to_string())).await?;
-    answered(wire, "authenticated").await?;
-    let item = |name: &String| json!({ "kind": "tool", "definition": setup.definition(name) });
-    let items: Vec<_> = setup.tools(number).iter().map(item).collect();
-    let register = json!({ "type": "register", "registrationId": "r", "items": items });
-    wire.send(Message::text(register.to_string())).await?;
-    let registered = answered(wire, "registered").await?;
-    ensure!(registered["errors"] == json!([]), "refused: {registered}");
-    Ok(())
-}
-
-async fn introduce_v1(wire: &mut Wire, setup: &Setup, number: usize) -> Result<()> {
-    let hello = json!({
-        "type": "authenticate",
-        "authToken": setup.token,
-        "sessionId": session(number),
-        "timestamp": 1_790_000_000_000_u64,
-    });
-    wire.send(Message::text(hello.to_string())).await?;
-    answered(wire, "authenticated").await?;
-    for name in setup.tools(number) {
-        let register = json!({ "type": "register-tool", "tool": setup.definition(&name) });
-        wire.send(Message::text(register.to_string())).await?;
-    }
-    // v1 acknowledges nothing: what comes before a ping has been read when its pong is there.
-    wire.send(Message::Ping(Default::default())).await?;
-    loop {
-        match wire.next().await.context("the page was closed")?? {
-            Message::Pong(_) => return Ok(()),
-            Message::Text(text) => bail!("a definition is refused: {text}"),
-            _ => {}
-        }
-    }
-}
-
-/// Waits for a message of a type.
-async fn answered(wire: &mut Wire, wanted: &str) -> Result<Value> {
-    loop {
-        match wire.next().await.context("the page was closed")?? {
-            Message::Text(text) => {
-                let message: Value = serde_json::from_str(&text)?;
-                match message["type"].as_str().unwrap_or_default() {
-                    found if found == wanted => return Ok(message),
-                    "authentication-failed" => bail!("the page is refused: {text}"),
-                    _ => {}
-                }
-            }
-            Message::Close(frame) => bail!("the page was closed: {frame:?}"),
-            _ => {}
-        }
     }
 }
 

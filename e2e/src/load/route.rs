@@ -69,13 +69,8 @@ impl Request {
                 ("/tool-call", "accept: */*\r\n".to_owned(), body)
             }
             Route::Mcp2025 => {
-                let mut headers = EITHER.to_owned();
-                headers.push_str("mcp-protocol-version: 2025-11-25\r\n");
-                if let Some(id) = &peer.mcp_session {
-                    let _ = write!(headers, "mcp-session-id: {id}\r\n");
-                }
                 let meta = session.as_ref().map(|id| json!({ "sessionId": id }));
-                ("/mcp", headers, message(tool, &arguments, meta))
+                ("/mcp", in_session(peer), message(tool, &arguments, meta))
             }
             Route::Mcp2026 => {
                 let mut headers = EITHER.to_owned();
@@ -114,18 +109,31 @@ impl Request {
 
     /// What follows it. `peer` has its session.
     pub(super) fn initialized(peer: &Peer) -> Self {
-        let session = peer.mcp_session.as_deref().unwrap_or_default();
-        let headers =
-            format!("{EITHER}mcp-protocol-version: 2025-11-25\r\nmcp-session-id: {session}\r\n");
         let body = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        Self::post(peer, "/mcp", &headers, &body.to_string())
+        Self::post(peer, "/mcp", &in_session(peer), &body.to_string())
+    }
+
+    /// Gives a call of the session up.
+    pub(super) fn cancelled(peer: &Peer, id: u64) -> Self {
+        let method = "notifications/cancelled";
+        let body = json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": id } });
+        Self::post(peer, "/mcp", &in_session(peer), &body.to_string())
+    }
+
+    /// Ends the session.
+    pub(super) fn end_session(peer: &Peer) -> Self {
+        Self::with_method("DELETE", peer, "/mcp", &in_session(peer), "")
     }
 
     fn post(peer: &Peer, path: &str, headers: &str, body: &str) -> Self {
+        Self::with_method("POST", peer, path, headers, body)
+    }
+
+    fn with_method(method: &str, peer: &Peer, path: &str, headers: &str, body: &str) -> Self {
         let Peer { address, token, .. } = peer;
         let length = body.len();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
              user-agent: load/1\r\ncontent-type: application/json\r\n{headers}\
              content-length: {length}\r\n\r\n"
         );
@@ -151,6 +159,16 @@ impl Request {
 }
 
 const EITHER: &str = "accept: application/json, text/event-stream\r\n";
+
+/// The headers of a request of 2025-11-25 after `initialize`.
+fn in_session(peer: &Peer) -> String {
+    let mut headers = EITHER.to_owned();
+    headers.push_str("mcp-protocol-version: 2025-11-25\r\n");
+    if let Some(id) = &peer.mcp_session {
+        let _ = write!(headers, "mcp-session-id: {id}\r\n");
+    }
+    headers
+}
 
 fn message(tool: &str, arguments: &Value, meta: Option<Value>) -> Value {
     let mut params = json!({ "name": tool, "arguments": arguments });

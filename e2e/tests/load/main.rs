@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use e2e::World;
 use e2e::load::floor::{Floor, Meaning};
-use e2e::load::{Load, Pick, Receipt, Route, Target};
+use e2e::load::mixed::Mixed;
+use e2e::load::{Load, Meter, Pick, Receipt, Route, Target};
 use tokio::net::TcpListener;
 
 const ROUTES: [Route; 3] = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026];
@@ -71,6 +72,38 @@ async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
             assert!(figures.calls > 0);
         }
     }
+}
+
+#[tokio::test]
+async fn clients_and_pages_of_mcp_web_0_1_are_played_too() {
+    let world = World::bridge_with(&["--compat", "mcp-web"]).await;
+    for result in ["1kb", "1kb-text"] {
+        let load = load(world.address(), Target::Bridge, Route::V1, result);
+        // Among several pages a call must name its session there.
+        let pick = Pick::Session;
+        assert!(Load { pick, ..load }.run().await.unwrap().calls > 0);
+    }
+}
+
+#[tokio::test]
+async fn a_soak_says_what_the_bridge_holds_while_everything_goes_on_at_once() {
+    let world = World::bridge().await;
+    let mixed = Mixed {
+        address: world.address(),
+        token: world.token().to_owned(),
+        meter: Meter::of(world.process_id()),
+        pages: 4,
+        callers: 6,
+        lasts: Duration::from_secs(1),
+        every: Duration::from_millis(100),
+        seed: 7,
+    };
+    let mut said = 0;
+    let held = mixed.run(|_| said += 1).await.unwrap();
+    let last = held.samples().last().unwrap();
+    assert_eq!(said, held.samples().len());
+    assert!(last.answered > 0 && last.connected >= 4, "{last}");
+    assert!(last.memory > 0 && last.descriptors > 0, "{last}");
 }
 
 #[tokio::test]

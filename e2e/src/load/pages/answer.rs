@@ -44,7 +44,7 @@ impl Answer {
     }
 
     /// The frames that answer a frame; none where it asks nothing.
-    pub(super) fn to(&self, frame: &str, receipt: Receipt) -> Option<Vec<Message>> {
+    pub(in crate::load) fn to(&self, frame: &str, receipt: Receipt) -> Option<Vec<Message>> {
         let Self { first, rest, .. } = self;
         let response = match self.dialect {
             Dialect::Bytes => {
