@@ -100,7 +100,7 @@ impl Hub {
         hello: PageHello,
     ) -> Result<(ConnectionId, Outbox), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let (line, outbox) = outbox::channel(self.config.max_calls);
+        let (line, outbox) = outbox::channel(self.config.max_calls, hello.dialect);
         let session = hello.session.clone();
         self.open(realm, Occupancy::Pages, |entry, now| {
             let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
@@ -289,6 +289,7 @@ impl Entry {
             } => {
                 self.put(connection, Outgoing::Message(message));
             }
+            Effect::Ping { connection } => self.put(connection, Outgoing::Ping),
             Effect::Close {
                 connection,
                 code,

@@ -37,6 +37,7 @@ pub mod simulation;
 mod tool;
 mod uri_template;
 mod v1;
+mod websocket;
 
 pub use config::{
     Agent, AgentUrl, AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity,

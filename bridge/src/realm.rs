@@ -298,7 +298,7 @@ impl Realm {
         let mut named = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();
         for (id, session) in &self.sessions {
-            named.extend(session.deadline(id));
+            named.insert(session.deadline(id));
             if let Some(connection) = session.phase.connection() {
                 assert!(
                     connections.insert(connection),

@@ -261,7 +261,11 @@ impl Bridge {
                     },
                 }),
                 Effect::Asks { call } => outputs.push(Output::Asks { call }),
-                Effect::Tell { .. } | Effect::ListChanged(_) | Effect::ResourceUpdated { .. } => {}
+                // Which lines are dead is the network's affair, see [`BROKEN`].
+                Effect::Ping { .. }
+                | Effect::Tell { .. }
+                | Effect::ListChanged(_)
+                | Effect::ResourceUpdated { .. } => {}
                 // Pages of simulations ask nothing.
                 Effect::AskAgent { .. }
                 | Effect::StopAgent { .. }

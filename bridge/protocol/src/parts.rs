@@ -27,6 +27,18 @@ use crate::limits::{MAX_UNFINISHED, PART_BYTES};
 /// More digits are no id.
 const MAX_ID_DIGITS: usize = 20;
 
+/// Whether a frame is a part of a message.
+///
+/// ```
+/// use bridge_protocol::parts::is_part;
+///
+/// assert!(is_part("#.1 {}"));
+/// assert!(!is_part("{}"));
+/// ```
+pub fn is_part(frame: &str) -> bool {
+    frame.starts_with('#')
+}
+
 /// The frames of a message in parts.
 pub fn split(message: &str, id: u64) -> impl Iterator<Item = String> {
     let mut rest = Some(message);

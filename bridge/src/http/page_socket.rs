@@ -5,46 +5,38 @@
 mod admission;
 mod frames;
 mod renewal;
+mod serving;
 mod v1;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    Authenticate, BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Renew, Retry,
-    SessionId, limits,
+    Authenticate, BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId,
+    limits,
 };
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt, StreamExt};
 use http::header::UPGRADE;
 use http::{Method, Uri};
 use serde::Deserialize;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Edge, Problem};
 use crate::auth::{RealmId, Tokens};
-use crate::hub::{Claim, Hub, Outbox, Outgoing};
+use crate::hub::{Claim, Hub, Outbox};
 use crate::origin::Origin;
 use crate::page_wire::{Closing, PageEvent};
 use crate::realm::{ConnectionId, Dialect, Parting};
+use crate::websocket::{Upgrade, Upgraded, WebSocket};
 use admission::{Refused, admit, let_in};
-
-/// tokio-tungstenite's default of 128 KiB per connection is most of what an idle page costs.
-const SOCKET_BUFFER_BYTES: usize = 4 * 1024;
 
 /// How much of what a peer invents goes into a log.
 const SHOWN_CHARS: usize = 64;
 
 /// A close frame must be sent and answered within this: the peer may not be reading.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-
-/// A peer that sends nothing for this many heartbeats, not even a pong, is not there any more.
-const SILENT_HEARTBEATS: u32 = 3;
 
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
@@ -63,12 +55,12 @@ pub(super) async fn upgrade(
     Extension(origin): Extension<Origin>,
     uri: Uri,
     Query(query): Query<SocketQuery>,
-    socket: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+    socket: Result<Upgrade, &'static str>,
 ) -> Response {
     let socket = match socket {
         Ok(socket) => socket,
-        Err(rejection) => {
-            let message = format!("this is the socket of pages: {rejection}");
+        Err(lacking) => {
+            let message = format!("this is the socket of pages: {lacking}");
             return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
         }
     };
@@ -85,13 +77,15 @@ pub(super) async fn upgrade(
             return Problem::new(ErrorCode::InvalidSession, message).into_response();
         }
     };
+    let (answer, connection) = socket.accept();
     let sockets = edge.sockets.clone();
-    socket
-        .read_buffer_size(SOCKET_BUFFER_BYTES)
-        .write_buffer_size(0)
-        .max_frame_size(limits::MAX_FRAME_BYTES)
-        .max_message_size(limits::MAX_FRAME_BYTES)
-        .on_upgrade(move |socket| sockets.track_future(run(edge, origin, session, socket)))
+    let visit = Box::new(Visit {
+        edge,
+        origin,
+        session,
+    });
+    tokio::spawn(sockets.track_future(run(connection, visit)));
+    answer
 }
 
 /// A page that is told never to come back is gone.
@@ -114,76 +108,87 @@ enum End {
     Again(Box<Authenticate>),
 }
 
-type Sink = SplitSink<WebSocket, Message>;
-type Stream = SplitStream<WebSocket>;
+type Socket = WebSocket<Upgraded>;
 
-async fn run(edge: Edge, origin: Origin, session: SessionId, socket: WebSocket) {
-    let (mut sink, mut stream) = socket.split();
-    let mut admitted = match Arc::clone(&edge.hub.pending_pages).try_acquire_owned() {
-        // Given back when the page is let in, or not.
-        Ok(_pending) => admit(&edge, &origin, &session, &mut stream).await,
-        Err(_) => Err(Refused::With(full(), None)),
+/// Who wants in, and how: kept for pages that may authenticate again.
+struct Visit {
+    edge: Edge,
+    origin: Origin,
+    session: SessionId,
+}
+
+/// As long as the page is there. What is needed only at its coming and going is in boxes of its own,
+/// so that ten thousand pages that wait do not hold it.
+async fn run(connection: impl Future<Output = Option<Upgraded>>, visit: Box<Visit>) {
+    let arrived = Box::pin(arrive(connection, &visit)).await;
+    let Some((mut socket, mut page, mut outbox)) = arrived else {
+        return;
     };
-    let closing = loop {
-        let (page, mut outbox) = match admitted {
-            Ok(admitted) => admitted,
-            Err(refused) => break tell(&mut sink, refused).await,
-        };
-        let end = match page.dialect {
-            Dialect::V2 => page.serve(&mut sink, &mut stream, &mut outbox).await,
-            Dialect::V1 => page.serve_v1(&mut sink, &mut stream, &mut outbox).await,
-        };
-        match end {
-            End::Parted(parting) => {
+    // Others hear that it comes once.
+    let visit = (page.dialect == Dialect::V1).then_some(visit);
+    loop {
+        let end = page.serve(&mut socket, &mut outbox).await;
+        match (end, &visit) {
+            (End::Parted(parting), _) => {
                 page.ended(parting);
-                break None;
+                // The answer to a close frame, if the peer is there to take it.
+                return socket.flush_at_once().await;
             }
-            End::Closing(closing) => {
+            (End::Closing(closing), _) => {
                 page.ended(parting_of(&closing));
-                break Some(closing);
+                return Box::pin(close(&mut socket, closing)).await;
             }
-            End::Cut => {
-                page.ended(Parting::Broken);
-                break None;
-            }
-            End::Again(hello) => {
-                admitted = let_in(&edge, &origin, &session, *hello).await;
+            (End::Cut, _) | (End::Again(_), None) => return page.ended(Parting::Broken),
+            (End::Again(hello), Some(visit)) => {
+                let admitted = Box::pin(let_in(visit, *hello)).await;
                 // The session has another connection by now, or is over.
                 page.ended(Parting::Gone);
-                v1::send_rest(&mut sink, outbox).await;
+                v1::queue_rest(&mut socket, outbox);
+                (page, outbox) = match admitted {
+                    Ok(admitted) => admitted,
+                    Err(refused) => return Box::pin(refuse(&mut socket, refused)).await,
+                };
             }
         }
+    }
+}
+
+/// Lets a page in; `None` when it is refused, or gone.
+async fn arrive(
+    connection: impl Future<Output = Option<Upgraded>>,
+    visit: &Visit,
+) -> Option<(Socket, Page, Outbox)> {
+    let mut socket = WebSocket::new(connection.await?, limits::MAX_FRAME_BYTES);
+    let admitted = match Arc::clone(&visit.edge.hub.pending_pages).try_acquire_owned() {
+        // Given back when the page is let in, or not.
+        Ok(_pending) => admit(visit, &mut socket).await,
+        Err(_) => Err(Refused::With(full(), None)),
     };
-    if let Some(closing) = closing {
-        close(&mut sink, &mut stream, closing).await;
+    match admitted {
+        Ok((page, outbox)) => Some((socket, page, outbox)),
+        Err(refused) => {
+            refuse(&mut socket, refused).await;
+            None
+        }
     }
 }
 
 /// Tells a page that it is not let in.
-async fn tell(sink: &mut Sink, refused: Refused) -> Option<Closing> {
+async fn refuse(socket: &mut Socket, refused: Refused) {
     let Refused::With(closing, failure) = refused else {
-        return None;
+        return;
     };
     if let Some(failure) = failure {
         // The same in both dialects.
         let message = BridgeToPage::AuthenticationFailed(failure);
-        let _ = sink.send(Message::Text(message.encode().into())).await;
+        socket.queue_text(message.encode());
     }
-    Some(closing)
+    close(socket, closing).await;
 }
 
-async fn close(sink: &mut Sink, stream: &mut Stream, closing: Closing) {
-    let frame = CloseFrame {
-        code: closing.code.code(),
-        reason: closing.reason.as_ref().into(),
-    };
-    let closed = async {
-        if sink.send(Message::Close(Some(frame))).await.is_ok() {
-            // Until the peer has answered, so that the close frame is not lost with the connection.
-            while let Some(Ok(_)) = stream.next().await {}
-        }
-    };
-    let _ = timeout(CLOSE_WITHIN, closed).await;
+async fn close(socket: &mut Socket, closing: Closing) {
+    socket.queue_close(closing.code.code(), &closing.reason);
+    let _ = timeout(CLOSE_WITHIN, socket.closed()).await;
 }
 
 /// Many pages come at once, as after a restart: this one has its turn later.
@@ -218,13 +223,6 @@ fn too_big() -> Closing {
     )
 }
 
-fn is_too_big(error: &axum::Error) -> bool {
-    use tokio_tungstenite::tungstenite::Error;
-    std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<Error>())
-        .is_some_and(|error| matches!(error, Error::Capacity(_)))
-}
-
 /// A connected page.
 struct Page {
     hub: Arc<Hub>,
@@ -237,90 +235,6 @@ struct Page {
 }
 
 impl Page {
-    async fn serve(&self, sink: &mut Sink, stream: &mut Stream, outbox: &mut Outbox) -> End {
-        let (fresh_tokens, unchecked) = renewal::line();
-        let cut = outbox.cut.clone();
-        tokio::select! {
-            end = self.read(stream, fresh_tokens) => end,
-            end = self.write(sink, outbox) => end,
-            never = self.check_fresh_tokens(unchecked) => match never {},
-            () = cut.cancelled() => End::Cut,
-        }
-    }
-
-    /// Sends what the hub puts into the outbox, and pings a silent line.
-    async fn write(&self, sink: &mut Sink, outbox: &mut Outbox) -> End {
-        let every = self.hub.config.heartbeat;
-        let silence = every * SILENT_HEARTBEATS;
-        // Messages so far that were too long for one frame.
-        let mut in_parts = 0;
-        let mut ping = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
-        loop {
-            let sent = tokio::select! {
-                outgoing = outbox.next() => match outgoing {
-                    Some(Outgoing::Message(message)) => {
-                        frames::send(sink, message.encode(), &mut in_parts, silence).await
-                    }
-                    Some(Outgoing::Close { code, reason }) => {
-                        return End::Closing(Closing::new(code, reason));
-                    }
-                    None => return End::Cut,
-                },
-                _ = ping.tick() => {
-                    frames::put(sink, Message::Ping(bytes::Bytes::new()), silence).await
-                }
-            };
-            if sent.is_err() {
-                return End::Parted(Parting::Broken);
-            }
-        }
-    }
-
-    async fn read(&self, stream: &mut Stream, fresh_tokens: mpsc::Sender<Renew>) -> End {
-        let silence = self.hub.config.heartbeat * SILENT_HEARTBEATS;
-        let mut told_of_unknown_type = false;
-        let mut assembler = frames::Assembler::new(self.hub.config.max_message_bytes());
-        loop {
-            let text = match timeout(silence, stream.next()).await {
-                Err(_) | Ok(None) => return End::Parted(Parting::Broken),
-                Ok(Some(Err(error))) if is_too_big(&error) => return End::Closing(too_big()),
-                Ok(Some(Err(_))) => return End::Parted(Parting::Broken),
-                Ok(Some(Ok(Message::Close(frame)))) => return End::Parted(parting(frame)),
-                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue,
-                Ok(Some(Ok(Message::Binary(_)))) => return End::Closing(binary()),
-                Ok(Some(Ok(Message::Text(text)))) => text,
-            };
-            let message = match assembler.take(text) {
-                Ok(Some(message)) => message,
-                Ok(None) => {
-                    self.part_arrived();
-                    continue;
-                }
-                Err(closing) => return End::Closing(closing),
-            };
-            match message.decode().await {
-                Ok(PageToBridge::Leaving {}) => return End::Parted(Parting::Gone),
-                Ok(PageToBridge::Renew(fresh)) => self.renew(&fresh_tokens, fresh),
-                Ok(message) => {
-                    if let Err(closing) = self.heard(message) {
-                        return End::Closing(closing);
-                    }
-                }
-                Err(error @ DecodeError::NotAMessage(_)) => return End::Closing(bad_json(&error)),
-                Err(DecodeError::UnknownType(kind)) => {
-                    if !std::mem::replace(&mut told_of_unknown_type, true) {
-                        let kind: String = kind.chars().take(SHOWN_CHARS).collect();
-                        tracing::info!(session = ?self.session, kind, "unknown message type ignored");
-                    }
-                }
-                Err(error @ DecodeError::BadFields { .. }) => {
-                    let reason = shown(&error);
-                    return End::Closing(Closing::new(CloseCode::PolicyViolation, reason));
-                }
-            }
-        }
-    }
-
     /// The connection is over.
     fn ended(&self, parting: Parting) {
         self.hub
@@ -346,9 +260,9 @@ impl Page {
 }
 
 /// 1000 and 1001 mean that the page's JavaScript is gone.
-fn parting(frame: Option<CloseFrame>) -> Parting {
-    match frame {
-        Some(frame) if matches!(frame.code, 1000 | 1001) => Parting::Gone,
+fn parting(code: Option<u16>) -> Parting {
+    match code {
+        Some(1000 | 1001) => Parting::Gone,
         _ => Parting::Broken,
     }
 }

@@ -1,13 +1,17 @@
 //! What waits for a page to read it. A page that lets it pile up does not read: its connection is cut,
 //! and it may come back within the grace.
+//!
+//! A page that nothing waits for costs one small allocation.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use bridge_protocol::{BridgeToPage, CloseCode};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+
+use crate::realm::Dialect;
 
 /// Messages that may wait, beside those of the page's calls.
 const MESSAGES: usize = 256;
@@ -23,10 +27,16 @@ const BYTES: usize = 64 * 1024 * 1024;
 /// What an id or a name takes beside its text.
 const BYTES_PER_NAME: usize = 64;
 
+/// A peer from which nothing comes between so many heartbeats, not even a pong, or that takes
+/// nothing of what waits, is not there any more.
+const SILENT_HEARTBEATS: u8 = 3;
+
 /// What a connection's task has to do, in order.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Message(BridgeToPage),
+    /// A sign of life that the browser gives, not the page.
+    Ping,
     Close {
         code: CloseCode,
         reason: &'static str,
@@ -34,6 +44,11 @@ pub(crate) enum Outgoing {
 }
 
 impl Outgoing {
+    fn is_heartbeat(&self) -> bool {
+        use BridgeToPage::Heartbeat;
+        matches!(self, Outgoing::Ping | Outgoing::Message(Heartbeat(_)))
+    }
+
     /// The length of what it carries from elsewhere; its own is short.
     fn payload(&self) -> usize {
         let names = |names: &mut dyn Iterator<Item = usize>| -> usize {
@@ -83,71 +98,196 @@ impl Outgoing {
     }
 }
 
+/// Both ends.
+#[derive(Debug)]
+struct Shared {
+    /// Messages that may wait.
+    most: usize,
+    /// Silence ends nothing, see [`Dialect`].
+    is_patient: bool,
+    /// Something came since the last heartbeat.
+    heard: AtomicBool,
+    /// The peer took something since then, or nothing waits for it.
+    taken: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Outgoing>,
+    /// What they carry.
+    bytes: usize,
+    end: Option<End>,
+    /// Heartbeats since something came, and since something that waits was taken.
+    silent: u8,
+    stuck: u8,
+    reader: Option<Waker>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The page is not there, or does not read.
+    Cut,
+    /// The hub has let go of the connection: what waits is still sent.
+    LetGo,
+}
+
 /// The receiving end of a connection's outbox.
 #[derive(Debug)]
-pub(crate) struct Outbox {
-    messages: mpsc::Receiver<Outgoing>,
-    bytes: Arc<AtomicUsize>,
-    /// Cancelled when the page let its messages pile up: nothing more will come.
-    pub(crate) cut: CancellationToken,
-}
+pub(crate) struct Outbox(Arc<Shared>);
 
 /// The sending end.
 #[derive(Debug)]
-pub(super) struct PageLine {
-    messages: mpsc::Sender<Outgoing>,
-    bytes: Arc<AtomicUsize>,
-    cut: CancellationToken,
-}
+pub(super) struct PageLine(Arc<Shared>);
 
 /// The page does not read; its connection has been cut.
 #[derive(Debug)]
 pub(super) struct Full;
 
-pub(super) fn channel(max_calls: usize) -> (PageLine, Outbox) {
-    let (sender, receiver) = mpsc::channel(MESSAGES + MESSAGES_PER_CALL * max_calls);
-    let bytes = Arc::new(AtomicUsize::new(0));
-    let cut = CancellationToken::new();
-    let line = PageLine {
-        messages: sender,
-        bytes: Arc::clone(&bytes),
-        cut: cut.clone(),
-    };
-    let outbox = Outbox {
-        messages: receiver,
-        bytes,
-        cut,
-    };
-    (line, outbox)
+pub(super) fn channel(max_calls: usize, dialect: Dialect) -> (PageLine, Outbox) {
+    let shared = Arc::new(Shared {
+        most: MESSAGES + MESSAGES_PER_CALL * max_calls,
+        is_patient: dialect == Dialect::V1,
+        heard: AtomicBool::new(true),
+        taken: AtomicBool::new(true),
+        state: Mutex::default(),
+    });
+    (PageLine(Arc::clone(&shared)), Outbox(shared))
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, end: End) {
+        let mut state = self.state();
+        let reader = match state.end {
+            None => {
+                state.end = Some(end);
+                state.reader.take()
+            }
+            Some(_) => None,
+        };
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self) -> Option<Outgoing> {
+        let outgoing = self.waiting.pop_front()?;
+        self.bytes -= outgoing.payload();
+        if self.waiting.is_empty() {
+            self.waiting = VecDeque::new();
+        }
+        Some(outgoing)
+    }
+
+    fn wake_with(&mut self, waker: &Waker) {
+        match &mut self.reader {
+            Some(reader) => reader.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
 }
 
 impl PageLine {
     pub(super) fn put(&self, outgoing: Outgoing) -> Result<(), Full> {
         let payload = outgoing.payload();
-        let waiting = self.bytes.fetch_add(payload, Ordering::Relaxed);
+        let mut state = self.0.state();
+        let is_alive = !outgoing.is_heartbeat() || self.0.is_patient || self.is_alive(&mut state);
         // One message always fits: its size has a limit of its own.
-        let has_room = waiting == 0 || waiting + payload <= BYTES;
-        if has_room && self.messages.try_send(outgoing).is_ok() {
+        let has_room = state.bytes == 0 || state.bytes + payload <= BYTES;
+        if !is_alive || !has_room || state.waiting.len() >= self.0.most || state.end.is_some() {
+            drop(state);
+            self.0.end(End::Cut);
+            return Err(Full);
+        }
+        if matches!(outgoing, Outgoing::Ping) && !state.waiting.is_empty() {
+            // What waits before it proves as much.
             return Ok(());
         }
-        self.cut.cancel();
-        Err(Full)
+        state.bytes += payload;
+        state.waiting.push_back(outgoing);
+        let reader = state.reader.take();
+        drop(state);
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+        Ok(())
+    }
+
+    /// Looked at with each heartbeat.
+    fn is_alive(&self, state: &mut State) -> bool {
+        let count = |seen: &AtomicBool, missed: u8| match seen.swap(false, Ordering::Relaxed) {
+            true => 0,
+            false => missed.saturating_add(1),
+        };
+        state.silent = count(&self.0.heard, state.silent);
+        state.stuck = match state.waiting.is_empty() {
+            true => 0,
+            false => count(&self.0.taken, state.stuck),
+        };
+        state.silent.max(state.stuck) < SILENT_HEARTBEATS
+    }
+}
+
+impl Drop for PageLine {
+    fn drop(&mut self) {
+        self.0.end(End::LetGo);
     }
 }
 
 impl Outbox {
     /// The next, if one waits.
     pub(crate) fn waiting(&mut self) -> Option<Outgoing> {
-        let outgoing = self.messages.try_recv().ok()?;
-        self.bytes.fetch_sub(outgoing.payload(), Ordering::Relaxed);
-        Some(outgoing)
+        self.0.state().take()
     }
 
-    /// The next; `None` when the hub has let go of the connection.
+    /// The next thing to do; `None` when the connection was cut, or the hub has let go of it.
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+        let mut state = self.0.state();
+        if state.end == Some(End::Cut) {
+            return Poll::Ready(None);
+        }
+        if let Some(outgoing) = state.take() {
+            self.taken();
+            return Poll::Ready(Some(outgoing));
+        }
+        if state.end.is_some() {
+            return Poll::Ready(None);
+        }
+        state.wake_with(cx.waker());
+        Poll::Pending
+    }
+
+    /// Ready when the connection was cut. [`Outbox::poll_next`] says so too.
+    pub(crate) fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.0.state();
+        if state.end == Some(End::Cut) {
+            return Poll::Ready(());
+        }
+        state.wake_with(cx.waker());
+        Poll::Pending
+    }
+
+    /// The peer took something of what was handed out.
+    pub(crate) fn taken(&self) {
+        self.0.taken.store(true, Ordering::Relaxed);
+    }
+
+    /// Something came from the peer.
+    pub(crate) fn heard(&self) {
+        self.0.heard.store(true, Ordering::Relaxed);
+    }
+
+    /// The next thing to do.
+    #[cfg(test)]
     pub(crate) async fn next(&mut self) -> Option<Outgoing> {
-        let outgoing = self.messages.recv().await?;
-        self.bytes.fetch_sub(outgoing.payload(), Ordering::Relaxed);
-        Some(outgoing)
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 }
 
@@ -167,19 +307,24 @@ mod tests {
         }))
     }
 
+    fn is_cut(outbox: &mut Outbox) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        outbox.poll_cut(&mut cx).is_ready()
+    }
+
     #[tokio::test]
     async fn what_waits_is_bounded_in_bytes() {
-        let (line, mut outbox) = channel(256);
+        let (line, mut outbox) = channel(256, Dialect::V2);
         for _ in 0..2 {
             line.put(call(BYTES / 2)).unwrap();
         }
         // What is read makes room.
         outbox.next().await.unwrap();
         line.put(call(BYTES / 2)).unwrap();
-        assert!(!outbox.cut.is_cancelled());
+        assert!(!is_cut(&mut outbox));
         line.put(call(2)).unwrap_err();
-        assert!(outbox.cut.is_cancelled());
-        let (line, _outbox) = channel(256);
+        assert!(is_cut(&mut outbox));
+        let (line, _outbox) = channel(256, Dialect::V2);
         line.put(call(BYTES + 1)).unwrap();
     }
 
@@ -202,20 +347,67 @@ mod tests {
             BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
-            let (line, outbox) = channel(256);
+            let (line, mut outbox) = channel(256, Dialect::V2);
             line.put(Outgoing::Message(told.clone())).unwrap();
             line.put(Outgoing::Message(told)).unwrap_err();
-            assert!(outbox.cut.is_cancelled());
+            assert!(is_cut(&mut outbox));
         }
     }
 
     #[tokio::test]
     async fn what_waits_is_bounded_in_number() {
-        let (line, outbox) = channel(1);
+        let (line, mut outbox) = channel(1, Dialect::V2);
         for _ in 0..MESSAGES + MESSAGES_PER_CALL {
             line.put(call(2)).unwrap();
         }
         line.put(call(2)).unwrap_err();
-        assert!(outbox.cut.is_cancelled());
+        assert!(is_cut(&mut outbox));
+    }
+
+    /// So many pings in a row that the connection is not cut by; at most ten.
+    async fn pings(dialect: Dialect, between: impl AsyncFn(&mut Outbox)) -> usize {
+        let (line, mut outbox) = channel(1, dialect);
+        for n in 0..10 {
+            if line.put(Outgoing::Ping).is_err() {
+                assert!(is_cut(&mut outbox));
+                return n;
+            }
+            between(&mut outbox).await;
+        }
+        10
+    }
+
+    async fn sent(outbox: &mut Outbox) {
+        assert!(matches!(outbox.next().await, Some(Outgoing::Ping)));
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_is_silent_for_three_heartbeats_is_cut_but_for_v1() {
+        let silent = async |outbox: &mut Outbox| sent(outbox).await;
+        // The first looks back at the time before it.
+        assert_eq!(pings(Dialect::V2, silent).await, 3);
+        assert_eq!(pings(Dialect::V1, silent).await, 10);
+        let answers = async |outbox: &mut Outbox| {
+            sent(outbox).await;
+            outbox.heard();
+        };
+        assert_eq!(pings(Dialect::V2, answers).await, 10);
+    }
+
+    #[tokio::test]
+    async fn a_peer_that_speaks_and_does_not_read_is_cut() {
+        let speaks = async |outbox: &mut Outbox| outbox.heard();
+        // What waits first, and what waits behind it.
+        assert_eq!(pings(Dialect::V2, speaks).await, 4);
+    }
+
+    #[tokio::test]
+    async fn what_was_put_before_the_hub_let_go_is_still_sent() {
+        let (line, mut outbox) = channel(1, Dialect::V2);
+        line.put(call(2)).unwrap();
+        drop(line);
+        assert!(!is_cut(&mut outbox));
+        assert!(outbox.next().await.is_some());
+        assert!(outbox.next().await.is_none());
     }
 }

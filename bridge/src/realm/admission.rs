@@ -41,9 +41,7 @@ impl Realm {
         let expires = hello.expires;
         let phase = Phase::Connected {
             connection,
-            heartbeat_due: hello
-                .dialect
-                .heartbeat(now.instant + self.limits.heartbeat_every),
+            heartbeat_due: now.instant + self.limits.heartbeat_every,
             sequence: 0,
             answered: 0,
             answers: 0,
@@ -87,7 +85,8 @@ impl Realm {
         let longest = self.limits.max_session_duration;
         let mut session = Session::new(hello, name, phase, now);
         session.ends = (!longest.is_zero()).then(|| now.instant + longest);
-        self.deadlines.moved(None, session.deadline(&id));
+        let (at, deadline) = session.deadline(&id);
+        self.deadlines.insert(at, deadline);
         self.sessions.insert(id, session);
     }
 

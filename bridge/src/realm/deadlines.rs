@@ -40,18 +40,6 @@ impl Deadlines {
         self.0.insert((at, deadline));
     }
 
-    /// Another instant for one owner, or none.
-    pub(super) fn moved(
-        &mut self,
-        former: Option<(Instant, Deadline)>,
-        due: Option<(Instant, Deadline)>,
-    ) {
-        if let Some(former) = former {
-            self.0.remove(&former);
-        }
-        self.0.extend(due);
-    }
-
     pub(super) fn remove(&mut self, entry: (Instant, Deadline)) {
         self.0.remove(&entry);
     }

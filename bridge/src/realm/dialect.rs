@@ -47,7 +47,9 @@ impl Dialect {
         self.grace(configured)
     }
 
-    pub(super) fn heartbeat(self, due: Instant) -> Option<Instant> {
-        (self == Dialect::V2).then_some(due)
+    /// Whether page code answers heartbeats. Else only the browser is asked, see
+    /// [`Effect::Ping`](super::Effect::Ping).
+    pub(super) fn answers_heartbeats(self) -> bool {
+        self == Dialect::V2
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Effect {
         connection: ConnectionId,
         message: BridgeToPage,
     },
+    /// See whether anything is at the other end of a connection whose page says nothing.
+    Ping { connection: ConnectionId },
     /// Close a connection after what was sent before.
     Close {
         connection: ConnectionId,

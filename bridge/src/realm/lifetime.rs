@@ -19,9 +19,10 @@ impl Realm {
         let session = self.sessions.get_mut(id)?;
         let former = session.deadline(id);
         let outcome = change(session);
-        let due = session.deadline(id);
-        if former != due {
-            self.deadlines.moved(former, due);
+        let (at, deadline) = session.deadline(id);
+        if former.0 != at {
+            self.deadlines.remove(former);
+            self.deadlines.insert(at, deadline);
         }
         Some(outcome)
     }
@@ -100,6 +101,7 @@ impl Realm {
     fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
         let next = now.instant + self.limits.heartbeat_every;
         let heartbeat = self.change_session(id, |session| {
+            let answers_heartbeats = session.dialect().answers_heartbeats();
             let Phase::Connected {
                 heartbeat_due,
                 sequence,
@@ -110,9 +112,9 @@ impl Realm {
             else {
                 return None;
             };
-            *heartbeat_due = Some(next);
+            *heartbeat_due = next;
             // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
-            (*sequence == *answered).then(|| {
+            (answers_heartbeats && *sequence == *answered).then(|| {
                 *sequence += 1;
                 Heartbeat {
                     sequence: *sequence,
@@ -120,13 +122,15 @@ impl Realm {
                 }
             })
         });
-        let message = heartbeat.flatten().map(BridgeToPage::Heartbeat);
-        let send = |message| Effect::Send {
-            connection,
-            message,
-        };
         let mut effects = self.unregistered_since(id);
-        effects.extend(message.map(send));
+        effects.push(match heartbeat.flatten() {
+            Some(heartbeat) => Effect::Send {
+                connection,
+                message: BridgeToPage::Heartbeat(heartbeat),
+            },
+            // Its answer says the same of the line, and it keeps that open in proxies.
+            None => Effect::Ping { connection },
+        });
         effects
     }
 

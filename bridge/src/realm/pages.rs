@@ -121,7 +121,7 @@ impl Realm {
         };
         let calls: Vec<_> = session.calls.iter().cloned().collect();
         let had = session.lists();
-        self.deadlines.moved(session.deadline(id), None);
+        self.deadlines.remove(session.deadline(id));
         for call in calls {
             let failure = Failure::new(
                 ErrorCode::PageGone,

@@ -72,8 +72,7 @@ pub(crate) enum Phase {
     /// A socket is open.
     Connected {
         connection: ConnectionId,
-        /// `None`: its page answers none.
-        heartbeat_due: Option<Instant>,
+        heartbeat_due: Instant,
         /// The last heartbeat sent.
         sequence: u64,
         /// The last heartbeat answered.
@@ -95,14 +94,14 @@ impl Phase {
         }
     }
 
-    fn due(&self) -> Option<Instant> {
+    fn due(&self) -> Instant {
         match self {
             Phase::Connected {
                 heartbeat_due,
                 expires,
                 ..
-            } => heartbeat_due.iter().chain(expires).min().copied(),
-            Phase::Away { until } => Some(*until),
+            } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
+            Phase::Away { until } => *until,
         }
     }
 }
@@ -201,10 +200,10 @@ impl Session {
     }
 
     /// What must be looked at next, and when.
-    pub(super) fn deadline(&self, id: &SessionId) -> Option<(Instant, Deadline)> {
+    pub(super) fn deadline(&self, id: &SessionId) -> (Instant, Deadline) {
         let due = self.phase.due();
-        let at = self.ends.into_iter().chain(due).min()?;
-        Some((at, Deadline::Session(id.clone())))
+        let at = self.ends.map_or(due, |ends| ends.min(due));
+        (at, Deadline::Session(id.clone()))
     }
 
     pub(crate) fn dialect(&self) -> Dialect {

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::extract::ws::Message;
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, CloseCode, DecodeError, ErrorCode, PROTOCOL_VERSION,
     PageToBridge, SessionId,
 };
-use futures_util::StreamExt;
 use tokio::time::timeout;
 
-use super::{Page, Stream, binary, is_too_big, too_big, v1};
+use super::{Page, Socket, Visit, binary, too_big, v1};
 use crate::auth::{InsufficientScope, Principal, Scope, TokenRefusal, Tokens};
 use crate::http::{Edge, guard};
 use crate::hub::Outbox;
@@ -18,6 +16,7 @@ use crate::origin::Origin;
 use crate::page_wire::Closing;
 use crate::realm::{Dialect, PageHello};
 use crate::v1::page;
+use crate::websocket::{Broken, Frame};
 
 /// Why a page is not let in.
 pub(super) enum Refused {
@@ -43,29 +42,24 @@ impl Refused {
 }
 
 /// Lets a page in by its first frame.
-pub(super) async fn admit(
-    edge: &Edge,
-    origin: &Origin,
-    session: &SessionId,
-    stream: &mut Stream,
-) -> Result<(Page, Outbox), Refused> {
-    if let Origin::Foreign(origin) = origin {
+pub(super) async fn admit(visit: &Visit, socket: &mut Socket) -> Result<(Page, Outbox), Refused> {
+    if let Origin::Foreign(origin) = &visit.origin {
         return Err(Refused::because(
             ErrorCode::OriginNotAllowed,
             guard::foreign(origin).message,
         ));
     }
-    let hello = first_frame(edge, stream).await?;
-    let_in(edge, origin, session, hello).await
+    let hello = first_frame(&visit.edge, socket).await?;
+    let_in(visit, hello).await
 }
 
 /// Lets a page in that says who it is.
-pub(super) async fn let_in(
-    edge: &Edge,
-    origin: &Origin,
-    session: &SessionId,
-    hello: Authenticate,
-) -> Result<(Page, Outbox), Refused> {
+pub(super) async fn let_in(visit: &Visit, hello: Authenticate) -> Result<(Page, Outbox), Refused> {
+    let Visit {
+        edge,
+        origin,
+        session,
+    } = visit;
     let dialect = dialect_of(&hello)?;
     let name = hello.session_name.clone();
     let refuse = |code, message| Refused::in_dialect(dialect, code, message, name.as_deref());
@@ -170,15 +164,15 @@ fn stopping(dialect: Dialect) -> Refused {
 }
 
 /// The first frame that counts. What users do in a page of v1 may be told before: then it is one.
-async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, Refused> {
+async fn first_frame(edge: &Edge, socket: &mut Socket) -> Result<Authenticate, Refused> {
     let within = edge.hub.config.authenticate_within;
     let protocol = |reason| Refused::With(Closing::new(CloseCode::PolicyViolation, reason), None);
     let mut is_v1 = false;
     let first = async {
         loop {
-            match stream.next().await {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(Message::Text(text))) if v1::may_come_first(&text) => is_v1 = true,
+            match socket.next().await {
+                Ok(Frame::SignOfLife) => {}
+                Ok(Frame::Text(text)) if v1::may_come_first(&text) => is_v1 = true,
                 other => return other,
             }
         }
@@ -186,9 +180,9 @@ async fn first_frame(edge: &Edge, stream: &mut Stream) -> Result<Authenticate, R
     let text = tokio::select! {
         first = timeout(within, first) => match first {
             Err(_) => return Err(protocol("no `authenticate` in time")),
-            Ok(Some(Ok(Message::Text(text)))) => text,
-            Ok(Some(Ok(Message::Binary(_)))) => return Err(Refused::With(binary(), None)),
-            Ok(Some(Err(error))) if is_too_big(&error) => return Err(Refused::With(too_big(), None)),
+            Ok(Ok(Frame::Text(text))) => text,
+            Ok(Ok(Frame::Binary)) => return Err(Refused::With(binary(), None)),
+            Ok(Err(Broken::TooLong)) => return Err(Refused::With(too_big(), None)),
             Ok(_) => return Err(Refused::Silently),
         },
         () = edge.stopping.cancelled() => return Err(stopping(Dialect::V2)),

@@ -3,60 +3,67 @@
 //! Checking a token may wait for the keys of its issuer. So it happens beside reading, and the
 //! page's answers are not held up.
 
-use std::convert::Infallible;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use bridge_protocol::{BridgeToPage, ErrorCode, Renew, RenewalFailed};
-use tokio::sync::mpsc;
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::Page;
 use super::admission::verified;
-use crate::auth::{Principal, Scope, TokenRefusal};
+use crate::auth::{Principal, RealmId, Scope, TokenRefusal, Tokens};
 use crate::realm::Effect;
 
 /// A token that is checked, and one that waits. A page that sends more is not in need of one.
 const WAITING: usize = 1;
 
-/// Where tokens wait to be checked.
-pub(super) fn line() -> (mpsc::Sender<Renew>, mpsc::Receiver<Renew>) {
-    mpsc::channel(WAITING)
+/// Fresh tokens that are to be checked, one after another.
+pub(super) struct Renewals {
+    checking: BoxFuture<'static, Result<Principal, TokenRefusal>>,
+    waiting: VecDeque<Renew>,
+}
+
+impl Renewals {
+    /// Ready when the last has been checked.
+    pub(super) fn poll(&mut self, page: &Page, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match ready!(self.checking.as_mut().poll(cx)) {
+                Ok(principal) => page.renewed(&principal),
+                Err(refusal) => page.renewal_failed(refusal),
+            }
+            match self.waiting.pop_front() {
+                Some(fresh) => self.checking = page.check(fresh),
+                None => return Poll::Ready(()),
+            }
+        }
+    }
 }
 
 impl Page {
     /// The page has sent a fresh token.
-    pub(super) fn renew(&self, line: &mpsc::Sender<Renew>, fresh: Renew) {
-        if line.try_send(fresh).is_err() {
-            self.renewal_failed(TokenRefusal {
+    pub(super) fn renew(&self, renewals: &mut Option<Box<Renewals>>, fresh: Renew) {
+        match renewals {
+            None => {
+                *renewals = Some(Box::new(Renewals {
+                    checking: self.check(fresh),
+                    waiting: VecDeque::new(),
+                }));
+            }
+            Some(renewals) if renewals.waiting.len() < WAITING => {
+                renewals.waiting.push_back(fresh);
+            }
+            Some(_) => self.renewal_failed(TokenRefusal {
                 code: ErrorCode::ProtocolViolation,
                 message: "a renewal is under way: wait for its end".to_owned(),
-            });
+            }),
         }
     }
 
-    /// Checks fresh tokens, one after another, as long as the page is connected.
-    pub(super) async fn check_fresh_tokens(&self, mut line: mpsc::Receiver<Renew>) -> Infallible {
-        loop {
-            // The sender lives as long as the reading that it is for, and so does this.
-            let Some(fresh) = line.recv().await else {
-                return std::future::pending().await;
-            };
-            match self.same_realm(&fresh.auth_token).await {
-                Ok(principal) => self.renewed(&principal),
-                Err(refusal) => self.renewal_failed(refusal),
-            }
-        }
-    }
-
-    async fn same_realm(&self, token: &str) -> Result<Principal, TokenRefusal> {
-        let principal = verified(&self.tokens, Some(token)).await?;
-        if principal.realm == self.realm {
-            return Ok(principal);
-        }
-        Err(TokenRefusal {
-            code: ErrorCode::InvalidAuthentication,
-            message: "the fresh token names somebody else: connect anew to become another subject"
-                .to_owned(),
-        })
+    fn check(&self, fresh: Renew) -> BoxFuture<'static, Result<Principal, TokenRefusal>> {
+        let tokens = Arc::clone(&self.tokens);
+        Box::pin(same_realm(tokens, self.realm, fresh))
     }
 
     fn renewed(&self, principal: &Principal) {
@@ -78,4 +85,20 @@ impl Page {
         };
         self.hub.change(self.realm, |_, _| ((), vec![failed]));
     }
+}
+
+async fn same_realm(
+    tokens: Arc<Tokens>,
+    realm: RealmId,
+    fresh: Renew,
+) -> Result<Principal, TokenRefusal> {
+    let principal = verified(&tokens, Some(&fresh.auth_token)).await?;
+    if principal.realm == realm {
+        return Ok(principal);
+    }
+    Err(TokenRefusal {
+        code: ErrorCode::InvalidAuthentication,
+        message: "the fresh token names somebody else: connect anew to become another subject"
+            .to_owned(),
+    })
 }
