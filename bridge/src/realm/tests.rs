@@ -2,6 +2,7 @@
 
 mod asking;
 mod dialects;
+mod many;
 mod queries;
 mod schedules;
 mod subscriptions;
