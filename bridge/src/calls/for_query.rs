@@ -11,7 +11,7 @@ use crate::realm::{Failure, QueryRefusal, Realm, Target, ToolNotAllowed};
 use crate::result::ToolResult;
 
 /// Sends the call to the page that asked. Others may go where they want.
-pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), ToolResult> {
+pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), Box<ToolResult>> {
     let caller = &mut request.caller;
     let Some(query) = &caller.context.query_id else {
         return Ok(());
@@ -31,16 +31,18 @@ pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), ToolRe
     Ok(())
 }
 
-fn refused(refusal: QueryRefusal) -> ToolResult {
-    ToolResult::failure(&Failure::from(refusal))
+fn refused(refusal: QueryRefusal) -> Box<ToolResult> {
+    Box::new(ToolResult::failure(&Failure::from(refusal)))
 }
 
-fn not_allowed(refused: ToolNotAllowed) -> ToolResult {
+fn not_allowed(refused: ToolNotAllowed) -> Box<ToolResult> {
     let details = Map::from_iter([
         ("details".to_owned(), json!(refused.message())),
         ("allowed_tools".to_owned(), json!(refused.allowed)),
     ]);
-    ToolResult::error_object(ErrorCode::ToolNotAllowed, &refused.message(), details)
+    let message = refused.message();
+    let result = ToolResult::error_object(ErrorCode::ToolNotAllowed, &message, details);
+    Box::new(result)
 }
 
 /// The tools that a query may call, as its agent sees them listed.

@@ -100,7 +100,7 @@ type Started = Result<(Arc<Tool>, Line), ToolResult>;
 
 async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
     if let Err(refused) = for_query::aim(hub, request) {
-        return Ok(Err(refused));
+        return Ok(Err(*refused));
     }
     let (session, tool) = match route(hub, request) {
         Ok(Ok(found)) => found,

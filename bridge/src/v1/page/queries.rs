@@ -7,30 +7,26 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 #[derive(Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "snake_case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all_fields = "camelCase")]
 enum Told<'a> {
-    QueryAccepted {
-        uuid: &'a QueryId,
-    },
-    QueryProgress {
+    #[serde(rename = "query_accepted")]
+    Accepted { uuid: &'a QueryId },
+    #[serde(rename = "query_progress")]
+    Progress {
         uuid: &'a QueryId,
         message: Cow<'a, str>,
     },
-    QueryComplete {
+    #[serde(rename = "query_complete")]
+    Complete {
         uuid: &'a QueryId,
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<Cow<'a, str>>,
         tool_calls: &'a [QueryToolCall],
     },
-    QueryFailure {
-        uuid: &'a QueryId,
-        error: &'a str,
-    },
-    QueryCancel {
+    #[serde(rename = "query_failure")]
+    Failure { uuid: &'a QueryId, error: &'a str },
+    #[serde(rename = "query_cancel")]
+    Cancel {
         uuid: &'a QueryId,
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<&'a str>,
@@ -40,21 +36,21 @@ enum Told<'a> {
 /// Writes one text frame; `None` when v1 has no word for it.
 pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
     let told = match message {
-        BridgeToPage::QueryAccepted(told) => Told::QueryAccepted { uuid: &told.uuid },
-        BridgeToPage::QueryProgress(told) => Told::QueryProgress {
+        BridgeToPage::QueryAccepted(told) => Told::Accepted { uuid: &told.uuid },
+        BridgeToPage::QueryProgress(told) => Told::Progress {
             uuid: &told.uuid,
             message: as_text(&told.content),
         },
-        BridgeToPage::QueryComplete(told) => Told::QueryComplete {
+        BridgeToPage::QueryComplete(told) => Told::Complete {
             uuid: &told.uuid,
             message: told.result.as_deref().map(as_text),
             tool_calls: &told.tool_calls,
         },
-        BridgeToPage::QueryFailure(told) => Told::QueryFailure {
+        BridgeToPage::QueryFailure(told) => Told::Failure {
             uuid: &told.uuid,
             error: &told.error,
         },
-        BridgeToPage::QueryCancel(told) => Told::QueryCancel {
+        BridgeToPage::QueryCancel(told) => Told::Cancel {
             uuid: &told.uuid,
             reason: told.reason.as_deref(),
         },
