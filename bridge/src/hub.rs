@@ -6,6 +6,7 @@
 mod calls;
 mod claims;
 mod clients;
+mod line;
 mod outbox;
 mod places;
 mod timer;
@@ -29,14 +30,14 @@ use crate::queries::Queries;
 use crate::realm::{
     ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
 };
-use calls::Caller;
+use line::Caller;
 use outbox::PageLine;
 use places::{Occupancy, Place, Places};
 use timer::Timer;
 
-pub(crate) use calls::CallLine;
 pub(crate) use claims::{Claim, Claims};
 pub(crate) use clients::{News, NewsLine};
+pub(crate) use line::{CallLine, Heard};
 pub(crate) use outbox::{Outbox, Outgoing};
 
 /// See the module documentation.

@@ -16,7 +16,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
-use crate::limits::PART_BYTES;
 use crate::names::{bridge_to_page, page_to_bridge};
 use crate::well_formed::well_formed;
 
@@ -246,8 +245,8 @@ impl BridgeToPage {
 }
 
 fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
-    if is_long_response(text) {
-        return Ok(Cow::Borrowed(page_to_bridge::CALL_RESPONSE));
+    if let Some(kind) = first_kind(text) {
+        return Ok(Cow::Borrowed(kind));
     }
     #[derive(Deserialize)]
     struct Kind<'a> {
@@ -259,13 +258,22 @@ fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
         .map_err(DecodeError::NotAMessage)
 }
 
-/// Large results are read once, not twice: the SDK writes the `type` first. What is no JSON after
-/// it is found with the fields.
-fn is_long_response(text: &str) -> bool {
-    let kind = text.strip_prefix("{\"type\":\"");
-    let rest = kind.and_then(|kind| kind.strip_prefix(page_to_bridge::CALL_RESPONSE));
-    text.len() > PART_BYTES && rest.is_some_and(|rest| rest.starts_with("\","))
+/// Messages of calls are read once, not twice: both sides write the `type` first. What is no JSON
+/// after it is found with the fields, so this is for types that have some.
+fn first_kind(text: &str) -> Option<&str> {
+    let (kind, rest) = text.strip_prefix("{\"type\":\"")?.split_once('"')?;
+    (rest.starts_with(',') && OF_CALLS.contains(&kind)).then_some(kind)
 }
+
+/// What a call is made of.
+const OF_CALLS: [&str; 6] = [
+    page_to_bridge::CALL_RESPONSE,
+    page_to_bridge::CALL_RECEIVED,
+    page_to_bridge::CALL_PROGRESS,
+    page_to_bridge::CALL_LOG,
+    page_to_bridge::CALL_ERROR,
+    bridge_to_page::TOOL_CALL,
+];
 
 fn fields<'a, T: Deserialize<'a>>(kind: &'static str, text: &'a str) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| match error.classify() {
@@ -284,8 +292,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_response_is_what_it_would_be_if_it_were_short() {
-        for length in [1, PART_BYTES] {
+    fn a_response_of_any_length_is_read_once_and_found_wanting_all_the_same() {
+        for length in [1, crate::limits::PART_BYTES] {
             let text = "x".repeat(length);
             let good = format!(r#"{{"type":"call-response","requestId":"c","result":"{text}"}}"#);
             let Ok(PageToBridge::CallResponse(response)) = PageToBridge::decode(&good) else {

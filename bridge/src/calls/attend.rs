@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::progress::News;
 use super::{CallError, Caller, Outcome, Ticket, nobody};
 use crate::auth::RealmId;
-use crate::hub::{CallLine, Hub};
+use crate::hub::{CallLine, Heard, Hub};
 use crate::kept::Running;
 use crate::realm::{CallEvent, Ending, Failure, NewCall, Request};
 
@@ -105,7 +105,10 @@ pub(super) fn open(
     let call = hub.new_call_id();
     let name = request.name().to_owned();
     let timeout = timeout(hub, &request);
-    let mut context = caller.context.clone();
+    let mut context = std::mem::take(&mut caller.context);
+    // What is still asked of it while the call runs.
+    caller.context.progress = context.progress;
+    caller.context.query_id.clone_from(&context.query_id);
     context.timeout_ms = u64::try_from(timeout.as_millis()).ok();
     let new = NewCall {
         id: call.clone(),
@@ -187,7 +190,8 @@ pub(super) async fn attend_until<Leave>(
         call: call.clone(),
         settled: false,
     };
-    let mut asked = FuturesUnordered::new();
+    // Most handlers ask nothing.
+    let mut asked: Option<FuturesUnordered<_>> = None;
     let mut unanswered = HashSet::new();
     // One at a time, in order: a client that does not read holds up its own news only.
     let mut telling: Option<BoxFuture<'_, ()>> = None;
@@ -196,11 +200,19 @@ pub(super) async fn attend_until<Leave>(
     let ending = loop {
         tokio::select! {
             biased;
-            ending = &mut line.ending => break ending,
-            () = line.asks.notified() => {
+            heard = line.heard(telling.is_none()) => {
+                match heard {
+                    Heard::Ended(ending) => break ending,
+                    Heard::Told(event) => {
+                        telling = news.heard(event).map(|event| client.notify(event));
+                        continue;
+                    }
+                    Heard::Asks => {}
+                }
                 if !client.answers_in_rounds() {
                     let requests = hub.take_client_requests(realm, &call);
                     unanswered.extend(requests.iter().map(|request| request.key.clone()));
+                    let asked = asked.get_or_insert_default();
                     asked.extend(requests.into_iter().map(|request| client.ask(request)));
                     continue;
                 }
@@ -217,7 +229,7 @@ pub(super) async fn attend_until<Leave>(
                     return Attended::Whole(Outcome::InputRequired { ticket, requests });
                 }
             }
-            Some(answer) = asked.next(), if !asked.is_empty() => {
+            Some(answer) = next_answer(&mut asked), if asked.is_some() => {
                 unanswered.remove(&answer.key);
                 hub.answer_for_client(realm, &call, answer);
             }
@@ -230,9 +242,6 @@ pub(super) async fn attend_until<Leave>(
                 in_flight.settled = true;
                 return Attended::Left(attended, place);
             }
-            Some(event) = line.events.recv(), if telling.is_none() => {
-                telling = news.heard(event).map(|event| client.notify(event));
-            }
             event = news.still(&call, !unanswered.is_empty()), if telling.is_none() => {
                 telling = event.map(|event| client.notify(event));
             }
@@ -242,8 +251,12 @@ pub(super) async fn attend_until<Leave>(
     in_flight.settled = true;
     drop(asked);
     tell_rest(client, telling, line, &mut news).await;
-    let gone = |_| Ending::Failed(Failure::page_gone());
-    Attended::Whole(Outcome::Done(ending.unwrap_or_else(gone)))
+    Attended::Whole(Outcome::Done(ending))
+}
+
+/// `None` when nothing is open.
+async fn next_answer<F: Future>(asked: &mut Option<FuturesUnordered<F>>) -> Option<F::Output> {
+    asked.as_mut()?.next().await
 }
 
 async fn finished(telling: &mut Option<BoxFuture<'_, ()>>) {
@@ -263,7 +276,7 @@ async fn tell_rest(
     if let Some(telling) = telling {
         telling.await;
     }
-    while let Ok(event) = line.events.try_recv() {
+    while let Some(event) = line.untold() {
         if let Some(event) = news.heard(event) {
             client.notify(event).await;
         }

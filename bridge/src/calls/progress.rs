@@ -33,7 +33,7 @@ impl<'a> News<'a> {
             name,
             started,
             every: wanted.then_some(every),
-            last: Instant::now(),
+            last: if wanted { Instant::now() } else { started },
             progress: Progress::default(),
         }
     }

@@ -172,8 +172,11 @@ impl Session {
             .get(&Named { kind, name })
             .map(|item| &item.definition)
             .or_else(|| {
-                self.definitions(kind)
-                    .find(|definition| definition.published_name() == name)
+                // Others are published as they are registered.
+                tool::looks_repaired(name).then(|| {
+                    self.definitions(kind)
+                        .find(|definition| definition.published_name() == name)
+                })?
             })
     }
 
