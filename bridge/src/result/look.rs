@@ -1,9 +1,18 @@
 //! One pass over the text of a JSON value, without making the value.
+//!
+//! A long text is not gone through byte by byte: who wrote its beginning without white space wrote the
+//! rest so, and what else matters is looked for with the processor's wide registers.
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 
 /// serde_json makes values up to this depth: a peer that reads with it takes no deeper ones.
 const DEEPEST: usize = 127;
+
+/// Longer texts are judged by so many bytes of their beginning.
+const SAMPLE_BYTES: usize = 4096;
+
+/// So many brackets are counted at a time: fewer than may be within each other.
+const BRACKETS: usize = 64;
 
 /// What one pass over a text finds. The text must be JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,6 +28,25 @@ pub(super) struct Look {
 
 impl Look {
     pub(super) fn at(json: &str) -> Self {
+        let bytes = json.as_bytes();
+        if bytes.len() <= 2 * SAMPLE_BYTES {
+            return Self::closely(json);
+        }
+        let sample = Self::closely(&json[..json.floor_char_boundary(SAMPLE_BYTES)]);
+        // Within a string is nothing that its beginning does not tell.
+        let is_as_sampled = !sample.loose
+            && (bytes[0] == b'"'
+                || memchr2(b'\n', b'\r', bytes).is_none()
+                    && !["_meta", "dataUrl"].iter().any(|name| has(bytes, name))
+                    && is_shallow(bytes));
+        match is_as_sampled {
+            true => sample,
+            false => Self::closely(json),
+        }
+    }
+
+    /// Of each byte. The text may be cut off.
+    fn closely(json: &str) -> Self {
         let bytes = json.as_bytes();
         let is_object = bytes.first() == Some(&b'{');
         let mut look = Self {
@@ -63,6 +91,28 @@ impl Look {
         }
         bytes.len()
     }
+}
+
+fn has(json: &[u8], name: &str) -> bool {
+    memmem::find(json, name.as_bytes()).is_some()
+}
+
+/// Whether the brackets of a text are never many within each other. Those in strings count too.
+fn is_shallow(json: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    for bytes in json.chunks(BRACKETS) {
+        // `[` and `{` differ in one bit, and so do `]` and `}`.
+        let count = |bracket: u8| -> usize {
+            let found = bytes.iter().map(|byte| u8::from(byte | 0x20 == bracket));
+            usize::from(found.sum::<u8>())
+        };
+        let (open, closed) = (count(b'{'), count(b'}'));
+        if depth + open > DEEPEST {
+            return false;
+        }
+        depth = (depth + open).saturating_sub(closed);
+    }
+    true
 }
 
 /// Whether an escape is the one that `JSON.stringify` writes for its character.
@@ -117,6 +167,26 @@ mod tests {
             assert_eq!(Look::at(json), Look::default(), "{json}");
             assert_eq!(tight(json).as_deref(), Some(json));
         }
+    }
+
+    #[test]
+    fn a_long_text_is_judged_by_its_beginning_and_by_what_must_not_be_missed() {
+        let rows = |row: &str| format!("{{\"rows\":[{}1]}}", format!("{row},").repeat(2_000));
+        let usual = rows(r#"{"id":1,"name":"a \"b\" c","tags":["x",[]],"n":null}"#);
+        assert_eq!(Look::at(&usual), Look::default());
+        let with = |member: &str| usual.replace("1]}", &format!("1],{member}}}"));
+        assert!(Look::at(&with(r#""_meta":{}"#)).lifts);
+        assert!(Look::at(&with(r#""dataUrl":"""#)).lifts);
+        assert_eq!(Look::at(&with(r#""a":"_meta""#)), Look::default());
+        assert!(Look::at(&with("\n\"a\":1")).loose);
+        assert!(Look::at(&rows(r#"{"id": 1}"#)).loose);
+        let deep = with(&format!(r#""a":{}{}"#, "[".repeat(200), "]".repeat(200)));
+        assert!(Look::at(&deep).deep);
+        // Brackets in strings raise no more than a doubt.
+        let bracket = rows(r#"{"text":"[[[[{{{{ ]"}"#);
+        assert_eq!(Look::at(&bracket), Look::default());
+        let text = format!("\"{}\"", "a\\n_meta \\\"[".repeat(2_000));
+        assert_eq!(Look::at(&text), Look::default());
     }
 
     #[test]
