@@ -48,8 +48,7 @@ use sessions::BoundSessions;
 pub(crate) use convert::CLIENT_CHARS;
 pub(crate) use convert::check_definition;
 #[allow(unused_imports, reason = "for a way to it without the router")]
-pub(crate) use endpoint::answer;
-pub(crate) use endpoint::endpoint;
+pub(crate) use endpoint::{endpoint, serve};
 
 tokio::task_local! {
     /// The realm of the HTTP request being served: rmcp's session manager and tool lookup have no

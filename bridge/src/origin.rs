@@ -67,6 +67,18 @@ impl Policy {
 
     /// Whether a request may be for this bridge at all.
     pub(crate) fn host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let loopback = || {
+            self.hosts
+                .iter()
+                .any(|host| host.host == HostPattern::Loopback)
+        };
+        if headers
+            .get(HOST)
+            .is_some_and(|it| is_plain_loopback(it.as_bytes()))
+            && loopback()
+        {
+            return true;
+        }
         host_of(uri, headers).is_some_and(|host| {
             self.hosts
                 .iter()
@@ -111,6 +123,19 @@ impl Pattern {
         };
         host_fits && self.port.is_none_or(|wanted| port == Some(wanted))
     }
+}
+
+/// As most programs write it, so that it need not be read.
+fn is_plain_loopback(host: &[u8]) -> bool {
+    let names: [&[u8]; 2] = [b"127.0.0.1", b"localhost"];
+    let port = names.iter().find_map(|name| host.strip_prefix(*name));
+    port.is_some_and(|port| match port {
+        [] => true,
+        [b':', number @ ..] => {
+            (1..=5).contains(&number.len()) && number.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
 }
 
 pub(crate) fn is_loopback(host: &str) -> bool {

@@ -27,6 +27,7 @@ pub(crate) struct Front {
 /// What is answered without the router.
 enum Hot {
     ToolCall,
+    Mcp,
     /// A message of a client that was built for mcp-web 0.1.
     V1(Arc<Leg>),
 }
@@ -74,6 +75,7 @@ impl Front {
             .map(|resource| (resource, resource.base(&parts.uri, &parts.headers)));
         let mut response = match hot {
             Hot::ToolCall => plain::call_tool(edge, &parts, body).await,
+            Hot::Mcp => crate::mcp::serve(edge, parts, body).await,
             Hot::V1(leg) => v1::post_here(edge, &leg, &parts, body).await,
         };
         if let Some((resource, base)) = challenged {
@@ -89,6 +91,7 @@ fn hot<B>(edge: &Edge, request: &Request<B>) -> Option<Hot> {
     }
     match (request.uri().path(), &edge.v1) {
         ("/tool-call", None) => Some(Hot::ToolCall),
+        ("/mcp", None) => Some(Hot::Mcp),
         // The other paths may be the app's.
         ("/" | "/mcp", Some(leg)) => Some(Hot::V1(Arc::clone(leg))),
         _ => None,

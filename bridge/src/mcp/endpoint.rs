@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::ErrorCode;
@@ -12,7 +12,7 @@ use futures_util::StreamExt;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
 use http::request::Parts;
 use http::{HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Full};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -25,39 +25,34 @@ use super::lane::{self, Message};
 use super::session::Session;
 use super::{OPENED, REALM};
 use crate::auth::{Principal, RealmId};
-use crate::http::{Edge, Problem, too_large};
+use crate::http::{Edge, Problem, whole};
 use crate::queries::Life;
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
 pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Response {
-    let token = edge.principal(request.headers(), request.uri().query());
-    let principal = match token.await {
+    let (parts, body) = request.into_parts();
+    serve(&edge, parts, body).await
+}
+
+/// The same, before the router too.
+pub(crate) async fn serve<B>(edge: &Edge, parts: Parts, body: B) -> Response
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<axum::BoxError>,
+{
+    let principal = match edge.principal(&parts.headers, parts.uri.query()).await {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
-    let (parts, body) = request.into_parts();
-    let body = match Limited::new(body, edge.hub.config.max_request_bytes)
-        .collect()
-        .await
-    {
-        Ok(body) => body.to_bytes(),
-        Err(error) if error.is::<LengthLimitError>() => return too_large(&edge).into_response(),
-        Err(error) => {
-            let message = format!("the body cannot be read: {error}");
-            return Problem::new(ErrorCode::ProtocolViolation, message).into_response();
-        }
-    };
-    answer(&edge, parts, body, principal).await
+    match whole(edge, body).await {
+        Ok(body) => answer(edge, parts, body, principal).await,
+        Err(problem) => problem.into_response(),
+    }
 }
 
 /// Answers a request whose token is good and whose body is whole: on the lane, or else by rmcp.
-pub(crate) async fn answer(
-    edge: &Edge,
-    parts: Parts,
-    body: Bytes,
-    principal: Principal,
-) -> Response {
+async fn answer(edge: &Edge, parts: Parts, body: Bytes, principal: Principal) -> Response {
     let asked = match parts.method {
         Method::POST => match Message::read(&body) {
             Some(message) => {
@@ -158,7 +153,7 @@ fn not_for_queries(asked: &Asked) -> Response {
 /// A stream that ends with the token that opened it.
 fn until<B>(ends_at: Instant, body: B) -> Body
 where
-    B: axum::body::HttpBody<Data = Bytes> + Send + 'static,
+    B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
 {
     let end = tokio::time::sleep_until(ends_at);
