@@ -430,10 +430,10 @@ async fn a_socket_without_session_is_400() {
 }
 
 #[tokio::test]
-async fn a_v1_page_is_told_what_to_load() {
+async fn a_page_of_another_version_is_told_what_to_load() {
     let bridge = bridge().await;
     let mut page = Page::open(&bridge, "s", None).await;
-    let hello = json!({ "type": "authenticate", "authToken": TOKEN, "timestamp": 1 });
+    let hello = json!({ "type": "authenticate", "protocol": 3, "authToken": TOKEN });
     page.send(Message::Text(hello.to_string().into()))
         .await
         .unwrap();
