@@ -157,7 +157,7 @@ pub struct Config {
         default_value_t = 64 * 1024 * 1024, value_parser = count)]
     pub max_replay_bytes: usize,
 
-    /// An MCP session without any request ends after this.
+    /// An MCP session without any request or open stream ends after this.
     #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub mcp_session_idle: Duration,
 

@@ -64,6 +64,7 @@ tokio::task_local! {
 pub(crate) struct McpLeg {
     service: StreamableHttpService<Handler, BoundSessions>,
     sessions: Arc<BoundSessions>,
+    recent: Arc<lane::Recent>,
 }
 
 impl McpLeg {
@@ -81,7 +82,11 @@ impl McpLeg {
             Arc::clone(&sessions),
             config,
         );
-        Self { service, sessions }
+        Self {
+            service,
+            sessions,
+            recent: Arc::default(),
+        }
     }
 
     /// A session that an agent has opened with the token of its query ends with that: the agent

@@ -69,7 +69,8 @@ async fn answer(edge: &Edge, parts: Parts, body: Bytes, principal: Principal) ->
         Method::GET => Asked::Stream,
         _ => Asked::Other,
     };
-    by_rmcp(edge, asked, parts, body, principal).await
+    // rmcp's own future is a large one: only who needs it makes it.
+    Box::pin(by_rmcp(edge, asked, parts, body, principal)).await
 }
 
 async fn by_rmcp(

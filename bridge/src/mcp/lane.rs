@@ -14,6 +14,7 @@ mod call;
 mod hearer;
 mod list;
 mod message;
+mod recent;
 mod request;
 mod running;
 mod stream;
@@ -26,6 +27,7 @@ use crate::http::Edge;
 use request::Request;
 
 pub(super) use message::Message;
+pub(super) use recent::Recent;
 
 /// The answer to a request that is the lane's; `None` when it is rmcp's.
 pub(super) async fn serve(

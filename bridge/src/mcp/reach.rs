@@ -18,7 +18,7 @@ use crate::realm::CallEvent;
 
 /// A client that does not take a notification within this does not read its stream: it hears no
 /// more of this call but its result.
-const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Reach<'a> {
     context: &'a RequestContext<RoleServer>,

@@ -134,7 +134,8 @@ impl Call {
 async fn alone(request: &Request<'_>, call: Call) -> Response {
     let events_only = request.events_only;
     if call.tells_nothing() {
-        return whole(call.run().await, events_only);
+        // It would be moved with each layer of the server that passes a request on.
+        return whole(Box::pin(call.run()).await, events_only);
     }
     let told = call.told();
     let mut running = Running::new(call.run(), told, None);

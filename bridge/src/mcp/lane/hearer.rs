@@ -23,7 +23,7 @@ use crate::realm::CallEvent;
 pub(super) struct Told(Mutex<VecDeque<Vec<u8>>>);
 
 impl Told {
-    fn tell(&self, message: &impl Serialize) {
+    pub(super) fn tell(&self, message: &impl Serialize) {
         if let Ok(json) = serde_json::to_vec(message) {
             self.lock().push_back(json);
         }

@@ -61,7 +61,7 @@ impl<'a> Request<'a> {
             Some(version) => {
                 let known = modern(edge, headers, method, params, version)?;
                 let level = params.meta.log_level.and_then(log_level);
-                (Arc::new(known), None, level)
+                (known, None, level)
             }
             None => {
                 check_legacy_version(headers)?;
@@ -106,7 +106,7 @@ fn modern(
     method: &str,
     params: &Params<'_>,
     version: &RawValue,
-) -> Option<Known> {
+) -> Option<Arc<Known>> {
     let is_named =
         || Some(method == "tools/list" || only(headers, "mcp-name")? == plain_name(params)?);
     let fits = text(version)? == MODERN.as_str()
@@ -117,19 +117,20 @@ fn modern(
         return None;
     }
     let Meta {
-        client_info,
-        client_capabilities,
+        client_info: info,
+        client_capabilities: declared,
         ..
     } = &params.meta;
-    let declared = (*client_capabilities)?;
-    let capabilities: ClientCapabilities = match declared.get() {
-        "{}" => ClientCapabilities::default(),
-        declared => serde_json::from_str(declared).ok()?,
+    let declared = (*declared)?;
+    let read = || {
+        let capabilities: ClientCapabilities = serde_json::from_str(declared.get()).ok()?;
+        let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
+        let config = &edge.hub.config;
+        let known = Known::new(config, info, Some(MODERN), Some(declared.to_owned()));
+        Some(known.able_to(&capabilities))
     };
-    let info = client_info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
-    let config = &edge.hub.config;
-    let known = Known::new(config, info, Some(MODERN), Some(declared.to_owned()));
-    Some(known.able_to(&capabilities))
+    let info = info.map_or("", RawValue::get);
+    edge.mcp.recent.known(info, declared.get(), read)
 }
 
 /// A request in an MCP session names a revision that has sessions, or none.

@@ -17,14 +17,11 @@ use tokio::time::{Instant, Sleep};
 use super::running::{Held, Next, Running};
 use crate::hub::Hub;
 use crate::mcp::events::{Events, Stored};
+use crate::mcp::reach::NOTIFY_WITHIN;
 use crate::mcp::replay::RETRY;
 
 /// A stream that says nothing shows so often that it is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
-/// A client that does not take a notification within this does not read its stream: it hears no
-/// more of this call but its result.
-const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 
 /// So many events may wait for a client that reads slowly.
 const WAITING_EVENTS: usize = 16;
@@ -203,6 +200,60 @@ impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeptAlive<S
         match polled {
             Poll::Pending => Poll::Ready(Some(Ok(Bytes::from_static(b":\n\n")))),
             said => said,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http::StatusCode;
+
+    use super::*;
+    use crate::mcp::lane::hearer::Told;
+    use crate::mcp::lane::running::Answer;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_hears_the_answer_only() {
+        let told = Arc::new(Told::default());
+        for n in 0..2 * WAITING_EVENTS {
+            told.tell(&n);
+        }
+        let answer = Answer {
+            status: StatusCode::OK,
+            json: b"{\n}".to_vec(),
+        };
+        let running = Running::new(std::future::ready(answer), told, None);
+        let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
+        let line = Line {
+            events: Events::new(1_000),
+            stream: "s".to_owned(),
+            sender: Some(sender),
+            is_silent: false,
+        };
+        let carried = tokio::spawn(line.carry(None, running));
+        // Time goes on only when nothing else does.
+        tokio::time::sleep(2 * NOTIFY_WITHIN).await;
+        let mut heard = Vec::new();
+        while let Some([_, json, _]) = receiver.recv().await {
+            heard.push(String::from_utf8(json.to_vec()).unwrap());
+        }
+        carried.await.unwrap();
+        let mut expected: Vec<_> = (0..WAITING_EVENTS).map(|n| n.to_string()).collect();
+        expected.push("{ }".to_owned());
+        assert_eq!(heard, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_shows_that_it_is_there() {
+        use http_body_util::BodyExt;
+        let mut body = standing(stream::pending()).into_body();
+        for _ in 0..2 {
+            let began = Instant::now();
+            let frame = body.frame().await.unwrap().unwrap();
+            assert_eq!(frame.into_data().unwrap(), ":\n\n");
+            assert_eq!(began.elapsed(), KEEP_ALIVE);
         }
     }
 }
