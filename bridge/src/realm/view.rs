@@ -34,11 +34,7 @@ impl Session {
 
     /// Its resources in order of registration.
     pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Listed>> {
-        let resource = |definition| match definition {
-            &Definition::Resource(ref listed) => Some(listed),
-            _ => None,
-        };
-        self.definitions(Kind::Resource).filter_map(resource)
+        self.definitions(Kind::Resource).filter_map(as_resource)
     }
 
     /// How it serves a URI.
@@ -50,6 +46,13 @@ impl Session {
 fn as_tool(definition: &Definition) -> Option<&Arc<Tool>> {
     match definition {
         Definition::Tool(tool) => Some(tool),
+        _ => None,
+    }
+}
+
+fn as_resource(definition: &Definition) -> Option<&Arc<Listed>> {
+    match definition {
+        Definition::Resource(listed) => Some(listed),
         _ => None,
     }
 }
