@@ -35,6 +35,7 @@ impl BadFrame {
 
 /// What a page says.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a box for each answer would cost more")]
 pub(crate) enum Heard {
     /// One of our own messages, in its words.
     Said(PageToBridge),
