@@ -18,7 +18,14 @@ const MAX_BYTES: usize = 2 * 1024;
 #[derive(Debug, Default)]
 pub(in crate::mcp) struct Recent {
     hasher: RandomState,
-    clients: Mutex<HashMap<u64, (Box<str>, Box<str>, Arc<Known>)>>,
+    clients: Mutex<HashMap<u64, Client>>,
+}
+
+#[derive(Debug)]
+struct Client {
+    info: Box<str>,
+    capabilities: Box<str>,
+    known: Arc<Known>,
 }
 
 impl Recent {
@@ -34,17 +41,22 @@ impl Recent {
         }
         let hash = self.hasher.hash_one((info, capabilities));
         let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((its_info, its_capabilities, known)) = clients().get(&hash)
-            && (&**its_info, &**its_capabilities) == (info, capabilities)
+        if let Some(client) = clients().get(&hash)
+            && (&*client.info, &*client.capabilities) == (info, capabilities)
         {
-            return Some(Arc::clone(known));
+            return Some(Arc::clone(&client.known));
         }
         let known = Arc::new(read()?);
         let mut clients = clients();
         if clients.len() >= MOST {
             clients.clear();
         }
-        clients.insert(hash, (info.into(), capabilities.into(), Arc::clone(&known)));
+        let client = Client {
+            info: info.into(),
+            capabilities: capabilities.into(),
+            known: Arc::clone(&known),
+        };
+        clients.insert(hash, client);
         Some(known)
     }
 }
