@@ -101,7 +101,7 @@ impl fmt::Display for Payload {
             Kind::Text => "text",
         };
         match self.bytes {
-            bytes if bytes % 1_000_000 == 0 => write!(f, "{}mb-{kind}", bytes / 1_000_000),
+            bytes if bytes.is_multiple_of(1_000_000) => write!(f, "{}mb-{kind}", bytes / 1_000_000),
             bytes => write!(f, "{}kb-{kind}", bytes / 1_000),
         }
     }
