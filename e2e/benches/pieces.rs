@@ -19,8 +19,7 @@ const TOOLS: usize = 10;
 
 /// A result of about so many bytes: rows as a table has them.
 fn rows(bytes: usize) -> Box<RawValue> {
-    let row =
-        |n: usize| json!({ "id": n, "title": format!("Card number {n}"), "done": n % 2 == 0 });
+    let row = |n: usize| json!({ "id": n, "title": format!("Card number {n}"), "done": n.is_multiple_of(2) });
     let one = row(100_000).to_string().len();
     let rows: Vec<_> = (0..bytes.div_ceil(one)).map(row).collect();
     to_raw_value(&json!({ "rows": rows })).unwrap()

@@ -35,7 +35,10 @@ impl BadFrame {
 
 /// What a page says.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a box for each answer would cost more")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box for each answer would cost more"
+)]
 pub(crate) enum Heard {
     /// One of our own messages, in its words.
     Said(PageToBridge),

@@ -54,13 +54,13 @@ fn tool(n: usize, mark: &str) -> Value {
         "title": { "type": "string", "minLength": 1, "maxLength": 200 },
     });
     let more = properties.as_object_mut().unwrap();
-    if n % 2 == 0 {
+    if n.is_multiple_of(2) {
         more.insert(
             "position".into(),
             json!({ "type": "integer", "minimum": 0 }),
         );
     }
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         more.insert(
             "labels".into(),
             json!({ "type": "array", "items": { "type": "string" } }),
