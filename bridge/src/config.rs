@@ -21,6 +21,7 @@ use std::time::Duration;
 use bridge_protocol::limits;
 use clap::Parser;
 
+use crate::origin::is_this_machine;
 use crate::realm::{QueryLimits, RealmLimits};
 
 pub use agent::{Agent, AgentUrl};
@@ -199,8 +200,8 @@ pub struct Config {
 
     /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1, and every path
     /// speaks its MCP then, with its lists, results and errors. Its pages are served without this
-    /// too. On a loopback address any token (also as `?token=`) and any loopback origin may connect,
-    /// as there.
+    /// too. On a loopback address, with loopback `allowed_hosts` only, any token (also as `?token=`)
+    /// and any loopback origin may connect, as there.
     #[arg(long, env = "MCP_WEB_COMPAT", value_enum, value_name = "PROJECT")]
     pub compat: Option<Compat>,
 
@@ -311,9 +312,11 @@ impl Config {
     }
 
     /// Whether it lets in whom the bridge of mcp-web 0.1 let in. Where other machines could come
-    /// in, it does not.
+    /// in, it does not: by another address, or through a proxy under another name.
     pub(crate) fn is_as_open_as_v1(&self) -> bool {
-        self.compat == Some(Compat::McpWeb) && self.bind.ip().is_loopback()
+        self.compat == Some(Compat::McpWeb)
+            && self.bind.ip().is_loopback()
+            && self.allowed_hosts.iter().all(|host| is_this_machine(host))
     }
 
     /// The origins that may connect.

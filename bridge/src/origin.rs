@@ -144,6 +144,12 @@ pub(crate) fn is_loopback(host: &str) -> bool {
         .any(|name| name.eq_ignore_ascii_case(host))
 }
 
+/// Whether an entry of `allowed_hosts` names nothing but this machine.
+pub(crate) fn is_this_machine(entry: &str) -> bool {
+    let entry = entry.trim();
+    entry == LOOPBACK || Authority::try_from(entry).is_ok_and(|it| is_loopback(it.host()))
+}
+
 fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
     match headers.get(HOST) {
         Some(host) => Authority::try_from(host.as_bytes()).ok(),

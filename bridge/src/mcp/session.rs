@@ -157,7 +157,7 @@ impl Session {
 pub(super) fn request_key(id: &RequestId) -> Box<str> {
     match id {
         RequestId::Number(number) => number.to_string().into(),
-        RequestId::String(text) => format!("\"{text}").into(),
+        RequestId::String(text) => format!("\"{text}\"").into(),
     }
 }
 
@@ -246,6 +246,14 @@ mod tests {
         session.end();
         assert!(is_cancelled(&other));
         assert!(session.call("2".into()).is_none());
+    }
+
+    #[test]
+    fn an_id_has_one_spelling() {
+        for (written, key) in [("-7", "-7"), (r#""a""#, r#""a""#), (r#""\u0061""#, r#""a""#)] {
+            let id: RequestId = serde_json::from_str(written).unwrap();
+            assert_eq!(*request_key(&id), *key);
+        }
     }
 
     #[tokio::test(start_paused = true)]

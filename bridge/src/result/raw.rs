@@ -5,8 +5,12 @@
 //! beyond f64 too, and a name that stands twice in an object stands there twice.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -65,8 +69,9 @@ impl Raw {
             let mut value = value.iter();
             value.all(|value| value.get().starts_with('{'))
         };
-        let blocks = serde_json::from_str::<Vec<Block<'_>>>(answered.content.get());
-        let are_complete = blocks.is_ok_and(|blocks| blocks.iter().all(Block::is_complete));
+        let blocks = serde_json::from_str::<Vec<Object<Block<'_>>>>(answered.content.get());
+        let is_complete = |block: &Object<Block<'_>>| block.0.is_complete();
+        let are_complete = blocks.is_ok_and(|blocks| blocks.iter().all(is_complete));
         if !are_complete || !is_object(&answered.structured) || !is_object(&answered.meta) {
             return Err(answered);
         }
@@ -251,6 +256,27 @@ fn quoted(json: &str) -> usize {
         usize::from(quoted.sum::<u8>())
     };
     json.as_bytes().chunks(128).map(count).sum()
+}
+
+/// What stands there as an object. The fields of a structure could be the items of an array, too.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = T;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        value.deserialize_map(Members(PhantomData)).map(Self)
+    }
 }
 
 /// What MCP's schema demands of a block, by its type.

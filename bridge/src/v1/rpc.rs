@@ -120,14 +120,19 @@ impl Leg {
     }
 
     /// The agent of the query that a request names. Where its id is a secret, that is enough; else
-    /// the token must be the query's or its page's.
-    async fn agent_of(&self, query: &str, token: Option<&str>) -> Result<Principal, ErrorCode> {
+    /// the token must be the query's or its page's, and good for this.
+    async fn agent_of(
+        &self,
+        query: &str,
+        token: Option<&str>,
+        needed: Option<Scope>,
+    ) -> Result<Principal, ErrorCode> {
         let id = QueryId::from(query);
         let realm = self.hub.queries.realm_of(&id);
         let is_known = match self.hub.config.uuids_are_secrets() {
             true => is_secret(&id),
             false => {
-                let principal = self.principal(token, None).await?;
+                let principal = self.principal(token, needed).await?;
                 let other = principal.query.as_ref().is_some_and(|own| *own != id);
                 !other && realm == Some(principal.realm)
             }
@@ -138,7 +143,7 @@ impl Leg {
 
     async fn initialize(&self, asked: &Asked<'_>, params: &Params<'_>) -> Result<String, Refused> {
         let principal = match params.meta().query() {
-            Some(query) => self.agent_of(&query, asked.token).await,
+            Some(query) => self.agent_of(&query, asked.token, None).await,
             None => self.principal(asked.token, None).await,
         };
         let principal = principal.map_err(Refused::Request)?;
@@ -169,15 +174,14 @@ impl Leg {
 
     /// Whose pages the request sees: those of its query, or else of its token.
     async fn sight(&self, asked: &Asked<'_>, message: &Message<'_>) -> Result<Sight, Refused> {
-        if let Some(query) = message.params.meta().query() {
-            let principal = self.agent_of(&query, asked.token).await;
-            return self.sight_of(principal.map_err(Refused::Request)?);
-        }
-        let needed = match message.method.as_ref() {
+        let needed = Some(match message.method.as_ref() {
             "tools/call" => Scope::ToolsCall,
             _ => Scope::ToolsRead,
+        });
+        let principal = match message.params.meta().query() {
+            Some(query) => self.agent_of(&query, asked.token, needed).await,
+            None => self.principal(asked.token, needed).await,
         };
-        let principal = self.principal(asked.token, Some(needed)).await;
         self.sight_of(principal.map_err(Refused::Request)?)
     }
 

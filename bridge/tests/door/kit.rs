@@ -388,11 +388,17 @@ impl McpClient {
     }
 
     pub(crate) async fn post(&self, message: &Value) -> reqwest::Response {
+        self.post_text(message.to_string()).await
+    }
+
+    /// A message as it is written.
+    pub(crate) async fn post_text(&self, message: String) -> reqwest::Response {
         let mut request = self
             .http
             .post(&self.url)
             .bearer_auth(&self.token)
-            .json(message);
+            .header("content-type", "application/json")
+            .body(message);
         request = request.header("accept", "application/json, text/event-stream");
         if !self.session.is_empty() {
             request = request.header("mcp-session-id", &self.session);

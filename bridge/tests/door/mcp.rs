@@ -250,6 +250,32 @@ async fn a_cancelled_notification_reaches_the_page() {
 }
 
 #[tokio::test]
+async fn a_cancel_finds_the_call_however_its_id_is_written() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    for (called, taken_back) in [
+        (r#""call-1""#, r#""call-1""#),
+        (r#""call-2""#, r#""call\u002d2""#),
+        (r#""\u0063all-3""#, r#""call-3""#),
+        ("-4", "-4"),
+    ] {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":{called},"method":"tools/call","params":{{"name":"echo"}}}}"#
+        );
+        let _open = client.post_text(message).await;
+        let call = page.call().await;
+        let cancel = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{taken_back}}}}}"#
+        );
+        assert_eq!(client.post_text(cancel).await.status(), 202);
+        let cancelled = soon("the cancel", cancelled(&mut page)).await;
+        assert_eq!(cancelled, call.request_id, "{called}");
+    }
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_dropped_stream_is_no_cancel_in_2025_but_delete_is() {
     let bridge = bridge().await;
     let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;

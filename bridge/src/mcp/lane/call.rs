@@ -208,7 +208,8 @@ fn checked_token(token: &RawValue) -> Option<&RawValue> {
     (text.starts_with('"') || text.parse::<i64>().is_ok()).then_some(token)
 }
 
-/// As a cancel names it. What rmcp does not take as an id has none.
+/// As a cancel names it: what is plain is written as [`request_key`] writes it. What rmcp does not
+/// take as an id has none.
 fn key_of(id: &RawValue) -> Option<Box<str>> {
     let text = id.get();
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 18

@@ -107,6 +107,12 @@ fn complete_blocks_go_on_as_they_came_and_others_are_told() {
         ("{}", None, None, "`content` must be an array"),
         (r#"[{"type":"x"}]"#, None, None, "block 0 has no known"),
         (r#"[{"type":"text","text":1}]"#, None, None, "`/text`"),
+        (
+            r#"[["text","t",null,null,null,null]]"#,
+            None,
+            None,
+            "block 0 has no known",
+        ),
         ("[]", Some("[]"), None, "`structuredContent` must"),
         ("[]", None, Some("1"), "`_meta` must"),
     ] {

@@ -1,8 +1,8 @@
 //! Who may ask the agent.
 
-use bridge::Config;
+use bridge::{Compat, Config};
 use bridge_protocol::{BridgeToPage, ErrorCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::issuer::*;
 use crate::agent::{SmallAgent, UUID};
@@ -34,4 +34,37 @@ async fn a_page_asks_the_agent_with_the_scope_for_it_only_and_a_fresh_token_can_
         .await;
     page.say_json(query).await;
     assert_eq!(agent.accept().await.uuid, UUID);
+}
+
+#[tokio::test]
+async fn naming_a_query_grants_a_client_of_v1_nothing_that_its_token_does_not() {
+    let mut agent = SmallAgent::start().await;
+    let config = Config {
+        agent: agent.config().agent,
+        compat: Some(Compat::McpWeb),
+        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
+        ..trusting_secret()
+    };
+    let bridge = bridge_with(config).await;
+    let token = |scope| Signer::hs256().sign(&claims("ada", scope, 600.0));
+    let mut page = Page::connect(&bridge, "asks", &token("page query")).await;
+    page.register(&[echo_tool()]).await;
+    let query = json!({ "type": "query", "uuid": UUID, "prompt": "what?", "context": [] });
+    page.say_json(query).await;
+    agent.accept().await;
+    let params = json!({ "name": "echo", "arguments": {}, "_meta": { "queryId": UUID } });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let answered = async |token: String| -> Value {
+        let request = http().post(format!("{}/mcp", bridge.url())).json(&call);
+        let sent = request.bearer_auth(token).send();
+        let response = soon("answer", sent).await.unwrap();
+        response.json().await.unwrap()
+    };
+    for scope in ["page query", "tools:read"] {
+        let refused = answered(token(scope)).await;
+        let message = &refused["error"]["message"];
+        assert_eq!(message, "InvalidAuthentication", "{scope}: {refused}");
+    }
+    let (answer, ()) = tokio::join!(answered(token("tools:call")), page.echo());
+    assert!(answer["result"]["content"].is_array(), "{answer}");
 }

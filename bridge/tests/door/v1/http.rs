@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::client::*;
 use super::kit::*;
+use crate::agent::UUID;
 use crate::kit::*;
 
 fn message(id: u64, method: &str) -> Value {
@@ -201,6 +202,37 @@ async fn off_loopback_the_configured_policy_counts() {
     assert_eq!(sent(request).await.status(), 404);
     let request = http().delete(url("/")).header("mcp-session-id", &session);
     assert_eq!(sent(request.bearer_auth(TOKEN)).await.status(), 200);
+    bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn behind_a_proxy_under_another_name_the_bridge_is_no_more_open_than_elsewhere() {
+    let config = Config {
+        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
+        ..compat()
+    };
+    let bridge = bridge_with(config).await;
+    let listing = message(1, "tools/list");
+    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
+    let request = request.header("host", "bridge.example.com");
+    let answer = json_of(sent(request.json(&listing)).await).await;
+    assert_eq!(answer["error"]["message"], "InvalidAuthentication");
+    let request = asking(&bridge, Method::POST, &format!("/?token={TOKEN}"));
+    let answer = json_of(sent(request.json(&listing)).await).await;
+    assert_eq!(answer["error"]["message"], "MissingAuthentication");
+    let report = asking(&bridge, Method::PUT, &format!("/query/{UUID}/complete"));
+    let report = sent(report.json(&json!({ "message": "done" }))).await;
+    assert_eq!(report.status(), 401);
+    bridge.shutdown().await;
+
+    let config = Config {
+        allowed_hosts: vec!["localhost:80".to_owned(), "loopback".to_owned()],
+        ..compat()
+    };
+    let bridge = bridge_with(config).await;
+    let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
+    let answer = json_of(sent(request.json(&listing)).await).await;
+    assert!(answer["result"].is_object(), "{answer}");
     bridge.shutdown().await;
 }
 
