@@ -76,6 +76,8 @@ struct Pipe {
     /// Frames that the peer has not taken yet, and how much of them it has.
     unsent: Vec<u8>,
     sent: usize,
+    /// What tungstenite writes now is the last: it waits behind everything else.
+    closes: bool,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
@@ -162,6 +164,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             code: code.into(),
             reason: reason[..end].into(),
         };
+        self.pipe.closes = true;
         let _ = self.protocol.close(&mut self.pipe, Some(frame));
     }
 
@@ -231,7 +234,7 @@ impl Read for Pipe {
 /// What tungstenite writes by itself: answers to pings, and close frames.
 impl Write for Pipe {
     fn write(&mut self, frame: &[u8]) -> io::Result<usize> {
-        if self.unsent.len() - self.sent > UNREAD_BYTES {
+        if !self.closes && self.unsent.len() - self.sent > UNREAD_BYTES {
             return Err(ErrorKind::WouldBlock.into());
         }
         self.unsent.extend_from_slice(frame);
@@ -414,6 +417,28 @@ mod tests {
         }
         assert!(socket.unsent() <= UNREAD_BYTES + 127, "{}", socket.unsent());
         drop(sending.await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn a_close_frame_comes_behind_whatever_waits() {
+        let (near, far) = duplex(1000);
+        let mut socket = WebSocket::new(near, MOST);
+        let mut peer = WebSocketStream::from_raw_socket(far, Role::Client, None).await;
+        let text = "x".repeat(2 * UNREAD_BYTES);
+        socket.queue_text(text.clone());
+        socket.queue_close(1012, "back soon");
+        let reading = async {
+            use futures_util::{SinkExt, StreamExt};
+            assert_eq!(peer.next().await.unwrap().unwrap(), Message::text(text));
+            match peer.next().await.unwrap().unwrap() {
+                Message::Close(Some(frame)) => assert_eq!(u16::from(frame.code), 1012),
+                other => panic!("{other}"),
+            }
+            peer.flush().await.unwrap();
+        };
+        let both = async { tokio::join!(socket.closed(), reading) };
+        let within = std::time::Duration::from_secs(10);
+        tokio::time::timeout(within, both).await.unwrap();
     }
 
     #[tokio::test]
