@@ -148,7 +148,10 @@ impl Realm {
         let missed = self.queries_of(session);
         let mut effects: Effects = missed.iter().flat_map(|id| self.tell_held(id)).collect();
         let over = self.over.values_mut().filter(|it| it.session == *session);
-        let untold = over.flat_map(|over| std::mem::take(&mut over.untold));
+        let untold = over.flat_map(|over| {
+            over.untold_bytes = 0;
+            std::mem::take(&mut over.untold)
+        });
         effects.extend(untold.map(|message| Effect::Send {
             connection,
             message,

@@ -153,6 +153,22 @@ fn length(message: &BridgeToPage) -> usize {
     }
 }
 
+/// How long the last words of a query are, in bytes.
+pub(super) fn length_of_end(message: &BridgeToPage) -> usize {
+    let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
+    match message {
+        BridgeToPage::QueryComplete(told) => {
+            let call = |it: &QueryToolCall| {
+                it.tool.len() + it.arguments.get().len() + raw(&it.result) + TOOL_CALL_BYTES
+            };
+            raw(&told.result) + told.tool_calls.iter().map(call).sum::<usize>()
+        }
+        BridgeToPage::QueryFailure(told) => told.error.len(),
+        BridgeToPage::QueryCancel(told) => told.reason.as_ref().map_or(0, String::len),
+        progress => length(progress),
+    }
+}
+
 /// The calls that the agent has made, in the order in which they ended.
 #[derive(Debug)]
 pub(super) struct ToolCalls {
@@ -268,6 +284,8 @@ pub(super) struct Over {
     pub(super) session: SessionId,
     /// What its page has not been told.
     pub(super) untold: VecDeque<BridgeToPage>,
+    /// How long that is, in bytes.
+    pub(super) untold_bytes: usize,
     /// The agent is being told.
     pub(super) is_stopping: bool,
     /// The page is gone, and whoever asks hears so.

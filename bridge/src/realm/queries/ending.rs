@@ -9,12 +9,16 @@ use serde_json::value::RawValue;
 
 use super::{QueryFailed, QueryRefusal};
 use crate::realm::deadlines::Deadline;
-use crate::realm::query::{Over, Phase, Query};
+use crate::realm::query::{Over, Phase, Query, length_of_end};
 use crate::realm::{ConnectionId, Effect, Effects, Failure, Now, Realm};
 
 /// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
 /// oldest is forgotten.
 pub(super) const MAX_OVER: usize = 64;
+
+/// What pages that are away have not been told of queries that are over, in bytes for each token. Of
+/// more the oldest is dropped; the newest is kept.
+const UNTOLD_BYTES: usize = 16 * 1024 * 1024;
 
 /// How a query ends. Where the agent must hear of it, it may take until then.
 #[derive(Debug)]
@@ -223,6 +227,7 @@ impl Realm {
         let mut over = Over {
             session: query.session,
             untold,
+            untold_bytes: 0,
             is_stopping: is_stopping && until.is_some(),
             page_gone,
             until,
@@ -232,6 +237,7 @@ impl Realm {
             true => Effects::new(),
             false => self.tell_untold(&mut over),
         };
+        over.untold_bytes = over.untold.iter().map(length_of_end).sum();
         effects.extend(self.cancel_calls_of(id));
         effects.push(match is_stopping {
             true => Effect::StopAgent { query: id.clone() },
@@ -280,7 +286,19 @@ impl Realm {
             None => effects.push(Effect::QueryForgotten { query: id.clone() }),
         }
         self.over.insert(id.clone(), over);
+        self.forget_most_untold();
         effects
+    }
+
+    fn forget_most_untold(&mut self) {
+        let mut bytes = 0;
+        for (age, over) in self.over.values_mut().rev().enumerate() {
+            bytes += over.untold_bytes;
+            if age > 0 && bytes > UNTOLD_BYTES {
+                over.untold = Default::default();
+                over.untold_bytes = 0;
+            }
+        }
     }
 
     /// The id of a query that is over means nothing to anybody but its page.

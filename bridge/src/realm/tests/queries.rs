@@ -454,6 +454,27 @@ fn tool_calls_are_bounded_in_number() {
 }
 
 #[test]
+fn what_pages_have_not_been_told_of_ended_queries_is_bounded_and_the_newest_is_kept() {
+    let mut scene = Scene::with_page();
+    let ids = ["q0", "q1"];
+    for query in ids {
+        scene.ask_agent(asked(query));
+        let effects = scene.realm.query_accepted(&id(query));
+        scene.then(effects);
+    }
+    scene.end(FIRST, Parting::Broken);
+    for query in ids {
+        let result = raw(&format!("\"{query}{}\"", " ".repeat(12 * 1024 * 1024)));
+        let effects = scene.realm.query_completed(&id(query), result).1;
+        scene.then(effects);
+    }
+    scene.connect(SECOND);
+    let told = scene.told();
+    let completed: Vec<_> = told.iter().map(|it| &it[10..12]).collect();
+    assert_eq!(completed, ["q1"]);
+}
+
+#[test]
 fn ids_of_ended_queries_are_remembered_in_bounded_number() {
     let mut scene = Scene::with_page();
     for n in 0..65 {
