@@ -12,11 +12,11 @@ mod fitting;
 mod for_query;
 mod get_result;
 mod leaving;
-mod nobody;
 mod progress;
 mod prompts;
 mod resources;
 mod tools;
+mod unreachable;
 mod unshaped;
 
 use std::time::Duration;
@@ -36,10 +36,10 @@ pub(crate) use completion::{CompletionRequest, Proposals, complete};
 pub(crate) use fitting::{contents, fitted};
 pub(crate) use for_query::tools_of_query;
 pub(crate) use get_result::get_result;
-pub(crate) use nobody::Nobody;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;
 pub(crate) use tools::{CallRequest, Called, call, call_page};
+pub(crate) use unreachable::{NOBODY, Unreachable};
 pub(crate) use unshaped::{checked_arguments, run};
 
 /// Who asks, and how it can be reached meanwhile.

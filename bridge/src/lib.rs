@@ -23,6 +23,7 @@ mod mcp;
 mod meta_tools;
 mod off_thread;
 mod origin;
+mod outgoing;
 mod own_resources;
 mod page_wire;
 mod program;

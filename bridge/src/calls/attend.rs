@@ -12,7 +12,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
 use super::progress::News;
-use super::{CallError, Caller, Outcome, Ticket, nobody};
+use super::{CallError, Caller, NOBODY, Outcome, Ticket};
 use crate::auth::RealmId;
 use crate::hub::{CallLine, Heard, Hub};
 use crate::kept::Running;
@@ -236,7 +236,7 @@ pub(super) async fn attend_until<Leave>(
             place = &mut leave => {
                 drop(asked);
                 for key in unanswered {
-                    hub.answer_for_client(realm, &call, nobody::cannot_be_asked(key));
+                    hub.answer_for_client(realm, &call, NOBODY.refusal(key));
                 }
                 tell_rest(client, telling, line, &mut news).await;
                 in_flight.settled = true;

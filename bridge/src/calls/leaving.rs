@@ -6,8 +6,8 @@ use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
 use super::attend::{self, Line};
-use super::nobody::Nobody;
 use super::tools::ended;
+use super::unreachable::NOBODY;
 use super::{Caller, Outcome, Takes};
 use crate::auth::RealmId;
 use crate::hub::Hub;
@@ -40,7 +40,7 @@ pub(super) fn go_on(hub: &Arc<Hub>, realm: RealmId, tool: Arc<Tool>, line: Line,
             realm,
             session: None,
             context: CallContext::default(),
-            client: &Nobody,
+            client: &NOBODY,
             takes: Takes::default(),
             answers: Vec::new(),
             resumes: None,

@@ -8,12 +8,8 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bridge_protocol::{
-    CallContext, CallingClient, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode,
-    Kind, SessionId, Via,
-};
+use bridge_protocol::{CallContext, CallingClient, ClientInfo, ErrorCode, Kind, SessionId, Via};
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, StatusCode, Uri};
 use http_body::Body;
@@ -24,11 +20,10 @@ use tower::ServiceExt;
 
 use super::{Edge, Problem, page_socket, whole};
 use crate::auth::Scope;
-use crate::calls::{self, Arguments, CallRequest, Client, Outcome, Takes};
+use crate::calls::{self, Arguments, CallRequest, Outcome, Takes, Unreachable};
 use crate::definition::Definition;
 use crate::meta_tools;
 use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::CallEvent;
 use crate::result::{ToolResult, size};
 
 #[derive(Deserialize)]
@@ -40,6 +35,9 @@ struct ToolCallBody {
     #[serde(default)]
     session_id: Option<SessionId>,
 }
+
+/// A caller that hears the result and nothing else.
+static UNREACHABLE: Unreachable = Unreachable("the caller speaks plain HTTP: it cannot be asked");
 
 /// `POST /tool-call`: answers the MCP result object.
 pub(super) async fn tool_call(State(edge): State<Edge>, request: Request) -> Response {
@@ -96,7 +94,7 @@ where
                 query_id: principal.query.clone(),
                 ..CallContext::default()
             },
-            client: &Unreachable,
+            client: &UNREACHABLE,
             takes: Takes::default(),
             answers: Vec::new(),
             resumes: None,
@@ -140,32 +138,6 @@ fn written(result: &ToolResult) -> Vec<u8> {
     result.write_members(&mut body);
     body.push(b'}');
     body
-}
-
-/// A caller that hears the result and nothing else.
-struct Unreachable;
-
-impl Client for Unreachable {
-    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        let error = ClientError {
-            code: ErrorCode::ClientCapabilityMissing,
-            message: "the caller speaks plain HTTP: it cannot be asked".to_owned(),
-            data: None,
-        };
-        Box::pin(std::future::ready(ClientResponse {
-            key: request.key,
-            result: None,
-            error: Some(error),
-        }))
-    }
-
-    fn answers_in_rounds(&self) -> bool {
-        false
-    }
 }
 
 /// Why axum took no body.

@@ -1,16 +1,14 @@
 //! The agent, over HTTP.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, PageToBridge, Query, QueryId};
 use reqwest::{Method, RequestBuilder, Response, Url};
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::sync::OnceCell;
 
 use super::token::QueryToken;
 use crate::config::{self, Secret};
+use crate::outgoing;
 use crate::realm::QueryFailed;
 
 /// Carries the token that the agent calls tools and reports with.
@@ -92,7 +90,7 @@ impl Agent {
                 request = request.bearer_auth(credential.text());
             }
             let response = request.send().await;
-            response.map_err(|error| unreachable(&last_cause(&error)))
+            response.map_err(|error| unreachable(&outgoing::last_cause(&error)))
         });
         let late = |_| unavailable(format!("Agent did not answer within {:?}", self.within));
         answered.await.map_err(late)?
@@ -118,48 +116,6 @@ fn unavailable(error: String) -> QueryFailed {
 
 async fn client(url: &Url) -> Result<reqwest::Client, String> {
     let url = url.clone();
-    let made = tokio::task::spawn_blocking(move || client_for(&url)).await;
+    let made = tokio::task::spawn_blocking(move || outgoing::client(&url)).await;
     made.map_err(|error| error.to_string())?
-}
-
-fn client_for(url: &Url) -> Result<reqwest::Client, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?;
-    let tls = match url.scheme() {
-        "https" => builder
-            .with_platform_verifier()
-            .map_err(|error| error.to_string())?,
-        // reqwest wants a configuration even when nothing will be encrypted.
-        _ => builder.with_root_certificates(RootCertStore::empty()),
-    };
-    let client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls.with_no_client_auth())
-        // A credential goes where the operator says, and nowhere else.
-        .redirect(reqwest::redirect::Policy::none());
-    let client = match is_loopback(url) {
-        true => client.no_proxy(),
-        false => client,
-    };
-    client.build().map_err(|error| last_cause(&error))
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    let address = address.parse::<std::net::IpAddr>();
-    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-/// The last cause says most, and shows neither URL nor headers.
-fn last_cause(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    match error.is_redirect() || error.is_builder() {
-        true => "the request cannot be made".to_owned(),
-        false => cause.to_string(),
-    }
 }

@@ -5,11 +5,7 @@
 
 use std::sync::Arc;
 
-use bridge_protocol::{
-    CallContext, ClientError, ClientInfo, ClientRequest, ClientResponse, ErrorCode, QueryId,
-    SessionId, Via,
-};
-use futures_util::future::BoxFuture;
+use bridge_protocol::{CallContext, ClientInfo, ErrorCode, QueryId, SessionId, Via};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -20,13 +16,15 @@ use super::results::{self, Results};
 use super::shapes::{self, CallRefused, Things, Tools};
 use super::streams::McpSessions;
 use crate::auth::{Principal, RealmId, Scope, Tokens};
-use crate::calls::{self, Caller, Client, Takes};
+use crate::calls::{self, Caller, Takes, Unreachable};
 use crate::hub::Hub;
 use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{
-    CallEvent, Dialect, Ending, QueryRefusal, Realm, Request, Served, Session, is_secret,
-};
+use crate::realm::{Dialect, Ending, QueryRefusal, Realm, Request, Served, Session, is_secret};
 use crate::tool::Tool;
+
+/// A caller that hears the result and nothing else.
+static UNREACHABLE: Unreachable =
+    Unreachable("the client was built for mcp-web 0.1: it cannot be asked");
 
 /// The leg of clients built for mcp-web 0.1.
 #[derive(Debug)]
@@ -385,7 +383,7 @@ impl Sight {
                 query_id: self.query.as_ref().map(|(query, _)| query.clone()),
                 ..CallContext::default()
             },
-            client: &Unreachable,
+            client: &UNREACHABLE,
             takes: Takes::default(),
             answers: Vec::new(),
             resumes: None,
@@ -455,30 +453,4 @@ fn own_resource(uri: &str, content: &serde_json::Value) -> Vec<u8> {
     let text = format!("{content:#}");
     let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });
     json!({ "contents": [content] }).to_string().into_bytes()
-}
-
-/// A client of mcp-web 0.1 hears the result and nothing else.
-struct Unreachable;
-
-impl Client for Unreachable {
-    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        let error = ClientError {
-            code: ErrorCode::ClientCapabilityMissing,
-            message: "the client was built for mcp-web 0.1: it cannot be asked".to_owned(),
-            data: None,
-        };
-        Box::pin(std::future::ready(ClientResponse {
-            key: request.key,
-            result: None,
-            error: Some(error),
-        }))
-    }
-
-    fn answers_in_rounds(&self) -> bool {
-        false
-    }
 }

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_platform_verifier::BuilderVerifierExt;
 
 use crate::auth::jwk::read_set;
 use crate::auth::keys::{Algorithm, Key};
+use crate::outgoing::{self, is_loopback, last_cause};
 
 /// A set may have so many bytes.
 const MAX_SET_BYTES: usize = 1024 * 1024;
@@ -52,13 +51,14 @@ impl Source {
     }
 
     async fn fetch(&self) -> Result<Vec<Arc<Key>>, String> {
-        let request = self.client()?.get(self.0.clone());
-        let mut response = request.send().await.map_err(|error| causes(&error))?;
+        // Made anew for each fetch, so that a new certificate authority counts.
+        let request = outgoing::client(&self.0)?.get(self.0.clone());
+        let mut response = request.send().await.map_err(|error| last_cause(&error))?;
         if response.status() != reqwest::StatusCode::OK {
             return Err(format!("it answered {}", response.status()));
         }
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| causes(&error))? {
+        while let Some(chunk) = response.chunk().await.map_err(|error| last_cause(&error))? {
             body.extend_from_slice(&chunk);
             if body.len() > MAX_SET_BYTES {
                 return Err(format!("the set has more than {MAX_SET_BYTES} bytes"));
@@ -83,55 +83,12 @@ impl Source {
         }
     }
 
-    /// Made anew for each fetch, so that a new certificate authority counts.
-    fn client(&self) -> Result<reqwest::Client, String> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?;
-        let tls = match self.0.scheme() {
-            "https" => builder
-                .with_platform_verifier()
-                .map_err(|error| error.to_string())?,
-            // reqwest wants a configuration even when nothing will be encrypted.
-            _ => builder.with_root_certificates(RootCertStore::empty()),
-        };
-        let mut client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls.with_no_client_auth())
-            .redirect(reqwest::redirect::Policy::none());
-        if is_loopback(&self.0) {
-            client = client.no_proxy();
-        }
-        client.build().map_err(|error| error.to_string())
-    }
-
     /// Without what may be a credential.
     fn shown(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         let port = self.0.port().map(|port| format!(":{port}"));
         let port = port.unwrap_or_default();
         format!("{}://{host}{port}{}", self.0.scheme(), self.0.path())
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost"
-        || address
-            .parse::<std::net::IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
-}
-
-/// The last cause says most.
-fn causes(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-    }
-    match error.is_redirect() || error.is_builder() {
-        true => "the request cannot be made".to_owned(),
-        false => cause.to_string(),
     }
 }
 

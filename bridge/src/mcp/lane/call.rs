@@ -15,7 +15,7 @@ use super::hearer::{Hearer, Told};
 use super::request::{Request, text};
 use super::running::{Answer, Held, Next, Running};
 use super::stream;
-use crate::calls::{self, Arguments, CallError, CallRequest, Caller, Nobody, Outcome};
+use crate::calls::{self, Arguments, CallError, CallRequest, Caller, NOBODY, Outcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::mcp::convert;
@@ -70,7 +70,7 @@ impl Call {
         };
         let caller = request
             .known
-            .tool_caller(request.principal, wishes, &Nobody);
+            .tool_caller(request.principal, wishes, &NOBODY);
         Some(Self {
             hub: Arc::clone(hub),
             request: CallRequest {
