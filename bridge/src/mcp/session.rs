@@ -250,7 +250,11 @@ mod tests {
 
     #[test]
     fn an_id_has_one_spelling() {
-        for (written, key) in [("-7", "-7"), (r#""a""#, r#""a""#), (r#""\u0061""#, r#""a""#)] {
+        for (written, key) in [
+            ("-7", "-7"),
+            (r#""a""#, r#""a""#),
+            (r#""\u0061""#, r#""a""#),
+        ] {
             let id: RequestId = serde_json::from_str(written).unwrap();
             assert_eq!(*request_key(&id), *key);
         }

@@ -208,17 +208,21 @@ impl World {
         ours
     }
 
+    /// rmcp answers these with streams; the lane too, when the page is slow: it may be asked again.
     async fn is_the_lanes(&self, sent: Sent) -> Value {
-        let mut heard = self.same(&sent).await;
-        assert!(
-            heard.is_json,
-            "rmcp served {:?} {}",
-            sent.headers, sent.body
-        );
-        assert_eq!(heard.status, 200);
-        heard.messages.pop().unwrap()
+        for _ in 0..MOST_SLOW_ANSWERS {
+            let mut heard = self.same(&sent).await;
+            assert_eq!(heard.status, 200);
+            if heard.is_json {
+                return heard.messages.pop().unwrap();
+            }
+        }
+        panic!("rmcp served {:?} {}", sent.headers, sent.body);
     }
 }
+
+/// On a busy machine a page may be slow some times in a row.
+const MOST_SLOW_ANSWERS: usize = 20;
 
 #[derive(Debug)]
 struct Heard {

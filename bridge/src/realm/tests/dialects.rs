@@ -67,9 +67,16 @@ fn a_read_of_a_v1_page_ends_after_30_seconds() {
 }
 
 #[test]
-fn nothing_becomes_due_for_a_v1_page_that_is_idle() {
-    let scene = Scene::with_v1_page();
-    assert_eq!(scene.realm.next_deadline(), None);
+fn a_v1_page_that_is_idle_is_pinged_and_never_ends() {
+    let mut scene = Scene::with_v1_page();
+    for _ in 0..1_000 {
+        let due = scene.realm.next_deadline().unwrap();
+        scene.now.instant = due;
+        let effects = scene.realm.deadline_passed(scene.now);
+        let pings = |effect: &Effect| matches!(effect, Effect::Ping { .. });
+        assert!(effects.iter().all(pings), "{effects:?}");
+    }
+    assert_eq!(scene.realm.session_count(), 1);
 }
 
 #[test]
