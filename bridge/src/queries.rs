@@ -49,6 +49,11 @@ impl Life {
         self.requests.token()
     }
 
+    /// Cancelled when the query is over. Whoever cancels it cancels nothing else.
+    pub(crate) fn over(&self) -> CancellationToken {
+        self.over.child_token()
+    }
+
     /// Resolves when the query is over and its agent has all its answers.
     pub(crate) async fn end(&self) {
         self.over.cancelled().await;

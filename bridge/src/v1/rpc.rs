@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bridge_protocol::{CallContext, ClientInfo, ErrorCode, QueryId, SessionId, Via};
 use serde_json::json;
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::arguments::Arguments;
 use super::message::{self, Message, Params, Refused, Reply};
@@ -151,8 +152,17 @@ impl Leg {
             title: None,
         };
         let info = params.client_info().unwrap_or_else(unnamed);
-        let opened = self.sessions.open(&principal, info);
+        let opened = self.sessions.open(&principal, info, self.until(&principal));
         opened.map_err(|_| Refused::Request(ErrorCode::SessionLimitExceeded))
+    }
+
+    /// The MCP session of an agent ends with its query, unless agents are known by no token: those
+    /// may keep one for all their queries.
+    fn until(&self, principal: &Principal) -> CancellationToken {
+        let query = principal.query.as_ref();
+        let query = query.filter(|_| !self.hub.config.uuids_are_secrets());
+        let life = query.and_then(|query| self.hub.queries.life_of(query));
+        life.map(|life| life.over()).unwrap_or_default()
     }
 
     fn welcome(&self, id: Option<&RawValue>, session: String) -> Reply {

@@ -80,7 +80,10 @@ impl McpSession {
     }
 
     /// A session with an open stream is in use.
-    fn is_idle(&self, idle: Duration) -> bool {
+    fn is_over(&self, idle: Duration) -> bool {
+        if self.ended.is_cancelled() {
+            return true;
+        }
         let used = self.used();
         let listening = used
             .stream
@@ -103,8 +106,13 @@ impl McpSessions {
         }
     }
 
-    /// Opens one, and says its id.
-    pub(super) fn open(&self, principal: &Principal, info: ClientInfo) -> Result<String, Full> {
+    /// Opens one, and says its id. `until`: it ends with this.
+    pub(super) fn open(
+        &self,
+        principal: &Principal,
+        info: ClientInfo,
+        until: CancellationToken,
+    ) -> Result<String, Full> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         let (Ok(place), Some(hub)) = (place, self.hub.upgrade()) else {
             return Err(Full);
@@ -130,7 +138,7 @@ impl McpSessions {
                 last: Instant::now(),
                 stream: None,
             }),
-            ended: CancellationToken::new(),
+            ended: until,
             _place: place,
         };
         let id = uuid::Uuid::new_v4().to_string();
@@ -149,7 +157,7 @@ impl McpSessions {
 
     fn find(&self, id: &str) -> Option<Arc<McpSession>> {
         let session = Arc::clone(&*self.open.get(id)?);
-        (!session.is_idle(self.idle)).then_some(session)
+        (!session.is_over(self.idle)).then_some(session)
     }
 
     /// The session, for somebody with a token of this realm, or without any.
@@ -174,7 +182,7 @@ async fn sweep(open: Arc<DashMap<String, Arc<McpSession>>>, idle: Duration) {
         // Dropped after the map is let go: leaving a realm takes a lock of its own.
         let over: Vec<_> = open
             .iter()
-            .filter(|session| session.is_idle(idle))
+            .filter(|session| session.is_over(idle))
             .map(|session| session.key().clone())
             .collect();
         for id in over {
@@ -298,7 +306,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_stream_says_every_30_s_that_it_is_alive() {
         let (_hub, sessions, principal) = sessions().await;
-        let id = sessions.open(&principal, info("c")).unwrap();
+        let id = sessions
+            .open(&principal, info("c"), CancellationToken::new())
+            .unwrap();
         let session = sessions.of(None, &id).unwrap();
         let mut events = std::pin::pin!(events(&session, CancellationToken::new()));
         let begun = Instant::now();
@@ -311,8 +321,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_session_is_idle_after_an_hour_unless_somebody_listens() {
         let (hub, sessions, principal) = sessions().await;
-        let [idle, used, listening] = ["idle", "used", "listening"]
-            .map(|name| sessions.open(&principal, info(name)).unwrap());
+        let [idle, used, listening] = ["idle", "used", "listening"].map(|name| {
+            sessions
+                .open(&principal, info(name), CancellationToken::new())
+                .unwrap()
+        });
         let session = sessions.of(None, &listening).unwrap();
         let stream = events(&session, CancellationToken::new());
         drop(session);

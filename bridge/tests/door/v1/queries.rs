@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::client::{asking, printed, sent};
 use super::kit::{V1Page, tool};
 use crate::agent::{Query, SmallAgent, UUID, answered, reporting};
-use crate::kit::{TOKEN, bridge_with, on_free_port};
+use crate::kit::{TOKEN, bridge_with, on_free_port, soon};
 
 fn compat(agent: &SmallAgent) -> Config {
     Config {
@@ -590,4 +590,34 @@ async fn by_default_the_agent_of_a_v1_page_needs_the_token_that_it_was_sent() {
     assert_eq!(tools["tools"].as_array().unwrap().len(), 2);
     query.reported(&bridge, "complete", body).await;
     assert_eq!(page.hear().await, complete(UUID, "done", json!([])));
+}
+
+#[tokio::test]
+async fn where_the_agent_needs_the_token_of_its_query_its_mcp_session_ends_with_that() {
+    let mut agent = SmallAgent::start().await;
+    let config = Config {
+        allowed_hosts: vec!["loopback".to_owned(), "bridge.example.com".to_owned()],
+        ..compat(&agent)
+    };
+    let bridge = bridge_with(config).await;
+    let mut page = page_of(&bridge, "asks").await;
+    let query = ask(&mut agent, &mut page, UUID, json!({})).await;
+    let token = query.token.clone().unwrap();
+    let asking = |method, token: &str| asking(&bridge, method, "/").bearer_auth(token);
+    let message = |method: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": method });
+    let opened = asking(reqwest::Method::POST, &token).json(&message("initialize"));
+    let session = sent(opened).await.headers()["mcp-session-id"].clone();
+    let stream = asking(reqwest::Method::GET, &token)
+        .header("accept", "text/event-stream")
+        .header("mcp-session-id", &session);
+    let mut stream = sent(stream).await;
+    query
+        .reported(&bridge, "complete", json!({ "message": "done" }))
+        .await;
+    let ended = soon("end of the stream", stream.chunk()).await;
+    assert_eq!(ended.unwrap(), None);
+    let list = asking(reqwest::Method::POST, TOKEN)
+        .header("mcp-session-id", &session)
+        .json(&message("tools/list"));
+    assert_eq!(sent(list).await.status(), 404);
 }
