@@ -29,6 +29,10 @@ use crate::result::{ToolResult, size};
 /// with a connection that breaks so early, and most pages answer within it.
 const QUICK: Duration = Duration::from_millis(50);
 
+/// rmcp's clients take no longer body, while the longest event is theirs to set: longer answers are
+/// events.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
 pub(super) async fn serve(request: Request<'_>) -> Option<Response> {
     let call = Call::of(&request)?;
     match &request.session {
@@ -223,7 +227,8 @@ fn key_of(id: &RawValue) -> Option<Box<str>> {
 
 /// An answer that nothing came before.
 fn whole(answer: Answer, events_only: bool) -> Response {
-    if events_only && answer.status == StatusCode::OK {
+    let as_events = events_only || answer.json.len() > MAX_BODY_BYTES;
+    if as_events && answer.status == StatusCode::OK {
         return stream::whole(answer.json);
     }
     json(answer.status, answer.json)
