@@ -14,7 +14,7 @@ mod timer;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bridge_protocol::{BridgeId, CallId, ErrorCode, SessionId};
 use dashmap::DashMap;
@@ -28,7 +28,7 @@ use crate::kept::Kept;
 use crate::page_wire;
 use crate::queries::Queries;
 use crate::realm::{
-    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, Refusal,
+    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, RealmLimits, Refusal,
 };
 use line::Caller;
 use outbox::PageLine;
@@ -46,7 +46,10 @@ pub(crate) struct Hub {
     pub(crate) config: Config,
     pub(crate) definitions: Definitions,
     pub(crate) kept: Arc<Kept>,
-    realms: DashMap<RealmId, Entry>,
+    /// In boxes: the tables have room for more than there are, and move what is in them as they grow.
+    realms: DashMap<RealmId, Box<Entry>>,
+    /// One for all realms.
+    limits: Arc<RealmLimits>,
     places: Places,
     /// Sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: Arc<Semaphore>,
@@ -80,6 +83,7 @@ impl Hub {
             definitions,
             kept: Kept::new(&config.results),
             realms: DashMap::new(),
+            limits: Arc::new(config.realm_limits()),
             timer: Timer::default(),
             queries: Queries::new(&config),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
@@ -103,6 +107,10 @@ impl Hub {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
         let (line, outbox) = outbox::channel(self.config.max_calls, hello.dialect);
         let session = hello.session.clone();
+        let hello = PageHello {
+            heartbeat_after: Some(first_heartbeat(connection, self.config.heartbeat)),
+            ..hello
+        };
         self.open(realm, Occupancy::Pages, |entry, now| {
             let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
@@ -184,14 +192,14 @@ impl Hub {
             }
             MapEntry::Vacant(vacant) => {
                 let place = self.places.take(occupancy)?;
-                vacant.insert(Entry {
-                    realm: Realm::new(self.config.realm_limits()),
+                vacant.insert(Box::new(Entry {
+                    realm: Realm::new(Arc::clone(&self.limits)),
                     pages: HashMap::new(),
                     callers: HashMap::new(),
                     clients: HashMap::new(),
                     wakes_at: None,
                     place,
-                })
+                }))
             }
         };
         let outcome = event(&mut entry, self.now()).map(|(outcome, effects)| {
@@ -281,6 +289,16 @@ impl Hub {
     }
 }
 
+/// When the heartbeats of a connection begin. Those of pages that came at once, as after a restart,
+/// are spread over an interval.
+fn first_heartbeat(connection: ConnectionId, every: Duration) -> Duration {
+    // Multiples of the golden ratio, without their whole part, are spread evenly, wherever the
+    // numbers begin and end.
+    let spread = connection.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    // A page needs time to register: see `Realm::unregistered_since`.
+    every / 2 + every.mul_f64(spread as f64 / f64::from(u32::MAX))
+}
+
 impl Entry {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
@@ -339,6 +357,27 @@ impl Entry {
         };
         if page.put(outgoing).is_err() {
             self.pages.remove(&connection);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heartbeats_of_pages_that_come_at_once_are_spread_over_the_interval() {
+        let every = Duration::from_secs(20);
+        for start in [1, 1_000_000] {
+            let mut seconds = [0; 30];
+            for number in start..start + 10_000 {
+                let first = first_heartbeat(ConnectionId(number), every);
+                seconds[usize::try_from(first.as_secs()).unwrap()] += 1;
+            }
+            let (early, spread) = seconds.split_at(10);
+            assert!(early.iter().all(|pages| *pages == 0), "{seconds:?}");
+            let even = |pages: &i32| (490..=510).contains(pages);
+            assert!(spread.iter().all(even), "{seconds:?}");
         }
     }
 }

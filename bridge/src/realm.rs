@@ -34,6 +34,7 @@ mod view;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, QueryId, SessionId};
@@ -121,7 +122,7 @@ pub(crate) struct Refusal {
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Realm {
-    limits: RealmLimits,
+    limits: Arc<RealmLimits>,
     sessions: IndexMap<SessionId, Session>,
     calls: HashMap<CallId, Call>,
     /// Those in flight, in the order in which they were asked.
@@ -136,9 +137,9 @@ pub(crate) struct Realm {
 }
 
 impl Realm {
-    pub(crate) fn new(limits: RealmLimits) -> Self {
+    pub(crate) fn new(limits: impl Into<Arc<RealmLimits>>) -> Self {
         Self {
-            limits,
+            limits: limits.into(),
             sessions: IndexMap::new(),
             calls: HashMap::new(),
             queries: IndexMap::new(),
@@ -345,6 +346,6 @@ impl Realm {
         assert!(self.calls.len() <= self.limits.calls);
         assert!(self.clients.len() <= self.limits.clients);
         named.extend(self.check_queries());
-        assert_eq!(self.deadlines.all(), &named);
+        assert!(self.deadlines.all().eq(&named), "{:?}", self.deadlines);
     }
 }

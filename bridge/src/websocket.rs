@@ -7,13 +7,13 @@
 mod handshake;
 
 use std::cell::RefCell;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_tungstenite::tungstenite::protocol::frame::Frame as WireFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{Frame as WireFrame, FrameHeader};
 use tokio_tungstenite::tungstenite::protocol::{
     CloseFrame, Message, Role, WebSocketConfig, WebSocketContext,
 };
@@ -24,9 +24,8 @@ pub(crate) use handshake::{Upgrade, Upgraded};
 /// What one system call reads. It belongs to the thread: ten thousand silent sockets have none.
 const READ_BYTES: usize = 64 * 1024;
 
-/// What tungstenite takes of that at once, and keeps room for. `BytesMut`, which it reads into,
-/// remembers sizes from 1 KiB on, and would make as much room again after each message.
-const BUFFER_BYTES: usize = 1000;
+/// What tungstenite takes of that at once, and keeps room for.
+const BUFFER_BYTES: usize = 256;
 
 /// Answers to pings that the peer has not taken. More are left out: it does not read.
 const UNREAD_BYTES: usize = 16 * 1024;
@@ -63,8 +62,10 @@ pub(crate) struct WebSocket<S> {
     io: S,
     protocol: WebSocketContext,
     pipe: Pipe,
-    /// While it is held, tungstenite makes new room instead of keeping that of a long message.
-    last: Option<Utf8Bytes>,
+    /// The bytes of a message, in how many frames it ever comes.
+    most: usize,
+    /// Something came that tungstenite's buffer has grown for.
+    has_grown: bool,
 }
 
 /// What stands between the connection and tungstenite.
@@ -73,6 +74,10 @@ struct Pipe {
     /// What came and was not taken yet, and how much of it was.
     came: Vec<u8>,
     taken: usize,
+    /// What is to come of a frame that tungstenite has begun to take.
+    frame_left: u64,
+    /// A message goes on in another frame.
+    is_within_message: bool,
     /// Frames that the peer has not taken yet, and how much of them it has.
     unsent: Vec<u8>,
     sent: usize,
@@ -83,17 +88,12 @@ struct Pipe {
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// `most`: the bytes of a message, in how many frames it ever comes.
     pub(crate) fn new(io: S, most: usize) -> Self {
-        let config = WebSocketConfig::default()
-            .read_buffer_size(BUFFER_BYTES)
-            .write_buffer_size(0)
-            .max_write_buffer_size(UNREAD_BYTES)
-            .max_frame_size(Some(most))
-            .max_message_size(Some(most));
         Self {
             io,
-            protocol: WebSocketContext::new(Role::Server, Some(config)),
+            protocol: protocol(most),
             pipe: Pipe::default(),
-            last: None,
+            most,
+            has_grown: false,
         }
     }
 
@@ -103,7 +103,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             match self.protocol.read(&mut self.pipe) {
                 Ok(message) => return Poll::Ready(Ok(self.frame(message))),
                 Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
-                    self.last = None;
+                    self.rest();
                     ready!(self.poll_read(cx))?;
                 }
                 Err(Error::Capacity(_)) => return Poll::Ready(Err(Broken::TooLong)),
@@ -115,7 +115,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     fn frame(&mut self, message: Message) -> Frame {
         match message {
             Message::Text(text) => {
-                self.last = Some(text.clone());
+                self.has_grown |= text.len() > BUFFER_BYTES;
                 Frame::Text(text)
             }
             Message::Close(frame) => {
@@ -125,6 +125,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
             }
             Message::Ping(_) | Message::Pong(_) => Frame::SignOfLife,
             Message::Binary(_) | Message::Frame(_) => Frame::Binary,
+        }
+    }
+
+    /// Nothing has come that was not heard. tungstenite's buffer stays as large as the longest
+    /// message: between messages it knows nothing else, and can begin anew.
+    fn rest(&mut self) {
+        let is_open = self.protocol.can_read() && self.protocol.can_write();
+        if self.has_grown && is_open && self.pipe.is_between_messages() {
+            self.protocol = protocol(self.most);
+            self.has_grown = false;
         }
     }
 
@@ -214,13 +224,50 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 }
 
+fn protocol(most: usize) -> WebSocketContext {
+    let config = WebSocketConfig::default()
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_write_buffer_size(UNREAD_BYTES)
+        .max_frame_size(Some(most))
+        .max_message_size(Some(most));
+    WebSocketContext::new(Role::Server, Some(config))
+}
+
+impl Pipe {
+    /// tungstenite has all of every frame that it has taken something of.
+    fn is_between_messages(&self) -> bool {
+        self.came.is_empty() && self.frame_left == 0 && !self.is_within_message
+    }
+
+    /// Looks at the head of the frame that begins here. False when it has not come whole.
+    fn begin_frame(&mut self) -> bool {
+        let mut rest = Cursor::new(&self.came[self.taken..]);
+        match FrameHeader::parse(&mut rest) {
+            Ok(None) => return false,
+            Ok(Some((header, length))) => {
+                self.frame_left = rest.position().saturating_add(length);
+                if matches!(header.opcode, OpCode::Data(_)) {
+                    self.is_within_message = !header.is_final;
+                }
+            }
+            // tungstenite will say so: all of it is for it.
+            Err(_) => self.frame_left = u64::MAX,
+        }
+        true
+    }
+}
+
+/// At most the rest of one frame at a time: what tungstenite holds is known.
 impl Read for Pipe {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        if self.came.is_empty() {
+        if self.came.is_empty() || (self.frame_left == 0 && !self.begin_frame()) {
             return Err(ErrorKind::WouldBlock.into());
         }
         let rest = &self.came[self.taken..];
-        let length = rest.len().min(into.len());
+        let left = usize::try_from(self.frame_left).unwrap_or(usize::MAX);
+        let length = rest.len().min(into.len()).min(left);
+        self.frame_left -= length as u64;
         into[..length].copy_from_slice(&rest[..length]);
         self.taken += length;
         if self.taken == self.came.len() {
@@ -293,6 +340,54 @@ mod tests {
                 return heard;
             }
         }
+    }
+
+    /// A peer that sends a long message, and a piece of what follows it.
+    async fn after_a_long_message(follows: &[u8]) -> WebSocket<tokio::io::DuplexStream> {
+        let (near, mut far) = duplex(64 * 1024);
+        let mut socket = WebSocket::new(near, MOST);
+        let long = vec![b'x'; 20_000];
+        far.write_all(&masked(0x81, &long)).await.unwrap();
+        far.write_all(follows).await.unwrap();
+        assert_eq!(socket.next().await, Ok(text(&"x".repeat(20_000))));
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        assert!(socket.poll_next(&mut cx).is_pending());
+        far.write_all(&masked(0x80, b"end")).await.unwrap();
+        // What has begun goes on, and what has not does not.
+        let next = socket.next().await;
+        assert_eq!(next.is_ok(), !follows.is_empty(), "{next:?}");
+        socket
+    }
+
+    fn text(text: &str) -> Frame {
+        Frame::Text(text.into())
+    }
+
+    #[tokio::test]
+    async fn what_a_long_message_took_is_given_back_between_messages_only() {
+        // Between messages, the protocol begins anew; a frame that continues nothing ends it.
+        let socket = after_a_long_message(&[]).await;
+        assert!(!socket.has_grown);
+        let socket = after_a_long_message(&masked(0x01, b"begun ")).await;
+        assert!(socket.has_grown);
+    }
+
+    #[tokio::test]
+    async fn a_frame_that_comes_byte_by_byte_is_heard() {
+        let (near, mut far) = duplex(64 * 1024);
+        let mut socket = WebSocket::new(near, MOST);
+        let expected = "y".repeat(300);
+        let bytes = masked(0x81, expected.as_bytes());
+        let sent = tokio::spawn(async move {
+            for byte in bytes {
+                far.write_all(&[byte]).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+            far
+        });
+        assert_eq!(socket.next().await, Ok(text(&expected)));
+        drop(sent.await.unwrap());
+        assert_eq!(socket.next().await, Err(Broken::Lost));
     }
 
     #[tokio::test]

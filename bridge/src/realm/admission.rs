@@ -39,9 +39,10 @@ impl Realm {
             self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now)
         });
         let expires = hello.expires;
+        let every = self.limits.heartbeat_every;
         let phase = Phase::Connected {
             connection,
-            heartbeat_due: now.instant + self.limits.heartbeat_every,
+            heartbeat_due: now.instant + hello.heartbeat_after.unwrap_or(every),
             sequence: 0,
             answered: 0,
             answers: 0,
@@ -87,6 +88,10 @@ impl Realm {
         session.ends = (!longest.is_zero()).then(|| now.instant + longest);
         let (at, deadline) = session.deadline(&id);
         self.deadlines.insert(at, deadline);
+        if self.sessions.is_empty() {
+            // Most tokens have one page.
+            self.sessions.reserve_exact(1);
+        }
         self.sessions.insert(id, session);
     }
 

@@ -20,32 +20,97 @@ pub(super) enum Deadline {
     Query(QueryId),
 }
 
+/// So many are kept in a small list: most realms have one page, and a node of a tree has room for
+/// eleven.
+const FEW: usize = 8;
+
+type Due = (Instant, Deadline);
+
+/// In order of time.
 #[derive(Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Instant, Deadline)>);
+pub(super) struct Deadlines {
+    /// Empty where there are many.
+    few: Vec<Due>,
+    many: BTreeSet<Due>,
+}
 
 impl Deadlines {
     pub(super) fn first(&self) -> Option<Instant> {
-        self.0.first().map(|(at, _)| *at)
+        self.earliest().map(|(at, _)| *at)
     }
 
     /// The earliest deadline that has passed. It stays until its owner moves or removes it.
     pub(super) fn due(&self, now: Instant) -> Option<Deadline> {
-        self.0
-            .first()
+        self.earliest()
             .filter(|(at, _)| *at <= now)
             .map(|(_, deadline)| deadline.clone())
     }
 
-    pub(super) fn insert(&mut self, at: Instant, deadline: Deadline) {
-        self.0.insert((at, deadline));
+    fn earliest(&self) -> Option<&Due> {
+        self.few.first().or_else(|| self.many.first())
     }
 
-    pub(super) fn remove(&mut self, entry: (Instant, Deadline)) {
-        self.0.remove(&entry);
+    pub(super) fn insert(&mut self, at: Instant, deadline: Deadline) {
+        let entry = (at, deadline);
+        if !self.many.is_empty() || self.few.len() == FEW {
+            self.many.extend(std::mem::take(&mut self.few));
+            self.many.insert(entry);
+            return;
+        }
+        if let Err(place) = self.few.binary_search(&entry) {
+            if self.few.is_empty() {
+                self.few.reserve_exact(1);
+            }
+            self.few.insert(place, entry);
+        }
+    }
+
+    pub(super) fn remove(&mut self, entry: Due) {
+        if let Ok(place) = self.few.binary_search(&entry) {
+            self.few.remove(place);
+        } else {
+            self.many.remove(&entry);
+        }
     }
 
     #[cfg(any(test, feature = "simulation"))]
-    pub(super) fn all(&self) -> &BTreeSet<(Instant, Deadline)> {
-        &self.0
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Due> {
+        let all: Vec<_> = self.few.iter().chain(&self.many).collect();
+        all.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn few_and_many_are_due_in_order_of_time() {
+        let start = Instant::now();
+        let at = |n: u64| start + Duration::from_secs(n);
+        let deadline = |n: u64| Deadline::Call(CallId::from(n.to_string().as_str()));
+        for most in [1, FEW as u64, 3 * FEW as u64] {
+            let mut deadlines = Deadlines::default();
+            // Twice: a set that was emptied is small again.
+            for _ in 0..2 {
+                for n in 0..most {
+                    let n = n * 7 % most.max(1);
+                    deadlines.insert(at(n), deadline(n));
+                    deadlines.insert(at(n), deadline(n));
+                }
+                let mut expected: Vec<_> = (0..most).map(|n| n * 7 % most).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                assert_eq!(deadlines.all().len(), expected.len());
+                for n in expected {
+                    assert_eq!(deadlines.first(), Some(at(n)));
+                    assert_eq!(deadlines.due(at(n)), Some(deadline(n)));
+                    deadlines.remove((at(n), deadline(n)));
+                }
+                assert_eq!(deadlines.first(), None);
+            }
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Pages register definitions and take them back.
 
+use std::sync::Arc;
+
 use bridge_protocol::{
     BridgeToPage, Item, Kind, Registered, RegisteredItem, RegistrationFailure, RegistrationId,
     SessionId, Unregistered,
@@ -25,7 +27,7 @@ impl Realm {
         registration: RegistrationId,
         definitions: Vec<Result<Definition, RegistrationFailure>>,
     ) -> Effects {
-        let limits = self.limits;
+        let limits = Arc::clone(&self.limits);
         let definitions = self.without_conflicts(id, definitions);
         self.registrations += 1;
         let registration_number = self.registrations;

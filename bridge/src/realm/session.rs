@@ -4,7 +4,7 @@ mod items;
 mod summary;
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
 use bridge_protocol::{CallId, PageState, SessionId, Visibility};
@@ -37,6 +37,9 @@ pub(crate) struct PageHello {
     pub(crate) may_ask: bool,
     /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
     pub(crate) written_ms: Option<u64>,
+    /// When its heartbeats begin, so that those of many pages that came at once do not fall
+    /// together; absent: after an interval.
+    pub(crate) heartbeat_after: Option<Duration>,
 }
 
 /// A line that stood still for longer was given up by the network, too. A clock that was set back

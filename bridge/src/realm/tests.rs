@@ -62,6 +62,7 @@ pub(super) fn hello(session: &str) -> PageHello {
         expires: None,
         may_ask: true,
         written_ms: None,
+        heartbeat_after: None,
     }
 }
 

@@ -121,6 +121,7 @@ impl Bridge {
             expires,
             may_ask: true,
             written_ms: hello.timestamp,
+            heartbeat_after: None,
         };
         let session = hello.session.clone();
         match self.realm.page_connected(connection, hello, now) {

@@ -71,6 +71,7 @@ impl Page {
             expires: None,
             may_ask: true,
             written_ms: None,
+            heartbeat_after: None,
         };
         let (connection, outbox) = hub.page_connected(realm, hello).unwrap();
         let definition = RawValue::from_string(json!({ "name": "work" }).to_string()).unwrap();

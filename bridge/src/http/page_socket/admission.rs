@@ -97,6 +97,7 @@ pub(super) async fn let_in(visit: &Visit, hello: Authenticate) -> Result<(Page, 
         expires: principal.ends_at().map(tokio::time::Instant::into_std),
         may_ask: principal.scopes.contains(Scope::Query),
         written_ms: hello.timestamp,
+        heartbeat_after: None,
     };
     let hub = Arc::clone(&edge.hub);
     let (connection, outbox) = hub

@@ -1,5 +1,7 @@
 //! What follows from the dialect of a session.
 
+use std::sync::Arc;
+
 use super::*;
 
 fn v1(session: &str) -> PageHello {
@@ -122,7 +124,7 @@ fn conflicting_schemas_are_refused_where_the_operator_wants_that() {
     ] {
         for refuses_conflicts in [true, false] {
             let mut scene = Scene::new();
-            scene.realm.limits.refuses_conflicts = refuses_conflicts;
+            Arc::make_mut(&mut scene.realm.limits).refuses_conflicts = refuses_conflicts;
             for (id, connection, tool) in [("a", FIRST, &first), ("b", SECOND, &second)] {
                 let connected = scene.realm.page_connected(connection, v1(id), scene.now);
                 scene.then(connected.unwrap().1);

@@ -428,7 +428,7 @@ fn tool_calls_are_bounded_in_number() {
     let mut scene = Scene::at_work();
     let mut limits = LIMITS;
     limits.queries.tool_call_bytes = usize::MAX;
-    scene.realm.limits = limits;
+    scene.realm.limits = limits.into();
     scene.complete().unwrap();
     scene.ask_agent(asked("many"));
     for n in 0..1025 {

@@ -181,7 +181,7 @@ fn a_uri_that_is_too_long_and_too_many_of_all_clients_are_refused() {
     let effects = scene.realm.client_left(ONE);
     scene.then(effects);
     // More clients than LIMITS lets in would be needed: these never left the list.
-    scene.realm.limits.clients = 100;
+    Arc::make_mut(&mut scene.realm.limits).clients = 100;
     let most = SUBSCRIPTION_TIMES * LIMITS.subscriptions_per_client;
     for n in 0..=most {
         let id = ClientId(n as u64 + 10);
