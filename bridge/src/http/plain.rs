@@ -62,6 +62,10 @@ where
 {
     let principal = edge.granted(parts, Scope::ToolsCall).await?;
     let body = whole(edge, body).await?;
+    // serde would read the fields of an array by their order.
+    if body.trim_ascii_start().first() == Some(&b'[') {
+        return Err(not_a_call("it is an array"));
+    }
     let body: ToolCallBody =
         serde_json::from_slice(&body).map_err(|error| not_a_call(&error.to_string()))?;
     let arguments = match body.tool_input {

@@ -59,6 +59,7 @@ async fn a_body_that_is_no_call_says_what_it_must_be() {
         "{}",
         r#"{"toolName":7}"#,
         r#"{"toolName":"t","toolInput":[]}"#,
+        r#"["t",{}]"#,
     ] {
         let url = format!("{}/tool-call", bridge.url());
         let response = http()
