@@ -163,6 +163,12 @@ impl Hub {
         self.realms.get(&realm).map(|entry| read(&entry.realm))
     }
 
+    /// The same where the realm remembers what it has found.
+    pub(crate) fn look<T>(&self, realm: RealmId, look: impl FnOnce(&mut Realm) -> T) -> Option<T> {
+        let mut entry = self.realms.get_mut(&realm)?;
+        Some(look(&mut entry.realm))
+    }
+
     /// Runs one event in a realm; `None` when it does not exist.
     pub(crate) fn change<T>(
         &self,

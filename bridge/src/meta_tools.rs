@@ -21,9 +21,15 @@ pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
 /// The one that calls a page's tool.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 
+/// Their names: each call looks whether it is for one of them.
+static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let names = DEFINITIONS.iter().filter_map(|tool| tool["name"].as_str());
+    names.collect()
+});
+
 /// Whether the name belongs to one of them.
 pub(crate) fn is_one(name: &str) -> bool {
-    DEFINITIONS.iter().any(|tool| tool["name"] == name)
+    NAMES.contains(&name)
 }
 
 /// Whether a client means one of them by a name that another bridge had for it, and no page has.

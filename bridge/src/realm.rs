@@ -26,6 +26,7 @@ mod queries;
 mod query;
 mod registration;
 mod requests;
+mod routes;
 mod routing;
 mod session;
 mod view;
@@ -45,6 +46,7 @@ use crate::definition::Definition;
 use catalogue::Catalogue;
 use clients::Client;
 use deadlines::{Deadline, Deadlines};
+use routes::Routes;
 
 pub(crate) use admission::Welcome;
 #[cfg(test)]
@@ -134,6 +136,7 @@ pub(crate) struct Realm {
     deadlines: Deadlines,
     /// Counts up with each registration: of two items with one name the newer is listed.
     registrations: u64,
+    routes: Routes,
 }
 
 impl Realm {
@@ -148,6 +151,7 @@ impl Realm {
             catalogue: Catalogue::default(),
             deadlines: Deadlines::default(),
             registrations: 0,
+            routes: Routes::default(),
         }
     }
 
@@ -275,6 +279,22 @@ impl Realm {
             .map_err(|error| error.of_closed_app(name, target, closed))
     }
 
+    /// The same for a tool that is called.
+    pub(crate) fn route_call(
+        &mut self,
+        name: &str,
+        target: &Target,
+    ) -> Result<(SessionId, Definition), RouteError> {
+        let among = match target {
+            Target::Any => self.routes.to(name, &self.sessions),
+            Target::Session(_) => None,
+        };
+        let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
+        let closed = || self.catalogue.app_of(kind, name);
+        routing::route_among(&self.sessions, among, kind, name, target, policy)
+            .map_err(|error| error.of_closed_app(name, target, closed))
+    }
+
     /// Finds the session that serves a URI, and how.
     pub(crate) fn route_resource(
         &self,
@@ -346,6 +366,7 @@ impl Realm {
         assert!(self.calls.len() <= self.limits.calls);
         assert!(self.clients.len() <= self.limits.clients);
         named.extend(self.check_queries());
+        self.routes.check(&self.sessions);
         assert!(self.deadlines.all().eq(&named), "{:?}", self.deadlines);
     }
 }

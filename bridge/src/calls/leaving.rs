@@ -22,8 +22,8 @@ const HANDLE_META: &str = "mcp-web/handle";
 
 /// When the client's patience is over, and there is a place for what it will not hear. Without a
 /// place the client has to wait.
-pub(super) async fn patience(hub: &Hub, caller: &Caller<'_>, call: Running) -> Place {
-    if let Some(patience) = caller.takes.patience {
+pub(super) async fn patience(hub: &Hub, caller: &Caller<'_>, call: Option<Running>) -> Place {
+    if let (Some(patience), Some(call)) = (caller.takes.patience, call) {
         tokio::time::sleep(patience).await;
         if let Some(place) = hub.kept.place(caller.realm, call) {
             return place;

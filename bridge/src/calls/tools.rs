@@ -68,7 +68,8 @@ pub(crate) async fn call_page(
     };
     let caller = &request.caller;
     let promised = called == Called::ByName && tool.output().is_some();
-    let leave = patience(hub, caller, line.running());
+    let running = caller.takes.patience.is_some().then(|| line.running());
+    let leave = patience(hub, caller, running);
     let outcome = match attend::attend_until(hub, caller, line, leave).await {
         Attended::Whole(outcome) => outcome,
         Attended::Left(line, place) => {
@@ -146,8 +147,8 @@ type Routed = Result<(SessionId, Arc<Tool>), RouteError>;
 /// why the arguments cannot be read.
 fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
     let find = |target: &Target| {
-        let found = hub.read(request.caller.realm, |realm| {
-            realm.route(Kind::Tool, &request.tool, target)
+        let found = hub.look(request.caller.realm, |realm| {
+            realm.route_call(&request.tool, target)
         });
         match found.unwrap_or(Err(RouteError::NoSessions))? {
             (session, Definition::Tool(tool)) => Ok((session, tool)),

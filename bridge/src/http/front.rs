@@ -46,7 +46,8 @@ impl Front {
     {
         match hot(&self.edge, &request) {
             Some(hot) => self.answer_here(hot, request).await,
-            None => self.route(request.map(Body::new)).await,
+            // Or each call would be moved about in a place as large as this one needs.
+            None => Box::pin(self.route(request.map(Body::new))).await,
         }
     }
 
@@ -76,7 +77,7 @@ impl Front {
         let mut response = match hot {
             Hot::ToolCall => plain::call_tool(edge, &parts, body).await,
             Hot::Mcp => crate::mcp::serve(edge, parts, body).await,
-            Hot::V1(leg) => v1::post_here(edge, &leg, &parts, body).await,
+            Hot::V1(leg) => Box::pin(v1::post_here(edge, &leg, &parts, body)).await,
         };
         if let Some((resource, base)) = challenged {
             resource.complete_challenge(&base, &mut response);

@@ -106,7 +106,8 @@ where
         tool: body.tool_name,
         arguments,
     };
-    match calls::call(&edge.hub, request).await {
+    // What a call needs stays in one place; the rest of this is moved with each layer of the server.
+    match Box::pin(calls::call(&edge.hub, request)).await {
         Ok(Outcome::Done(result)) => Ok(answer(result).await),
         // Nobody is asked who has declared no capability.
         Ok(Outcome::InputRequired { .. }) => Err(Problem::new(
@@ -133,8 +134,10 @@ async fn answer(result: ToolResult) -> Response {
         let writing = off_thread::run(move || written(&result)).await;
         writing.unwrap_or_default()
     };
+    let mut response = Response::new(body.into());
     let json = HeaderValue::from_static("application/json");
-    ([(CONTENT_TYPE, json)], body).into_response()
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
 }
 
 fn written(result: &ToolResult) -> Vec<u8> {

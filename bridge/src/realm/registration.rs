@@ -29,6 +29,9 @@ impl Realm {
     ) -> Effects {
         let limits = Arc::clone(&self.limits);
         let definitions = self.without_conflicts(id, definitions);
+        for definition in definitions.iter().flatten() {
+            self.routes.forget(definition);
+        }
         self.registrations += 1;
         let registration_number = self.registrations;
         let wanted: Vec<String> = self.wanted().into_iter().cloned().collect();

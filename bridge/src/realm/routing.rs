@@ -71,10 +71,28 @@ pub(super) fn route(
     target: &Target,
     policy: AmbiguousCalls,
 ) -> Result<(SessionId, Definition), RouteError> {
+    route_among(sessions, None, kind, name, target, policy)
+}
+
+/// The same, where only these sessions can have it.
+pub(super) fn route_among(
+    sessions: &Sessions,
+    among: Option<&[SessionId]>,
+    kind: Kind,
+    name: &str,
+    target: &Target,
+    policy: AmbiguousCalls,
+) -> Result<(SessionId, Definition), RouteError> {
     let available = |sessions: &[&Session]| names(kind, sessions.iter().copied());
-    choose(sessions, name, target, policy, available, |session| {
-        session.item(kind, name).cloned()
-    })
+    choose(
+        sessions,
+        among,
+        name,
+        target,
+        policy,
+        available,
+        |session| session.item(kind, name).cloned(),
+    )
 }
 
 /// Finds what serves a URI. A resource of that very URI goes before any template that fits.
@@ -93,10 +111,10 @@ pub(super) fn route_resource(
         let found = session.item(Kind::Resource, uri)?;
         matches!(found, Definition::Resource(_)).then_some(Served::Itself)
     };
-    match choose(sessions, uri, target, policy, available, directly) {
+    match choose(sessions, None, uri, target, policy, available, directly) {
         Err(RouteError::NotFound { .. }) => {
             let through = |session: &Session| session.resource(uri);
-            choose(sessions, uri, target, policy, available, through)
+            choose(sessions, None, uri, target, policy, available, through)
         }
         found => found,
     }
@@ -104,6 +122,7 @@ pub(super) fn route_resource(
 
 fn choose<T>(
     sessions: &Sessions,
+    among: Option<&[SessionId]>,
     name: &str,
     target: &Target,
     policy: AmbiguousCalls,
@@ -127,10 +146,15 @@ fn choose<T>(
             Ok((id.clone(), found))
         }
         Target::Any => {
-            let mut having: Vec<_> = sessions
-                .iter()
-                .filter_map(|(id, session)| Some((id, session, find(session)?)))
-                .collect();
+            let found = |(id, session)| Some((id, session, find(session)?));
+            let mut having: Vec<(&SessionId, &Session, T)> = match among {
+                Some(ids) => ids
+                    .iter()
+                    .filter_map(|id| sessions.get_key_value(id))
+                    .filter_map(found)
+                    .collect(),
+                None => sessions.iter().filter_map(found).collect(),
+            };
             if having.len() > 1
                 && let Some(place) = preferred(&having, policy)
             {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use bridge_protocol::{
     BridgeToPage, CallContext, CallId, CallingClient, ClientInfo, CloseCode, ConnectedClient,
-    Definition as Sent, ErrorCode, Heartbeat, RegistrationFailure, RegistrationId, SessionId,
+    Definition as Sent, ErrorCode, Heartbeat, Item, RegistrationFailure, RegistrationId, SessionId,
 };
 use serde_json::value::RawValue;
 
@@ -547,6 +547,52 @@ fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
         .route(Kind::Tool, "nope", &Target::Any)
         .unwrap_err();
     assert!(matches!(error, RouteError::NotFound { available, .. } if available == ["echo"]));
+}
+
+#[test]
+fn a_call_finds_whoever_has_the_tool_now() {
+    fn routed(scene: &mut Scene, name: &str) -> Result<String, usize> {
+        match scene.realm.route_call(name, &Target::Any) {
+            Ok((id, _)) => Ok(id.0),
+            Err(RouteError::Ambiguous { available, .. }) => Err(available.len()),
+            Err(_) => Err(0),
+        }
+    }
+    fn join(scene: &mut Scene, number: u64) {
+        let (connection, id) = (ConnectionId(number), format!("page{number}"));
+        let hello = hello(&id);
+        scene
+            .realm
+            .page_connected(connection, hello, scene.now)
+            .unwrap();
+        let id: SessionId = id.as_str().into();
+        let tools = vec![Ok(tool("echo"))];
+        let effects = scene
+            .realm
+            .items_registered(&id, connection, "r".into(), tools);
+        scene.then(effects);
+    }
+    let mut scene = Scene::with_page();
+    assert_eq!(routed(&mut scene, "echo").as_deref(), Ok(TAB));
+    assert_eq!(routed(&mut scene, "more"), Err(0));
+    scene.register(FIRST, &["more"]);
+    assert_eq!(routed(&mut scene, "more").as_deref(), Ok(TAB));
+    // Another page has it, too, and then alone.
+    join(&mut scene, 20);
+    assert_eq!(routed(&mut scene, "echo"), Err(2));
+    scene.end(FIRST, Parting::Gone);
+    assert_eq!(routed(&mut scene, "echo").as_deref(), Ok("page20"));
+    assert_eq!(routed(&mut scene, "more"), Err(0));
+    let last: SessionId = "page20".into();
+    let echo = Item {
+        kind: Kind::Tool,
+        name: "echo".to_owned(),
+    };
+    let effects = scene
+        .realm
+        .items_unregistered(&last, ConnectionId(20), "u".into(), vec![echo]);
+    scene.then(effects);
+    assert_eq!(routed(&mut scene, "echo"), Err(0));
 }
 
 #[test]

@@ -11,6 +11,9 @@ const DEEPEST: usize = 127;
 /// Longer texts are judged by so many bytes of their beginning.
 const SAMPLE_BYTES: usize = 4096;
 
+/// A string that is no longer is gone through byte by byte.
+const SHORT: usize = 16;
+
 /// So many brackets are counted at a time: fewer than may be within each other.
 const BRACKETS: usize = 64;
 
@@ -81,6 +84,15 @@ impl Look {
     /// Where the string ends that begins here, behind its quote.
     fn string_end(&mut self, bytes: &[u8], begin: usize) -> usize {
         let mut at = begin;
+        // Most strings are short: wide registers would take longer to begin with them.
+        while at < begin + SHORT {
+            match bytes.get(at) {
+                Some(b'"') => return at + 1,
+                None => return bytes.len(),
+                Some(b'\\') => break,
+                Some(_) => at += 1,
+            }
+        }
         while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
             at += found;
             if bytes[at] == b'"' {

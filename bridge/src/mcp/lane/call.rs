@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bridge_protocol::Kind;
-use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -235,7 +234,8 @@ fn whole(answer: Answer, events_only: bool) -> Response {
 }
 
 pub(super) fn json(status: StatusCode, json: Vec<u8>) -> Response {
-    let mut response = (status, Bytes::from(json)).into_response();
+    let mut response = Response::new(json.into());
+    *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
