@@ -135,7 +135,9 @@ impl Assembler {
             }
             (Some(place), false) => {
                 self.bytes += text.len();
-                self.unfinished[place].1.push_str(text);
+                let message = &mut self.unfinished[place].1;
+                make_room(message, text.len(), self.limit);
+                message.push_str(text);
                 Ok(Taken::Unfinished)
             }
             (Some(place), true) => {
@@ -145,6 +147,15 @@ impl Assembler {
                 Ok(Taken::Message(Cow::Owned(message)))
             }
         }
+    }
+}
+
+/// A message in parts has many: room for four times as many each time it must be moved. Room that
+/// nothing is written to costs nothing.
+fn make_room(message: &mut String, more: usize, limit: usize) {
+    if message.capacity() - message.len() < more {
+        let most = limit.saturating_sub(message.len()).max(more);
+        message.reserve_exact((3 * message.len()).clamp(more, most));
     }
 }
 

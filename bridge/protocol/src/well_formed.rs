@@ -7,7 +7,8 @@ use std::borrow::Cow;
 /// JavaScript's strings may be cut in the middle of a character, and `JSON.stringify` escapes
 /// what is left of it: valid JSON (RFC 8259 section 8.2), but no Unicode text.
 pub fn well_formed(json: &str) -> Cow<'_, str> {
-    if !json.contains("\\ud") && !json.contains("\\uD") {
+    // Most have no such escape at all.
+    if !json.contains("\\u") || !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len());

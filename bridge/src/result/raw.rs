@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ToolResult;
+use super::escape::escape_into;
 use super::look::{Look, tight};
 
 /// The content of a result, not read.
@@ -46,6 +47,9 @@ const ONLY_BLOCK: [&str; 2] = ["\"content\":[{\"type\":\"text\",\"text\":", "}]"
 const CONTENT: &str = "\"content\":";
 const STRUCTURED: &str = ",\"structuredContent\":";
 const META: &str = ",\"_meta\":";
+
+/// Room for what others write behind the members: a large result would be copied for it.
+const AFTER_BYTES: usize = 64;
 
 impl Raw {
     /// From a value that a handler returned, which comes back when somebody has to look inside.
@@ -126,7 +130,7 @@ impl Raw {
         let [before, after] = ONLY_BLOCK;
         match self {
             Raw::Text(text) => {
-                out.reserve(self.encoded());
+                out.reserve(self.encoded() + AFTER_BYTES);
                 out.extend_from_slice(before.as_bytes());
                 out.extend_from_slice(text.get().as_bytes());
                 out.extend_from_slice(after.as_bytes());
@@ -135,11 +139,11 @@ impl Raw {
                 // What is not written to costs nothing.
                 out.reserve(self.at_most());
                 out.extend_from_slice(before.as_bytes());
-                json_escape_simd::escape_into(value.get(), out);
+                escape_into(value.get(), out);
                 out.extend_from_slice(after.as_bytes());
             }
             Raw::Blocks(answered) => {
-                out.reserve(self.encoded());
+                out.reserve(self.encoded() + AFTER_BYTES);
                 out.extend_from_slice(CONTENT.as_bytes());
                 out.extend_from_slice(answered.content.get().as_bytes());
             }

@@ -1,0 +1,127 @@
+//! JSON text as the content of a JSON string.
+
+/// So many bytes are looked at together: with none among them that is escaped, they are copied.
+const CHUNK: usize = 16;
+
+/// So many bytes are written to the stack before they go to where they belong.
+const BLOCK: usize = 32 * CHUNK;
+
+/// Each byte as it is written, with what stands behind it of no account where it is one byte long.
+const WRITTEN: [[u8; 2]; 256] = {
+    let mut written = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        written[byte] = [byte as u8, 0];
+        byte += 1;
+    }
+    written[b'"' as usize] = *b"\\\"";
+    written[b'\\' as usize] = *b"\\\\";
+    written[b'\n' as usize] = *b"\\n";
+    written[b'\r' as usize] = *b"\\r";
+    written[b'\t' as usize] = *b"\\t";
+    written
+};
+
+/// How many bytes of that count.
+const LENGTHS: [u8; 256] = {
+    let mut lengths = [1; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if WRITTEN[byte][1] != 0 {
+            lengths[byte] = 2;
+        }
+        byte += 1;
+    }
+    lengths
+};
+
+/// Writes JSON text as a JSON string, quotes included. There is no control character in it but line
+/// breaks and tabs between values.
+pub(super) fn escape_into(json: &str, out: &mut Vec<u8>) {
+    let mut room = [0; 2 * BLOCK + 1];
+    out.push(b'"');
+    for block in json.as_bytes().chunks(BLOCK) {
+        let end = escape(block, &mut room);
+        out.extend_from_slice(&room[..end]);
+    }
+    out.push(b'"');
+}
+
+/// Writes a block, and says how long it has become.
+fn escape(block: &[u8], room: &mut [u8; 2 * BLOCK + 1]) -> usize {
+    let mut end = 0;
+    let (chunks, rest) = block.as_chunks::<CHUNK>();
+    for chunk in chunks {
+        // There always is: no byte becomes more than two.
+        let Some(room) = room[end..].first_chunk_mut::<{ 2 * CHUNK + 1 }>() else {
+            break;
+        };
+        if is_plain(chunk) {
+            put(chunk, room);
+            end += CHUNK;
+        } else {
+            end += spread(chunk, room);
+        }
+    }
+    for &byte in rest {
+        put(&WRITTEN[usize::from(byte)], &mut room[end..]);
+        end += usize::from(LENGTHS[usize::from(byte)]);
+    }
+    end
+}
+
+fn is_plain(chunk: &[u8; CHUNK]) -> bool {
+    let escaped =
+        |byte: &u8| u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < b' ');
+    chunk.iter().fold(0, |any, byte| any | escaped(byte)) == 0
+}
+
+/// Writes two bytes for each, of which the next may overwrite the second. Rows have a quote every few
+/// bytes: a processor would guess wrongly at each where it had to choose.
+fn spread(chunk: &[u8; CHUNK], room: &mut [u8; 2 * CHUNK + 1]) -> usize {
+    let mut end = 0;
+    for &byte in chunk {
+        // Never so many that this changes anything; it spares looking whether they are.
+        let at = end % (2 * CHUNK);
+        put(&WRITTEN[usize::from(byte)], &mut room[at..]);
+        end += usize::from(LENGTHS[usize::from(byte)]);
+    }
+    end
+}
+
+/// As one store, where `copy_from_slice` may be a call.
+#[inline(always)]
+fn put<const N: usize>(bytes: &[u8; N], room: &mut [u8]) {
+    if let Some(room) = room.first_chunk_mut() {
+        *room = *bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(json: &str) -> String {
+        let mut out = Vec::new();
+        escape_into(json, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn it_escapes_as_serde_json_does() {
+        let long = r#"{"a\\":"b\"","rows":[{"id":1,"näme":""}],"plain":"nothing to escape in here","ß":"\n"}"#;
+        let ends = long.char_indices().map(|(at, _)| at).chain([long.len()]);
+        for end in ends {
+            for begin in (0..end).filter(|&at| long.is_char_boundary(at)) {
+                let text = &long[begin..end];
+                assert_eq!(escaped(text), serde_json::to_string(text).unwrap());
+            }
+        }
+        for byte in ["\"", "\\", "x", "é", "{\n\t\"a\": 1\r\n}"] {
+            for times in [BLOCK - 1, BLOCK, 3 * BLOCK + 7] {
+                let text = byte.repeat(times);
+                assert_eq!(escaped(&text), serde_json::to_string(&text).unwrap());
+            }
+        }
+    }
+}
