@@ -1,45 +1,95 @@
-/// Writes JSON text as the content of a JSON string. JSON has no bare control characters within its
-/// strings, and what the pages of this generator send has none between them: quotes and backslashes
-/// are all that must be escaped.
-///
-/// Eight bytes are copied at a time and looked at together. Those behind the first byte that must be
-/// escaped are written again in the next turn.
+/// So many bytes are looked at together: with none among them that is escaped, they are copied.
+const CHUNK: usize = 16;
+
+/// So many bytes are written to the stack before they go to where they belong.
+const BLOCK: usize = 32 * CHUNK;
+
+/// Each byte as it is written, with what stands behind it of no account where it is one byte long.
+const WRITTEN: [[u8; 2]; 256] = {
+    let mut written = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        written[byte] = [byte as u8, 0];
+        byte += 1;
+    }
+    written[b'"' as usize] = *b"\\\"";
+    written[b'\\' as usize] = *b"\\\\";
+    written[b'\n' as usize] = *b"\\n";
+    written[b'\r' as usize] = *b"\\r";
+    written[b'\t' as usize] = *b"\\t";
+    written
+};
+
+/// How many bytes of that count.
+const LENGTHS: [u8; 256] = {
+    let mut lengths = [1; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        if WRITTEN[byte][1] != 0 {
+            lengths[byte] = 2;
+        }
+        byte += 1;
+    }
+    lengths
+};
+
+/// Writes JSON text as the content of a JSON string, as the bridge does.
 pub(super) fn escape(json: &[u8], out: &mut Vec<u8>) {
-    let begin = out.len();
-    let escapes = json.iter().filter(|byte| matches!(byte, b'"' | b'\\'));
-    // Room for all, and for what the last chunk writes too much.
-    out.resize(begin + json.len() + escapes.count() + 8, 0);
-    let (mut read, mut written) = (0, begin);
-    while let Some(&chunk) = json[read..].first_chunk::<8>() {
-        out[written..written + 8].copy_from_slice(&chunk);
-        let clean = marks(u64::from_le_bytes(chunk)).trailing_zeros() as usize / 8;
-        read += clean;
-        written += clean;
-        if clean < 8 {
-            out[written..written + 2].copy_from_slice(&[b'\\', chunk[clean]]);
-            read += 1;
-            written += 2;
-        }
+    let mut room = [0; 2 * BLOCK + 1];
+    for block in json.chunks(BLOCK) {
+        let end = escape_block(block, &mut room);
+        out.extend_from_slice(&room[..end]);
     }
-    for &byte in &json[read..] {
-        if byte == b'"' || byte == b'\\' {
-            out[written] = b'\\';
-            written += 1;
-        }
-        out[written] = byte;
-        written += 1;
-    }
-    out.truncate(written);
 }
 
-/// The highest bit of each byte that is a quote or a backslash. Bytes after the first such one may be
-/// marked wrongly: only the first counts.
-fn marks(chunk: u64) -> u64 {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    const HIGHEST: u64 = u64::from_le_bytes([0x80; 8]);
-    // A byte that is zero after this is marked by the borrow (Hacker's Delight, 6-1).
-    let zero = |bytes: u64| bytes.wrapping_sub(ONES) & !bytes & HIGHEST;
-    zero(chunk ^ (ONES * b'"' as u64)) | zero(chunk ^ (ONES * b'\\' as u64))
+/// Writes a block, and says how long it has become.
+fn escape_block(block: &[u8], room: &mut [u8; 2 * BLOCK + 1]) -> usize {
+    let mut end = 0;
+    let (chunks, rest) = block.as_chunks::<CHUNK>();
+    for chunk in chunks {
+        // There always is: no byte becomes more than two.
+        let Some(room) = room[end..].first_chunk_mut::<{ 2 * CHUNK + 1 }>() else {
+            break;
+        };
+        if is_plain(chunk) {
+            put(chunk, room);
+            end += CHUNK;
+        } else {
+            end += spread(chunk, room);
+        }
+    }
+    for &byte in rest {
+        put(&WRITTEN[usize::from(byte)], &mut room[end..]);
+        end += usize::from(LENGTHS[usize::from(byte)]);
+    }
+    end
+}
+
+fn is_plain(chunk: &[u8; CHUNK]) -> bool {
+    let escaped =
+        |byte: &u8| u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < b' ');
+    chunk.iter().fold(0, |any, byte| any | escaped(byte)) == 0
+}
+
+/// Writes two bytes for each, of which the next may overwrite the second. Rows have a quote every few
+/// bytes: a processor would guess wrongly at each where it had to choose.
+fn spread(chunk: &[u8; CHUNK], room: &mut [u8; 2 * CHUNK + 1]) -> usize {
+    let mut end = 0;
+    for &byte in chunk {
+        // Never so many that this changes anything; it spares looking whether they are.
+        let at = end % (2 * CHUNK);
+        put(&WRITTEN[usize::from(byte)], &mut room[at..]);
+        end += usize::from(LENGTHS[usize::from(byte)]);
+    }
+    end
+}
+
+/// As one store, where `copy_from_slice` may be a call.
+#[inline(always)]
+fn put<const N: usize>(bytes: &[u8; N], room: &mut [u8]) {
+    if let Some(room) = room.first_chunk_mut() {
+        *room = *bytes;
+    }
 }
 
 #[cfg(test)]

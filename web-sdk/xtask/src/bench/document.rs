@@ -23,10 +23,11 @@ pub(super) fn setting(plan: &Plan, profile: &str) -> String {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     format!(
         "Measured on {} cores of {cpu} with Linux {}, built with the profile `{profile}`; {PAGES} pages \
-         with 10 tools each; {} s each time after {} s of warming up, the median of {}.\n",
+         with 10 tools each; {} s each time ({} s with 10 MB) after {} s of warming up, the median of {}.\n",
         last_core() + 1,
         kernel.trim(),
         plan.seconds,
+        plan.seconds_for_largest,
         plan.warm_up,
         plan.rounds,
     )

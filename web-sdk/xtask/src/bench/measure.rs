@@ -54,7 +54,7 @@ pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) ->
         .args(["--result", cell.result])
         .args(["--pages", &cell.pages.to_string()])
         .args(["--callers", &cell.callers.to_string()])
-        .args(["--seconds", &plan.seconds.to_string()])
+        .args(["--seconds", &plan.seconds_for(cell.result).to_string()])
         .args(["--warm-up", &plan.warm_up.to_string()]);
     if cell.schemas {
         load.arg("--schemas");

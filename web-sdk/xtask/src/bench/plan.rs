@@ -7,6 +7,8 @@ pub(super) struct Plan {
     pub(super) rounds: usize,
     /// Seconds of each measurement.
     pub(super) seconds: f64,
+    /// Of those of the largest results: only a few dozen are fetched in a second.
+    pub(super) seconds_for_largest: f64,
     /// Seconds of calls before it.
     pub(super) warm_up: f64,
     /// Numbers of callers of small results.
@@ -28,8 +30,9 @@ impl Plan {
     pub(super) fn full() -> Self {
         Self {
             rounds: 3,
-            seconds: 2.0,
-            warm_up: 0.5,
+            seconds: 1.2,
+            seconds_for_largest: 3.0,
+            warm_up: 0.3,
             callers: &[1, 8, 64],
             large: &[
                 "100kb-rows",
@@ -47,10 +50,19 @@ impl Plan {
         Self {
             rounds: 1,
             seconds: 0.7,
+            seconds_for_largest: 0.7,
             warm_up: 0.2,
             callers: &[1, 8, 64],
             large: &["100kb-rows", "1mb-rows", "1mb-text"],
             large_routes: &[Route::ToolCall, Route::Mcp2026],
+        }
+    }
+
+    /// Seconds of a measurement with such results.
+    pub(super) fn seconds_for(&self, result: &str) -> f64 {
+        match result.starts_with("10mb") {
+            true => self.seconds_for_largest,
+            false => self.seconds,
         }
     }
 
