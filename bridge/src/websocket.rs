@@ -27,6 +27,9 @@ const READ_BYTES: usize = 64 * 1024;
 /// What tungstenite takes of that at once, and keeps room for.
 const BUFFER_BYTES: usize = 256;
 
+/// Where so much comes at once, a long message does: tungstenite takes it in large pieces.
+const LONG_BYTES: usize = 4 * 1024;
+
 /// Answers to pings that the peer has not taken. More are left out: it does not read.
 const UNREAD_BYTES: usize = 16 * 1024;
 
@@ -90,7 +93,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     pub(crate) fn new(io: S, most: usize) -> Self {
         Self {
             io,
-            protocol: protocol(most),
+            protocol: protocol(most, BUFFER_BYTES),
             pipe: Pipe::default(),
             most,
             has_grown: false,
@@ -104,7 +107,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
                 Ok(message) => return Poll::Ready(Ok(self.frame(message))),
                 Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => {
                     self.rest();
+                    let is_at_rest = self.is_at_rest();
                     ready!(self.poll_read(cx))?;
+                    if is_at_rest && self.pipe.came.len() > LONG_BYTES {
+                        self.begin_anew(READ_BYTES);
+                        self.has_grown = true;
+                    }
                 }
                 Err(Error::Capacity(_)) => return Poll::Ready(Err(Broken::TooLong)),
                 Err(_) => return Poll::Ready(Err(Broken::Lost)),
@@ -131,11 +139,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     /// Nothing has come that was not heard. tungstenite's buffer stays as large as the longest
     /// message: between messages it knows nothing else, and can begin anew.
     fn rest(&mut self) {
-        let is_open = self.protocol.can_read() && self.protocol.can_write();
-        if self.has_grown && is_open && self.pipe.is_between_messages() {
-            self.protocol = protocol(self.most);
+        if self.has_grown && self.is_at_rest() {
+            self.begin_anew(BUFFER_BYTES);
             self.has_grown = false;
         }
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let is_open = self.protocol.can_read() && self.protocol.can_write();
+        is_open && self.pipe.is_between_messages()
+    }
+
+    fn begin_anew(&mut self, buffer: usize) {
+        self.protocol = protocol(self.most, buffer);
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Broken>> {
@@ -224,9 +240,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
     }
 }
 
-fn protocol(most: usize) -> WebSocketContext {
+fn protocol(most: usize, buffer: usize) -> WebSocketContext {
     let config = WebSocketConfig::default()
-        .read_buffer_size(BUFFER_BYTES)
+        .read_buffer_size(buffer)
         .write_buffer_size(0)
         .max_write_buffer_size(UNREAD_BYTES)
         .max_frame_size(Some(most))
