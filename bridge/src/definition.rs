@@ -1,18 +1,20 @@
 //! What a page registers: tools, prompts, resources and resource templates.
 
+mod interned;
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
-use dashmap::DashMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::tool::Tool;
 use crate::uri_template::{MAX_URI_BYTES, UriTemplate};
+use interned::Interned;
 
 /// Why a definition is refused.
 pub(crate) type Refused = (ErrorCode, String);
@@ -407,89 +409,6 @@ fn name_of(sent: &Sent) -> Option<String> {
     })
 }
 
-/// So many entries of one kind may wait for the next housekeeping, beside as many as are alive.
-const UNUSED_ENTRIES: usize = 10_000;
-
-/// Something that is known by the hash of the text that it was read from.
-trait Hashed {
-    fn hash(&self) -> &[u8; 32];
-}
-
-impl Hashed for Tool {
-    fn hash(&self) -> &[u8; 32] {
-        &self.hash
-    }
-}
-
-impl Hashed for Listed {
-    fn hash(&self) -> &[u8; 32] {
-        &self.hash
-    }
-}
-
-impl Hashed for Template {
-    fn hash(&self) -> &[u8; 32] {
-        &self.listed.hash
-    }
-}
-
-#[derive(Debug)]
-struct Interned<T> {
-    /// By the first eight bytes of the hash: the rest stands in what they lead to.
-    entries: DashMap<u64, Weak<T>>,
-    /// With so many entries those that nobody holds are looked for at once.
-    most: AtomicUsize,
-}
-
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Self {
-            entries: DashMap::new(),
-            most: AtomicUsize::new(UNUSED_ENTRIES),
-        }
-    }
-}
-
-impl<T: Hashed> Interned<T> {
-    fn get_or_make(
-        &self,
-        raw: &RawValue,
-        make: impl FnOnce() -> Result<T, Refused>,
-    ) -> Result<Arc<T>, Refused> {
-        let hash: [u8; 32] = Sha256::digest(raw.get()).into();
-        if let Some(live) = self.get(&hash) {
-            return Ok(live);
-        }
-        let made = Arc::new(make()?);
-        self.put(&made);
-        Ok(made)
-    }
-
-    fn get(&self, hash: &[u8; 32]) -> Option<Arc<T>> {
-        let live = self.entries.get(&start_of(hash))?.upgrade();
-        live.filter(|live| live.hash() == hash)
-    }
-
-    fn put(&self, made: &Arc<T>) {
-        let key = start_of(made.hash());
-        self.entries.insert(key, Arc::downgrade(made));
-        if self.entries.len() >= self.most.load(Ordering::Relaxed) {
-            self.forget_unused();
-        }
-    }
-
-    fn forget_unused(&self) {
-        self.entries.retain(|_, live| live.strong_count() > 0);
-        let most = 2 * self.entries.len() + UNUSED_ENTRIES;
-        self.most.store(most, Ordering::Relaxed);
-    }
-}
-
-fn start_of(hash: &[u8; 32]) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *hash;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -635,9 +554,9 @@ mod tests {
                 .unwrap()
         };
         let kept = resource(0);
-        for n in 1..3 * UNUSED_ENTRIES {
+        for n in 1..3 * interned::UNUSED_ENTRIES {
             resource(n);
-            assert!(interned.entries.len() <= UNUSED_ENTRIES + 4);
+            assert!(interned.entries.len() <= interned::UNUSED_ENTRIES + 4);
         }
         let again = resource(0);
         assert!(Arc::ptr_eq(&kept, &again));

@@ -1,13 +1,20 @@
 //! The body of a request, whole.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use bridge_protocol::ErrorCode;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt;
+use tokio::time::timeout;
 
 use super::{Edge, Problem, too_large};
+
+/// Who still sends would lose the refusal with the connection (RFC 9112, section 9.6): of a body that
+/// is too large, so many times the limit are read and dropped, within this time.
+const DROPPED_TIMES: usize = 4;
+const DROPPED_WITHIN: Duration = Duration::from_secs(2);
 
 /// Reads a body that is no larger than it may be.
 ///
@@ -20,10 +27,11 @@ where
     B::Error: Into<axum::BoxError>,
 {
     let most = edge.hub.config.max_request_bytes;
+    let mut body = pin!(body);
     if body.size_hint().lower() > most as u64 {
+        drop_rest(body, most).await;
         return Err(too_large(edge));
     }
-    let mut body = pin!(body);
     // Most bodies are in one piece.
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
@@ -37,6 +45,7 @@ where
             continue;
         };
         if first.len() + rest.len() + data.len() > most {
+            drop_rest(body, most).await;
             return Err(too_large(edge));
         }
         if first.is_empty() && rest.is_empty() {
@@ -52,4 +61,19 @@ where
         true => first,
         false => rest.freeze(),
     })
+}
+
+async fn drop_rest<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, most: usize) {
+    let mut left = most.saturating_mul(DROPPED_TIMES);
+    let dropped = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            match left.checked_sub(bytes) {
+                Some(less) => left = less,
+                None => return,
+            }
+        }
+    };
+    // A peer that sends slowly does not wait for the answer either.
+    let _ = timeout(DROPPED_WITHIN, dropped).await;
 }

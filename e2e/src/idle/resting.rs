@@ -23,10 +23,10 @@ pub async fn resting(spread: Spread, rest: Duration) {
     let connecting = bridge.cpu() - cpu;
     let just_connected = bridge.resident();
     // All of them have answered a heartbeat by then.
-    tokio::time::sleep(Duration::from_secs(22)).await;
+    tokio::time::sleep(Duration::from_secs(22)).await; // sleep: it is what is measured
     let resident = bridge.resident();
     let cpu = bridge.cpu();
-    tokio::time::sleep(rest).await;
+    tokio::time::sleep(rest).await; // sleep: it is what is measured
     let resting = bridge.cpu() - cpu;
     let later = bridge.resident();
     let beside = caller.calls("update_card_0", CALLS).await;

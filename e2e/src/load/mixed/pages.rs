@@ -129,7 +129,7 @@ impl MovingPage {
                 _ => {
                     drop(wire);
                     let away = Duration::from_millis(self.random.below(AWAY_MS));
-                    tokio::time::sleep(away).await;
+                    tokio::time::sleep(away).await; // sleep: part of the load
                 }
             }
         }
