@@ -21,6 +21,8 @@ impl IdleBridge {
         let most = (pages + 16).to_string();
         command.args(["--bind", "127.0.0.1:0"]);
         command.args(["--max-realms", &most, "--max-sessions", &most]);
+        // The caller is silent while the pages are watched.
+        command.args(["--request-head-within", "1h"]);
         let mut process = ProcessGroup::start("mcp-web-bridge", command);
         let line = process.line_with("listening on http://").await;
         let (_, address) = line.split_once("http://").unwrap();
