@@ -3,7 +3,7 @@
 //! What nobody has to look into stays the text that came ([`raw`]). [`fit`] makes a result fit that is
 //! larger than its client takes, [`size`] measures.
 
-mod escape;
+pub(crate) mod escape;
 pub(crate) mod fit;
 mod look;
 mod raw;

@@ -20,6 +20,7 @@ use serde_json::value::RawValue;
 use crate::config::Config;
 use crate::definition::{Definition, Definitions};
 use crate::realm::{ConnectionId, Effect, Effects, Ending, NewCall, Now, Realm, Request, Target};
+use crate::result::escape::escape_content;
 use crate::schema::Validator;
 use line::Line;
 
@@ -292,6 +293,12 @@ impl Schema {
     pub fn fits(&self, value: &Value) -> bool {
         self.0.check(value).is_ok()
     }
+}
+
+/// Writes JSON text as the content of a JSON string: what is measured against a bridge should do no
+/// worse.
+pub fn escape(json: &[u8], out: &mut Vec<u8>) {
+    escape_content(json, out);
 }
 
 fn able_client() -> CallingClient {

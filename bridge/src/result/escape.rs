@@ -38,13 +38,18 @@ const LENGTHS: [u8; 256] = {
 /// Writes JSON text as a JSON string, quotes included. There is no control character in it but line
 /// breaks and tabs between values.
 pub(super) fn escape_into(json: &str, out: &mut Vec<u8>) {
-    let mut room = [0; 2 * BLOCK + 1];
     out.push(b'"');
-    for block in json.as_bytes().chunks(BLOCK) {
+    escape_content(json.as_bytes(), out);
+    out.push(b'"');
+}
+
+/// The same without the quotes.
+pub(crate) fn escape_content(json: &[u8], out: &mut Vec<u8>) {
+    let mut room = [0; 2 * BLOCK + 1];
+    for block in json.chunks(BLOCK) {
         let end = escape(block, &mut room);
         out.extend_from_slice(&room[..end]);
     }
-    out.push(b'"');
 }
 
 /// Writes a block, and says how long it has become.

@@ -4,7 +4,6 @@
 //! sessions, no limits, no deadlines, no cancelling. [`Meaning::Bytes`] passes the body of a request
 //! to a page and the page's answer back. [`Meaning::Mcp`] writes what the bridge writes, byte for byte.
 
-mod escape;
 mod mcp;
 mod page;
 

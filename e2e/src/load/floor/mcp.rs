@@ -1,5 +1,6 @@
 //! The hand-written minimum: what the bridge answers, without whatever makes it a bridge.
 
+use bridge::simulation::escape;
 use bridge_protocol::limits::MAX_FRAME_BYTES;
 use bridge_protocol::parts::{Assembler, Taken};
 use bytes::Bytes;
@@ -8,7 +9,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::JSON;
-use super::escape::escape;
 use super::page::Page;
 
 #[derive(Deserialize)]
