@@ -9,7 +9,7 @@ mod shelf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use bridge_protocol::{CallId, ErrorCode};
+use bridge_protocol::{CallId, ErrorCode, QueryId};
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -50,10 +50,17 @@ pub(crate) struct Record {
     /// The call in the page, if it was under way when it came here.
     pub(crate) call: Option<CallId>,
     pub(crate) started: tokio::time::Instant,
+    /// The query whose agent made the call.
+    query: Option<QueryId>,
     result: watch::Receiver<Option<Arc<ToolResult>>>,
 }
 
 impl Record {
+    /// Whether the agent of this query made the call.
+    pub(crate) fn is_of(&self, query: &QueryId) -> bool {
+        self.query.as_ref() == Some(query)
+    }
+
     /// The result, if it is there.
     pub(crate) fn ended(&self) -> Option<Arc<ToolResult>> {
         self.result.borrow().clone()
@@ -134,8 +141,13 @@ impl Kept {
     }
 
     /// A place for the result of a call whose caller does not wait. `None` when the token has as
-    /// many calls going on as may be kept.
-    pub(crate) fn place(self: &Arc<Self>, realm: RealmId, call: Running) -> Option<Place> {
+    /// many calls going on as may be kept. `query`: the one that the call is made for.
+    pub(crate) fn place(
+        self: &Arc<Self>,
+        realm: RealmId,
+        query: Option<QueryId>,
+        call: Running,
+    ) -> Option<Place> {
         let (result, waiting) = watch::channel(None);
         let handle = Handle::random();
         let tool = call.tool;
@@ -143,6 +155,7 @@ impl Kept {
             tool: tool.clone(),
             call: Some(call.call),
             started: call.started,
+            query,
             result: waiting,
         };
         self.change(|shelf, now| shelf.started(realm, handle.clone(), record, now))
@@ -157,10 +170,11 @@ impl Kept {
         })
     }
 
-    /// Keeps a result. `bytes`: its size.
+    /// Keeps a result. `bytes`: its size. `query`: the one that the call was made for.
     pub(crate) fn keep(
         &self,
         realm: RealmId,
+        query: Option<QueryId>,
         tool: &str,
         result: Arc<ToolResult>,
         bytes: usize,
@@ -170,6 +184,7 @@ impl Kept {
             tool: tool.to_owned(),
             call: None,
             started: tokio::time::Instant::now(),
+            query,
             result: watch::channel(Some(result)).1,
         };
         self.change(|shelf, now| shelf.kept(realm, handle.clone(), record, bytes, now))?;

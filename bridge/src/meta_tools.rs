@@ -21,6 +21,9 @@ pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
 /// The one that calls a page's tool.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 
+/// The one that reads what a call left under a handle.
+pub(crate) const GET_RESULT: &str = "get_result";
+
 /// Their names: each call looks whether it is for one of them.
 static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let names = DEFINITIONS.iter().filter_map(|tool| tool["name"].as_str());
@@ -58,7 +61,7 @@ pub(crate) async fn call(
     };
     let result = match request.tool.as_str() {
         CALL_SESSION_TOOL => return call_session_tool(hub, request, arguments).await,
-        "get_result" => {
+        GET_RESULT => {
             let result = calls::get_result(hub, &request.caller, &arguments).await;
             return Ok(result.into());
         }

@@ -45,9 +45,10 @@ pub(crate) async fn fitted(
         return result;
     }
     let (shelf, realm, name) = (Arc::clone(&hub.kept), caller.realm, tool.to_owned());
+    let query = caller.context.query_id.clone();
     let is_small = size::is_surely_within(&result, LARGE_BYTES);
     let work = move || {
-        let keep = |whole, bytes| shelf.keep(realm, &name, whole, bytes);
+        let keep = |whole, bytes| shelf.keep(realm, query, &name, whole, bytes);
         fit(result, cap, keep)
     };
     if is_small {
@@ -185,7 +186,7 @@ pub(crate) async fn contents(
     };
     let kept = kept.or_else(|| {
         let text = Arc::new(ToolResult::text(text_of(&result)?));
-        hub.kept.keep(realm, what, text, too_large.bytes).ok()
+        hub.kept.keep(realm, None, what, text, too_large.bytes).ok()
     });
     let how = match &kept {
         Some(handle) => format!(

@@ -7,6 +7,7 @@ use super::CallRequest;
 use crate::auth::RealmId;
 use crate::definition::Definition;
 use crate::hub::Hub;
+use crate::meta_tools;
 use crate::realm::{Failure, QueryRefusal, Realm, Target, ToolNotAllowed};
 use crate::result::ToolResult;
 
@@ -29,6 +30,17 @@ pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), Box<To
     let session = aimed.unwrap_or_else(|| Err(refused(QueryRefusal::NotFound)))?;
     caller.session = Some(session);
     Ok(())
+}
+
+/// Whether an agent asks for what a call of its own has left, while its query runs. It may,
+/// whatever tools it may call: a result that was cut is its own.
+pub(super) fn reads_a_result(hub: &Hub, request: &CallRequest<'_>) -> bool {
+    let caller = &request.caller;
+    let Some(query) = &caller.context.query_id else {
+        return false;
+    };
+    let runs = |realm: &Realm| realm.session_of_query(query).is_ok();
+    request.tool == meta_tools::GET_RESULT && hub.read(caller.realm, runs) == Some(true)
 }
 
 fn refused(refusal: QueryRefusal) -> Box<ToolResult> {

@@ -70,7 +70,8 @@ pub(crate) async fn get_result(
         Err(why) => return refused(ErrorCode::InvalidArguments, why.to_owned()),
     };
     let handle = wanted.handle;
-    let Some(record) = hub.kept.find(caller.realm, handle.as_str()) else {
+    let found = hub.kept.find(caller.realm, handle.as_str());
+    let Some(record) = found.filter(|record| may_read(caller, record)) else {
         return not_found(hub, &handle);
     };
     if wanted.cancel {
@@ -86,6 +87,12 @@ pub(crate) async fn get_result(
     let offset = wanted.offset.unwrap_or(0);
     let part = off_thread::run(move || part(&result, &handle, offset, wanted.length, cap));
     part.await.unwrap_or_else(stopped)
+}
+
+/// The agent of a query sees what its own calls left, and nothing else of its token.
+fn may_read(caller: &Caller<'_>, record: &Record) -> bool {
+    let query = caller.context.query_id.as_ref();
+    query.is_none_or(|query| record.is_of(query))
 }
 
 /// Waits for the result as long as the client has patience.

@@ -25,7 +25,8 @@ const HANDLE_META: &str = "mcp-web/handle";
 pub(super) async fn patience(hub: &Hub, caller: &Caller<'_>, call: Option<Running>) -> Place {
     if let (Some(patience), Some(call)) = (caller.takes.patience, call) {
         tokio::time::sleep(patience).await;
-        if let Some(place) = hub.kept.place(caller.realm, call) {
+        let query = caller.context.query_id.clone();
+        if let Some(place) = hub.kept.place(caller.realm, query, call) {
             return place;
         }
     }

@@ -35,6 +35,9 @@ pub(crate) async fn call(
     if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() && !for_query {
         return meta_tools::call(hub, request).await;
     }
+    if for_query && for_query::reads_a_result(hub, &request) {
+        return meta_tools::call(hub, request).await;
+    }
     if meta_tools::is_meant(hub, &request) && !for_query {
         return meta_tools::call(hub, request).await;
     }

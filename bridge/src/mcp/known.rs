@@ -110,7 +110,8 @@ impl Known {
             client,
             takes: Takes {
                 bytes: self.profile.max_result_bytes,
-                links: self.knows_links,
+                // The token of a query reads no resources.
+                links: self.knows_links && principal.query.is_none(),
                 patience: None,
             },
             answers: Vec::new(),

@@ -21,6 +21,7 @@ mod page_socket;
 mod parts;
 mod plain_http;
 mod queries;
+mod query_results;
 mod refusals;
 mod replay;
 mod resources;

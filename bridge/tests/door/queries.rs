@@ -11,7 +11,7 @@ use crate::kit::{
     McpClient, Page, TOKEN, answer, bridge_with, echo_tool, http, request, soon, text_of,
 };
 
-fn query(uuid: &str) -> Value {
+pub(crate) fn query(uuid: &str) -> Value {
     json!({ "type": "query", "uuid": uuid, "prompt": "what?", "context": [] })
 }
 
@@ -23,7 +23,7 @@ fn with(mut asked: Value, more: Value) -> Value {
 }
 
 /// What a page hears of its queries.
-async fn told(page: &mut Page) -> Value {
+pub(crate) async fn told(page: &mut Page) -> Value {
     page.hear_some(|message| {
         let of_query = matches!(
             message,
@@ -40,8 +40,18 @@ async fn told(page: &mut Page) -> Value {
 
 /// A bridge, its agent, and a page whose query the agent has taken.
 async fn at_work(more: Value) -> (Running, SmallAgent, Page, Query) {
+    at_work_with(more, |_| {}).await
+}
+
+/// The same with other settings.
+pub(crate) async fn at_work_with(
+    more: Value,
+    change: impl FnOnce(&mut Config),
+) -> (Running, SmallAgent, Page, Query) {
     let mut agent = SmallAgent::start().await;
-    let bridge = bridge_with(agent.config()).await;
+    let mut config = agent.config();
+    change(&mut config);
+    let bridge = bridge_with(config).await;
     let mut page = Page::with_tools(&bridge, "asks", &[echo_tool(), tool("other")]).await;
     page.say_json(with(query(UUID), more)).await;
     let taken = agent.accept().await;
