@@ -12,7 +12,8 @@ use std::borrow::Cow;
 
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
-    PageToBridge, QueryId, Register, Registered, RegistrationId, SessionId, well_formed,
+    PageToBridge, QueryId, Register, Registered, RegistrationFailure, RegistrationId, SessionId,
+    well_formed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -257,17 +258,20 @@ pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
 /// A page hears only of a tool that is refused.
 fn refused_tool(answer: &Registered) -> Option<Told<'_>> {
     let refused = answer.errors.first()?;
-    if answer.registration_id.as_str() != TOOL {
-        tracing::info!(
-            uri = refused.name,
-            message = refused.message,
-            "resource refused"
-        );
-        return None;
-    }
-    Some(Told::ToolRegistrationError {
+    let is_tool = answer.registration_id.as_str() == TOOL;
+    is_tool.then(|| Told::ToolRegistrationError {
         tool_name: refused.name.as_deref().unwrap_or_default(),
         error: code(refused.code),
         message: &refused.message,
     })
+}
+
+/// A page of v1 cannot be told of a resource that is refused: for the log.
+pub(crate) fn refused_resource(message: &BridgeToPage) -> Option<&RegistrationFailure> {
+    match message {
+        BridgeToPage::Registered(answer) if answer.registration_id.as_str() == RESOURCE => {
+            answer.errors.first()
+        }
+        _ => None,
+    }
 }

@@ -44,6 +44,7 @@ pub(super) struct Serving {
     /// Why the session ended, once the page has heard it.
     told: Option<ErrorCode>,
     told_of_unknown_type: bool,
+    refused: v1::Refused,
 }
 
 /// What happened.
@@ -93,6 +94,7 @@ impl Page {
                 if let BridgeToPage::SessionClosed(ended) = &message {
                     serving.told = Some(ended.code);
                 }
+                serving.refused.log(self, &message);
                 if let Some(text) = page::encode(&message) {
                     socket.queue_text(text);
                 }

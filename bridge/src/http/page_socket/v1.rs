@@ -3,6 +3,8 @@
 //! Its silence ends nothing: a page of v1 that was cut comes back late or not at all. The pings go
 //! on all the same: they keep idle lines open in proxies, and let TCP notice a peer that is gone.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
 
 use super::{End, Page, Socket};
@@ -30,6 +32,46 @@ pub(super) fn queue_rest(socket: &mut Socket, mut outbox: Outbox) {
         if let Some(text) = page::encode(&message) {
             socket.queue_text(text);
         }
+    }
+}
+
+/// So many refused resources of a connection are in the log: a page may register without end.
+const REFUSED_TOLD: usize = 32;
+
+/// Names and reasons are so long there at most.
+const TOLD_CHARS: usize = 256;
+
+/// The resources that a connection was refused. Its page cannot be told, but the log can: of each
+/// name once.
+#[derive(Debug, Default)]
+pub(super) struct Refused {
+    /// Hashes of the names: those may be long.
+    told: Vec<u64>,
+}
+
+impl Refused {
+    /// Logs what a page is to be told, if it is a refusal that is news.
+    pub(super) fn log(&mut self, page: &Page, message: &BridgeToPage) {
+        let Some(refused) = page::refused_resource(message) else {
+            return;
+        };
+        let uri = refused.name.as_deref().unwrap_or_default();
+        if self.is_news(uri) {
+            let short = |text: &str| text.chars().take(TOLD_CHARS).collect::<String>();
+            let (uri, why) = (short(uri), short(&refused.message));
+            tracing::info!(session = ?page.session, uri, why, "resource refused");
+        }
+    }
+
+    fn is_news(&mut self, uri: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        uri.hash(&mut hasher);
+        let name = hasher.finish();
+        let is_news = self.told.len() < REFUSED_TOLD && !self.told.contains(&name);
+        if is_news {
+            self.told.push(name);
+        }
+        is_news
     }
 }
 
@@ -72,5 +114,21 @@ impl Page {
             let effects = event.happen(realm, &self.session, self.connection, now);
             ((), effects)
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_resource_is_told_once_and_of_many_the_first_few() {
+        let mut refused = Refused::default();
+        assert!(refused.is_news("a:b"));
+        assert!(!refused.is_news("a:b"));
+        let names = (1..2 * REFUSED_TOLD).map(|n| format!("a:{n}"));
+        let told = names.filter(|name| refused.is_news(name)).count();
+        assert_eq!(told, REFUSED_TOLD - 1);
+        assert!(!refused.is_news("another"));
     }
 }
