@@ -28,11 +28,14 @@ const SWEEP_EVERY: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Full;
 
+/// By their ids.
+type Open = DashMap<String, Arc<McpSession>>;
+
 /// All MCP sessions of such clients.
 #[derive(Debug)]
 pub(crate) struct McpSessions {
     hub: Weak<Hub>,
-    open: Arc<DashMap<String, Arc<McpSession>>>,
+    open: Arc<Open>,
     places: Arc<Semaphore>,
     idle: Duration,
     sweeper: JoinHandle<()>,
@@ -148,16 +151,18 @@ impl McpSessions {
 
     /// A client has used it. False when there is none of this id.
     pub(super) fn touch(&self, id: Option<&str>) -> bool {
-        let Some(session) = id.and_then(|id| self.find(id)) else {
-            return false;
-        };
-        session.used().last = Instant::now();
-        true
+        id.is_some_and(|id| self.find(id).is_some())
     }
 
+    /// Who finds a session uses it. Both happen while the map is held, so that the sweeper sees
+    /// either none or both.
     fn find(&self, id: &str) -> Option<Arc<McpSession>> {
-        let session = Arc::clone(&*self.open.get(id)?);
-        (!session.is_over(self.idle)).then_some(session)
+        let session = self.open.get(id)?;
+        if session.is_over(self.idle) {
+            return None;
+        }
+        session.used().last = Instant::now();
+        Some(Arc::clone(&session))
     }
 
     /// The session, for somebody with a token of this realm, or without any.
@@ -174,21 +179,28 @@ impl McpSessions {
     }
 }
 
-async fn sweep(open: Arc<DashMap<String, Arc<McpSession>>>, idle: Duration) {
+async fn sweep(open: Arc<Open>, idle: Duration) {
     let every = SWEEP_EVERY.min(idle).max(Duration::from_millis(1));
     let mut ticks = interval_at(Instant::now() + every, every);
     loop {
         ticks.tick().await;
-        // Dropped after the map is let go: leaving a realm takes a lock of its own.
-        let over: Vec<_> = open
-            .iter()
-            .filter(|session| session.is_over(idle))
-            .map(|session| session.key().clone())
-            .collect();
-        for id in over {
-            drop(open.remove(&id));
+        for id in over(&open, idle) {
+            end_if_over(&open, &id, idle);
         }
     }
+}
+
+/// The sessions that have been idle for too long.
+fn over(open: &Open, idle: Duration) -> Vec<String> {
+    let over = open.iter().filter(|session| session.is_over(idle));
+    over.map(|session| session.key().clone()).collect()
+}
+
+/// Ends it, unless somebody has come back to it meanwhile.
+fn end_if_over(open: &Open, id: &str, idle: Duration) {
+    let ended = open.remove_if(id, |_, session| session.is_over(idle));
+    // Now that the map is let go: leaving a realm takes a lock of its own.
+    drop(ended);
 }
 
 /// The events of a session: what changed, and a sign of life, until the session, the stream or the
@@ -345,5 +357,27 @@ mod tests {
             hub.read(principal.realm, |realm| realm.client_count()),
             None
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_comes_back_while_the_sweeper_is_at_work_keeps_the_session() {
+        let (_hub, sessions, principal) = sessions().await;
+        let open = |name| {
+            let info = info(name);
+            sessions.open(&principal, info, CancellationToken::new())
+        };
+        let (back, gone) = (open("back").unwrap(), open("gone").unwrap());
+        let session = sessions.of(None, &back).unwrap();
+        tokio::time::advance(sessions.idle).await;
+        let seen = over(&sessions.open, sessions.idle);
+        assert_eq!(seen.len(), 2);
+        let stream = events(&session, CancellationToken::new());
+        drop(session);
+        for id in &seen {
+            end_if_over(&sessions.open, id, sessions.idle);
+        }
+        assert!(sessions.of(None, &back).is_some());
+        assert!(sessions.of(None, &gone).is_none());
+        drop(stream);
     }
 }
