@@ -132,7 +132,12 @@ impl Handler {
                 .client_capabilities()
                 .and_then(|declared| to_raw_value(&declared).ok()),
         };
-        let (info, version) = (context.client_info(), context.protocol_version());
+        // Without a session rmcp makes a client up. Clients may leave out who they are.
+        let info = match self.session.get() {
+            Some(_) => context.client_info(),
+            None => context.meta.client_info(),
+        };
+        let version = context.protocol_version();
         Known::new(&self.hub.config, info, version, declared)
     }
 }
