@@ -3,6 +3,7 @@
 //! What nobody has to look into stays the text that came ([`raw`]). [`fit`] makes a result fit that is
 //! larger than its client takes, [`size`] measures.
 
+mod blocks;
 pub(crate) mod escape;
 pub(crate) mod fit;
 mod look;
@@ -189,7 +190,7 @@ impl ToolResult {
             return Err("`structuredContent` must be an object".to_owned());
         }
         Ok(Self {
-            content: content_blocks(content)?,
+            content: blocks::checked(content)?,
             structured,
             meta,
             ..Self::default()
@@ -272,7 +273,7 @@ impl ToolResult {
         }
         let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
         let shown = failure.content.as_deref().and_then(parse);
-        let shown = shown.and_then(|content| content_blocks(content).ok());
+        let shown = shown.and_then(|content| blocks::checked(content).ok());
         Self {
             content: shown.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
             is_error: true,
@@ -336,37 +337,6 @@ fn text_block(text: String) -> Value {
 fn text_of(block: &Value) -> Option<&str> {
     let is_text = block["type"] == "text";
     is_text.then(|| block["text"].as_str()).flatten()
-}
-
-/// Checks that each block has what MCP's schema demands of its type.
-fn content_blocks(content: Value) -> Result<Vec<Value>, String> {
-    let Value::Array(blocks) = content else {
-        return Err("`content` must be an array of content blocks".to_owned());
-    };
-    for (index, block) in blocks.iter().enumerate() {
-        let needed: &[&str] = match block["type"].as_str() {
-            Some("text") => &["/text"],
-            Some("image" | "audio") => &["/data", "/mimeType"],
-            Some("resource_link") => &["/uri", "/name"],
-            Some("resource") if block.pointer("/resource/blob").is_some() => {
-                &["/resource/uri", "/resource/blob"]
-            }
-            Some("resource") => &["/resource/uri", "/resource/text"],
-            _ => {
-                return Err(format!(
-                    "content block {index} has no known `type`: there are text, image, audio, \
-                     resource and resource_link"
-                ));
-            }
-        };
-        let is_text = |pointer: &&str| block.pointer(pointer).is_some_and(Value::is_string);
-        if let Some(missing) = needed.iter().find(|pointer| !is_text(pointer)) {
-            return Err(format!(
-                "content block {index} needs a string at `{missing}`"
-            ));
-        }
-    }
-    Ok(blocks)
 }
 
 impl Serialize for ToolResult {

@@ -24,6 +24,7 @@ use sha2::{Digest, Sha256};
 
 use crate::schema::Validator;
 use crate::v1::Listings;
+pub(crate) use fields::check_icons;
 use opened::Opened;
 
 /// The optional argument that picks a session, added to every input schema.

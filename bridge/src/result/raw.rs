@@ -5,17 +5,13 @@
 //! beyond f64 too, and a name that stands twice in an object stands there twice.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ToolResult;
+use super::blocks::are_plain;
 use super::escape::escape_into;
 use super::look::{Look, tight};
 
@@ -30,7 +26,7 @@ pub(super) enum Raw {
         /// An object is structured content, too.
         structured: bool,
     },
-    /// Content blocks that are complete.
+    /// Content blocks that are as they must be.
     Blocks(Answered),
 }
 
@@ -73,10 +69,8 @@ impl Raw {
             let mut value = value.iter();
             value.all(|value| value.get().starts_with('{'))
         };
-        let blocks = serde_json::from_str::<Vec<Object<Block<'_>>>>(answered.content.get());
-        let is_complete = |block: &Object<Block<'_>>| block.0.is_complete();
-        let are_complete = blocks.is_ok_and(|blocks| blocks.iter().all(is_complete));
-        if !are_complete || !is_object(&answered.structured) || !is_object(&answered.meta) {
+        let are_plain = are_plain(answered.content.get());
+        if !are_plain || !is_object(&answered.structured) || !is_object(&answered.meta) {
             return Err(answered);
         }
         let mut deep = false;
@@ -260,58 +254,6 @@ fn quoted(json: &str) -> usize {
         usize::from(quoted.sum::<u8>())
     };
     json.as_bytes().chunks(128).map(count).sum()
-}
-
-/// What stands there as an object. The fields of a structure could be the items of an array, too.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
-            type Value = T;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members))
-            }
-        }
-        value.deserialize_map(Members(PhantomData)).map(Self)
-    }
-}
-
-/// What MCP's schema demands of a block, by its type.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Block<'a> {
-    #[serde(borrow)]
-    r#type: Cow<'a, str>,
-    #[serde(borrow)]
-    text: Option<&'a RawValue>,
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
-    #[serde(borrow)]
-    mime_type: Option<&'a RawValue>,
-    #[serde(borrow)]
-    uri: Option<&'a RawValue>,
-    #[serde(borrow)]
-    name: Option<&'a RawValue>,
-}
-
-impl Block<'_> {
-    /// An embedded resource is for others to look at.
-    fn is_complete(&self) -> bool {
-        let is_text = |value: &Option<&RawValue>| value.is_some_and(|it| it.get().starts_with('"'));
-        match self.r#type.as_ref() {
-            "text" => is_text(&self.text),
-            "image" | "audio" => is_text(&self.data) && is_text(&self.mime_type),
-            "resource_link" => is_text(&self.uri) && is_text(&self.name),
-            _ => false,
-        }
-    }
 }
 
 #[cfg(test)]

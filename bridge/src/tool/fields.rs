@@ -38,10 +38,11 @@ pub(super) fn check(tool: &mut Map<String, Value>) -> Result<(), String> {
         annotations.texts(&["title"])?;
         annotations.switches(&HINTS)?;
     }
-    icons(tool.get("icons"))
+    check_icons(tool.get("icons"))
 }
 
-fn icons(icons: Option<&Value>) -> Result<(), String> {
+/// Says which of the icons of a tool or a link is not as MCP has it.
+pub(crate) fn check_icons(icons: Option<&Value>) -> Result<(), String> {
     let icons = match icons {
         None => return Ok(()),
         Some(Value::Array(icons)) => icons,

@@ -23,6 +23,7 @@ fn tools() -> Vec<Value> {
         json!({ "name": "told", "title": "Told", "annotations": { "readOnlyHint": true } }),
         json!({ "name": "picture", "icons": [{ "src": "a.png" }] }),
         json!({ "name": "blocks", "_meta": { "a/b": [1] } }),
+        json!({ "name": "wrong" }),
         json!({ "name": "fails" }),
         json!({ "name": "breaks its promise", "outputSchema": promised }),
         json!({ "name": "marked", "_meta": { "mcp-web/asksClient": false } }),
@@ -61,6 +62,8 @@ async fn answering(mut page: Page) {
                 { "type": "resource_link", "uri": "a:b", "name": "n" },
                 { "type": "resource", "resource": { "uri": "a:b", "text": "r" } }],
                 "structuredContent": { "a": [null, 1.5] }, "_meta": { "k": 1 } })),
+            "wrong" => response(json!({ "content": [
+                { "type": "text", "text": "t", "annotations": { "priority": "high" } }] })),
             "fails" => json!({ "type": "call-error", "requestId": id, "code": "HandlerFailed",
                 "message": "no", "data": { "why": 1 } }),
             "breaks its promise" => response(json!({ "result": { "m": 1 } })),
@@ -259,6 +262,7 @@ async fn a_call_is_answered_alike() {
         json!({ "name": "told" }),
         json!({ "name": "picture" }),
         json!({ "name": "blocks" }),
+        json!({ "name": "wrong" }),
         json!({ "name": "fails" }),
         json!({ "name": "marked" }),
         json!({ "name": "breaks its promise" }),
@@ -287,6 +291,41 @@ async fn without_a_page_the_answers_are_alike_too() {
         for sent in world.both(json!({ "name": name })) {
             world.is_the_lanes(sent).await;
         }
+    }
+    world.bridge.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_block_with_a_member_of_the_wrong_kind_is_told_on_both_ways() {
+    let world = World::with_a_page().await;
+    for sent in world.both(json!({ "name": "wrong" })) {
+        let answer = world.is_the_lanes(sent).await;
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        let text = text_of(&answer["result"]);
+        assert!(text.contains("`priority`"), "{text}");
+    }
+    world.bridge.shutdown().await;
+}
+
+/// MCP lets a client of 2026-07-28 leave out who it is.
+#[tokio::test]
+async fn a_client_that_does_not_say_who_it_is_has_no_name_on_both_ways() {
+    let world = World::with_a_page().await;
+    let named = world.modern("tools/call", json!({ "name": "echo", "arguments": {} }));
+    let key = "io.modelcontextprotocol/clientInfo";
+    for info in [None, Some(json!(7)), Some(json!({ "version": "1" }))] {
+        let mut body: Value = serde_json::from_str(&named.body).unwrap();
+        let meta = body["params"]["_meta"].as_object_mut().unwrap();
+        meta.remove(key);
+        meta.extend(info.map(|info| (key.to_owned(), info)));
+        let answer = world
+            .is_the_lanes(Sent {
+                body: body.to_string(),
+                ..named.clone()
+            })
+            .await;
+        let client = &answer["result"]["structuredContent"]["client"];
+        assert_eq!(client, "unknown client", "{answer}");
     }
     world.bridge.shutdown().await;
 }
@@ -407,7 +446,7 @@ async fn lists_are_alike() {
         let body = request(1, "tools/list", params.clone()).to_string();
         let legacy = world.is_the_lanes(world.legacy(body)).await;
         let modern = world.is_the_lanes(world.modern("tools/list", params)).await;
-        assert_eq!(legacy["result"]["tools"].as_array().unwrap().len(), 14);
+        assert_eq!(legacy["result"]["tools"].as_array().unwrap().len(), 15);
         assert_eq!(modern["result"]["ttlMs"], 0);
     }
     let nothing = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;

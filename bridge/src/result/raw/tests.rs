@@ -91,7 +91,7 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
 #[test]
 fn complete_blocks_go_on_as_they_came_and_others_are_told() {
     let content = r#"[{"type":"text","text":"a\"b"},{"type":"image","data":"AA","mimeType":"image/png"},
-        {"type":"resource_link","uri":"a:b","name":"n","size":1.50}]"#;
+        {"type":"resource_link","uri":"a:b","name":"n","annotations":{"priority":0.50}}]"#;
     let of = |content: &str, structured: Option<&str>, meta: Option<&str>| {
         ToolResult::of_blocks(raw(content), structured.map(raw), meta.map(raw))
     };
@@ -180,7 +180,7 @@ proptest! {
 
     #[test]
     fn blocks_too(texts in proptest::collection::vec(any::<String>(), 0..4), value in any_value()) {
-        let blocks = texts.iter().map(|text| json!({ "type": "text", "text": text, "_meta": value }));
+        let blocks = texts.iter().map(|text| json!({ "type": "text", "text": text, "_meta": { "m": value } }));
         let blocks = Value::from_iter(blocks);
         let structured = value.is_object().then_some(value);
         let meta = structured.clone();
