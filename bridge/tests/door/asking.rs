@@ -92,7 +92,6 @@ async fn elicitation_sampling_and_roots_go_to_the_client_and_come_back() {
     }
     page.respond(&call.as_str().into(), json!("done")).await;
     assert_eq!(text_of(&events.answer().await["result"]), "done");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -109,7 +108,6 @@ async fn what_the_client_cannot_do_fails_and_the_call_goes_on() {
     );
     page.respond(&call.as_str().into(), json!("without")).await;
     assert_eq!(text_of(&events.answer().await["result"]), "without");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -126,7 +124,6 @@ async fn an_error_of_the_client_reaches_the_handler() {
     assert_eq!(heard[0]["error"]["code"], "ClientRequestFailed");
     let message = heard[0]["error"]["message"].as_str().unwrap();
     assert!(message.contains("the window is closed"), "{message}");
-    bridge.shutdown().await;
 }
 
 /// Cancelled in the middle: the page hears it, the client's own request is called off, and the
@@ -156,7 +153,6 @@ async fn cancelling_in_the_middle_of_asking_leaves_nothing() {
         assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
         page.go_away().await;
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -178,7 +174,6 @@ async fn progress_reaches_a_client_that_wants_it_before_the_result() {
         assert_eq!(told["params"]["message"], format!("step {n}"));
     }
     assert_eq!(text_of(&events.next().await.unwrap()["result"]), "done");
-    bridge.shutdown().await;
 }
 
 /// They come with the stream of their call, which they make one.
@@ -210,7 +205,6 @@ async fn logs_reach_a_client_from_the_level_it_set() {
         json!({ "level": "error", "logger": "board", "data": { "card": 7 } })
     );
     assert_eq!(text_of(&events.answer().await["result"]), "done");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -226,7 +220,6 @@ async fn a_caller_over_plain_http_cannot_be_asked() {
     };
     let ((_, result), ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), handler);
     assert_eq!(text_of(&result), "ClientCapabilityMissing");
-    bridge.shutdown().await;
 }
 
 /// A person must not be left with a question of a call that is over.
@@ -244,7 +237,6 @@ async fn a_question_is_taken_back_when_its_call_is_over() {
     assert_eq!(cancelled(&mut page).await, ErrorCode::CallCancelled);
     let taken_back = listening.method("notifications/cancelled").await;
     assert_eq!(taken_back["params"]["requestId"], asked["id"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -257,7 +249,6 @@ async fn a_page_that_asks_far_too_much_at_once_is_closed() {
         page.say_json(ask("any", requests)).await;
         assert_eq!(page.closed().await.0, 1008);
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -274,5 +265,4 @@ async fn an_answer_that_is_none_fails_in_the_handler_at_once() {
         heard[0]["error"]["code"], "ClientRequestFailed",
         "{heard:?}"
     );
-    bridge.shutdown().await;
 }

@@ -69,7 +69,6 @@ async fn a_connection_over_the_limit_is_refused_and_has_its_place_when_another_e
     });
     assert!(again.await.starts_with("HTTP/1.1 200"));
     assert!(asked(&mut first).await.starts_with("HTTP/1.1 200"));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -97,7 +96,6 @@ async fn a_head_that_does_not_come_closes_the_connection() {
     let mut page = Page::connect(&bridge, "s", TOKEN).await;
     rest(connected(&bridge).await).await;
     page.register(&[json!({ "name": "still" })]).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -112,7 +110,6 @@ async fn a_head_over_the_limit_is_431() {
     let _ = socket.write_all(head.as_bytes()).await;
     let said = rest(socket).await;
     assert!(said.starts_with("HTTP/1.1 431"), "{said}");
-    bridge.shutdown().await;
 }
 
 /// What is heard of a request, without what is for browsers only.
@@ -217,5 +214,4 @@ async fn a_program_hears_what_a_page_hears() {
         assert_eq!(foreign.status(), 403);
     };
     tokio::join!(answers, calls);
-    bridge.shutdown().await;
 }

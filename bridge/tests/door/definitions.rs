@@ -86,7 +86,6 @@ async fn definitions_come_out_as_they_went_in() {
             assert_eq!(tool[field], definition[field], "{field}");
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -108,7 +107,6 @@ async fn arguments_and_results_arrive_as_they_were_sent() {
         assert_eq!(answer["structuredContent"].to_string(), result.to_string());
         assert_eq!(text_of(answer), result.to_string());
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -166,7 +164,6 @@ async fn one_bad_definition_hides_no_other() {
     }
     let client = Arc::new(McpClient::connect(&bridge, TOKEN).await);
     assert!(client.tool_names().await.contains(&"good".to_owned()));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -192,7 +189,6 @@ async fn two_tools_that_clients_would_know_by_one_name_are_not_both_listed() {
     .await;
     let again = page.register(&[json!({ "name": "x_12345678" })]).await;
     assert!(again.errors.is_empty(), "{:?}", again.errors);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -219,5 +215,4 @@ async fn unions_at_the_root_are_shown_to_clients_that_take_them() {
 
     let (_, refused) = tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
     assert!(text_of(&refused).contains("/oneOf"), "{refused}");
-    bridge.shutdown().await;
 }

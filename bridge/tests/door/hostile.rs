@@ -28,7 +28,6 @@ async fn a_result_that_cannot_be_read_is_an_error_and_not_nothing() {
     let call = tool_call(&bridge, "echo", json!({}));
     let ((_, answer), ()) = join(call, answer_raw(&mut page, "1e999")).await;
     assert_eq!(text_of(&answer), "1e999", "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -48,7 +47,6 @@ async fn a_text_cut_in_the_middle_of_a_character_arrives() {
     };
     let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
     assert_eq!(text_of(&answer), "\u{fffd}", "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -69,7 +67,6 @@ async fn a_failure_is_held_to_the_limit_of_results() {
     };
     let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({})), fail).await;
     assert_eq!(answer["_meta"]["mcp-web/error"]["code"], "ResultTooLarge");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -93,7 +90,6 @@ async fn a_page_comes_back_to_as_many_calls_as_may_wait() {
     for (n, (_, answer)) in answers.iter().enumerate() {
         assert_eq!(answer["structuredContent"]["n"], n, "{answer}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -156,7 +152,6 @@ async fn listening_clients_of_the_stateless_era_are_counted() {
         }
     };
     soon("nobody", left).await;
-    bridge.shutdown().await;
 }
 
 /// A stream of changes, MCP 2026-07-28.
@@ -196,7 +191,6 @@ async fn sessions_opened_at_once_stay_within_the_limit() {
         .collect();
     let count = |wanted| statuses.iter().filter(|status| **status == wanted).count();
     assert_eq!((count(200), count(503)), (3, 37), "{statuses:?}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -213,7 +207,6 @@ async fn a_page_that_breaks_the_rules_and_does_not_read_is_let_go() {
         }
     };
     soon("the end of the socket", join(calls, misbehave)).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -241,7 +234,6 @@ async fn what_a_page_says_of_itself_is_shortened() {
         "{session}"
     );
     assert!(session.to_string().len() < 2_000);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -264,7 +256,6 @@ async fn a_definition_over_the_limit_is_not_even_read_and_a_flood_ends_the_page(
     page.say_json(json!({ "type": "register", "registrationId": "r", "items": flood }))
         .await;
     assert_eq!(page.closed().await.0, 1008);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]

@@ -281,7 +281,6 @@ async fn a_call_is_answered_alike() {
             }
         }
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -292,7 +291,6 @@ async fn without_a_page_the_answers_are_alike_too() {
             world.is_the_lanes(sent).await;
         }
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -304,7 +302,6 @@ async fn a_block_with_a_member_of_the_wrong_kind_is_told_on_both_ways() {
         let text = text_of(&answer["result"]);
         assert!(text.contains("`priority`"), "{text}");
     }
-    world.bridge.shutdown().await;
 }
 
 /// MCP lets a client of 2026-07-28 leave out who it is.
@@ -327,7 +324,6 @@ async fn a_client_that_does_not_say_who_it_is_has_no_name_on_both_ways() {
         let client = &answer["result"]["structuredContent"]["client"];
         assert_eq!(client, "unknown client", "{answer}");
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -348,7 +344,6 @@ async fn ids_come_back_as_they_are() {
         let answer = world.is_the_lanes(sent).await;
         assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap());
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -436,7 +431,6 @@ async fn what_is_wrong_is_rmcps_to_say() {
     for sent in wrong {
         world.same(&sent).await;
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -459,7 +453,6 @@ async fn lists_are_alike() {
         let body = request(1, "tools/list", params).to_string();
         world.same(&world.legacy(body)).await;
     }
-    world.bridge.shutdown().await;
 }
 
 /// rmcp's model of a tool has eight fields.
@@ -472,7 +465,6 @@ async fn a_tools_own_fields_survive_in_a_list() {
     let listed = client.request("tools/list", json!({})).await;
     let own = &listed["result"]["tools"][5]["example.com/own"];
     assert_eq!(own.to_string(), tool["example.com/own"].to_string());
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -485,7 +477,6 @@ async fn progress_is_told_alike_before_the_answer() {
             assert_eq!(heard.messages.len(), 1 + wanted, "{heard:?}");
         }
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -504,7 +495,6 @@ async fn a_client_that_takes_events_only_hears_events() {
         let weighed = Some("application/json;q=0.5, text/event-stream");
         world.same(&sent.header("accept", weighed)).await;
     }
-    world.bridge.shutdown().await;
 }
 
 /// Whom a page may ask takes rmcp's way, unless the tool says that it does not ask.
@@ -528,7 +518,6 @@ async fn a_client_that_can_be_asked_is_rmcps_unless_the_tool_never_asks() {
             .header("mcp-session-id", Some(&able.session));
         assert_eq!(world.same(&legacy).await.is_json, is_the_lanes, "{tool}");
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -557,7 +546,6 @@ async fn a_marked_tool_that_asks_all_the_same_is_refused_in_the_page() {
     let (answer, ()) = tokio::join!(able.call("echo", json!({})), handler);
     let text = text_of(&answer["result"]);
     assert!(text.contains("mcp-web/asksClient"), "{text}");
-    bridge.shutdown().await;
 }
 
 /// SEP-2243: what is in the body must be in the header.
@@ -574,7 +562,6 @@ async fn arguments_in_headers_are_rmcps_to_compare() {
             .await;
         assert_eq!(heard.status, status, "{heard:?}");
     }
-    world.bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -600,7 +587,6 @@ async fn a_call_that_takes_its_time_is_a_stream_and_can_be_come_back_to() {
     assert_eq!(answer["result"]["structuredContent"], odd);
     assert_eq!(answer["result"]["isError"], false);
     assert!(again.next().await.is_none());
-    bridge.shutdown().await;
 }
 
 /// A session is idle only when nothing of it goes on, whoever serves it.
@@ -624,5 +610,4 @@ async fn a_session_lives_by_its_calls_and_streams() {
     assert_eq!(calling.post(&list).await.status(), 200);
     assert_eq!(listening.post(&list).await.status(), 200);
     assert_eq!(silent.post(&list).await.status(), 404);
-    bridge.shutdown().await;
 }

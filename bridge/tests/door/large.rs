@@ -107,7 +107,6 @@ async fn a_text_is_cut_to_what_the_client_takes_and_the_rest_can_be_read() {
             "{message}"
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -133,7 +132,6 @@ async fn a_client_that_takes_it_reads_the_whole_by_its_link() {
             .contains("handle"),
         "{read}"
     );
-    bridge.shutdown().await;
 }
 
 /// Over the protocol without sessions, as a client without a profile.
@@ -196,7 +194,6 @@ async fn what_is_there_twice_goes_first() {
     let (answer, ()) = call.await;
     assert_eq!(answer["result"]["isError"], false);
     assert!(huge.to_string().starts_with(text_of(&answer["result"])));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -213,7 +210,6 @@ async fn an_image_is_whole_or_left_out() {
     let handle = left_out["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     let again = get(&client, json!({ "handle": handle })).await;
     assert_eq!(again["_meta"]["mcp-web/cut"]["handle"], handle);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -234,7 +230,6 @@ async fn plain_http_is_never_cut() {
     };
     let ((_, result), ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), handler);
     assert_eq!(text_of(&result), text);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -252,7 +247,6 @@ async fn a_client_without_a_profile_takes_what_the_bridge_is_set_to() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let result = answer_of(&client, &mut page, "echo", json!("x".repeat(30_000))).await;
     assert_eq!(result["_meta"]["mcp-web/cut"]["limit"], CAP);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -280,7 +274,6 @@ async fn what_cannot_be_kept_is_said_to_be_lost() {
     assert_eq!(read_parts(&client, next).await.len(), 30_000);
     let gone = get(&client, json!({ "handle": first })).await;
     assert_eq!(gone["_meta"]["mcp-web/error"]["code"], "HandleNotFound");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -325,7 +318,6 @@ async fn resources_and_prompts_that_are_too_large_say_their_size() {
         prompt["error"]["data"]["code"], "ResultTooLarge",
         "{prompt}"
     );
-    bridge.shutdown().await;
 }
 
 /// Large answers are made on other threads where there are some.
@@ -348,7 +340,6 @@ async fn a_large_answer_arrives_whole_in_both_eras() {
     let call = stateless_request(&bridge, TOKEN, "tools/call", params);
     let (result, ()) = tokio::join!(call, handler);
     assert!(result["result"]["structuredContent"] == value);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -364,7 +355,6 @@ async fn pages_know_what_the_client_takes() {
     let (_, limits) = tokio::join!(client.call("echo", json!({})), handler);
     assert_eq!(limits.max_result_bytes, Some(CAP));
     assert_eq!(limits.max_image_edge, Some(1_000));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -374,5 +364,4 @@ async fn no_page_registers_a_kept_result() {
     let item = json!({ "uri": "mcp-web://results/h", "name": "mine" });
     let registered = page.register_items(&[(Kind::Resource, item)]).await;
     assert_eq!(registered.errors[0].code, ErrorCode::DefinitionInvalid);
-    bridge.shutdown().await;
 }

@@ -63,7 +63,6 @@ async fn tokens_pages_and_mcp_sessions_are_counted() {
     page.go_away().await;
     let next = Page::connect(&bridge, "next", TOKEN).await;
     next.go_away().await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -96,7 +95,6 @@ async fn mcp_sessions_are_capped_over_all_tokens() {
             .contains("max_mcp_sessions"),
         "{problem}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -130,7 +128,6 @@ async fn tools_and_their_bytes_are_capped_per_page() {
         "{}",
         answer.errors[0].message
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -155,7 +152,6 @@ async fn calls_in_flight_are_capped_and_given_back() {
     assert!(first.1.get("isError").is_none(), "{}", first.1);
     let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
     assert_eq!(again.1["structuredContent"]["n"], 1);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -175,7 +171,6 @@ async fn a_result_over_the_limit_fails_that_call_only() {
     assert!(text_of(&answer.1).contains("2002 bytes") && text_of(&answer.1).contains("1000"));
     let (again, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo());
     assert_eq!(again.1["structuredContent"]["n"], 1);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -189,7 +184,6 @@ async fn a_result_at_the_default_limit_passes() {
     };
     let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({})), reply);
     assert_eq!(text_of(&answer.1).len(), text.len());
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -208,7 +202,6 @@ async fn a_call_without_answer_ends_with_its_time() {
         answer.1
     );
     assert!(text_of(&answer.1).contains("call_timeout"), "{}", answer.1);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -240,7 +233,6 @@ async fn a_page_that_does_not_read_is_cut_and_its_calls_end() {
             .all(|code| code == "PageGone" || code == "NoSessionsFound"),
         "{codes:?}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -260,7 +252,6 @@ async fn a_page_that_falls_silent_for_three_heartbeats_is_gone() {
         "{}",
         answer.1
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -281,7 +272,6 @@ async fn clients_that_wait_beyond_the_limit_are_served_and_told_nothing() {
     assert!(known.clients.is_empty(), "{known:?}");
     page.register(&[echo_tool()]).await;
     assert_eq!(beyond.tool_names().await.len(), 6);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]

@@ -108,7 +108,6 @@ async fn a_tool_sets_its_own_time_and_the_error_names_the_key() {
         let text = text_of(&result);
         assert!(text.contains(key), "{text}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -124,7 +123,6 @@ async fn a_wrong_time_is_refused_when_the_tool_is_registered() {
     assert_eq!(registered.errors[0].code, ErrorCode::DefinitionInvalid);
     let message = &registered.errors[0].message;
     assert!(message.contains("mcp-web/timeout"), "{message}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -188,7 +186,6 @@ async fn a_client_hears_that_the_page_is_at_work_and_progress_always_grows() {
             .collect::<Vec<_>>(),
         [1.0, 2.0]
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -217,7 +214,6 @@ async fn a_long_call_is_answered_with_a_handle_and_its_result_comes_by_get_resul
         assert_eq!(result["structuredContent"], json!({ "n": 7 }));
         assert_eq!(text_of(&result), "{\"n\":7}");
     }
-    bridge.shutdown().await;
 }
 
 /// A strict client refuses a success without the structured content that it was promised.
@@ -243,7 +239,6 @@ async fn a_tool_with_an_output_schema_is_left_with_a_failure_and_validated_later
     let (answer, _) = tokio::join!(client.call("call_session_tool", arguments), page.call());
     handle_of(&answer["result"]);
     assert_eq!(answer["result"]["isError"], false);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -265,7 +260,6 @@ async fn a_call_that_goes_on_ends_with_its_page_or_when_it_is_cancelled() {
     page.go_away().await;
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(code_of(&result), "PageGone");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -303,7 +297,6 @@ async fn nobody_is_asked_in_a_call_that_was_left() {
     page.answer(&call, json!("without")).await;
     let result = get(&client, json!({ "handle": handle })).await;
     assert_eq!(text_of(&result), "without");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -334,7 +327,6 @@ async fn a_handle_is_good_for_its_token_only_and_for_its_time() {
         seen = true;
     }
     assert!(seen, "the result was never there");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -371,7 +363,6 @@ async fn calls_that_go_on_are_capped_and_the_next_is_waited_for() {
     let (_second, _) = left(&client, &mut page, "echo").await;
     let gone = get(&client, json!({ "handle": first })).await;
     assert_eq!(code_of(&gone), "HandleNotFound");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -388,7 +379,6 @@ async fn the_arguments_of_get_result_are_checked() {
         let result = get(&client, wrong.clone()).await;
         assert_eq!(code_of(&result), "InvalidArguments", "{wrong}");
     }
-    bridge.shutdown().await;
 }
 
 /// The bridge does not wait for calls that nobody waits for.

@@ -87,7 +87,6 @@ async fn the_stateless_era_lists_and_calls() {
         "{answer}"
     );
     assert_eq!(call.context.client.unwrap().info.name, "door-test");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -96,7 +95,6 @@ async fn the_root_speaks_mcp_too() {
     let mut client = McpClient::connect(&bridge, TOKEN).await;
     client.url = format!("{}/", bridge.url());
     assert_eq!(client.tool_names().await.len(), 5);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -121,7 +119,6 @@ async fn a_lenient_accept_header_is_understood() {
         let answer = answer(response).await;
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -145,7 +142,6 @@ async fn every_revision_with_a_handshake_is_spoken() {
             true
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -176,7 +172,6 @@ async fn an_mcp_session_belongs_to_the_token_that_opened_it() {
     assert!(delete(mine.token.clone()).await < 300);
     let response = mine.post(&request(1, "tools/list", json!({}))).await;
     assert_eq!(response.status(), 404);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -201,7 +196,6 @@ async fn a_client_that_came_first_hears_of_the_page() {
     event(&mut events, changed).await;
     event(&mut subscription, changed).await;
     assert_eq!(client.tool_names().await.len(), 6);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -222,7 +216,6 @@ async fn a_client_that_does_not_read_harms_nobody() {
     .await;
     let (answer, ()) = tokio::join!(healthy.call("echo", json!({ "n": 1 })), page.echo());
     assert_eq!(answer["result"]["structuredContent"]["n"], 1);
-    bridge.shutdown().await;
 }
 
 /// The call that the page is told to stop.
@@ -246,7 +239,6 @@ async fn a_cancelled_notification_reaches_the_page() {
         "params": { "requestId": 77, "reason": "changed my mind" } });
     assert_eq!(client.post(&cancel).await.status(), 202);
     assert_eq!(cancelled(&mut page).await, call.request_id);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -272,7 +264,6 @@ async fn a_cancel_finds_the_call_however_its_id_is_written() {
         let cancelled = soon("the cancel", cancelled(&mut page)).await;
         assert_eq!(cancelled, call.request_id, "{called}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -309,7 +300,6 @@ async fn a_dropped_stream_is_no_cancel_in_2025_but_delete_is() {
     let mut expected = vec![first.request_id, second.request_id];
     expected.sort();
     assert_eq!(stopped, expected);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -321,7 +311,6 @@ async fn a_disconnect_is_a_cancel_in_the_stateless_era() {
     let call = page.call().await;
     caller.abort();
     assert_eq!(cancelled(&mut page).await, call.request_id);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -335,7 +324,6 @@ async fn a_client_can_be_pinned_to_a_page() {
         .send();
     let (answer_, ()) = tokio::join!(async { answer(pinned.await.unwrap()).await }, right.echo());
     assert_eq!(answer_["result"]["structuredContent"]["n"], 4, "{answer_}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -364,7 +352,6 @@ async fn pages_hear_which_clients_are_connected() {
             break;
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -392,7 +379,6 @@ async fn what_a_client_says_of_itself_is_shortened() {
     for text in texts {
         assert_eq!(text.unwrap().chars().count(), 128);
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -420,5 +406,4 @@ async fn an_idle_mcp_session_ends() {
             .status(),
         404
     );
-    bridge.shutdown().await;
 }

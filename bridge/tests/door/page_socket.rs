@@ -41,7 +41,6 @@ async fn registrations_are_acknowledged_each_tool_on_its_own() {
             (3, ErrorCode::DefinitionInvalid),
         ]
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -75,7 +74,6 @@ async fn an_unregistered_tool_is_gone_from_the_list() {
         !names.contains(&"echo".to_owned()) && names.contains(&"other".to_owned()),
         "{names:?}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -109,7 +107,6 @@ async fn a_page_that_goes_away_fails_its_calls_at_once() {
             "the caller waited {after:?}"
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -130,7 +127,6 @@ async fn a_page_that_is_cut_off_answers_on_its_new_socket() {
         "{}",
         answer.1
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -151,7 +147,6 @@ async fn a_page_that_does_not_come_back_within_the_grace_is_gone() {
         "{}",
         answer.1
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -181,7 +176,6 @@ async fn a_call_that_no_page_code_acknowledges_fails_and_is_called_off() {
     }
     assert_eq!((heard[0].0, heard[1].0), ("call", "cancel"));
     assert_eq!(heard[0].1, heard[1].1);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -198,7 +192,6 @@ async fn a_second_socket_of_the_session_takes_over_and_another_token_does_not() 
     assert_eq!(code, 4001);
     let (answer, ()) = tokio::join!(tool_call(&bridge, "echo", json!({ "n": 2 })), new.echo());
     assert_eq!(answer.1["structuredContent"]["n"], 2);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -222,7 +215,6 @@ async fn page_code_is_asked_for_a_sign_of_life() {
         }))
         .await;
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -256,7 +248,6 @@ async fn title_focus_and_header_origin_are_shown_and_a_claimed_origin_is_not() {
     assert_eq!(session["visibility"], "hidden");
     assert_eq!(session["focused"], true);
     assert_eq!(session["available_tools"], json!(["echo"]));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -277,7 +268,6 @@ async fn unknown_messages_are_ignored_and_wrong_fields_are_not() {
         reason.contains("call-response") && reason.contains("requestId"),
         "{reason}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]

@@ -44,7 +44,6 @@ async fn a_result_larger_than_any_frame_arrives_in_parts_and_other_calls_between
     let ((status, answer), ()) = join(tool_call(&bridge, "echo", json!({})), answering).await;
     assert_eq!(status, 200);
     assert!(text_of(&answer) == text, "{} bytes", text_of(&answer).len());
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -73,7 +72,6 @@ async fn long_arguments_reach_the_page_in_parts() {
         (_, answer) = call => panic!("{answer}"),
     };
     assert_eq!(parts, 3);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -105,7 +103,6 @@ async fn parts_that_break_the_rules_close_the_page() {
     let mut page = Page::with_tools(&bridge, "b", &[echo_tool()]).await;
     let ((_, answer), ()) = join(tool_call(&bridge, "echo", json!({ "n": 1 })), page.echo()).await;
     assert_eq!(answer["structuredContent"], json!({ "n": 1 }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -129,5 +126,4 @@ async fn pages_that_have_not_authenticated_are_counted() {
     assert_eq!(refused.0, 1013, "{}", refused.1);
     assert!(refused.1.contains("max_pending_pages"), "{}", refused.1);
     other.authenticate("c", TOKEN).await;
-    bridge.shutdown().await;
 }

@@ -25,7 +25,6 @@ async fn a_call_without_mcp_answers_the_mcp_result() {
     let expected = json!({ "content": [{ "type": "text", "text": "{\"n\":3}" }],
         "structuredContent": { "n": 3 } });
     assert_eq!(answer, (200, expected));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -47,7 +46,6 @@ async fn a_caller_that_hangs_up_cancels_the_call_in_the_page() {
         }
     };
     assert_eq!(cancelled, call.request_id);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -76,7 +74,6 @@ async fn a_body_that_is_no_call_says_what_it_must_be() {
             "{problem}"
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -109,7 +106,6 @@ async fn tokens_see_their_own_pages_only() {
     assert_eq!(sessions, json!({ "sessions": [] }));
     let tools = get(format!("{}/tools", bridge.url()), stranger).await;
     assert_eq!(tools["tools"].as_array().unwrap().len(), 5);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -138,7 +134,6 @@ async fn several_pages_with_one_tool_make_the_caller_choose() {
     let (_, answer) = tool_call(&bridge, "echo", json!({ "session_id": "gone" })).await;
     let body: Value = serde_json::from_str(text_of(&answer)).unwrap();
     assert_eq!(body["error"], "SessionNotFound");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -150,7 +145,6 @@ async fn without_a_page_the_answer_says_to_open_one() {
     let (_, answer) = tool_call(&bridge, "get_connection_status", json!({})).await;
     assert_eq!(answer["structuredContent"]["connected"], false);
     assert!(answer.get("isError").is_none(), "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -183,7 +177,6 @@ async fn allowed_origins_get_cors_with_preflight() {
         .to_str()
         .unwrap();
     assert!(exposed.contains("mcp-session-id"), "{exposed}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -213,7 +206,6 @@ async fn the_root_tells_what_this_is_and_nothing_else_is_there() {
         .await
         .unwrap();
     assert_eq!(missing.status(), 404);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]

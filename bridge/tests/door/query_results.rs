@@ -90,7 +90,6 @@ async fn an_agent_reads_the_rest_of_its_own_result_and_of_no_other() {
     let plain = http().post(format!("{}/tool-call", bridge.url()));
     let (status, _) = answered(plain.bearer_auth(token).json(&body)).await;
     assert_eq!(status, 401);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -110,5 +109,4 @@ async fn an_agent_without_patience_comes_back_for_its_result() {
         }
     };
     assert_eq!(text_of(&read["result"]), "at last");
-    bridge.shutdown().await;
 }

@@ -43,7 +43,6 @@ async fn a_foreign_host_is_403() {
         );
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -66,7 +65,6 @@ async fn a_malformed_host_is_403_and_no_end() {
         "{answer}"
     );
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -98,7 +96,6 @@ async fn a_foreign_origin_on_http_is_403_without_cors() {
         }
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -121,7 +118,6 @@ async fn a_foreign_origin_on_the_page_socket_is_told_so_in_words() {
     );
     assert_eq!(page.closed().await.0, 1008);
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -234,7 +230,6 @@ async fn a_body_over_the_limit_is_413() {
         );
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -266,7 +261,6 @@ async fn malformed_json_is_a_parse_error_and_a_batch_an_invalid_request() {
         }
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -283,7 +277,6 @@ async fn an_unknown_tool_is_invalid_params() {
     );
     let (status, body) = tool_call(&bridge, "nope", json!({})).await;
     assert_eq!((status, &body["error"]), (404, &json!("ToolNotFound")));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -301,7 +294,6 @@ async fn arguments_that_do_not_fit_are_an_error_with_path_and_rule_and_no_call()
     // The page was not asked: the next call it sees is the good one.
     let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 7 })), page.echo());
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -327,7 +319,6 @@ async fn a_handler_that_throws_is_an_error_with_its_message() {
         answer["result"]["_meta"]["mcp-web/error"]["code"],
         "HandlerFailed"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -356,7 +347,6 @@ async fn a_result_that_does_not_fit_its_output_schema_is_an_error() {
             );
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -376,7 +366,6 @@ async fn a_binary_frame_or_bad_json_closes_with_1003() {
         assert_eq!(page.closed().await.0, 1003, "{bad:?} later");
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -393,7 +382,6 @@ async fn a_wrong_first_frame_or_silence_closes_with_1008() {
     wrong.say(PageToBridge::Leaving {}).await;
     assert_eq!(wrong.closed().await.0, 1008);
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -405,7 +393,6 @@ async fn a_frame_over_the_hard_limit_closes_with_1009() {
     let _ = page.send(Message::Text(huge.into())).await;
     assert_eq!(page.closed().await.0, 1009);
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -426,7 +413,6 @@ async fn a_socket_without_session_is_400() {
         );
     }
     goes_on(&bridge).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -442,5 +428,4 @@ async fn a_page_of_another_version_is_told_what_to_load() {
     };
     assert!(failure.error.contains("version 2"), "{}", failure.error);
     assert_eq!(page.closed().await.0, 1008);
-    bridge.shutdown().await;
 }

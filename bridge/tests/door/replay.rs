@@ -36,7 +36,6 @@ async fn a_result_that_came_while_the_client_was_away_is_heard_after_it_is_back(
     page.respond(&id.as_str().into(), json!("kept")).await;
     let answer = result_after(&client, &last).await;
     assert_eq!(text_of(&answer["result"]), "kept");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -48,7 +47,6 @@ async fn a_client_that_is_back_early_waits_for_the_result() {
     let mut events = client.resume(&last).await;
     page.respond(&id.as_str().into(), json!("later")).await;
     assert_eq!(text_of(&events.answer().await["result"]), "later");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -61,7 +59,6 @@ async fn another_session_hears_nothing_of_it() {
     page.respond(&id.as_str().into(), json!("private")).await;
     let mut events = other.resume(&last).await;
     assert!(events.next().await.is_none());
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -85,5 +82,4 @@ async fn what_is_kept_is_capped_and_the_newest_stays() {
     );
     let mut events = client.resume(&last).await;
     assert!(events.next().await.is_none());
-    bridge.shutdown().await;
 }

@@ -84,7 +84,6 @@ async fn everything_is_listed_as_it_was_written() {
             "{answer}"
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -119,7 +118,6 @@ async fn a_prompt_is_filled_in_by_the_page() {
             assert!(message.contains(word), "{message}");
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -154,7 +152,6 @@ async fn resources_are_read_directly_and_through_a_template() {
     assert_eq!(old["error"]["code"], -32002, "{old}");
     assert_eq!(new["error"]["code"], -32602, "{new}");
     assert_eq!(new["error"]["data"]["uri"], "board://none");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -172,7 +169,6 @@ async fn the_bridges_own_resources_are_always_there() {
     for answer in read("sessions://list").await {
         assert_eq!(content(&answer)[0]["session_id"], "s");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -212,7 +208,6 @@ async fn arguments_and_variables_are_completed_by_the_page() {
     for answer in both_eras(&bridge, "completion/complete", unknown).await {
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -237,7 +232,6 @@ async fn a_handler_that_throws_is_an_error_with_its_code() {
         let (answer, ()) = tokio::join!(read, throwing);
         assert_eq!(answer["error"]["code"], expected, "{answer}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -296,7 +290,6 @@ async fn subscribers_of_both_eras_hear_of_updates_and_lists() {
         })
         .await;
     assert_eq!(uris, ["board://cards/7"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -312,5 +305,4 @@ async fn subscriptions_are_capped() {
     let refused = subscribe("a:2").await;
     let message = refused["error"]["message"].as_str().unwrap();
     assert!(message.contains("max_subscriptions"), "{message}");
-    bridge.shutdown().await;
 }

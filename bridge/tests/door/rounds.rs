@@ -102,7 +102,6 @@ async fn a_call_goes_on_where_it_waited() {
     let twice = call(&bridge, rest).await;
     assert_eq!(twice["error"]["code"], -32602, "{twice}");
     assert_eq!(twice["error"]["data"]["code"], "RequestStateInvalid");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -118,7 +117,6 @@ async fn answers_without_a_first_round_are_found_by_key() {
     let early = json!({ "inputResponses": { "a": says("early") } });
     let (done, ()) = tokio::join!(call(&bridge, early), handler);
     assert_eq!(text_of(&done["result"]), "early");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -148,7 +146,6 @@ async fn a_state_is_good_for_its_token_and_its_request_alone() {
     foreign.headers_mut().insert("authorization", token);
     let refused = answer(http().execute(foreign).await.unwrap()).await;
     assert_eq!(refused["error"]["data"]["code"], "RequestStateInvalid");
-    bridge.shutdown().await;
 }
 
 /// With a key of its own a bridge refuses a former life's seal; with the configured one it knows
@@ -200,7 +197,6 @@ async fn a_round_that_nobody_goes_on_with_is_called_off_and_frees_its_place() {
     assert!(cancelled.reason.contains("input_timeout"));
     let (done, ()) = tokio::join!(call(&bridge, json!({})), page.echo());
     assert_eq!(done["result"]["structuredContent"], json!({}));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -221,7 +217,6 @@ async fn dropping_the_second_round_cancels_the_call() {
         })
         .await;
     assert_eq!(cancelled.0, id);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -271,7 +266,6 @@ async fn prompts_and_resources_ask_in_rounds_too() {
             assert_eq!(&done["result"][key], value, "{done}");
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -296,7 +290,6 @@ async fn an_uncaught_missing_capability_is_the_revisions_own_error() {
         error["data"],
         json!({ "requiredCapabilities": { "sampling": {} } })
     );
-    bridge.shutdown().await;
 }
 
 /// What cannot be put into a round fails in the handler; the call does not wait for an answer that
@@ -325,5 +318,4 @@ async fn what_mcp_does_not_have_fails_in_the_handler() {
     };
     let (done, ()) = tokio::join!(call(&bridge, json!({})), handler);
     assert_eq!(text_of(&done["result"]), "ClientRequestFailed", "{done}");
-    bridge.shutdown().await;
 }

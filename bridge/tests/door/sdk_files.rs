@@ -70,7 +70,6 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
             .unwrap();
         assert_eq!(again.status(), 304, "{name}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -82,5 +81,4 @@ async fn an_unknown_file_is_404() {
         .await
         .unwrap();
     assert_eq!(response.status(), 404);
-    bridge.shutdown().await;
 }

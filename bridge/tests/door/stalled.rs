@@ -58,5 +58,4 @@ async fn a_client_that_does_not_read_holds_up_nobody() {
     drop(unread);
     let seen: Value = healthy.request("tools/list", json!({})).await;
     assert!(seen["result"]["tools"].as_array().unwrap().len() > 50);
-    bridge.shutdown().await;
 }

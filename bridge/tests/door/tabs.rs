@@ -83,7 +83,6 @@ async fn two_versions_of_one_app_each_validate_by_their_own_schema() {
         .call("greet", json!({ "who": "you", "session_id": "old" }))
         .await;
     assert_eq!(code(&misfit), "InvalidArguments");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -110,7 +109,6 @@ async fn two_apps_with_one_tool_name_are_told_apart_by_session_or_pin() {
     let (answer, ()) =
         futures_util::future::join(client.call("echo", json!({ "n": 1 })), notes.echo()).await;
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -133,7 +131,6 @@ async fn a_client_that_froze_its_first_list_reaches_everything_by_the_meta_tools
     };
     let (answer, ()) = futures_util::future::join(call, answering).await;
     assert_eq!(text_of(&answer["result"]), "hello");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -155,7 +152,6 @@ async fn an_app_that_is_closed_stays_listed_and_calls_say_where_to_open_it() {
     assert_eq!(status["result"]["structuredContent"]["connected"], false);
     let other = McpClient::connect(&bridge, "another-token-of-the-test").await;
     assert!(!other.tool_names().await.contains(&"greet".to_owned()));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -200,7 +196,6 @@ async fn closed_apps_are_remembered_for_so_many_tokens_and_not_where_that_is_off
         .await;
     let client = McpClient::connect(&bridge, TOKEN).await;
     assert!(!client.tool_names().await.contains(&"echo".to_owned()));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -229,7 +224,6 @@ async fn the_focused_tab_takes_ambiguous_calls_where_the_operator_allows_it() {
     // An answered registration shows that the message before it was heard.
     first.register(&[greet("name")]).await;
     called(&client, &mut first, json!({ "name": "you" })).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -249,7 +243,6 @@ async fn one_page_too_many_closes_the_oldest_where_the_operator_wants_that() {
     let (code, reason) = first.closed().await;
     assert_eq!(code, 1008);
     assert!(reason.contains("Session limit exceeded"), "{reason}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -267,7 +260,6 @@ async fn a_session_that_lasted_as_long_as_it_may_is_closed_for_good() {
     let (code, reason) = page.closed().await;
     assert_eq!(code, 1008);
     assert!(reason.contains("maximum duration"), "{reason}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -308,5 +300,4 @@ async fn a_frozen_page_is_not_called_and_is_again_when_it_wakes() {
         futures_util::future::join(tool_call(&bridge, "echo", json!({ "n": 2 })), page.echo())
             .await;
     assert_eq!(answer["structuredContent"], json!({ "n": 2 }));
-    bridge.shutdown().await;
 }

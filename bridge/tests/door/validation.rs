@@ -99,7 +99,6 @@ async fn a_misfit_names_path_and_rule_and_never_reaches_the_page() {
     })
     .await;
     assert_eq!(call.tool_input.get(), r#"{"v":"2026-11-21"}"#);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -122,7 +121,6 @@ async fn a_result_that_does_not_fit_names_path_and_rule() {
     for part in ["at /at:", "/properties/at/format", "at /:", "/required"] {
         assert!(text.contains(part), "{text}");
     }
-    bridge.shutdown().await;
 }
 
 /// Tools whose schemas make much work of a value, and such a value. All are refused at the end:
@@ -223,5 +221,4 @@ async fn hostile_schemas_do_not_hold_up_other_calls() {
         assert_eq!(code, "InvalidArguments", "{}: {answer}", tool["name"]);
         assert!(text_of(answer).len() < 5_000);
     }
-    bridge.shutdown().await;
 }

@@ -96,7 +96,6 @@ async fn a_secret_is_for_hs256_only() {
         let token = own.sign_under(&header, &claims("ada", EVERYTHING, 600.0));
         refused(&bridge, "a longer hash", &token).await;
     }
-    bridge.shutdown().await;
 }
 
 /// RFC 8725 section 2.1: the public key as the secret, the header as the judge.
@@ -169,7 +168,6 @@ async fn a_token_with_no_algorithm_or_with_demands_is_refused() {
     bringing.jwk = serde_json::from_value(stranger.jwk()).ok();
     let token = stranger.sign_under(&bringing, &claims);
     refused(&bridge, "a key of its own", &token).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -200,7 +198,6 @@ async fn what_a_token_must_say_is_told_when_it_does_not() {
         challenge.contains("error_description=\"the token has expired"),
         "{challenge}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -215,5 +212,4 @@ async fn opaque_tokens_are_valid_only_when_they_are_listed() {
     let bridge = bridge_with(trusting_secret()).await;
     refused(&bridge, "self-made", TOKEN).await;
     refused(&bridge, "with dots", "not.a.token-0123456789").await;
-    bridge.shutdown().await;
 }

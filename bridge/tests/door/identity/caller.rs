@@ -51,7 +51,6 @@ async fn a_handler_hears_subject_and_roles_of_the_token_of_each_request() {
     let token = token_with(Value::Null);
     let (status, heard) = tokio::join!(plain_call(&bridge, &token), called(&mut page));
     assert_eq!((status, heard), (200, caller(Via::Http, &[])));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -65,5 +64,4 @@ async fn an_opaque_token_names_nobody() {
         roles: Vec::new(),
     };
     assert_eq!((status, heard), (200, nobody));
-    bridge.shutdown().await;
 }

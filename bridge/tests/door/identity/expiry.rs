@@ -47,7 +47,6 @@ async fn a_page_is_told_that_its_token_expired_and_comes_back_to_its_call() {
     let (answer, back) = tokio::join!(client.call("echo", json!({})), surviving);
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 7 }));
     back.go_away().await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -91,7 +90,6 @@ async fn standing_streams_end_with_their_token_and_calls_in_flight_run_on() {
     assert!(client.tool_names().await.contains(&"echo".to_owned()));
     let again = Events::of(client.listen().await);
     drop(again);
-    bridge.shutdown().await;
 }
 
 fn echo() -> Value {

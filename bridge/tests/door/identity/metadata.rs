@@ -110,5 +110,4 @@ async fn host_and_origin_count_there_as_everywhere() {
     let refused = soon("answer", refused).await.unwrap();
     let exposed = refused.headers()["access-control-expose-headers"].to_str();
     assert!(exposed.unwrap().contains("www-authenticate"));
-    bridge.shutdown().await;
 }

@@ -60,7 +60,6 @@ async fn a_renewed_page_keeps_its_connection_and_its_call_beyond_the_old_token()
     // The same socket goes on.
     let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo());
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -92,7 +91,6 @@ async fn a_token_that_will_not_do_is_refused_and_the_connection_lives_on() {
     let client = McpClient::connect(&bridge, &token_for("ada", EVERYTHING, 600.0)).await;
     let (answer, ()) = tokio::join!(client.call("echo", json!({ "n": 1 })), page.echo());
     assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -104,7 +102,6 @@ async fn an_opaque_token_is_renewed_by_itself_and_has_no_end() {
     assert_eq!(renewed.token_expires_in_ms, None);
     let other = renew(&mut page, "token-of-somebody-else-0123456789").await;
     assert_eq!(other.unwrap_err().code, ErrorCode::InvalidAuthentication);
-    bridge.shutdown().await;
 }
 
 /// Checking waits for the issuer's keys: the page is heard meanwhile, and one token is enough.
@@ -144,5 +141,4 @@ async fn answers_are_not_held_up_while_a_token_is_checked() {
             .iter()
             .all(|code| *code == ErrorCode::ProtocolViolation)
     );
-    bridge.shutdown().await;
 }

@@ -30,7 +30,6 @@ async fn a_new_key_is_fetched_when_a_token_names_it_and_unknown_ones_cannot_make
     }
     assert_eq!(issuer.asked(), 2, "once in 30 s");
     assert_eq!(knocks(&url, &new.token("ada")).await.0, 200);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -75,7 +74,6 @@ async fn keys_that_are_refreshed_often_lose_what_was_withdrawn() {
     })
     .await;
     assert_eq!(knocks(&bridge.url(), &kept.token("ada")).await.0, 200);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -98,7 +96,6 @@ async fn an_issuer_that_is_away_at_the_start_is_asked_when_tokens_come() {
     })
     .await;
     assert!(issuer.asked() >= 1);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -123,7 +120,6 @@ async fn published_secrets_and_keys_for_other_things_are_not_used() {
     }
     assert_eq!(knocks(&bridge.url(), &encrypts.token("ada")).await.0, 401);
     assert_eq!(knocks(&bridge.url(), &signs.token("ada")).await.0, 200);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -141,5 +137,4 @@ async fn without_a_name_there_must_be_one_key_that_fits() {
     let (status, _, challenge) = knocks(&bridge.url(), &nameless(&one)).await;
     assert!(status == 401 && challenge.contains("kid"), "{challenge}");
     assert_eq!(knocks(&bridge.url(), &two.token("ada")).await.0, 200);
-    bridge.shutdown().await;
 }

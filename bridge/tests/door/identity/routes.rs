@@ -129,7 +129,6 @@ async fn nobody_sees_or_reaches_what_belongs_to_another_by_any_route() {
         );
     }
     assert_eq!(ada.asked(), 0);
-    bridge.shutdown().await;
 }
 
 trait ConcatAll {
@@ -167,7 +166,6 @@ async fn what_changes_for_one_is_told_to_that_one_only() {
     other.session = ada.client.session.clone();
     let names = other.tool_names().await;
     assert!(names.contains(&"ada_tool_2".to_owned()), "{names:?}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -218,5 +216,4 @@ async fn a_page_needs_a_good_token_for_pages_and_takes_over_its_own_sessions_onl
     let names = eve.client.tool_names().await;
     assert!(!names.contains(&"echo".to_owned()), "{names:?}");
     page.go_away().await;
-    bridge.shutdown().await;
 }

@@ -53,7 +53,6 @@ async fn initialize_answers_2024_11_05_and_a_session_without_capabilities_or_cli
     let response = post(&bridge, &told).await;
     assert_eq!(response.status(), 202);
     assert_eq!(response.text().await.unwrap(), "");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -84,7 +83,6 @@ async fn post_on_any_path_answers_one_json_body() {
             assert_eq!(name, "get_connection_status", "{path}");
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -108,7 +106,6 @@ async fn ids_that_repeat_between_parallel_calls_are_each_answered() {
         [text_of(&one), text_of(&two), text_of(&three)],
         ["1", "2", "3"]
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -131,7 +128,6 @@ async fn the_header_token_bare_or_bearer_wins_over_the_url() {
     assert!(sees(&in_url, None).await);
     assert!(!sees(&in_url, Some("Bearer another")).await);
     assert!(sees("/?token=another", Some(TOKEN)).await);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -144,7 +140,6 @@ async fn neither_token_nor_query_is_32600_missing_authentication() {
             "error": { "code": -32600, "message": "MissingAuthentication" } });
         assert_eq!(json_of(response).await, expected, "{method}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -167,7 +162,6 @@ async fn any_token_opens_a_realm_on_loopback_only_where_none_is_configured() {
     let answer = json_of(sent(request.json(&message(1, "tools/list"))).await).await;
     let expected = json!({ "code": -32600, "message": "InvalidAuthentication" });
     assert_eq!(answer["error"], expected);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -202,7 +196,6 @@ async fn off_loopback_the_configured_policy_counts() {
     assert_eq!(sent(request).await.status(), 404);
     let request = http().delete(url("/")).header("mcp-session-id", &session);
     assert_eq!(sent(request.bearer_auth(TOKEN)).await.status(), 200);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -233,7 +226,6 @@ async fn behind_a_proxy_under_another_name_the_bridge_is_no_more_open_than_elsew
     let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
     let answer = json_of(sent(request.json(&listing)).await).await;
     assert!(answer["result"].is_object(), "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -259,7 +251,6 @@ async fn loopback_origins_may_connect_and_host_and_foreign_origins_are_checked_o
             assert_eq!(response.status(), status, "{path} {value}");
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -272,7 +263,6 @@ async fn meta_query_id_of_no_query_is_32600_query_not_found() {
     let answer = ask(&bridge, "tools/call", params).await;
     let expected = json!({ "code": -32600, "message": "QueryNotFound" });
     assert_eq!(answer["error"], expected);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -289,7 +279,6 @@ async fn mcp_session_id_is_optional_and_an_unknown_one_is_404() {
             assert_eq!(json_of(response).await, expected);
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -309,7 +298,6 @@ async fn delete_ends_a_session_once() {
     assert_eq!(response.status(), 400);
     let expected = json!({ "error": "Mcp-Session-Id header required" });
     assert_eq!(json_of(response).await, expected);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -348,7 +336,6 @@ async fn cors_is_on_every_answer_and_options_is_200_and_empty() {
     let refused = sent(request).await;
     assert_eq!(refused.status(), 403);
     assert_eq!(refused.headers()["access-control-allow-origin"], "*");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -359,7 +346,6 @@ async fn other_methods_are_404_not_found() {
         assert_eq!(response.status(), 404);
         assert_eq!(json_of(response).await, json!({ "error": "Not Found" }));
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -376,7 +362,6 @@ async fn plain_get_on_any_path_gives_the_info_body_without_a_token() {
         assert_eq!(about["name"], "my-bridge");
         assert!(about["description"].is_string() && about["version"].is_string());
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -395,7 +380,6 @@ async fn other_routes_keep_their_meaning() {
     let (called, ()) = tokio::join!(tool_call(&bridge, "t", json!({ "n": 1 })), page.echo());
     assert_eq!(called.1["structuredContent"], json!({ "n": 1 }));
     assert_eq!(get("/sdk/no-such-file").await.status(), 404);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -411,7 +395,6 @@ async fn an_unparsable_body_is_32603_with_id_0() {
             "error": { "code": -32603, "message": "InternalError" } });
         assert_eq!(json_of(response).await, expected, "{body}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -435,7 +418,6 @@ async fn an_unknown_method_is_32601_and_without_a_page_32600() {
         let expected = json!({ "code": -32601, "message": "UnknownMethod" });
         assert_eq!(answer["error"], expected, "{method}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -455,7 +437,6 @@ async fn an_unknown_meta_session_id_on_a_list_with_one_page_is_32602_with_data()
     let called = result(&bridge, "tools/call", params).await;
     assert_eq!(called["isError"], true);
     assert_eq!(printed(&called), json!({ "error": "SessionNotFound" }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -468,7 +449,6 @@ async fn a_body_over_the_limit_is_413() {
     let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
     let response = sent(request.body("x".repeat(1001))).await;
     assert_eq!(response.status(), 413);
-    bridge.shutdown().await;
 }
 
 mod streams {

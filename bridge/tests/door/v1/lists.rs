@@ -56,7 +56,6 @@ async fn list_sessions_then_tools_in_registration_order_with_exactly_these_keys(
     let schema = &listed["tools"][0]["inputSchema"];
     assert_eq!(schema.to_string(), nothing.to_string());
     assert_eq!(listed.as_object().unwrap().len(), 1, "{listed}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -79,7 +78,6 @@ async fn two_pages_make_session_id_required_and_the_first_session_wins_a_name() 
     let sessions = listed["_meta"]["available_sessions"].as_array().unwrap();
     assert_eq!(sessions[0]["session_id"], "first");
     assert_eq!(sessions[1]["available_tools"], json!(["own", "t"]));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -93,7 +91,6 @@ async fn a_valid_meta_session_id_gives_the_one_page_form() {
     assert!(listed.get("_meta").is_none(), "{listed}");
     let listed = result(&bridge, "tools/list", of("nobody")).await;
     assert_eq!(names(&listed), ["list_sessions", "t", "own"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -116,7 +113,6 @@ async fn without_a_page_there_is_get_connection_status_alone() {
     assert_eq!(listed, json!({ "prompts": [] }));
     let answer = ask(&bridge, "tools/call", json!({ "name": "t" })).await;
     assert_eq!(answer["error"]["message"], "NoSessionsFound");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -139,7 +135,6 @@ async fn resources_list_has_sessions_list_first_and_text_html_by_default() {
     let cards = json!({ "uri": "board://cards", "name": "cards", "mimeType": "text/html" });
     assert_eq!(resources[2].to_string(), cards.to_string());
     assert_eq!(resources.len(), 3);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -164,7 +159,6 @@ async fn with_two_pages_resources_and_prompts_ask_to_choose() {
     let params = json!({ "_meta": { "sessionId": "second" } });
     let listed = result(&bridge, "prompts/list", params).await;
     assert_eq!(listed, json!({ "prompts": [] }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -194,7 +188,6 @@ async fn resources_read_answers_contents_of_the_first_session_that_has_it() {
     let read = result(&bridge, "resources/read", params).await;
     assert_eq!(read, json!({ "error": "Resource not found" }));
     settled(&bridge, &mut first, "first", "t").await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -229,7 +222,6 @@ async fn resources_read_fails_with_a_result_that_has_an_error() {
     };
     let (read, ()) = tokio::join!(reading, leaving);
     assert_eq!(read, json!({ "error": "Session not available" }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -280,5 +272,4 @@ async fn session_entries_leave_optional_keys_out_and_are_printed_with_two_spaces
     );
     let bare: Value = serde_json::from_str(text).unwrap();
     assert_eq!(&bare, sessions);
-    bridge.shutdown().await;
 }

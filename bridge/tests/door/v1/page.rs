@@ -35,7 +35,6 @@ async fn authenticate_without_a_version_is_v1_and_authenticated_is_sent_once_wit
     let both = async { tokio::join!(tool_call(&bridge, "add", json!({ "n": 2 })), page.echo()) };
     let ((status, result), ()) = both.await;
     assert_eq!((status, text_of(&result)), (200, r#"{"n":2}"#));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -60,7 +59,6 @@ async fn the_socket_is_at_the_root_and_at_ws_for_any_session_that_is_not_empty()
         .unwrap();
     page.authenticate("w", json!({})).await;
     assert_eq!(page.hear().await["type"], "authenticated");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -72,7 +70,6 @@ async fn no_session_in_the_address_answers_400() {
             other => panic!("{path}: {:?}", other.map(|_| "let in").unwrap_err()),
         }
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -102,7 +99,6 @@ async fn activity_before_authenticate_is_ignored_and_the_ten_seconds_count() {
     ours.say(activity()).await;
     ours.authenticate("ours", json!({ "protocol": 2 })).await;
     assert_eq!(ours.closed().await.0, 1008);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -127,7 +123,6 @@ async fn pages_outside_a_browser_omit_origin_title_and_user_agent_and_the_header
     assert_eq!(sessions[1]["origin"], "http://localhost:4000");
     assert_eq!(sessions[1]["page_title"], "A v1 page");
     assert_eq!(sessions[1]["last_activity"], "2023-11-14T22:13:20.000Z");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -139,7 +134,6 @@ async fn last_activity_is_told_on_the_clock_of_the_page() {
     let told = "2023-11-14T22:13:21.234Z";
     let fits = |answer: &serde_json::Value| answer["sessions"][0]["last_activity"] == told;
     seen(&bridge, "/sessions", fits).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -157,7 +151,6 @@ async fn the_same_session_with_the_same_token_takes_over_and_starts_with_empty_s
     drop(first);
     let both = async { tokio::join!(tool_call(&bridge, "new", json!({})), second.echo()) };
     assert_eq!(both.await.0.0, 200);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -174,7 +167,6 @@ async fn answers_match_on_a_newer_socket_of_the_page() {
     };
     let ((status, result), _second) = tokio::join!(tool_call(&bridge, "slow", json!({})), reply);
     assert_eq!((status, text_of(&result)), (200, "late"));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -196,7 +188,6 @@ async fn the_same_session_with_another_token_is_refused() {
     page.go_away().await;
     sessions(&bridge, 0).await;
     V1Page::connect_with(&bridge, "s", token).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -228,7 +219,6 @@ async fn a_new_authenticate_on_the_open_socket_starts_with_empty_sets_and_its_ca
     assert_eq!(page.hear().await["code"], "InvalidSession");
     assert_eq!(page.closed().await.0, 1008);
     sessions(&bridge, 0).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -268,7 +258,6 @@ async fn v1_sockets_have_no_grace_and_their_silence_ends_nothing() {
     );
     sessions(&bridge, 0).await;
     assert!(started.elapsed() < Config::default().page_grace);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -282,5 +271,4 @@ async fn any_number_of_activity_frames_holds_up_nothing() {
     }
     let both = async { tokio::join!(tool_call(&bridge, "t", json!({})), page.echo()) };
     assert_eq!(both.await.0.0, 200);
-    bridge.shutdown().await;
 }

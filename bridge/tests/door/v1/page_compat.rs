@@ -23,7 +23,6 @@ async fn an_error_key_that_is_null_makes_a_failure_too() {
         (200, &json!(true)),
         "{answer}"
     );
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -39,7 +38,6 @@ async fn an_output_schema_is_not_held_against_what_the_page_answers() {
     let ((status, answer), ()) = both.await;
     assert_eq!(status, 200);
     assert_ne!(answer["isError"], true, "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -87,7 +85,6 @@ async fn a_different_input_schema_is_refused_with_tool_schema_conflict_and_earli
         .await;
     first.register_tool(tool("last")).await;
     first.settled(&bridge, "last").await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]

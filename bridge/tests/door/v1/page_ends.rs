@@ -41,7 +41,6 @@ async fn session_limit_reject_answers_authentication_failed_and_1008_with_the_sa
     let again = V1Page::connect(&bridge, "a").await;
     assert_eq!(sessions(&bridge, 1).await[0]["session_id"], "a");
     drop((first, again));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -63,7 +62,6 @@ async fn session_limit_close_oldest_tells_the_oldest_by_connect_time() {
     assert_eq!(closed, (1008, "Session limit exceeded".to_owned()));
     let left = sessions(&bridge, 2).await;
     assert_eq!([&left[0]["session_id"], &left[1]["session_id"]], ["b", "c"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -87,7 +85,6 @@ async fn a_name_that_is_taken_is_refused_and_free_again_once_its_holder_is_gone(
     sessions(&bridge, 2).await;
     V1Page::connect_with(&bridge, "b", named()).await;
     drop((holder, unnamed, also_unnamed));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -106,7 +103,6 @@ async fn a_token_that_is_missing_or_too_short_is_refused_with_a_code_of_v1() {
         assert!(told["error"].is_string(), "{told}");
         assert_eq!(page.closed().await, (1008, code.to_owned()));
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -118,7 +114,6 @@ async fn a_foreign_origin_is_told_so_at_the_root_too() {
     assert_eq!(told["code"], "OriginNotAllowed");
     assert!(told["error"].as_str().unwrap().contains("evil.example"));
     assert_eq!(page.closed().await.0, 1008);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -138,7 +133,6 @@ async fn expiry_sends_session_expired_with_its_code_alone_and_closes_with_1008()
     assert_eq!(told, exactly);
     assert_eq!(page.closed().await, (1008, "Session expired".to_owned()));
     sessions(&bridge, 0).await;
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -172,7 +166,6 @@ async fn bad_json_or_a_frame_lacking_its_object_closes_with_1003_invalid_json() 
         page.send(bad.clone()).await.unwrap();
         assert_eq!(page.closed().await, invalid(), "{bad:?}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -216,5 +209,4 @@ async fn what_v1_does_not_know_is_ignored_and_nothing_a_page_sends_ends_the_proc
     let another = V1Page::connect_with(&bridge, "t", json!({ "authToken": TOKEN })).await;
     sessions(&bridge, 2).await;
     drop(another);
-    bridge.shutdown().await;
 }

@@ -75,7 +75,6 @@ async fn a_resource_is_listed_and_read_as_text_or_blob() {
         let result = read(&mut page, &client, answer).await;
         assert_eq!(result["result"]["contents"], json!([content]), "{result}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -86,7 +85,6 @@ async fn a_resource_that_cannot_be_read_says_what_the_page_says() {
     let result = read(&mut page, &client, answer).await;
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.contains("the board is locked"), "{result}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -99,5 +97,4 @@ async fn a_resource_that_the_bridge_refuses_costs_nothing_else() {
         .await;
     let both = async { while resources(&client).await.len() < 2 {} };
     crate::kit::soon("resources", both).await;
-    bridge.shutdown().await;
 }

@@ -39,7 +39,6 @@ async fn registering_a_name_again_replaces_it_and_keeps_its_place() {
     let tools = list["result"]["tools"].as_array().unwrap();
     let again = tools.iter().find(|tool| tool["name"] == "a").unwrap();
     assert_eq!(again["description"], "again");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -55,7 +54,6 @@ async fn a_removed_tool_stays_listed_and_the_page_answers_with_an_error() {
     let details = json!({ "code": "HandlerFailed", "data": error });
     assert_eq!(answer["_meta"]["mcp-web/error"], details);
     assert_eq!(tools_of(&bridge, 1).await, ["t"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -71,7 +69,6 @@ async fn a_result_that_is_absent_is_an_empty_text() {
             json!({ "content": [{ "type": "text", "text": "" }] })
         );
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -102,7 +99,6 @@ async fn an_error_key_that_is_not_null_makes_a_failure() {
         let answer = answered(&bridge, &mut page, Some(good)).await;
         assert_ne!(answer["isError"], true, "{answer}");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -132,7 +128,6 @@ async fn results_of_each_kind_have_our_shape_by_default() {
     ] {
         assert_eq!(answered(&bridge, &mut page, Some(result)).await, shown);
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -148,7 +143,6 @@ async fn a_large_result_comes_in_one_frame_and_a_large_call_goes_in_one() {
     let ((status, answer), ()) = both.await;
     assert_eq!(status, 200);
     assert_eq!(answer["structuredContent"], input);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -170,7 +164,6 @@ async fn the_input_is_an_object_without_session_id() {
         let (answer, ()) = tokio::join!(client.call("t", arguments), reply);
         assert_eq!(text_of(&answer["result"]), "ok");
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -205,7 +198,6 @@ async fn a_tool_that_the_bridge_refuses_is_a_registration_error_and_earlier_ones
         assert_eq!(told.as_object().unwrap().len(), 4, "{told}");
     }
     assert_eq!(tools_of(&bridge, 1).await, ["t"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -222,7 +214,6 @@ async fn an_output_schema_that_mcp_has_no_words_for_costs_no_tool() {
     let of = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     assert!(of("text").get("outputSchema").is_none());
     assert_eq!(of("t")["outputSchema"]["type"], "object");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -247,7 +238,6 @@ async fn two_pages_with_different_schemas_both_keep_theirs_by_default() {
     let arguments = json!({ "session_id": "a", "n": 1 });
     let (answer, ()) = tokio::join!(client.call("t", arguments), first.echo());
     assert_ne!(answer["result"]["isError"], true, "{answer}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -278,5 +268,4 @@ async fn list_sessions_can_be_called_by_default_too_unless_a_page_has_it() {
         both.await.0["result"]["structuredContent"],
         json!({ "n": 1 })
     );
-    bridge.shutdown().await;
 }

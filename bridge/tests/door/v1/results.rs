@@ -30,7 +30,6 @@ async fn an_own_error_key_makes_is_error_of_the_whole_object() {
     assert_eq!(result["isError"], true, "{result}");
     let result = called(&bridge, &mut page, json!({ "inner": { "error": "x" } })).await;
     assert!(result.get("isError").is_none(), "{result}");
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -47,7 +46,6 @@ async fn objects_and_arrays_are_printed_with_two_spaces_in_the_pages_key_order()
     assert_eq!(result, text(printed));
     let result = called(&bridge, &mut page, json!([])).await;
     assert_eq!(result, text("[]"));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -62,7 +60,6 @@ async fn object_meta_is_lifted_and_any_other_meta_dropped() {
     );
     expected["_meta"] = meta;
     assert_eq!(result, expected);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -85,7 +82,6 @@ async fn strings_numbers_booleans_and_nothing_are_javascripts_text() {
     let params = json!({ "name": "t", "arguments": {} });
     let (result, ()) = tokio::join!(result(&bridge, "tools/call", params), nothing);
     assert_eq!(result, text(""));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -98,7 +94,6 @@ async fn a_data_url_is_one_image_block_and_the_rest_is_dropped() {
     let answer = json!({ "caption": "c", "dataUrl": url, "_meta": { "k": 1 } });
     let result = called(&bridge, &mut page, answer).await;
     assert_eq!(result, json!({ "content": image, "_meta": { "k": 1 } }));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -111,7 +106,6 @@ async fn a_large_result_has_the_same_shape() {
     let result = called(&bridge, &mut page, rows.clone()).await;
     assert_eq!(printed(&result)["rows"], rows["rows"]);
     assert_eq!(result["_meta"], rows["_meta"]);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -149,7 +143,6 @@ async fn bridge_errors_have_their_words_and_what_there_is() {
     let (gone, ()) = tokio::join!(result(&bridge, "tools/call", params), leaving);
     assert_eq!(printed(&gone), json!({ "error": "Session not available" }));
     assert_eq!(gone["isError"], true);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -181,7 +174,6 @@ async fn the_argument_session_id_wins_over_meta_session_id_and_never_reaches_the
         let (result, ()) = tokio::join!(result(&bridge, "tools/call", params), answering);
         assert_eq!(result, text("s"));
     }
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -204,7 +196,6 @@ async fn a_v1_page_reads_its_arguments_itself_and_one_of_ours_gets_what_fits() {
     let params = json!({ "name": "echo", "arguments": { "n": 3 } });
     let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params), ours.echo());
     assert_eq!(answer, text("{\n  \"n\": 3\n}"));
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -233,7 +224,6 @@ async fn a_page_of_ours_keeps_its_blocks_and_loses_its_structured_content() {
     let (answer, ()) = tokio::join!(result(&bridge, "tools/call", params), failing);
     assert_eq!(printed(&answer), json!({ "error": "thrown" }));
     assert_eq!(answer["isError"], true);
-    bridge.shutdown().await;
 }
 
 #[tokio::test]
@@ -251,5 +241,4 @@ async fn a_call_that_takes_too_long_is_a_tool_call_timeout() {
     assert_eq!(answer, json!({ "error": "Tool call timeout" }));
     let read = result(&bridge, "resources/read", json!({ "uri": "a:b" })).await;
     assert_eq!(read, json!({ "error": "Resource read timeout" }));
-    bridge.shutdown().await;
 }
