@@ -220,6 +220,4 @@ async fn a_token_in_the_url_counts_only_where_it_is_allowed() {
         let url = format!("{}/sessions?token={TOKEN}", bridge.url());
         assert_eq!(http().get(url).send().await.unwrap().status(), status);
     }
-    closed.shutdown().await;
-    open.shutdown().await;
 }

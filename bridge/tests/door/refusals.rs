@@ -172,8 +172,6 @@ async fn a_missing_short_or_unlisted_token_is_401_with_a_challenge() {
         }
     }
     goes_on(&open).await;
-    open.shutdown().await;
-    listed.shutdown().await;
 }
 
 #[tokio::test]
@@ -202,8 +200,6 @@ async fn a_page_with_a_bad_token_is_told_so_and_closed_with_1008() {
         assert_eq!(page.closed().await.0, 1008);
     }
     goes_on(&open).await;
-    open.shutdown().await;
-    listed.shutdown().await;
 }
 
 #[tokio::test]

@@ -161,6 +161,7 @@ async fn a_state_of_a_former_life_gets_a_clear_error() {
         let former = bridge_with(config()).await;
         let mut page = Page::with_tools(&former, "s", &[echo_tool()]).await;
         let (_, round) = first_round(&former, &mut page, &["a"]).await;
+        drop(page);
         former.shutdown().await;
 
         let bridge = bridge_with(config()).await;
@@ -173,7 +174,6 @@ async fn a_state_of_a_former_life_gets_a_clear_error() {
             message.contains("again without `requestState`"),
             "{message}"
         );
-        bridge.shutdown().await;
     }
 }
 

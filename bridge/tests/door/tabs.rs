@@ -179,7 +179,6 @@ async fn closed_apps_are_remembered_for_so_many_tokens_and_not_where_that_is_off
             "{names:?}"
         );
     }
-    bridge.shutdown().await;
 
     let tabs = Tabs {
         catalogue_ttl: std::time::Duration::ZERO,

@@ -71,12 +71,10 @@ async fn each_algorithm_is_checked_with_keys_of_a_set_and_of_a_pem_file() {
     for (own, foreign) in own.iter().zip(&foreign) {
         good_and_forged(&bridge, own, foreign).await;
     }
-    bridge.shutdown().await;
     for (own, foreign) in own.iter().zip(&foreign) {
         let (config, _file) = trusting_file(&own.pem);
         let bridge = bridge_with(config).await;
         good_and_forged(&bridge, own, foreign).await;
-        bridge.shutdown().await;
     }
 }
 
@@ -124,7 +122,6 @@ async fn the_header_does_not_choose_the_algorithm() {
                 refused(&bridge, "HS256 with the public key", &token).await;
             }
         }
-        bridge.shutdown().await;
     }
 }
 
@@ -208,7 +205,6 @@ async fn opaque_tokens_are_valid_only_when_they_are_listed() {
     accepted(&listing, "listed", "listed-token-0123456789").await;
     accepted(&listing, "signed", &Signer::hs256().token("ada")).await;
     refused(&listing, "self-made", TOKEN).await;
-    listing.shutdown().await;
     let bridge = bridge_with(trusting_secret()).await;
     refused(&bridge, "self-made", TOKEN).await;
     refused(&bridge, "with dots", "not.a.token-0123456789").await;

@@ -68,7 +68,6 @@ async fn both_paths_tell_where_tokens_come_from() {
             };
             assert!(challenge.contains(scope), "{challenge}");
         }
-        bridge.shutdown().await;
     }
 }
 
@@ -86,7 +85,6 @@ async fn without_an_authorization_server_there_is_nothing() {
         let response = soon("answer", request.send()).await.unwrap();
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
         assert_eq!(challenge, "Bearer realm=\"mcp-web\"");
-        bridge.shutdown().await;
     }
 }
 

@@ -51,7 +51,6 @@ async fn former_keys_stay_when_there_are_no_newer_ones_to_be_had() {
         assert_eq!(knocks(&bridge.url(), &unknown).await.0, 401);
         assert_eq!(issuer.asked(), 2);
         assert_eq!(knocks(&bridge.url(), &key.token("ada")).await.0, 200);
-        bridge.shutdown().await;
     }
 }
 

@@ -151,7 +151,6 @@ async fn any_token_opens_a_realm_on_loopback_only_where_none_is_configured() {
     let request = asking(&bridge, Method::POST, "/").bearer_auth("x");
     let answer = json_of(sent(request.json(&message(1, "tools/list"))).await).await;
     assert_eq!(answer["result"]["tools"][0]["name"], "list_sessions");
-    bridge.shutdown().await;
 
     let config = Config {
         tokens: vec![TOKEN.to_owned()],
@@ -216,7 +215,6 @@ async fn behind_a_proxy_under_another_name_the_bridge_is_no_more_open_than_elsew
     let report = asking(&bridge, Method::PUT, &format!("/query/{UUID}/complete"));
     let report = sent(report.json(&json!({ "message": "done" }))).await;
     assert_eq!(report.status(), 401);
-    bridge.shutdown().await;
 
     let config = Config {
         allowed_hosts: vec!["localhost:80".to_owned(), "loopback".to_owned()],
@@ -478,7 +476,6 @@ mod streams {
             assert_eq!(events.next().await, None);
             assert_eq!(events.last_id, None, "bare events");
         }
-        bridge.shutdown().await;
     }
 
     #[tokio::test]
@@ -509,7 +506,6 @@ mod streams {
         let ended = with_session(&bridge, Method::DELETE, &session).await;
         assert_eq!(ended.status(), 200);
         assert_eq!(events.next().await, None);
-        bridge.shutdown().await;
     }
 
     #[tokio::test]
@@ -523,7 +519,6 @@ mod streams {
         page.register_tool(tool("t")).await;
         let told = newer.next().await.unwrap();
         assert_eq!(told["method"], "notifications/tools/list_changed");
-        bridge.shutdown().await;
     }
 
     #[tokio::test]
@@ -550,7 +545,6 @@ mod streams {
         let request = request.header("mcp-session-id", session);
         let response = sent(request.json(&message(1, "tools/list"))).await;
         assert_eq!(response.status(), 404);
-        bridge.shutdown().await;
     }
 
     #[tokio::test]
@@ -567,7 +561,6 @@ mod streams {
         let ended = with_session(&bridge, Method::DELETE, &session).await;
         assert_eq!(ended.status(), 200);
         initialized(&bridge).await;
-        bridge.shutdown().await;
     }
 
     #[tokio::test]
@@ -584,6 +577,5 @@ mod streams {
             200,
             "on loopback the id is secret enough"
         );
-        bridge.shutdown().await;
     }
 }

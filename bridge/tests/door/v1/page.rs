@@ -239,7 +239,6 @@ async fn v1_sockets_have_no_grace_and_their_silence_ends_nothing() {
     let both = async { tokio::join!(tool_call(&bridge, "t", json!({})), page.echo()) };
     assert_eq!(both.await.0.0, 200);
     drop(ours);
-    bridge.shutdown().await;
 
     // A line that breaks takes its session with it, whatever the grace.
     let bridge = crate::kit::bridge().await;

@@ -115,6 +115,5 @@ async fn any_token_and_any_loopback_origin_or_none_connects_on_loopback_only() {
         let mut page = V1Page::open(&bridge, "t").await;
         page.authenticate("t", json!({ "authToken": "" })).await;
         assert_eq!(page.hear().await["code"], "MissingAuthentication");
-        bridge.shutdown().await;
     }
 }
