@@ -77,3 +77,32 @@ async fn drop_rest<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, most: usize) {
     // A peer that sends slowly does not wait for the answer either.
     let _ = timeout(DROPPED_WITHIN, dropped).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{StreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_too_large_is_heard_out_so_far_and_so_long() {
+        let mut pieces = 0;
+        let endless = stream::repeat_with(|| {
+            pieces += 1;
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[0; 10])))
+        });
+        drop_rest(pin!(StreamBody::new(endless)), 100).await;
+        let most = DROPPED_TIMES * 100 / 10;
+        assert!((most..=most + 1).contains(&pieces), "{pieces}");
+
+        let begun = Instant::now();
+        let silent = stream::pending::<Result<Frame<Bytes>, Infallible>>();
+        drop_rest(pin!(StreamBody::new(silent.boxed())), 100).await;
+        assert_eq!(begun.elapsed(), DROPPED_WITHIN);
+    }
+}

@@ -99,3 +99,28 @@ async fn until(at: Option<Instant>) {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::definition::Definitions;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_due_soon_after_a_turn_waits_for_the_next() {
+        let hub = Hub::new(Config::default(), Definitions::new(|_, _| Ok(()), 1000));
+        let realm = RealmId::of_token("token-of-a-test-0123456789");
+        let start = tokio::time::Instant::now();
+        let waiting = || lock(&hub.timer.queue.due).len();
+        // The task has begun.
+        tokio::time::sleep(TURNS_APART).await;
+        let [first, second] = [2, 3].map(|turns| start.into_std() + turns * TURNS_APART);
+        for at in [first, first + TURNS_APART / 4, second] {
+            hub.timer.wake_at(at, realm);
+        }
+        tokio::time::sleep_until((first + TURNS_APART / 2).into()).await;
+        assert_eq!(waiting(), 2);
+        tokio::time::sleep_until((second + TURNS_APART / 2).into()).await;
+        assert_eq!(waiting(), 0);
+    }
+}

@@ -56,3 +56,51 @@ impl Routes {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{LIMITS, hello, tool};
+    use super::super::{ConnectionId, Now, Realm, RealmLimits};
+    use super::*;
+
+    /// A realm with so many pages that have the tool `t`.
+    fn realm(pages: usize) -> Realm {
+        let mut realm = Realm::new(RealmLimits {
+            sessions: pages,
+            ..LIMITS
+        });
+        let now = Now {
+            instant: std::time::Instant::now(),
+            unix_ms: 0,
+        };
+        for page in 1..=pages {
+            let session = format!("tab-{page}");
+            let connection = ConnectionId(page as u64);
+            let connected = realm.page_connected(connection, hello(&session), now);
+            assert!(connected.is_ok());
+            let session = SessionId::from(session.as_str());
+            realm.items_registered(&session, connection, "r".into(), vec![Ok(tool("t"))]);
+        }
+        realm
+    }
+
+    #[test]
+    fn a_name_of_many_sessions_is_looked_for_each_time() {
+        let mut few = realm(SESSIONS);
+        let found = few.routes.to("t", &few.sessions).unwrap();
+        assert_eq!(found.len(), SESSIONS);
+        assert_eq!(few.routes.0.len(), 1);
+        let mut many = realm(SESSIONS + 1);
+        assert!(many.routes.to("t", &many.sessions).is_none());
+        assert!(many.routes.0.is_empty());
+    }
+
+    #[test]
+    fn so_many_names_are_remembered() {
+        let mut realm = realm(1);
+        let names = (0..NAMES).map(|n| (n.to_string(), Vec::new()));
+        realm.routes = Routes(names.collect());
+        assert!(realm.routes.to("t", &realm.sessions).is_some());
+        assert_eq!(realm.routes.0.len(), 1);
+    }
+}

@@ -139,7 +139,7 @@ fn number(text: &str) -> u128 {
     if let Some(milliseconds) = inside(text, "Duration::from_millis(") {
         return milliseconds;
     }
-    for (unit, milliseconds) in [("days", 86_400_000), ("s", 1000)] {
+    for (unit, milliseconds) in [("days", 86_400_000), ("ms", 1), ("s", 1000)] {
         if let Some(number) = text.strip_suffix(unit) {
             return product(number) * milliseconds;
         }

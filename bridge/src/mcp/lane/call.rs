@@ -285,3 +285,6 @@ fn failed(id: &RawValue, error: &ErrorData, is_modern: bool) -> Answer {
         json: out,
     }
 }
+
+#[cfg(test)]
+mod tests;
