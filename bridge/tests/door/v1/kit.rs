@@ -1,14 +1,12 @@
 //! A page as `@mcp-web/core` 0.1 makes it, frame by frame.
 
 use bridge::{Compat, Config, Running};
-use futures_util::{SinkExt, StreamExt};
+use futures_util::SinkExt;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::kit::{TOKEN, http, on_free_port, soon};
+use crate::kit::{Socket, TOKEN, frame_of, http, on_free_port, soon};
 
 /// A bridge that its pages and clients take for their own.
 pub(crate) fn compat() -> Config {
@@ -20,7 +18,7 @@ pub(crate) fn compat() -> Config {
 
 /// The socket of a page.
 pub(crate) struct V1Page {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: Socket,
 }
 
 impl V1Page {
@@ -124,13 +122,7 @@ impl V1Page {
 
     /// The next frame that is no ping; `None` when the connection is over.
     pub(crate) async fn frame(&mut self) -> Option<Message> {
-        loop {
-            match soon("frame", self.socket.next()).await {
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
-                Some(Ok(message)) => return Some(message),
-                Some(Err(_)) | None => return None,
-            }
-        }
+        frame_of(&mut self.socket).await
     }
 
     /// The close frame, which must be next: its code and reason.
