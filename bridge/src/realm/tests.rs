@@ -1,6 +1,8 @@
 //! The realm without a runtime: named behaviours, and random schedules.
 
 mod asking;
+mod calls;
+mod connections;
 mod dialects;
 mod many;
 mod queries;
@@ -252,167 +254,6 @@ impl Scene {
 }
 
 #[test]
-fn a_call_goes_to_the_page_and_its_answer_to_the_caller_once() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    assert_eq!(scene.sent(FIRST), ["tool-call"]);
-    scene.answer(FIRST, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
-    scene.answer(FIRST, "c");
-    assert!(scene.effects.is_empty(), "answered twice");
-}
-
-#[test]
-fn a_call_that_is_not_acknowledged_fails_after_five_seconds_and_is_called_off() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.after(4.9);
-    assert_eq!(scene.endings(), []);
-    scene.after(5.0);
-    assert_eq!(
-        scene.endings(),
-        [("c".to_owned(), Some(ErrorCode::PageSuspended))]
-    );
-    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
-}
-
-#[test]
-fn an_acknowledged_call_lives_until_its_own_deadline() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.after(119.0);
-    assert_eq!(scene.endings(), []);
-    scene.after(120.0);
-    assert_eq!(
-        scene.endings(),
-        [("c".to_owned(), Some(ErrorCode::CallTimeout))]
-    );
-}
-
-#[test]
-fn a_page_that_is_gone_fails_its_calls_at_once() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.end(FIRST, Parting::Gone);
-    assert_eq!(
-        scene.endings(),
-        [("c".to_owned(), Some(ErrorCode::PageGone))]
-    );
-    assert!(scene.tools_changed());
-    assert!(scene.realm.is_empty());
-}
-
-#[test]
-fn a_page_whose_connection_broke_keeps_tools_and_calls_for_the_grace() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.end(FIRST, Parting::Broken);
-    assert_eq!(scene.endings(), []);
-    assert_eq!(scene.realm.published(Kind::Tool).len(), 1);
-    scene.after(4.0);
-    scene.connect(SECOND);
-    scene.answer(SECOND, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
-}
-
-#[test]
-fn a_page_that_does_not_come_back_ends_with_the_grace() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.end(FIRST, Parting::Broken);
-    scene.after(5.0);
-    assert_eq!(
-        scene.endings(),
-        [("c".to_owned(), Some(ErrorCode::PageGone))]
-    );
-    assert!(scene.realm.is_empty());
-}
-
-#[test]
-fn a_call_made_while_the_page_is_away_is_sent_when_it_is_back() {
-    let mut scene = Scene::with_page();
-    scene.end(FIRST, Parting::Broken);
-    scene.call("c").unwrap();
-    assert!(scene.effects.is_empty());
-    scene.connect(SECOND);
-    assert_eq!(scene.sent(SECOND), ["clients", "tool-call"]);
-}
-
-#[test]
-fn a_newer_connection_takes_over_and_the_older_changes_nothing() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    scene.connect(SECOND);
-    assert_eq!(scene.sent(FIRST), ["session-closed"]);
-    assert!(scene.effects.iter().any(|effect| matches!(
-        effect,
-        Effect::Close {
-            connection: FIRST,
-            code: CloseCode::Superseded,
-            ..
-        }
-    )));
-    scene.answer(FIRST, "c");
-    assert_eq!(scene.endings(), []);
-    scene.end(FIRST, Parting::Gone);
-    assert!(!scene.realm.is_empty());
-    scene.answer(SECOND, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
-}
-
-#[test]
-fn a_page_that_is_back_with_the_same_tools_changes_no_list() {
-    let mut scene = Scene::with_page();
-    scene.end(FIRST, Parting::Broken);
-    scene.connect(SECOND);
-    scene.register(SECOND, &["echo"]);
-    assert!(!scene.tools_changed());
-    scene.register(SECOND, &["more"]);
-    assert!(scene.tools_changed());
-    let names: Vec<_> = scene
-        .realm
-        .published(Kind::Tool)
-        .iter()
-        .map(|tool| tool.name().to_owned())
-        .collect();
-    assert_eq!(names, ["echo", "more"]);
-}
-
-#[test]
-fn tools_that_a_page_lost_while_away_are_gone_after_its_registration() {
-    let mut scene = Scene::with_page();
-    scene.end(FIRST, Parting::Broken);
-    scene.connect(SECOND);
-    scene.register(SECOND, &["other"]);
-    assert!(scene.tools_changed());
-    let names: Vec<_> = scene
-        .realm
-        .published(Kind::Tool)
-        .iter()
-        .map(|tool| tool.name().to_owned())
-        .collect();
-    assert_eq!(names, ["other"]);
-}
-
-#[test]
-fn a_cancelled_call_is_called_off_in_the_page() {
-    let mut scene = Scene::with_page();
-    scene.call("c").unwrap();
-    let effects = scene
-        .realm
-        .call_cancelled(&"c".into(), "the client cancelled");
-    scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
-    assert_eq!(
-        scene.endings(),
-        [("c".to_owned(), Some(ErrorCode::CallCancelled))]
-    );
-}
-
-#[test]
 fn limits_refuse_and_name_the_setting() {
     let mut scene = Scene::with_page();
     for n in 0..LIMITS.calls {
@@ -466,25 +307,6 @@ fn limits_refuse_and_name_the_setting() {
         panic!("no answer: {:?}", scene.effects)
     };
     assert!(answer.errors[0].message.contains("max_definition_bytes"));
-}
-
-#[test]
-fn heartbeats_do_not_pile_up_in_a_page_that_does_not_answer() {
-    let mut scene = Scene::with_page();
-    scene.after(20.0);
-    assert_eq!(scene.sent(FIRST), ["heartbeat"]);
-    scene.after(40.0);
-    assert!(scene.sent(FIRST).is_empty());
-    scene.realm.heartbeat_answered(
-        &TAB.into(),
-        FIRST,
-        Heartbeat {
-            sequence: 1,
-            answers: 0,
-        },
-    );
-    scene.after(60.0);
-    assert_eq!(scene.sent(FIRST), ["heartbeat"]);
 }
 
 #[test]
@@ -547,52 +369,6 @@ fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
         .route(Kind::Tool, "nope", &Target::Any)
         .unwrap_err();
     assert!(matches!(error, RouteError::NotFound { available, .. } if available == ["echo"]));
-}
-
-#[test]
-fn a_call_finds_whoever_has_the_tool_now() {
-    fn routed(scene: &mut Scene, name: &str) -> Result<String, usize> {
-        match scene.realm.route_call(name, &Target::Any) {
-            Ok((id, _)) => Ok(id.0),
-            Err(RouteError::Ambiguous { available, .. }) => Err(available.len()),
-            Err(_) => Err(0),
-        }
-    }
-    fn join(scene: &mut Scene, number: u64) {
-        let (connection, id) = (ConnectionId(number), format!("page{number}"));
-        let hello = hello(&id);
-        scene
-            .realm
-            .page_connected(connection, hello, scene.now)
-            .unwrap();
-        let id: SessionId = id.as_str().into();
-        let tools = vec![Ok(tool("echo"))];
-        let effects = scene
-            .realm
-            .items_registered(&id, connection, "r".into(), tools);
-        scene.then(effects);
-    }
-    let mut scene = Scene::with_page();
-    assert_eq!(routed(&mut scene, "echo").as_deref(), Ok(TAB));
-    assert_eq!(routed(&mut scene, "more"), Err(0));
-    scene.register(FIRST, &["more"]);
-    assert_eq!(routed(&mut scene, "more").as_deref(), Ok(TAB));
-    // Another page has it, too, and then alone.
-    join(&mut scene, 20);
-    assert_eq!(routed(&mut scene, "echo"), Err(2));
-    scene.end(FIRST, Parting::Gone);
-    assert_eq!(routed(&mut scene, "echo").as_deref(), Ok("page20"));
-    assert_eq!(routed(&mut scene, "more"), Err(0));
-    let last: SessionId = "page20".into();
-    let echo = Item {
-        kind: Kind::Tool,
-        name: "echo".to_owned(),
-    };
-    let effects = scene
-        .realm
-        .items_unregistered(&last, ConnectionId(20), "u".into(), vec![echo]);
-    scene.then(effects);
-    assert_eq!(routed(&mut scene, "echo"), Err(0));
 }
 
 #[test]
