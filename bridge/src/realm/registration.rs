@@ -96,16 +96,11 @@ impl Realm {
             items,
             errors,
         });
-        let mut effects = Effects::from([Effect::Send {
+        let send = Effect::Send {
             connection,
             message,
-        }]);
-        if changed_kinds.contains(&Kind::Tool) {
-            effects.extend(self.tell_own_resources_updated());
-        }
-        effects.extend(lists_changed(changed_kinds));
-        effects.extend(subscriptions);
-        effects
+        };
+        self.tell_changed(send, changed_kinds, subscriptions)
     }
 
     /// A page takes definitions back. Calls in flight go on.
@@ -129,14 +124,25 @@ impl Realm {
             registration_id: registration,
             items,
         });
-        let mut effects = Effects::from([Effect::Send {
+        let send = Effect::Send {
             connection,
             message,
-        }]);
-        if changed_kinds.contains(&Kind::Tool) {
+        };
+        self.tell_changed(send, changed_kinds, subscriptions)
+    }
+
+    /// The answer to the page first, then what it means to others.
+    fn tell_changed(
+        &mut self,
+        answer: Effect,
+        kinds: Vec<Kind>,
+        subscriptions: Option<Effect>,
+    ) -> Effects {
+        let mut effects = Effects::from([answer]);
+        if kinds.contains(&Kind::Tool) {
             effects.extend(self.tell_own_resources_updated());
         }
-        effects.extend(lists_changed(changed_kinds));
+        effects.extend(lists_changed(kinds));
         effects.extend(subscriptions);
         effects
     }
