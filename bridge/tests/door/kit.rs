@@ -6,11 +6,11 @@ mod page;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use bridge::{App, Config, Running};
+use bridge::{App, ClientProfile, Config, Profile, Profiles, Running};
 use serde_json::{Value, json};
 
 pub(crate) use mcp_client::{Events, McpClient, answer, event, request};
-pub(crate) use page::{Page, Socket, frame_of, raw};
+pub(crate) use page::{Page, Socket, close_as_gone, frame_of, raw};
 
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
 
@@ -29,6 +29,12 @@ pub(crate) fn on_free_port() -> Config {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
     }
+}
+
+/// What the MCP client of these tests takes.
+pub(crate) fn taken_by_the_client(profile: Profile) -> Profiles {
+    let name = "door-test".to_owned();
+    Profiles::new(vec![ClientProfile { name, profile }])
 }
 
 pub(crate) async fn bridge() -> Running {

@@ -1,6 +1,6 @@
 //! Results that are larger than their client takes.
 
-use bridge::{ClientProfile, Config, Profile, Profiles, Results};
+use bridge::{Config, Profile, Results};
 use bridge_protocol::{BridgeToPage, ErrorCode, Kind, ToolCall};
 use serde_json::{Value, json};
 
@@ -15,9 +15,8 @@ fn capped(bytes: usize, results: Results) -> Config {
         max_image_edge: Some(1_000),
         patience: None,
     };
-    let name = "door-*".to_owned();
     Config {
-        profiles: Profiles::new(vec![ClientProfile { name, profile }]),
+        profiles: taken_by_the_client(profile),
         results,
         ..on_free_port()
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use bridge::{ClientProfile, Config, Profile, Profiles, Results};
+use bridge::{Config, Profile, Results};
 use bridge_protocol::{BridgeToPage, ErrorCode};
 use serde_json::{Value, json};
 
@@ -18,9 +18,8 @@ fn impatient(results: Results) -> Config {
         patience: Some(PATIENCE),
         ..Profile::default()
     };
-    let name = "door-test".to_owned();
     Config {
-        profiles: Profiles::new(vec![ClientProfile { name, profile }]),
+        profiles: taken_by_the_client(profile),
         results,
         ..on_free_port()
     }

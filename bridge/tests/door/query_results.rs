@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use bridge::{ClientProfile, Config, Profile, Profiles};
+use bridge::{Config, Profile};
 use serde_json::{Value, json};
 
 use crate::agent::answered;
-use crate::kit::{McpClient, Page, TOKEN, http, text_of};
+use crate::kit::{McpClient, Page, TOKEN, http, taken_by_the_client, text_of};
 use crate::queries::{at_work_with, query, told};
 
 const OTHER: &str = "0e6f6f0e-3a51-4b7f-8d5e-6a1c8f5f0c22";
@@ -24,8 +24,7 @@ fn takes(bytes: Option<usize>, patience: Option<Duration>) -> impl FnOnce(&mut C
             patience,
             ..Profile::default()
         };
-        let name = "door-*".to_owned();
-        config.profiles = Profiles::new(vec![ClientProfile { name, profile }]);
+        config.profiles = taken_by_the_client(profile);
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
@@ -29,6 +29,16 @@ pub(crate) async fn frame_of(socket: &mut Socket) -> Option<Message> {
             Some(Err(_)) | None => return None,
         }
     }
+}
+
+/// Closes as a browser does when the document goes away.
+pub(crate) async fn close_as_gone(socket: &mut Socket) {
+    let frame = CloseFrame {
+        code: 1001.into(),
+        reason: "".into(),
+    };
+    socket.send(Message::Close(Some(frame))).await.unwrap();
+    while frame_of(socket).await.is_some() {}
 }
 
 /// The socket of a page, message by message.
@@ -270,13 +280,7 @@ impl Page {
 
     /// Closes as a browser does when the document goes away.
     pub(crate) async fn go_away(mut self) {
-        use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-        let frame = CloseFrame {
-            code: 1001.into(),
-            reason: "".into(),
-        };
-        self.send(Message::Close(Some(frame))).await.unwrap();
-        while self.frame().await.is_some() {}
+        close_as_gone(&mut self.socket).await;
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::kit::{Socket, TOKEN, frame_of, http, on_free_port, soon};
+use crate::kit::{Socket, TOKEN, close_as_gone, frame_of, http, on_free_port, soon};
 
 /// A bridge that its pages and clients take for their own.
 pub(crate) fn compat() -> Config {
@@ -158,13 +158,7 @@ impl V1Page {
 
     /// Closes as a browser does when the document goes away.
     pub(crate) async fn go_away(mut self) {
-        use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-        let frame = CloseFrame {
-            code: 1001.into(),
-            reason: "".into(),
-        };
-        self.send(Message::Close(Some(frame))).await.unwrap();
-        while self.frame().await.is_some() {}
+        close_as_gone(&mut self.socket).await;
     }
 }
 
