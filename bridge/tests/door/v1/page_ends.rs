@@ -172,7 +172,13 @@ async fn bad_json_or_a_frame_lacking_its_object_closes_with_1003_invalid_json() 
 async fn shutdown_closes_with_1000_server_shutting_down() {
     let bridge = bridge().await;
     let mut page = V1Page::connect(&bridge, "s").await;
-    let ((), closed) = tokio::join!(bridge.shutdown(), page.closed());
+    let closed = async {
+        let closed = page.closed().await;
+        // As a browser does then.
+        drop(page);
+        closed
+    };
+    let ((), closed) = tokio::join!(bridge.shutdown(), closed);
     assert_eq!(closed, (1000, "Server shutting down".to_owned()));
 }
 
