@@ -18,6 +18,7 @@ mod config;
 mod definition;
 mod http;
 mod hub;
+mod json;
 mod kept;
 mod mcp;
 mod meta_tools;

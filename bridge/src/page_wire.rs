@@ -1,6 +1,7 @@
 //! What a page says, as events of its realm, and how it is welcomed. Knows the messages and the realm, and no socket: the
 //! page socket and the simulation of whole schedules both come through here.
 
+mod long;
 mod news;
 
 use std::borrow::Cow;
@@ -11,8 +12,11 @@ use bridge_protocol::{
     limits,
 };
 
+pub(crate) use long::long_answer;
+
 use crate::config::Config;
 use crate::definition::{Definition, Definitions};
+use crate::json::Json;
 use crate::realm::{Answer, CallEvent, ConnectionId, Effects, Failure, Now, Realm, Welcome};
 
 /// Items that are too many are refused one by one, up to this many times `max_definitions`.
@@ -83,6 +87,12 @@ impl PageEvent {
             }
             other => Self::Said(other),
         })
+    }
+
+    /// An answer that was read in one pass.
+    pub(crate) fn answered(call: CallId, value: Json, config: &Config) -> Self {
+        let fits = fits(value.get().len(), config.max_result_bytes);
+        Self::Answered(call, fits.map(|()| Answer::Value(Some(value))))
     }
 
     /// Lets it happen.
@@ -185,7 +195,7 @@ fn answered(response: CallResponse, max_bytes: usize) -> PageEvent {
             structured: response.structured_content,
             meta: response.meta,
         },
-        None => Answer::Value(response.result),
+        None => Answer::Value(response.result.map(Json::Own)),
     };
     let answer = fits(bytes, max_bytes).map(|()| answer);
     PageEvent::Answered(response.request_id, answer)

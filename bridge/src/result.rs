@@ -9,6 +9,7 @@ pub(crate) mod fit;
 mod look;
 mod raw;
 pub(crate) mod size;
+mod written;
 
 use std::borrow::Cow;
 
@@ -18,8 +19,10 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::json::Json;
 use crate::realm::Failure;
 use raw::{Answered, Raw};
+pub(crate) use written::Written;
 
 /// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
@@ -92,13 +95,13 @@ impl ToolResult {
     /// # Errors
     ///
     /// Why no value can be made of it, where there has to be one.
-    pub(crate) fn of_value(value: Option<Box<RawValue>>) -> Result<Self, String> {
+    pub(crate) fn of_value(value: Option<Json>) -> Result<Self, String> {
         let Some(value) = value.filter(|value| value.get() != "null") else {
             return Ok(Self::text(String::new()));
         };
         match Raw::of_value(value) {
             Ok(raw) => Ok(Self::not_read(raw)),
-            Err(value) => Ok(Self::from_value(Some(parsed(&value)?))),
+            Err(value) => Ok(Self::from_value(Some(parsed(value.get())?))),
         }
     }
 
@@ -122,9 +125,9 @@ impl ToolResult {
             Ok(raw) => return Ok(Self::not_read(raw)),
             Err(answered) => answered,
         };
-        let parse = |raw: Option<Box<RawValue>>| raw.as_deref().map(parsed).transpose();
+        let parse = |raw: Option<Box<RawValue>>| raw.map(|raw| parsed(raw.get())).transpose();
         Self::from_content(
-            parsed(&answered.content)?,
+            parsed(answered.content.get())?,
             parse(answered.structured)?,
             parse(answered.meta)?,
         )
@@ -215,6 +218,22 @@ impl ToolResult {
             content: vec![text_block(text)],
             ..Self::default()
         }
+    }
+
+    /// What stands around the members of the result object, and these.
+    pub(crate) fn written(&self, mut head: Vec<u8>, tail: &'static [u8]) -> Written {
+        if let Some(raw) = &self.raw {
+            return raw.written(head, tail);
+        }
+        self.write_members(&mut head);
+        head.extend_from_slice(tail);
+        Written::Whole(head)
+    }
+
+    /// Whether everything is known of it that its text would tell, and the text is written when it is
+    /// sent: nothing of that takes long, however large it is.
+    pub(crate) fn is_within(&self) -> bool {
+        self.raw.as_ref().is_some_and(|raw| raw.within().is_some())
     }
 
     /// The text of all its blocks, one under the other. Without any: that of its structured content.
@@ -310,8 +329,8 @@ fn parse(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn parsed(raw: &RawValue) -> Result<Value, String> {
-    serde_json::from_str(raw.get()).map_err(|error| unreadable(&error))
+fn parsed(json: &str) -> Result<Value, String> {
+    serde_json::from_str(json).map_err(|error| unreadable(&error))
 }
 
 fn unreadable(error: &serde_json::Error) -> String {

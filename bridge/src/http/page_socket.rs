@@ -15,8 +15,8 @@ use axum::Extension;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
-    Authenticate, BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry, SessionId,
-    limits,
+    Authenticate, BridgeToPage, CallId, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry,
+    SessionId, limits,
 };
 use http::header::UPGRADE;
 use http::{Method, Uri};
@@ -26,6 +26,7 @@ use tokio::time::timeout;
 use super::{Edge, Problem};
 use crate::auth::{RealmId, Tokens};
 use crate::hub::{Claim, Hub, Outbox};
+use crate::json::Json;
 use crate::origin::Origin;
 use crate::page_wire::{Closing, PageEvent};
 use crate::realm::{ConnectionId, Dialect, Parting};
@@ -251,11 +252,20 @@ impl Page {
     /// One message of the page.
     fn heard(&self, message: PageToBridge) -> Result<(), Closing> {
         let event = PageEvent::read(message, &self.hub.config, &self.hub.definitions)?;
+        self.happens(event);
+        Ok(())
+    }
+
+    /// The same of an answer that was read in one pass.
+    fn answered(&self, call: CallId, value: Json) {
+        self.happens(PageEvent::answered(call, value, &self.hub.config));
+    }
+
+    fn happens(&self, event: PageEvent) {
         self.hub.change(self.realm, |realm, now| {
             let effects = event.happen(realm, &self.session, self.connection, now);
             ((), effects)
         });
-        Ok(())
     }
 }
 

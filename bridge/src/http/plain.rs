@@ -128,23 +128,17 @@ fn not_a_call(why: &str) -> Problem {
 
 /// The answer with a result.
 async fn answer(result: ToolResult) -> Response {
-    let body = if size::is_surely_within(&result, 2 * LARGE_BYTES) {
+    let written = |result: &ToolResult| result.written(b"{".to_vec(), b"}");
+    let body = if result.is_within() || size::is_surely_within(&result, 2 * LARGE_BYTES) {
         written(&result)
     } else {
         let writing = off_thread::run(move || written(&result)).await;
-        writing.unwrap_or_default()
+        writing.unwrap_or_else(|| Vec::new().into())
     };
     let mut response = Response::new(body.into());
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
-}
-
-fn written(result: &ToolResult) -> Vec<u8> {
-    let mut body = b"{".to_vec();
-    result.write_members(&mut body);
-    body.push(b'}');
-    body
 }
 
 /// Why axum took no body.

@@ -6,6 +6,7 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
+use crate::json::Json;
 
 pub(crate) type Effects = Vec<Effect>;
 
@@ -69,7 +70,7 @@ pub(crate) enum Ending {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A value, or an MCP result object; `None` when the handler returned nothing.
-    Value(Option<Box<RawValue>>),
+    Value(Option<Json>),
     /// A tool's content blocks.
     Content {
         content: Box<RawValue>,
@@ -83,7 +84,7 @@ impl Answer {
     pub(crate) fn bytes(&self) -> usize {
         let of = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
         match self {
-            Answer::Value(value) => of(value),
+            Answer::Value(value) => value.as_ref().map_or(0, |json| json.get().len()),
             Answer::Content {
                 content,
                 structured,

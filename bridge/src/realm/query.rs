@@ -239,7 +239,7 @@ fn ending_bytes(ending: &Ending) -> usize {
 /// What the page answered, as it wrote it as far as it did.
 fn raw_result(ending: &Ending) -> Option<Box<RawValue>> {
     match ending {
-        Ending::Answered(Answer::Value(value)) => value.clone(),
+        Ending::Answered(Answer::Value(value)) => value.as_ref()?.to_raw(),
         Ending::Answered(Answer::Content {
             content,
             structured,

@@ -5,8 +5,7 @@
 
 use memchr::{memchr2, memmem};
 
-/// serde_json makes values up to this depth: a peer that reads with it takes no deeper ones.
-const DEEPEST: usize = 127;
+use crate::json::DEEPEST;
 
 /// Longer texts are judged by so many bytes of their beginning.
 const SAMPLE_BYTES: usize = 4096;

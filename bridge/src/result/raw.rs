@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -14,15 +15,17 @@ use super::ToolResult;
 use super::blocks::are_plain;
 use super::escape::escape_into;
 use super::look::{Look, tight};
+use super::written::{Pieces, Written};
+use crate::json::{Json, Within};
 
 /// The content of a result, not read.
 #[derive(Clone, Debug)]
 pub(super) enum Raw {
     /// A string is the text of the only block as it is written.
-    Text(Box<RawValue>),
+    Text(Json),
     /// Any other value: its text is the text of the only block.
     Json {
-        value: Box<RawValue>,
+        value: Json,
         /// An object is structured content, too.
         structured: bool,
     },
@@ -49,11 +52,18 @@ const AFTER_BYTES: usize = 64;
 
 impl Raw {
     /// From a value that a handler returned, which comes back when somebody has to look inside.
-    pub(super) fn of_value(value: Box<RawValue>) -> Result<Self, Box<RawValue>> {
-        let (value, look) = looked(value);
-        if look.deep || look.lifts {
-            return Err(value);
-        }
+    pub(super) fn of_value(value: Json) -> Result<Self, Json> {
+        let value = match value {
+            Json::Own(raw) => {
+                let (raw, look) = looked(raw);
+                if look.deep || look.lifts {
+                    return Err(raw.into());
+                }
+                Json::Own(raw)
+            }
+            // It was looked at when it came.
+            within @ Json::Within(_) => within,
+        };
         let first = value.get().as_bytes().first();
         let (is_text, structured) = (first == Some(&b'"'), first == Some(&b'{'));
         Ok(match is_text {
@@ -90,21 +100,33 @@ impl Raw {
         }
     }
 
-    /// The structured content.
-    pub(super) fn structured(&self) -> Option<&RawValue> {
+    /// The text of the structured content.
+    pub(super) fn structured(&self) -> Option<&str> {
         match self {
             Raw::Json {
                 value,
                 structured: true,
-            } => Some(value),
-            Raw::Blocks(answered) => answered.structured.as_deref(),
+            } => Some(value.get()),
+            Raw::Blocks(answered) => answered.structured.as_deref().map(RawValue::get),
             _ => None,
         }
     }
 
-    fn meta(&self) -> Option<&RawValue> {
+    /// Its value, if that is where it came. Nothing of what is asked of such a result takes long.
+    pub(super) fn within(&self) -> Option<&Within> {
         match self {
-            Raw::Blocks(answered) => answered.meta.as_deref(),
+            Raw::Text(Json::Within(within)) => Some(within),
+            Raw::Json {
+                value: Json::Within(within),
+                ..
+            } => Some(within),
+            _ => None,
+        }
+    }
+
+    fn meta(&self) -> Option<&str> {
+        match self {
+            Raw::Blocks(answered) => answered.meta.as_deref().map(RawValue::get),
             _ => None,
         }
     }
@@ -144,12 +166,44 @@ impl Raw {
         }
         if let Some(structured) = self.structured() {
             out.extend_from_slice(STRUCTURED.as_bytes());
-            out.extend_from_slice(structured.get().as_bytes());
+            out.extend_from_slice(structured.as_bytes());
         }
         if let Some(meta) = self.meta() {
             out.extend_from_slice(META.as_bytes());
-            out.extend_from_slice(meta.get().as_bytes());
+            out.extend_from_slice(meta.as_bytes());
         }
+    }
+
+    /// What stands around the members and the members, of which those that are long and lie where
+    /// they came go from there.
+    pub(super) fn written(&self, mut head: Vec<u8>, tail: &'static [u8]) -> Written {
+        let Some(within) = self.within() else {
+            self.write_members(&mut head);
+            head.extend_from_slice(tail);
+            return Written::Whole(head);
+        };
+        let [before, after] = ONLY_BLOCK;
+        head.extend_from_slice(before.as_bytes());
+        let mut pieces = Pieces::default();
+        match self {
+            Raw::Text(_) => {
+                pieces.push(head.into());
+                pieces.push(within.bytes());
+            }
+            _ => {
+                head.push(b'"');
+                pieces.push(head.into());
+                pieces.push_escaped(within);
+                pieces.push(Bytes::from_static(b"\""));
+            }
+        }
+        pieces.push(Bytes::from_static(after.as_bytes()));
+        if self.structured().is_some() {
+            pieces.push(Bytes::from_static(STRUCTURED.as_bytes()));
+            pieces.push(within.bytes());
+        }
+        pieces.push(Bytes::from_static(tail));
+        Written::Pieces(pieces)
     }
 
     /// How many bytes the result object has.
@@ -164,13 +218,16 @@ impl Raw {
 
     /// `escaped`: how long a text of JSON is as a string.
     fn with_text(&self, escaped: impl Fn(&str) -> usize) -> usize {
-        let around = |text: &str| text.len() + ONLY_BLOCK[0].len() + ONLY_BLOCK[1].len();
-        let member = |name: &str, value: Option<&RawValue>| {
-            value.map_or(0, |value| name.len() + value.get().len())
+        let quoted = |value: &Json| match value {
+            Json::Own(raw) => escaped(raw.get()),
+            Json::Within(within) => within.quoted_len(),
         };
+        let around = |text: &str| text.len() + ONLY_BLOCK[0].len() + ONLY_BLOCK[1].len();
+        let member =
+            |name: &str, value: Option<&str>| value.map_or(0, |value| name.len() + value.len());
         let content = match self {
             Raw::Text(text) => around(text.get()),
-            Raw::Json { value, .. } => around("") + escaped(value.get()),
+            Raw::Json { value, .. } => around("") + quoted(value),
             Raw::Blocks(answered) => CONTENT.len() + answered.content.get().len(),
         };
         let structured = member(STRUCTURED, self.structured());
@@ -179,11 +236,11 @@ impl Raw {
 
     /// Makes values of it.
     pub(super) fn read(&self) -> Result<ToolResult, serde_json::Error> {
-        let parse = |raw: &RawValue| serde_json::from_str::<Value>(raw.get());
+        let parse = serde_json::from_str::<Value>;
         Ok(match self {
             Raw::Text(text) => ToolResult::text(serde_json::from_str(text.get())?),
             Raw::Json { value, structured } => ToolResult {
-                structured: structured.then(|| parse(value)).transpose()?,
+                structured: structured.then(|| parse(value.get())).transpose()?,
                 doubled: *structured,
                 ..ToolResult::text(value.get().to_owned())
             },
@@ -191,7 +248,7 @@ impl Raw {
                 content: serde_json::from_str(answered.content.get())?,
                 structured: self.structured().map(parse).transpose()?,
                 meta: match self.meta() {
-                    Some(meta) => Some(serde_json::from_str::<Map<_, _>>(meta.get())?),
+                    Some(meta) => Some(serde_json::from_str::<Map<_, _>>(meta)?),
                     None => None,
                 },
                 ..ToolResult::default()
@@ -217,11 +274,20 @@ impl Serialize for Raw {
             }
             Raw::Blocks(answered) => map.serialize_entry("content", &answered.content)?,
         }
-        if let Some(structured) = self.structured() {
-            map.serialize_entry("structuredContent", structured)?;
-        }
-        if let Some(meta) = self.meta() {
-            map.serialize_entry("_meta", meta)?;
+        match self {
+            Raw::Json {
+                value,
+                structured: true,
+            } => map.serialize_entry("structuredContent", value)?,
+            Raw::Blocks(answered) => {
+                if let Some(structured) = &answered.structured {
+                    map.serialize_entry("structuredContent", structured)?;
+                }
+                if let Some(meta) = &answered.meta {
+                    map.serialize_entry("_meta", meta)?;
+                }
+            }
+            Raw::Text(_) | Raw::Json { .. } => {}
         }
         map.end()
     }

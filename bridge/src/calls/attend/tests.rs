@@ -130,7 +130,7 @@ impl Page {
 
     fn answer(&self, call: &CallId) {
         let answer = Ok(Answer::Value(Some(
-            RawValue::from_string("\"done\"".to_owned()).unwrap(),
+            RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
         self.change(|realm, id, connection| realm.call_answered(id, connection, call, answer));
     }

@@ -4,7 +4,9 @@
 use std::task::{Context, Poll};
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::{BridgeToPage, CloseCode, DecodeError, ErrorCode, PageToBridge, parts};
+use bridge_protocol::{
+    BridgeToPage, CallId, CloseCode, DecodeError, ErrorCode, PageToBridge, parts,
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
@@ -13,11 +15,19 @@ use super::{
     End, Page, SHOWN_CHARS, Socket, bad_json, binary, frames, parting, shown, too_big, v1,
 };
 use crate::hub::{Outbox, Outgoing};
-use crate::page_wire::Closing;
+use crate::json::Json;
+use crate::page_wire::{Closing, long_answer};
 use crate::realm::{Dialect, Parting};
 use crate::v1::page::{self, BadFrame, Heard};
 use crate::websocket::{Broken, Frame};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
+
+/// The value of an answer that has so many bytes is left where it came. It keeps the message in memory,
+/// and what was read with it.
+const LONG_BYTES: usize = 16 * 1024;
+
+/// One pass over so many bytes takes less than half a millisecond: longer to send for somebody.
+const PASS_HERE_BYTES: usize = 1024 * 1024;
 
 /// Longer messages than this, in bytes, are read on a thread of their own: other pages have calls
 /// meanwhile.
@@ -30,6 +40,8 @@ const UNSENT_BYTES: usize = 32 * 1024;
 pub(super) enum Read {
     V2(Result<PageToBridge, DecodeError>),
     V1(Result<Heard, BadFrame>),
+    /// An answer that is long.
+    Answered(CallId, Json),
 }
 
 /// What a page's task knows from one message to the next.
@@ -150,8 +162,18 @@ impl Page {
         } else {
             frame
         };
-        let decode = |text: &str| Read::V2(PageToBridge::decode(text));
-        self.read(serving, text, decode)
+        if text.len() < LONG_BYTES {
+            return self.take(serving, decoded(&text));
+        }
+        if text.len() > PASS_HERE_BYTES {
+            return self.read(serving, text, |text| {
+                answer(text).unwrap_or_else(|| decoded(text))
+            });
+        }
+        match answer(&text) {
+            Some(read) => self.take(serving, read),
+            None => self.read(serving, text, |text| decoded(text)),
+        }
     }
 
     /// Reads a message, elsewhere if it is long.
@@ -159,7 +181,7 @@ impl Page {
         &self,
         serving: &mut Serving,
         text: Utf8Bytes,
-        decode: impl FnOnce(&str) -> Read + Send + 'static,
+        decode: impl FnOnce(&Utf8Bytes) -> Read + Send + 'static,
     ) -> Goes {
         if text.len() <= READ_HERE_BYTES {
             return self.take(serving, decode(&text));
@@ -185,6 +207,10 @@ impl Page {
                 Ok(())
             }
             Read::V2(Ok(message)) => self.heard(message).map_err(End::Closing),
+            Read::Answered(call, value) => {
+                self.answered(call, value);
+                Ok(())
+            }
             Read::V2(Err(DecodeError::UnknownType(kind))) => {
                 self.unknown(serving, &kind);
                 Ok(())
@@ -215,6 +241,14 @@ impl Page {
             tracing::info!(session = ?self.session, kind, "unknown message type ignored");
         }
     }
+}
+
+fn decoded(text: &str) -> Read {
+    Read::V2(PageToBridge::decode(text))
+}
+
+fn answer(text: &Utf8Bytes) -> Option<Read> {
+    long_answer(text).map(|(call, value)| Read::Answered(call, value))
 }
 
 impl Serving {

@@ -9,6 +9,7 @@ use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
 
 use super::{End, Page, Socket};
 use crate::hub::{Outbox, Outgoing};
+use crate::json::Json;
 use crate::page_wire::{Closing, PageEvent};
 use crate::realm::{Answer, Failure};
 use crate::v1::page::{self, BadFrame, Content, Heard, Strict};
@@ -108,7 +109,7 @@ impl Page {
         let Some(uri) = uri.flatten() else { return };
         let failed = |message| Failure::new(ErrorCode::HandlerFailed, message);
         let contents = |content| page::contents(&uri, content);
-        let answer = content.map(|content| Answer::Value(contents(content)));
+        let answer = content.map(|content| Answer::Value(contents(content).map(Json::Own)));
         let event = PageEvent::Answered(call, answer.map_err(failed));
         self.hub.change(self.realm, |realm, now| {
             let effects = event.happen(realm, &self.session, self.connection, now);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::response::Response;
 use bridge_protocol::Kind;
 use http::header::CONTENT_TYPE;
@@ -113,14 +114,16 @@ impl Call {
         let outcome = calls::call(&self.hub, request).await;
         let (id, is_modern) = (self.id, self.is_modern);
         match outcome {
-            Ok(Outcome::Done(result)) if size::is_surely_within(&result, LARGE_BYTES) => {
+            Ok(Outcome::Done(result))
+                if result.is_within() || size::is_surely_within(&result, LARGE_BYTES) =>
+            {
                 answered(&id, &result, is_modern)
             }
             Ok(Outcome::Done(result)) => {
                 let encoded = off_thread::run(move || answered(&id, &result, is_modern));
                 encoded.await.unwrap_or_else(|| Answer {
                     status: StatusCode::INTERNAL_SERVER_ERROR,
-                    json: Vec::new(),
+                    json: Vec::new().into(),
                 })
             }
             // Nobody is asked who has declared nothing.
@@ -233,7 +236,7 @@ fn whole(answer: Answer, events_only: bool) -> Response {
     json(answer.status, answer.json)
 }
 
-pub(super) fn json(status: StatusCode, json: Vec<u8>) -> Response {
+pub(super) fn json(status: StatusCode, json: impl Into<Body>) -> Response {
     let mut response = Response::new(json.into());
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
@@ -255,14 +258,13 @@ fn answered(id: &RawValue, result: &ToolResult, is_modern: bool) -> Answer {
     if is_modern {
         out.extend_from_slice(b"\"resultType\":\"complete\",");
     }
-    result.write_members(&mut out);
-    if !result.is_error {
-        out.extend_from_slice(b",\"isError\":false");
-    }
-    out.extend_from_slice(b"}}");
+    let tail: &[u8] = match result.is_error {
+        true => b"}}",
+        false => b",\"isError\":false}}",
+    };
     Answer {
         status: StatusCode::OK,
-        json: out,
+        json: result.written(out, tail),
     }
 }
 
@@ -282,7 +284,7 @@ fn failed(id: &RawValue, error: &ErrorData, is_modern: bool) -> Answer {
             true => StatusCode::BAD_REQUEST,
             false => StatusCode::OK,
         },
-        json: out,
+        json: out.into(),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn serve(request: &Request<'_>) -> Option<Response> {
     let answer = listed(request, &published.unwrap_or_default());
     let _open = request.session.as_ref().map(|session| session.open());
     Some(match request.events_only {
-        true => stream::whole(answer),
+        true => stream::whole(answer.into()),
         false => json(StatusCode::OK, answer),
     })
 }

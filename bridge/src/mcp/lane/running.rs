@@ -10,12 +10,13 @@ use http::StatusCode;
 use super::hearer::Told;
 use crate::hub::Hub;
 use crate::mcp::session::InFlight;
+use crate::result::Written;
 
 /// A JSON-RPC response, with the HTTP status that it has as a body of its own.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    pub(super) json: Vec<u8>,
+    pub(super) json: Written,
 }
 
 /// What comes of a call next.

@@ -19,6 +19,7 @@ use crate::hub::Hub;
 use crate::mcp::events::{Events, Stored};
 use crate::mcp::reach::NOTIFY_WITHIN;
 use crate::mcp::replay::RETRY;
+use crate::result::Written;
 
 /// A stream that says nothing shows so often that it is there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -49,8 +50,8 @@ pub(super) fn one_line(mut json: Vec<u8>) -> Bytes {
 }
 
 /// The only event of a call that has ended already.
-pub(super) fn whole(json: Vec<u8>) -> Response {
-    let pieces = event(None, one_line(json)).map(Ok::<_, Infallible>);
+pub(super) fn whole(json: Written) -> Response {
+    let pieces = event(None, one_line(json.into_vec())).map(Ok::<_, Infallible>);
     response(Body::from_stream(stream::iter(pieces)))
 }
 
@@ -66,7 +67,7 @@ pub(super) fn unkept(first: Vec<u8>, running: Running) -> Response {
         let mut running = running?;
         let (json, running) = match running.next().await {
             Next::Message(json) => (json, Some(running)),
-            Next::Answer(answer) => (answer.json, None),
+            Next::Answer(answer) => (answer.json.into_vec(), None),
             Next::Cancelled => return None,
         };
         Some((event(None, one_line(json)), running))
@@ -112,7 +113,7 @@ impl Line {
                     self.tell(event(id.as_deref(), json)).await;
                 }
                 Some(Next::Answer(answer)) => {
-                    let json = one_line(answer.json);
+                    let json = one_line(answer.json.into_vec());
                     let id = self.keep(&running, Stored::Response(json.clone()));
                     drop(running);
                     return self.send(event(id.as_deref(), json)).await;
@@ -222,7 +223,7 @@ mod tests {
         }
         let answer = Answer {
             status: StatusCode::OK,
-            json: b"{\n}".to_vec(),
+            json: b"{\n}".to_vec().into(),
         };
         let running = Running::new(std::future::ready(answer), told, None);
         let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);

@@ -17,6 +17,14 @@ fn written(result: &ToolResult) -> String {
     assert_eq!(written, serde_json::to_string(result).unwrap());
     assert_eq!(written.len(), size::encoded(result));
     assert_eq!(written.len(), size::of(result));
+    let whole = result.written(b"head {".to_vec(), b",\"a\":1} tail");
+    assert_eq!(
+        whole.len(),
+        "head ".len() + written.len() + ",\"a\":1 tail".len()
+    );
+    let whole = String::from_utf8(whole.into_vec()).unwrap();
+    let members = &written[..written.len() - 1];
+    assert_eq!(whole, format!("head {members},\"a\":1}} tail"));
     assert!(!size::is_surely_within(result, written.len() - 1));
     written
 }
@@ -29,13 +37,23 @@ fn by_values(json: &str) -> String {
 }
 
 fn by_text(json: &str) -> ToolResult {
-    ToolResult::of_value(Some(raw(json))).unwrap()
+    ToolResult::of_value(Some(raw(json).into())).unwrap()
+}
+
+/// From within a message. `None`: the value has to be looked into.
+fn within(json: &str) -> Option<ToolResult> {
+    let message = format!("{{\"result\":{json}}}").into();
+    let (value, behind) = Within::read(&message, "{\"result\":".len())?;
+    assert_eq!(behind, "}");
+    let result = ToolResult::of_value(Some(Json::Within(Box::new(value)))).unwrap();
+    (json != "null").then_some(result)
 }
 
 fn check_same(json: &str) {
-    let result = by_text(json);
-    assert_eq!(written(&result), by_values(json), "{json}");
-    assert_eq!(written(&result.read()), by_values(json), "{json}");
+    for result in [Some(by_text(json)), within(json)].into_iter().flatten() {
+        assert_eq!(written(&result), by_values(json), "{json}");
+        assert_eq!(written(&result.read()), by_values(json), "{json}");
+    }
 }
 
 #[test]
@@ -63,6 +81,35 @@ fn each_kind_of_value_has_the_shape_that_its_value_would_have() {
         r#""data:image/png,AAAA""#,
     ] {
         check_same(json);
+    }
+}
+
+#[tokio::test]
+async fn what_lies_in_its_message_goes_out_in_pieces_of_the_length_that_was_told() {
+    let text = "a \\\"b\\\" é\\n".repeat(100_000);
+    for (json, is_copied) in [
+        (format!("\"{text}\""), false),
+        (format!("{{\"text\":\"{text}\"}}"), true),
+        (format!("[\"{text}\"]"), true),
+    ] {
+        let result = within(&json).unwrap();
+        assert!(result.is_within() && !by_text(&json).is_within());
+        let written = result.written(b"{".to_vec(), b"}");
+        let length = written.len();
+        let body = axum::body::Body::from(written);
+        assert_eq!(
+            http_body::Body::size_hint(&body).exact(),
+            Some(length as u64)
+        );
+        let mut frames = body.into_data_stream();
+        let (mut whole, mut longest) = (Vec::new(), 0);
+        while let Some(piece) = futures_util::StreamExt::next(&mut frames).await {
+            let piece = piece.unwrap();
+            longest = longest.max(piece.len());
+            whole.extend_from_slice(&piece);
+        }
+        assert_eq!(String::from_utf8(whole).unwrap(), by_values(&json));
+        assert_eq!(longest >= json.len(), !is_copied || json.starts_with('{'));
     }
 }
 

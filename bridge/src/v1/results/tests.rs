@@ -3,8 +3,8 @@ use serde_json::Value;
 use super::*;
 
 fn shown(raw: &str) -> Value {
-    let raw = serde_json::from_str(raw).unwrap();
-    shown_ending(Ending::Answered(Answer::Value(Some(raw))))
+    let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
+    shown_ending(Ending::Answered(Answer::Value(Some(raw.into()))))
 }
 
 fn shown_ending(ending: Ending) -> Value {
@@ -128,9 +128,10 @@ fn blocks_stay_and_structured_content_is_shown_where_there_is_nothing_else() {
 #[test]
 fn what_indentation_makes_too_large_is_refused() {
     let deep = "[".repeat(300) + &"]".repeat(300);
-    let raw = serde_json::from_str(&deep).unwrap();
+    let raw: Box<RawValue> = serde_json::from_str(&deep).unwrap();
+    let answer = Answer::Value(Some(raw.into()));
     let mut out = b"before".to_vec();
-    Results::new(10_000).called(Ending::Answered(Answer::Value(Some(raw))), &mut out);
+    Results::new(10_000).called(Ending::Answered(answer), &mut out);
     let shown: Value = serde_json::from_slice(&out["before".len()..]).unwrap();
     assert_eq!(shown["isError"], true);
     assert!(

@@ -90,7 +90,7 @@ fn tool_calls_are_told_in_order_of_completion_with_failures_and_within_bytes() {
             .call_answered(&TAB.into(), FIRST, &call.into(), answer);
         scene.then(effects);
     };
-    answer(&mut scene, "b", Ok(Answer::Value(Some(raw("1.50")))));
+    answer(&mut scene, "b", Ok(Answer::Value(Some(raw("1.50").into()))));
     let failure = Failure::new(ErrorCode::HandlerFailed, "no".to_owned());
     answer(&mut scene, "a", Err(failure));
     let theirs = Failure {
@@ -99,7 +99,7 @@ fn tool_calls_are_told_in_order_of_completion_with_failures_and_within_bytes() {
     };
     answer(&mut scene, "c", Err(theirs));
     let large = format!("\"{}\"", "x".repeat(LIMITS.queries.tool_call_bytes));
-    answer(&mut scene, "d", Ok(Answer::Value(Some(raw(&large)))));
+    answer(&mut scene, "d", Ok(Answer::Value(Some(raw(&large).into()))));
     scene.complete().unwrap();
     let Effect::Send {
         message: BridgeToPage::QueryComplete(complete),
