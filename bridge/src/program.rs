@@ -114,6 +114,7 @@ pub async fn run(
         return check(&settings.bridge);
     }
     log_to_stderr(settings.log);
+    hold_freed_memory();
     let stop_requested = stop::requested();
     match serve(settings.bridge, app).await {
         Ok(running) => {
@@ -127,6 +128,17 @@ pub async fn run(
             ExitCode::from(2)
         }
     }
+}
+
+/// The largest block that is served from memory which the program holds.
+const HELD_BYTES: usize = 4 * 1024 * 1024;
+
+/// glibc gives what is freed back to the kernel at once, and a result of 1 MB has the kernel make
+/// hundreds of pages again, until it has seen so large a block freed (mallopt(3), `M_MMAP_THRESHOLD`).
+/// Larger ones still go back at once.
+fn hold_freed_memory() {
+    // It is not written to, and takes no memory.
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(HELD_BYTES)));
 }
 
 fn check(config: &Config) -> ExitCode {

@@ -22,7 +22,7 @@ use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 pub(crate) use handshake::{Upgrade, Upgraded};
 
 /// What one system call reads. It belongs to the thread: ten thousand silent sockets have none.
-const READ_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 128 * 1024;
 
 /// What tungstenite takes of that at once, and keeps room for.
 const BUFFER_BYTES: usize = 256;
