@@ -3,7 +3,7 @@
 //! Of a long one nothing is written into memory as a whole: what stands in the page's message goes
 //! out from there, and its text is escaped bit by bit, when the connection has room for it.
 
-mod blocks;
+mod room;
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -103,9 +103,9 @@ impl Pieces {
                 if !text.is_empty() {
                     self.pieces.push_front(Piece::Escaped(text));
                 }
-                blocks::written(|block| {
-                    block.reserve(2 * now.len());
-                    escape_content(&now, block);
+                room::written(|room| {
+                    room.reserve(2 * now.len());
+                    escape_content(&now, room);
                 })
             }
         };

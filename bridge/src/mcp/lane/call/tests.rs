@@ -3,7 +3,7 @@ use super::*;
 fn kind_of(bytes: usize, events_only: bool) -> String {
     let answer = Answer {
         status: StatusCode::OK,
-        json: vec![b'1'; bytes],
+        json: vec![b'1'; bytes].into(),
     };
     let response = whole(answer, events_only);
     let kind = &response.headers()[CONTENT_TYPE];
