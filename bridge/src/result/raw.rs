@@ -47,6 +47,9 @@ const CONTENT: &str = "\"content\":";
 const STRUCTURED: &str = ",\"structuredContent\":";
 const META: &str = ",\"_meta\":";
 
+/// A result that has no more bytes is copied: one call of the kernel for each piece costs more.
+const WHOLE_BYTES: usize = 256 * 1024;
+
 /// Room for what others write behind the members: a large result would be copied for it.
 const AFTER_BYTES: usize = 64;
 
@@ -177,7 +180,8 @@ impl Raw {
     /// What stands around the members and the members, of which those that are long and lie where
     /// they came go from there.
     pub(super) fn written(&self, mut head: Vec<u8>, tail: &'static [u8]) -> Written {
-        let Some(within) = self.within() else {
+        let within = self.within().filter(|_| self.encoded() > WHOLE_BYTES);
+        let Some(within) = within else {
             self.write_members(&mut head);
             head.extend_from_slice(tail);
             return Written::Whole(head);
