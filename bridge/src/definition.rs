@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use crate::tool::Tool;
 use crate::uri_template::{MAX_URI_BYTES, UriTemplate};
 use interned::Interned;
+
+pub(crate) use interned::{hash_of, start_of};
 
 /// Why a definition is refused.
 pub(crate) type Refused = (ErrorCode, String);
@@ -41,7 +42,7 @@ impl Definition {
     /// The name, URI or URI template as registered.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Definition::Tool(tool) => &tool.name,
+            Definition::Tool(tool) => tool.name(),
             Definition::Prompt(listed) | Definition::Resource(listed) => &listed.name,
             Definition::Template(template) => &template.listed.name,
         }
@@ -102,12 +103,12 @@ impl Definition {
         }
     }
 
-    /// Of the definition as registered.
-    pub(crate) fn hash(&self) -> [u8; 32] {
+    /// The start of the hash of the definition as registered: another one where clients see a change.
+    pub(crate) fn hash(&self) -> u64 {
         match self {
             Definition::Tool(tool) => tool.hash,
-            Definition::Prompt(listed) | Definition::Resource(listed) => listed.hash,
-            Definition::Template(template) => template.listed.hash,
+            Definition::Prompt(listed) | Definition::Resource(listed) => start_of(&listed.hash),
+            Definition::Template(template) => start_of(&template.listed.hash),
         }
     }
 }
@@ -142,7 +143,7 @@ impl Listed {
             name,
             published,
             bytes: raw.get().len(),
-            hash: Sha256::digest(raw.get()).into(),
+            hash: hash_of(raw.get()),
         })
     }
 
@@ -322,7 +323,7 @@ impl Definitions {
                 .get_or_make(raw, || {
                     let tool = Tool::parse(raw)?;
                     check(tool.published())?;
-                    if tool.has_header_arguments {
+                    if tool.has_header_arguments() {
                         self.have_header_arguments.store(true, Ordering::Relaxed);
                     }
                     Ok(tool.closed())
@@ -356,7 +357,8 @@ impl Definitions {
         if !tool.is_open() {
             return None;
         }
-        let known = self.tools.get(&tool.hash);
+        let is_meant = |known: &Tool| known.raw() == tool.raw();
+        let known = self.tools.get(tool.hash, is_meant);
         if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, tool)) {
             return Some(Definition::Tool(known));
         }
@@ -561,6 +563,7 @@ mod tests {
         let again = resource(0);
         assert!(Arc::ptr_eq(&kept, &again));
     }
+
     #[test]
     fn what_is_closed_is_closed_once_for_all_who_hold_it() {
         let definitions = Definitions::new(|_, _| Ok(()), 10_000);

@@ -3,6 +3,7 @@
 mod fields;
 mod marks;
 mod opened;
+mod place;
 pub(crate) mod repair;
 #[cfg(test)]
 mod round_trip;
@@ -20,12 +21,13 @@ use std::time::Duration;
 use bridge_protocol::ErrorCode;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
+use crate::definition;
 use crate::schema::Validator;
 use crate::v1::Listings;
 pub(crate) use fields::check_icons;
 use opened::Opened;
+use place::Place;
 
 /// The optional argument that picks a session, added to every input schema.
 pub(crate) const SESSION_ARGUMENT: &str = "session_id";
@@ -41,42 +43,51 @@ const ORIGINAL_NAME: &str = "mcp-web/originalName";
 /// [`Definitions`]: crate::definition::Definitions
 #[derive(Debug)]
 pub(crate) struct Tool {
-    /// As registered.
-    pub(crate) name: Box<str>,
-    /// As listed, where that is another name.
-    repaired_name: Option<Box<str>>,
     /// The definition as registered.
     raw: Box<str>,
-    /// Of the definition as registered.
-    pub(crate) hash: [u8; 32],
-    /// How long a call may take, if the definition says so: in place of `call_timeout`.
-    pub(crate) timeout: Option<Duration>,
+    /// The start of the hash of that.
+    pub(crate) hash: u64,
+    opened: OnceLock<Box<Opened>>,
+    special: Option<Box<Special>>,
+    name: Place,
     /// Its handler may ask the client, unless the definition says that it never does.
     pub(crate) asks_client: bool,
-    /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
-    pub(crate) has_header_arguments: bool,
-    opened: OnceLock<Box<Opened>>,
     /// Somebody wanted what is in it since [`Tool::has_rested`] was asked last.
     used: AtomicBool,
+}
+
+/// What few tools have, and the others no room for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Special {
+    /// The name as registered, where it does not stand in the text as it is.
+    name: Option<Box<str>>,
+    /// As listed, where that is another name.
+    repaired_name: Option<Box<str>>,
+    /// How long a call may take, if the definition says so.
+    timeout: Option<Duration>,
+    /// Clients repeat some of its arguments in headers.
+    has_header_arguments: bool,
 }
 
 impl Tool {
     pub(crate) fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
         let opened = Opened::read(raw.get())?;
-        let timeout = time::timeout(&opened.published)
-            .map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
-        let asks_client = marks::asks_client(&opened.published)
-            .map_err(|error| (ErrorCode::DefinitionInvalid, error))?;
-        Ok(Self {
-            repaired_name: (opened.published_name != opened.name)
-                .then(|| opened.published_name.as_str().into()),
-            name: opened.name.as_str().into(),
-            raw: raw.get().into(),
-            hash: Sha256::digest(raw.get()).into(),
-            timeout,
-            asks_client,
+        let invalid = |error| (ErrorCode::DefinitionInvalid, error);
+        let place = Place::of(&opened.name, raw.get());
+        let repaired = opened.published_name != opened.name;
+        let special = Special {
+            name: place.is_none().then(|| opened.name.as_str().into()),
+            repaired_name: repaired.then(|| opened.published_name.as_str().into()),
+            timeout: time::timeout(&opened.published).map_err(invalid)?,
             has_header_arguments: marks::has_header_arguments(&opened.published),
+        };
+        Ok(Self {
+            raw: raw.get().into(),
+            hash: definition::start_of(&definition::hash_of(raw.get())),
+            asks_client: marks::asks_client(&opened.published).map_err(invalid)?,
             opened: OnceLock::from(Box::new(opened)),
+            special: (special != Special::default()).then(|| Box::new(special)),
+            name: place.unwrap_or_default(),
             used: AtomicBool::new(false),
         })
     }
@@ -84,16 +95,31 @@ impl Tool {
     /// The same tool, of which nothing but the text is kept.
     pub(crate) fn closed(&self) -> Self {
         Self {
-            name: self.name.clone(),
-            repaired_name: self.repaired_name.clone(),
             raw: self.raw.clone(),
             hash: self.hash,
-            timeout: self.timeout,
-            asks_client: self.asks_client,
-            has_header_arguments: self.has_header_arguments,
             opened: OnceLock::new(),
+            special: self.special.clone(),
+            name: self.name,
+            asks_client: self.asks_client,
             used: AtomicBool::new(false),
         }
+    }
+
+    /// As registered.
+    pub(crate) fn name(&self) -> &str {
+        let special = self.special.as_ref().and_then(|it| it.name.as_deref());
+        special.unwrap_or_else(|| self.name.within(&self.raw))
+    }
+
+    /// How long a call may take, if the definition says so: in place of `call_timeout`.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.special.as_ref()?.timeout
+    }
+
+    /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
+    pub(crate) fn has_header_arguments(&self) -> bool {
+        let special = self.special.as_ref();
+        special.is_some_and(|it| it.has_header_arguments)
     }
 
     /// Whether more is kept of it than its text.
@@ -118,7 +144,9 @@ impl Tool {
 
     /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
     pub(crate) fn published_name(&self) -> &str {
-        self.repaired_name.as_deref().unwrap_or(&self.name)
+        let special = self.special.as_ref();
+        let repaired = special.and_then(|it| it.repaired_name.as_deref());
+        repaired.unwrap_or_else(|| self.name())
     }
 
     /// The definition as registered.
@@ -260,6 +288,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_the_text_spells_otherwise_is_kept_beside_it() {
+        let spelled = r#"{"name":"a\u0062c","description":"d"}"#;
+        let raw = RawValue::from_string(spelled.to_owned()).unwrap();
+        let tool = Tool::parse(&raw).unwrap();
+        assert_eq!([tool.name(), tool.closed().name()], ["abc"; 2]);
+        let plain = parse(json!({"name": "abc", "description": "d"})).unwrap();
+        assert_eq!(plain.closed().name(), "abc");
+        assert!(plain.special.is_none());
+    }
+
+    /// Ten thousand pages with ten tools each hold a hundred thousand of them.
+    #[test]
+    fn a_tool_takes_little_beside_its_text() {
+        assert!(size_of::<Tool>() <= 56, "{}", size_of::<Tool>());
+    }
+
+    #[test]
     fn a_tool_keeps_its_own_session_argument() {
         let schema = json!({"type": "object", "properties": {"session_id": {"type": "integer"}}});
         let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
@@ -283,7 +328,7 @@ mod tests {
             assert_eq!(tool.published()["_meta"][ORIGINAL_NAME], name);
         }
         let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
-        assert_eq!(tool.published_name(), &*tool.name);
+        assert_eq!(tool.published_name(), tool.name());
     }
 
     #[test]

@@ -129,7 +129,7 @@ pub(super) fn open(
 /// A tool may set its own time, up to a limit.
 fn timeout(hub: &Hub, request: &Request) -> Duration {
     let own = match request {
-        Request::Tool { tool, .. } => tool.timeout,
+        Request::Tool { tool, .. } => tool.timeout(),
         _ => None,
     };
     let most = hub.config.results.max_call_timeout;

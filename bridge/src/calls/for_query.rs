@@ -21,7 +21,7 @@ pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), Box<To
         let session = realm.session_of_query(query).map_err(refused)?;
         let target = Target::Session(session.clone());
         let name = match realm.route(Kind::Tool, &request.tool, &target) {
-            Ok((_, Definition::Tool(tool))) => tool.name.to_string(),
+            Ok((_, Definition::Tool(tool))) => tool.name().to_owned(),
             _ => request.tool.clone(),
         };
         realm.query_allows(query, &name).map_err(not_allowed)?;
@@ -63,7 +63,7 @@ pub(crate) fn tools_of_query(hub: &Hub, realm: RealmId, query: &QueryId) -> Vec<
         let session = realm.session_of_query(query).ok()?;
         let tools = realm.published_by(Kind::Tool, session)?.into_iter();
         let allowed = tools.filter(|tool| match tool {
-            Definition::Tool(tool) => realm.query_allows(query, &tool.name).is_ok(),
+            Definition::Tool(tool) => realm.query_allows(query, tool.name()).is_ok(),
             _ => false,
         });
         Some(allowed.collect())

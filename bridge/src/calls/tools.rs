@@ -77,7 +77,7 @@ pub(crate) async fn call_page(
     let outcome = match attend::attend_until(hub, caller, line, leave).await {
         Attended::Whole(outcome) => outcome,
         Attended::Left(line, place) => {
-            let early = still_running(&tool.name, place.handle(), promised);
+            let early = still_running(tool.name(), place.handle(), promised);
             go_on(hub, caller.realm, tool, line, place);
             return Ok(early.into());
         }
@@ -94,7 +94,7 @@ pub(crate) async fn call_page(
         }
         Outcome::Done(ending) => {
             let result = ended(&tool, ending).await;
-            let fitted = fitted(hub, caller, &tool.name, promised, result).await;
+            let fitted = fitted(hub, caller, tool.name(), promised, result).await;
             Ok(fitted.into())
         }
     }
@@ -137,7 +137,7 @@ pub(super) async fn checked_input(
         let read = arguments.take_read()?;
         let checked = schema::check(tool, |tool| Some(tool.input()), read).await;
         arguments.put_back(checked.map_err(|misfit| {
-            let name = &tool.name;
+            let name = tool.name();
             format!("the arguments of `{name}` do not fit its input schema: {misfit}")
         })?);
     }
@@ -280,7 +280,7 @@ fn structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, Fai
 fn misfitting(tool: &Tool, misfit: &Misfit) -> Failure {
     let message = format!(
         "the result of `{}` does not fit its output schema: {misfit}",
-        tool.name
+        tool.name()
     );
     Failure::new(ErrorCode::InvalidResult, message)
 }
@@ -298,7 +298,7 @@ fn shaped(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
     if tool.output().is_some() && !result.is_structured() {
         let message = format!(
             "`{}` has an output schema, but its result has no structured content: return an object",
-            tool.name
+            tool.name()
         );
         return Err(Failure::new(ErrorCode::InvalidResult, message));
     }
@@ -306,7 +306,10 @@ fn shaped(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
 }
 
 fn not_passed_on(tool: &Tool, error: &str) -> Failure {
-    let message = format!("the result of `{}` cannot be passed on: {error}", tool.name);
+    let message = format!(
+        "the result of `{}` cannot be passed on: {error}",
+        tool.name()
+    );
     Failure::new(ErrorCode::InvalidResult, message)
 }
 

@@ -32,6 +32,7 @@ use crate::page_wire::{Closing, PageEvent};
 use crate::realm::{ConnectionId, Dialect, Parting};
 use crate::websocket::{Upgrade, Upgraded, WebSocket};
 use admission::{Refused, admit, let_in};
+use serving::Serving;
 
 /// How much of what a peer invents goes into a log.
 const SHOWN_CHARS: usize = 64;
@@ -119,46 +120,61 @@ struct Visit {
 }
 
 /// As long as the page is there. What is needed only at its coming and going is in boxes of its own,
-/// so that ten thousand pages that wait do not hold it.
+/// so that ten thousand pages that wait do not hold it; what they do hold is one box of that size,
+/// where a task would have room for it twice.
 async fn run(connection: impl Future<Output = Option<Upgraded>>, visit: Box<Visit>) {
-    let arrived = Box::pin(arrive(connection, &visit)).await;
-    let Some((mut socket, mut page, mut outbox)) = arrived else {
+    let Some(mut line) = Box::pin(arrive(connection, &visit)).await else {
         return;
     };
     // Others hear that it comes once.
-    let visit = (page.dialect == Dialect::V1).then_some(visit);
+    let visit = (line.page.dialect == Dialect::V1).then_some(visit);
     loop {
-        let end = page.serve(&mut socket, &mut outbox).await;
-        match (end, &visit) {
-            (End::Parted(parting), _) => {
-                page.ended(parting);
-                // The answer to a close frame, if the peer is there to take it.
-                return socket.flush_at_once().await;
-            }
-            (End::Closing(closing), _) => {
-                page.ended(parting_of(&closing));
-                return Box::pin(close(&mut socket, closing)).await;
-            }
-            (End::Cut, _) | (End::Again(_), None) => return page.ended(Parting::Broken),
-            (End::Again(hello), Some(visit)) => {
-                let admitted = Box::pin(let_in(visit, *hello)).await;
-                // The session has another connection by now, or is over.
-                page.ended(Parting::Gone);
-                v1::queue_rest(&mut socket, outbox);
-                (page, outbox) = match admitted {
-                    Ok(admitted) => admitted,
-                    Err(refused) => return Box::pin(refuse(&mut socket, refused)).await,
-                };
+        let end = line.serve().await;
+        match Box::pin(after(&mut line, end, visit.as_deref())).await {
+            Some((page, outbox)) => (line.page, line.outbox) = (page, outbox),
+            None => return,
+        }
+    }
+}
+
+/// What there is to do when the socket has ended. What goes on, if it is a page that comes again.
+async fn after(line: &mut Line, end: End, visit: Option<&Visit>) -> Option<(Page, Outbox)> {
+    let Line {
+        socket,
+        page,
+        outbox,
+        ..
+    } = line;
+    match (end, visit) {
+        (End::Parted(parting), _) => {
+            page.ended(parting);
+            // The answer to a close frame, if the peer is there to take it.
+            socket.flush_at_once().await;
+        }
+        (End::Closing(closing), _) => {
+            page.ended(parting_of(&closing));
+            close(socket, closing).await;
+        }
+        (End::Cut, _) | (End::Again(_), None) => page.ended(Parting::Broken),
+        (End::Again(hello), Some(visit)) => {
+            let admitted = let_in(visit, *hello).await;
+            // The session has another connection by now, or is over.
+            page.ended(Parting::Gone);
+            v1::queue_rest(socket, outbox);
+            match admitted {
+                Ok(admitted) => return Some(admitted),
+                Err(refused) => refuse(socket, refused).await,
             }
         }
     }
+    None
 }
 
 /// Lets a page in; `None` when it is refused, or gone.
 async fn arrive(
     connection: impl Future<Output = Option<Upgraded>>,
     visit: &Visit,
-) -> Option<(Socket, Page, Outbox)> {
+) -> Option<Box<Line>> {
     let mut socket = WebSocket::new(connection.await?, limits::MAX_FRAME_BYTES);
     let admitted = match Arc::clone(&visit.edge.hub.pending_pages).try_acquire_owned() {
         // Given back when the page is let in, or not.
@@ -166,7 +182,12 @@ async fn arrive(
         Err(_) => Err(Refused::With(full(), None)),
     };
     match admitted {
-        Ok((page, outbox)) => Some((socket, page, outbox)),
+        Ok((page, outbox)) => Some(Box::new(Line {
+            socket,
+            page,
+            outbox,
+            serving: Serving::default(),
+        })),
         Err(refused) => {
             refuse(&mut socket, refused).await;
             None
@@ -222,6 +243,14 @@ fn too_big() -> Closing {
         CloseCode::MessageTooBig,
         format!("a frame may have {} bytes", limits::MAX_FRAME_BYTES),
     )
+}
+
+/// A connected page and the two that it is between.
+struct Line {
+    socket: Socket,
+    page: Page,
+    outbox: Outbox,
+    serving: Serving,
 }
 
 /// A connected page.

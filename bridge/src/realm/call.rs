@@ -52,7 +52,7 @@ impl Request {
     /// For people.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Request::Tool { tool, .. } => &tool.name,
+            Request::Tool { tool, .. } => tool.name(),
             Request::Prompt { name, .. } => name,
             Request::Resource { uri, .. } => uri,
             Request::Completion { reference, .. } => &reference.name,
@@ -167,7 +167,7 @@ impl Call {
         match self.request.clone() {
             Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
-                tool_name: tool.name.to_string(),
+                tool_name: tool.name().to_owned(),
                 tool_input: input,
                 context,
             }),
@@ -262,7 +262,7 @@ impl Call {
     fn longer(&self) -> &'static str {
         match &self.request {
             _ if self.dialect == Dialect::V1 => "let the page load the SDK of this bridge",
-            Request::Tool { tool, .. } => match tool.timeout {
+            Request::Tool { tool, .. } => match tool.timeout() {
                 Some(own) if own <= self.timeout => {
                     "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
                 }

@@ -29,10 +29,10 @@ impl Realm {
     /// Those that are there agree with each other: the first one tells.
     fn contradicts(&self, id: &SessionId, tool: &Tool) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
-        let known = others.find_map(|(_, session)| session.item(Kind::Tool, &tool.name));
+        let known = others.find_map(|(_, session)| session.item(Kind::Tool, tool.name()));
         match known {
             Some(Definition::Tool(known)) => {
-                known.hash != tool.hash && known.registered_input() != tool.registered_input()
+                known.raw() != tool.raw() && known.registered_input() != tool.registered_input()
             }
             _ => false,
         }
@@ -43,11 +43,11 @@ fn conflict(index: usize, tool: &Tool) -> RegistrationFailure {
     let message = format!(
         "another session has registered `{}` with a different schema: close its page, or choose \
          another name",
-        tool.name
+        tool.name()
     );
     RegistrationFailure {
         index,
-        name: Some(tool.name.to_string()),
+        name: Some(tool.name().to_owned()),
         code: ErrorCode::ToolSchemaConflict,
         message,
     }

@@ -194,7 +194,7 @@ impl ToolCalls {
             return;
         }
         let size = ending_bytes(ending);
-        let beside = tool.name.len() + TOOL_CALL_BYTES;
+        let beside = tool.name().len() + TOOL_CALL_BYTES;
         let fits = |bytes: usize| self.bytes + bytes <= self.most;
         let whole = beside + input.get().len() + size;
         let (arguments, result) = if fits(whole) {
@@ -210,7 +210,7 @@ impl ToolCalls {
         let kept = result.as_ref().map_or(0, |result| result.get().len());
         self.bytes += beside + arguments.get().len() + kept;
         self.calls.push(QueryToolCall {
-            tool: tool.name.to_string(),
+            tool: tool.name().to_owned(),
             arguments,
             result,
         });

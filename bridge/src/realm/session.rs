@@ -1,6 +1,7 @@
 //! A session: one tab. It outlives its connections.
 
 mod items;
+mod registered;
 mod summary;
 
 use std::collections::BTreeSet;
@@ -15,7 +16,8 @@ use super::deadlines::Deadline;
 use super::{ConnectionId, Dialect, Now};
 
 pub(crate) use items::Served;
-pub(super) use items::{Lists, Registered, lists_of};
+pub(super) use items::{Lists, lists_of};
+use registered::Items;
 pub(crate) use summary::SessionSummary;
 
 /// What a page says of itself when it connects, and what its socket says of it.
@@ -109,15 +111,41 @@ impl Phase {
     }
 }
 
+/// What is kept of a [`PageHello`].
+#[derive(Debug)]
+struct About {
+    dialect: Dialect,
+    may_ask: bool,
+    document: Option<Box<str>>,
+    origin: Option<Box<str>>,
+    page_title: Option<Box<str>>,
+    app: Option<Box<str>>,
+    written_ms: Option<u64>,
+}
+
+impl From<PageHello> for About {
+    fn from(hello: PageHello) -> Self {
+        Self {
+            dialect: hello.dialect,
+            may_ask: hello.may_ask,
+            document: hello.document.map(Into::into),
+            origin: hello.origin.map(Into::into),
+            page_title: hello.page_title.map(Into::into),
+            app: hello.app.map(Into::into),
+            written_ms: hello.written_ms,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Session {
-    hello: PageHello,
+    about: About,
     /// The name that people and models see: the page's own, or that with a number.
     pub(super) name: Option<String>,
     pub(super) phase: Phase,
     /// When it ends, whatever happens.
     pub(super) ends: Option<Instant>,
-    pub(super) items: IndexSet<Registered>,
+    pub(super) items: Items,
     pub(super) calls: IndexSet<CallId>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
@@ -149,11 +177,11 @@ impl Session {
     pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
         let last_activity_ms = active_ms(&hello, now);
         Self {
-            hello,
+            about: hello.into(),
             name,
             phase,
             ends: None,
-            items: IndexSet::new(),
+            items: Items::default(),
             calls: IndexSet::new(),
             items_are_former: false,
             subscribed: BTreeSet::new(),
@@ -177,10 +205,10 @@ impl Session {
         now: Now,
     ) {
         self.last_activity_ms = active_ms(&hello, now);
-        self.hello = hello;
+        self.about = hello.into();
         self.name = name;
         self.phase = phase;
-        self.items_are_former = self.hello.dialect == Dialect::V2;
+        self.items_are_former = self.about.dialect == Dialect::V2;
         self.told_subscriptions.clear();
         self.last_part = None;
         self.heard();
@@ -198,7 +226,7 @@ impl Session {
         self.frozen = state.frozen;
         self.last_activity_ms = now.unix_ms;
         if let Some(title) = state.page_title {
-            self.hello.page_title = Some(shortened(title));
+            self.about.page_title = Some(shortened(title).into());
         }
     }
 
@@ -210,13 +238,13 @@ impl Session {
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
-        self.hello.dialect
+        self.about.dialect
     }
 
     /// Whether this was written before the session's connection began, and comes late: from a
     /// document, or on a connection, that the page has given up.
     pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
-        let (Some(since), Some(written)) = (self.hello.written_ms, hello.written_ms) else {
+        let (Some(since), Some(written)) = (self.about.written_ms, hello.written_ms) else {
             return false;
         };
         let connected = self.phase.connection().is_some() && hello.dialect == Dialect::V2;
@@ -225,7 +253,11 @@ impl Session {
 
     /// Whether what was begun in the session's document can go on in this one.
     pub(super) fn is_of(&self, document: Option<&String>) -> bool {
-        document.is_some() && self.hello.document.as_ref() == document
+        document.is_some() && self.about.document.as_deref() == document.map(String::as_str)
+    }
+
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
     }
 
     pub(super) fn is_focused(&self) -> bool {
@@ -234,18 +266,18 @@ impl Session {
 
     /// Whether its token lets it ask the agent.
     pub(super) fn may_ask(&self) -> bool {
-        self.hello.may_ask
+        self.about.may_ask
     }
 
     /// A fresh token came.
     pub(super) fn granted_to_ask(&mut self, may_ask: bool) {
-        self.hello.may_ask = may_ask;
+        self.about.may_ask = may_ask;
     }
 
     /// The app that it belongs to, if it says so.
     pub(super) fn app(&self) -> Option<AppKey> {
-        let name = self.hello.app.clone()?;
-        let origin = self.hello.origin.clone();
+        let name = self.about.app.as_deref()?.to_owned();
+        let origin = self.about.origin.as_deref().map(str::to_owned);
         Some(AppKey { name, origin })
     }
 }

@@ -117,6 +117,6 @@ impl Entry {
 
 /// As the page registered them.
 pub(super) fn tool_names(page: &Session) -> Vec<String> {
-    let name = |tool: &std::sync::Arc<Tool>| tool.name.to_string();
+    let name = |tool: &std::sync::Arc<Tool>| tool.name().to_owned();
     page.tools().map(name).collect()
 }

@@ -51,7 +51,7 @@ fn listing(tool: &Tool, several: bool) -> String {
         required.insert(0, json!(SESSION_ARGUMENT));
     }
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    let mut listed = Map::from_iter([("name".to_owned(), json!(tool.name))]);
+    let mut listed = Map::from_iter([("name".to_owned(), json!(tool.name()))]);
     let mut keep = |key: &str, value: Option<&Value>| {
         if let Some(value) = value.filter(|value| !value.is_null()) {
             listed.insert(key.to_owned(), value.clone());
@@ -92,7 +92,7 @@ impl Tools {
         let lists_sessions = pages.allows(LIST_SESSIONS).is_ok();
         if let Some((_, page)) = pages.meant(wanted) {
             let tools = page.tools();
-            let allowed = tools.filter(|tool| pages.allows(&tool.name).is_ok());
+            let allowed = tools.filter(|tool| pages.allows(tool.name()).is_ok());
             return Some(Self {
                 tools: allowed.cloned().collect(),
                 lists_sessions,
@@ -106,7 +106,7 @@ impl Tools {
         let all = pages.each().flat_map(|(_, page)| page.tools());
         Some(Self {
             tools: all
-                .filter(|tool| names.insert(&*tool.name))
+                .filter(|tool| names.insert(tool.name()))
                 .cloned()
                 .collect(),
             lists_sessions,

@@ -1,7 +1,7 @@
 //! One task for each page: it waits for the page, and for what the page is to be told, at the same
 //! time, and holds next to nothing while neither says anything.
 
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::{
@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 
 use super::renewal::Renewals;
 use super::{
-    End, Page, SHOWN_CHARS, Socket, bad_json, binary, frames, parting, shown, too_big, v1,
+    End, Line, Page, SHOWN_CHARS, Socket, bad_json, binary, frames, parting, shown, too_big, v1,
 };
 use crate::hub::{Outbox, Outgoing};
 use crate::json::Json;
@@ -68,23 +68,44 @@ enum Step {
 
 type Goes = Result<(), End>;
 
-impl Page {
-    pub(super) async fn serve(&self, socket: &mut Socket, outbox: &mut Outbox) -> End {
-        let mut serving = Serving::default();
-        loop {
-            let step = std::future::poll_fn(|cx| serving.poll(self, socket, outbox, cx)).await;
-            let goes = match step {
-                Step::Told(Some(outgoing)) => self.tell(&mut serving, socket, outgoing),
-                Step::Told(None) => Err(End::Cut),
-                Step::Came(came) => {
-                    outbox.heard();
-                    self.came(&mut serving, came)
+impl Line {
+    /// Until the socket ends.
+    pub(super) async fn serve(&mut self) -> End {
+        let Line {
+            socket,
+            page,
+            outbox,
+            serving,
+        } = self;
+        *serving = Serving::default();
+        std::future::poll_fn(|cx| {
+            loop {
+                let step = ready!(serving.poll(page, socket, outbox, cx));
+                if let Err(end) = page.take_step(serving, socket, outbox, step) {
+                    return Poll::Ready(end);
                 }
-                Step::Read(read) => self.take(&mut serving, read),
-            };
-            if let Err(end) = goes {
-                return end;
             }
+        })
+        .await
+    }
+}
+
+impl Page {
+    fn take_step(
+        &self,
+        serving: &mut Serving,
+        socket: &mut Socket,
+        outbox: &Outbox,
+        step: Step,
+    ) -> Goes {
+        match step {
+            Step::Told(Some(outgoing)) => self.tell(serving, socket, outgoing),
+            Step::Told(None) => Err(End::Cut),
+            Step::Came(came) => {
+                outbox.heard();
+                self.came(serving, came)
+            }
+            Step::Read(read) => self.take(serving, read),
         }
     }
 

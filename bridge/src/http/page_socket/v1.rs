@@ -25,7 +25,7 @@ pub(super) fn may_come_first(text: &str) -> bool {
 }
 
 /// Queues what waited for the page when it authenticated again: its calls go on.
-pub(super) fn queue_rest(socket: &mut Socket, mut outbox: Outbox) {
+pub(super) fn queue_rest(socket: &mut Socket, outbox: &mut Outbox) {
     while let Some(Outgoing::Message(message)) = outbox.waiting() {
         if matches!(message, BridgeToPage::SessionClosed(_)) {
             return;

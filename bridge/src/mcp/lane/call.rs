@@ -190,7 +190,7 @@ fn never_asks(request: &Request<'_>, tool: &str) -> bool {
 /// Whether arguments of the tool are in headers too (SEP-2243).
 fn reads_headers(request: &Request<'_>, tool: &str) -> bool {
     request.edge.hub.definitions.have_header_arguments()
-        && all_named(request, tool, |tool| tool.has_header_arguments).unwrap_or(false)
+        && all_named(request, tool, |tool| tool.has_header_arguments()).unwrap_or(false)
 }
 
 /// Whether this is true of one of the tools that a client could mean.

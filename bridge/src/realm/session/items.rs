@@ -1,23 +1,14 @@
 //! What a session has registered.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 
 use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
-use indexmap::Equivalent;
 
 use super::Session;
+use super::registered::{Named, Registered};
 use crate::definition::Definition;
 use crate::realm::RealmLimits;
 use crate::tool;
-
-/// A definition of a session and the number of the registration that brought it. Those of one kind
-/// and name are one.
-#[derive(Debug)]
-pub(in crate::realm) struct Registered {
-    pub(in crate::realm) definition: Definition,
-    pub(in crate::realm) registration: u64,
-}
 
 impl Session {
     /// Drops the items of a former connection, once, and says which those were.
@@ -98,7 +89,7 @@ impl Session {
         }
         let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
         *total = bytes;
-        self.items.replace(Registered {
+        self.items.put(Registered {
             definition,
             registration,
         });
@@ -127,7 +118,7 @@ impl Session {
             })
         });
         for item in replaced.collect::<Vec<_>>() {
-            self.items.replace(item);
+            self.items.put(item);
         }
     }
 
@@ -136,7 +127,7 @@ impl Session {
             kind: item.kind,
             name: &item.name,
         };
-        let Some(removed) = self.items.shift_take(&named) else {
+        let Some(removed) = self.items.take(&named) else {
             return false;
         };
         let served = |uri: &String| removed.definition.serves(uri);
@@ -154,13 +145,13 @@ impl Session {
 
     /// Whether it has one of this kind and name.
     pub(in crate::realm) fn has(&self, definition: &Definition) -> bool {
-        self.items.contains(&Named::of(definition))
+        self.items.get(&Named::of(definition)).is_some()
     }
 
     /// Whether the page serves a URI, itself or through a template.
     pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
         let kind = Kind::Resource;
-        self.items.contains(&Named { kind, name: uri })
+        self.items.get(&Named { kind, name: uri }).is_some()
             || self
                 .definitions(Kind::ResourceTemplate)
                 .any(|definition| definition.serves(uri))
@@ -204,7 +195,7 @@ impl Session {
 }
 
 /// The hashes of the definitions of each kind, in order.
-pub(in crate::realm) type Lists = BTreeMap<Kind, Vec<[u8; 32]>>;
+pub(in crate::realm) type Lists = BTreeMap<Kind, Vec<u64>>;
 
 /// What the lists of each kind are made of.
 pub(in crate::realm) fn lists_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Lists {
@@ -224,39 +215,3 @@ pub(crate) enum Served {
     /// As a template, with these variables.
     Through(String, BTreeMap<String, String>),
 }
-
-/// What tells the items of a session apart.
-#[derive(PartialEq, Eq, Hash)]
-struct Named<'a> {
-    kind: Kind,
-    name: &'a str,
-}
-
-impl<'a> Named<'a> {
-    fn of(definition: &'a Definition) -> Self {
-        Self {
-            kind: definition.kind(),
-            name: definition.name(),
-        }
-    }
-}
-
-impl Equivalent<Registered> for Named<'_> {
-    fn equivalent(&self, item: &Registered) -> bool {
-        *self == Named::of(&item.definition)
-    }
-}
-
-impl Hash for Registered {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Named::of(&self.definition).hash(state);
-    }
-}
-
-impl PartialEq for Registered {
-    fn eq(&self, other: &Self) -> bool {
-        Named::of(&self.definition) == Named::of(&other.definition)
-    }
-}
-
-impl Eq for Registered {}

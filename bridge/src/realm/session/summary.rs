@@ -11,9 +11,9 @@ impl Session {
         SessionSummary {
             session_id: id.clone(),
             session_name: self.name.clone(),
-            app: self.hello.app.clone(),
-            origin: self.hello.origin.clone(),
-            page_title: self.hello.page_title.clone(),
+            app: shown(&self.about.app),
+            origin: shown(&self.about.origin),
+            page_title: shown(&self.about.page_title),
             connected_at: iso_8601(self.connected_at_ms),
             last_activity: iso_8601(self.last_activity_ms),
             visibility: self.visibility,
@@ -26,6 +26,10 @@ impl Session {
                 .collect(),
         }
     }
+}
+
+fn shown(text: &Option<Box<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
 }
 
 /// A session as people and models see it.
