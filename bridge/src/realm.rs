@@ -43,6 +43,7 @@ use indexmap::IndexMap;
 
 use crate::config::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use crate::definition::Definition;
+use crate::tool::Tool;
 use catalogue::Catalogue;
 use clients::Client;
 use deadlines::{Deadline, Deadlines};
@@ -239,10 +240,9 @@ impl Realm {
         routing::published(kind, self.sessions.values(), self.catalogue.definitions())
     }
 
-    /// All that a client could mean with a name.
-    pub(crate) fn all_named(&self, kind: Kind, name: &str) -> impl Iterator<Item = &Definition> {
-        let sessions = self.sessions.values();
-        sessions.filter_map(move |session| session.item(kind, name))
+    /// Whether this is true of one of the tools that a client could mean with a name.
+    pub(crate) fn any_tool(&mut self, name: &str, is_so: impl Fn(&Tool) -> bool) -> bool {
+        self.routes.any(name, &self.sessions, is_so)
     }
 
     /// What one session has of a kind.
@@ -285,13 +285,18 @@ impl Realm {
         name: &str,
         target: &Target,
     ) -> Result<(SessionId, Definition), RouteError> {
-        let among = match target {
-            Target::Any => self.routes.to(name, &self.sessions),
-            Target::Session(_) => None,
-        };
         let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
         let closed = || self.catalogue.app_of(kind, name);
-        routing::route_among(&self.sessions, among, kind, name, target, policy)
+        let by_id;
+        let (among, aim) = match target {
+            Target::Any => (self.routes.to(name, &self.sessions), target),
+            Target::Session(called) => {
+                let id = self.routes.id_of(called, &self.sessions);
+                by_id = Target::Session(id.unwrap_or_else(|| called.clone()));
+                (None, &by_id)
+            }
+        };
+        routing::route_among(&self.sessions, among, kind, name, aim, policy)
             .map_err(|error| error.of_closed_app(name, target, closed))
     }
 

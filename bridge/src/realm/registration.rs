@@ -29,8 +29,10 @@ impl Realm {
     ) -> Effects {
         let limits = Arc::clone(&self.limits);
         let definitions = self.without_conflicts(id, definitions);
-        for definition in definitions.iter().flatten() {
-            self.routes.forget(definition);
+        if self.session_on(id, connection).is_some() {
+            for definition in definitions.iter().flatten() {
+                self.routes.registers(id, definition);
+            }
         }
         self.registrations += 1;
         let registration_number = self.registrations;

@@ -182,7 +182,7 @@ pub(super) fn named<'a>(
 ) -> Option<(&'a SessionId, &'a Session)> {
     sessions.get_key_value(id).or_else(|| {
         let mut sessions = sessions.iter();
-        sessions.find(|(_, session)| session.name.as_deref() == Some(id.as_str()))
+        sessions.find(|(_, session)| session.is_named(id.as_str()))
     })
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
-use bridge_protocol::Kind;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
@@ -16,7 +15,6 @@ use super::request::{Request, text};
 use super::running::{Answer, Held, Next, Running};
 use super::stream;
 use crate::calls::{self, Arguments, CallError, CallRequest, Caller, NOBODY, Outcome};
-use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::mcp::convert;
 use crate::mcp::session::request_key;
@@ -200,12 +198,7 @@ fn all_named(
     is_so: impl Fn(&crate::tool::Tool) -> bool,
 ) -> Option<bool> {
     let hub = &request.edge.hub;
-    hub.read(request.principal.realm, |realm| {
-        realm.all_named(Kind::Tool, name).any(|found| match found {
-            Definition::Tool(tool) => is_so(tool),
-            _ => false,
-        })
-    })
+    hub.look(request.principal.realm, |realm| realm.any_tool(name, is_so))
 }
 
 /// A progress token that is as MCP has it: a string or an integer.

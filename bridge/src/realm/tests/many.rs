@@ -35,3 +35,77 @@ fn the_last_of_many_pages_makes_no_more_news_than_the_first() {
     assert!(news.iter().all(|it| *it == news[0]), "{news:?}");
     assert_eq!(realm.published(Kind::Tool).len(), TOOLS);
 }
+
+/// The sessions that a tool is called in, as the error says that lists them, or the only one.
+fn having(realm: &mut Realm, tool: &str) -> Vec<String> {
+    match realm.route_call(tool, &Target::Any) {
+        Ok((session, _)) => vec![session.0],
+        Err(RouteError::Ambiguous { available, .. }) => {
+            available.into_iter().map(|it| it.session_id.0).collect()
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+#[test]
+fn a_tool_that_was_called_is_found_in_pages_that_register_it_later() {
+    let mut realm = Realm::new(RealmLimits {
+        sessions: 300,
+        ..LIMITS
+    });
+    let now = Scene::new().now;
+    let connection = |page: usize| ConnectionId(page as u64);
+    let tabs: Vec<String> = (0..60).map(|page| format!("tab-{page}")).collect();
+    for (page, tab) in tabs.iter().enumerate() {
+        let mut hello = hello(tab);
+        hello.name = Some(format!("name-{page}"));
+        realm.page_connected(connection(page), hello, now).unwrap();
+    }
+    let register = |realm: &mut Realm, page: usize| {
+        let tools = vec![Ok(tool("shared")), Ok(tool(&format!("own-{page}")))];
+        let session = SessionId::from(tabs[page].as_str());
+        realm.items_registered(&session, connection(page), RegistrationId::from("r"), tools);
+        realm.check_invariants();
+    };
+    // From the last to the first: they are listed in order of connection all the same.
+    for page in (0..60).rev() {
+        assert_eq!(having(&mut realm, "shared"), tabs[page + 1..]);
+        register(&mut realm, page);
+        assert_eq!(
+            having(&mut realm, &format!("own-{page}")),
+            tabs[page..=page]
+        );
+    }
+    for page in 0..59 {
+        let session = SessionId::from(tabs[page].as_str());
+        realm.connection_ended(&session, connection(page), Parting::Gone, now);
+        register(&mut realm, 59);
+        assert_eq!(having(&mut realm, "shared"), tabs[page + 1..]);
+    }
+}
+
+#[test]
+fn a_page_that_is_called_by_its_name_is_found_by_whoever_has_it_now() {
+    let mut realm = Realm::new(LIMITS);
+    let now = Scene::new().now;
+    for (number, tab) in [(1, "a"), (2, "b")] {
+        let mut hello = hello(tab);
+        hello.name = Some("the name".to_owned());
+        realm
+            .page_connected(ConnectionId(number), hello, now)
+            .unwrap();
+        let session = SessionId::from(tab);
+        let tools = vec![Ok(tool("t"))];
+        let registration = RegistrationId::from("r");
+        realm.items_registered(&session, ConnectionId(number), registration, tools);
+        for _ in 0..2 {
+            let by_name = Target::Session(SessionId::from("the name"));
+            let (found, _) = realm.route_call("t", &by_name).unwrap();
+            assert_eq!(found, session);
+        }
+        realm.connection_ended(&session, ConnectionId(number), Parting::Gone, now);
+        let by_name = Target::Session(SessionId::from("the name"));
+        assert!(realm.route_call("t", &by_name).is_err());
+        realm.check_invariants();
+    }
+}
