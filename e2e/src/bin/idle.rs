@@ -1,9 +1,13 @@
 //! `idle`: what pages that do nothing cost, and what they cost others.
 
+use std::fmt::Display;
+use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use e2e::idle::{Sets, Spread, beside, registering, resting};
+use e2e::idle::{Sets, Spread, Target, beside, registering, resting, room_for};
+use serde::Serialize;
 
 /// Starts bridges, opens pages at them, and prints what both cost.
 #[derive(Parser)]
@@ -19,13 +23,33 @@ struct Arguments {
     /// How long they are watched, in seconds
     #[arg(default_value_t = 60)]
     rest: u64,
+
+    /// Only pages that register these
+    #[arg(long, value_enum)]
+    sets: Option<Sets>,
+
+    /// Only pages of which so many have one token
+    #[arg(long)]
+    per_token: Option<usize>,
+
+    /// How often the bridge looks after pages at rest, in seconds
+    #[arg(long, default_value_t = 20)]
+    heartbeat: u64,
+
+    /// How many pages of one token register 100 tools each
+    #[arg(long, default_value_t = 300)]
+    registering: usize,
+
+    /// Print lines of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Memory and heartbeats of pages that do nothing
     Resting,
-    /// Calls and lists of one token beside those of others
+    /// Calls and lists of one token beside those of others, and the same at the floor
     Beside,
     /// Many pages of one token, one after the other
     Registering,
@@ -33,34 +57,64 @@ enum What {
     All,
 }
 
-/// One thread: the rest of the machine is the bridge's.
-#[tokio::main(flavor = "current_thread")]
-async fn main() {
-    let Arguments { what, pages, rest } = Arguments::parse();
-    let rest = Duration::from_secs(rest);
-    let wanted = |part| what == What::All || what == part;
-    if wanted(What::Resting) {
-        for (sets, per_token) in [
-            (Sets::Identical, 1),
-            (Sets::Distinct, 1),
-            (Sets::Identical, 50),
-            (Sets::Distinct, 50),
-        ] {
-            let spread = Spread {
-                pages,
-                per_token,
-                sets,
-                tools: 10,
-            };
-            resting(spread, rest).await;
+impl Arguments {
+    async fn run(&self) -> Result<()> {
+        room_for(self.pages.max(self.registering))?;
+        let wanted = |part| self.what == What::All || self.what == part;
+        if wanted(What::Resting) {
+            self.resting().await;
+        }
+        if wanted(What::Beside) {
+            for target in [Target::Bridge, Target::Floor] {
+                let others = [0, self.pages / 10, self.pages];
+                beside(target, &others, |figures| self.print(&figures)).await;
+            }
+        }
+        if wanted(What::Registering) {
+            for sets in self.sets() {
+                self.print(&registering(sets, self.registering, 100).await);
+            }
+        }
+        Ok(())
+    }
+
+    async fn resting(&self) {
+        let rest = Duration::from_secs(self.rest);
+        let heartbeat = Duration::from_secs(self.heartbeat);
+        for per_token in self.per_token.map_or(vec![1, 50], |it| vec![it]) {
+            for sets in self.sets() {
+                let spread = Spread {
+                    pages: self.pages,
+                    per_token,
+                    sets,
+                    tools: 10,
+                };
+                self.print(&resting(spread, rest, heartbeat).await);
+            }
         }
     }
-    if wanted(What::Beside) {
-        beside(&[0, pages / 10, pages]).await;
+
+    fn sets(&self) -> Vec<Sets> {
+        let both = || vec![Sets::Identical, Sets::Distinct];
+        self.sets.map_or_else(both, |sets| vec![sets])
     }
-    if wanted(What::Registering) {
-        for sets in [Sets::Identical, Sets::Distinct] {
-            registering(sets, 300, 100).await;
+
+    fn print(&self, figures: &(impl Serialize + Display)) {
+        match serde_json::to_string(figures) {
+            Ok(line) if self.json => println!("{line}"),
+            _ => println!("{figures}"),
+        }
+    }
+}
+
+/// One thread: the rest of the machine is the bridge's.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match Arguments::parse().run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
         }
     }
 }

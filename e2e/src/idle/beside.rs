@@ -1,51 +1,108 @@
-//! A realm beside others: what a call and a list cost when there are many other sessions.
+//! A realm beside others: what a call and a list cost when there are many other sessions, and what
+//! as many open sockets cost the floor.
 
-use super::{Caller, Crowd, IdleBridge, Page, Sets, Spread, per, registration};
+use std::fmt;
+use std::time::Duration;
 
-const REQUESTS: usize = 5_000;
+use serde::Serialize;
+
+use super::{Caller, Crowd, Page, Server, Sets, Spread, Target, per, registration};
+
+const ROUNDS: usize = 5;
+const REQUESTS: usize = 3_000;
+const WARM_UP: usize = 500;
 const TOKEN: &str = "the-token-that-calls-0123456789abcdef";
+const TOOL: &str = "update_card_0";
 
-/// Prints CPU per call and per list beside each of these numbers of other pages.
-pub async fn beside(others: &[usize]) {
+/// They say nothing while they are measured, or as good as nothing.
+const HEARTBEAT: Duration = Duration::from_secs(60);
+
+/// Processor time of the server for a request, beside so many other sessions.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Beside {
+    /// Which server.
+    pub target: Target,
+    /// How many others there are.
+    pub others: usize,
+    /// For a call, in microseconds.
+    pub call_us: f64,
+    /// For the list of tools; the floor has none.
+    pub list_us: Option<f64>,
+}
+
+/// Measures beside these numbers of other sessions, which grow.
+pub async fn beside(target: Target, others: &[usize], mut tell: impl FnMut(Beside)) {
     let most = others.iter().copied().max().unwrap_or_default();
-    for &pages in others {
-        let bridge = IdleBridge::start(most).await;
-        let mut page = Page::open(&bridge.address, TOKEN, "callee").await;
-        page.register(&registration(Sets::Identical, 0, 10)).await;
-        let callee = tokio::spawn(async move { page.live(r#"{"ok":true}"#).await });
-        let spread = Spread {
-            pages,
-            per_token: 1,
-            sets: Sets::Distinct,
-            tools: 10,
-        };
-        let _crowd = Crowd::gather(&bridge.address, spread).await;
-        let mut caller = Caller::connect(&bridge.address, TOKEN).await;
-        caller.calls("update_card_0", 500).await;
-        caller.lists(500).await;
-        let mut figures = Vec::new();
-        for _ in 0..3 {
-            let cpu = bridge.cpu();
-            let calls = caller.calls("update_card_0", REQUESTS).await;
-            let between = bridge.cpu();
-            let lists = caller.lists(REQUESTS).await;
-            let after = bridge.cpu();
-            figures.push((
-                between - cpu,
-                after - between,
-                calls.permille(500),
-                lists.permille(500),
-            ));
+    let server = Server::start(target, most, HEARTBEAT).await;
+    let callee = match target {
+        Target::Bridge => {
+            let mut page = Page::open(&server.address, TOKEN, "callee").await;
+            page.register(&registration(Sets::Identical, 0, 10)).await;
+            page
         }
-        callee.abort();
-        let call = figures.iter().min_by_key(|it| it.0).unwrap();
-        let list = figures.iter().min_by_key(|it| it.1).unwrap();
-        println!(
-            "beside {pages} others: {:.1} µs of CPU per call (p50 {:?}), {:.1} µs per list (p50 {:?})",
-            per(call.0.as_nanos() as u64, REQUESTS) / 1e3,
-            call.2,
-            per(list.1.as_nanos() as u64, REQUESTS) / 1e3,
-            list.3,
-        );
+        Target::Floor => Page::open_at_floor(&server.address, "callee").await,
+    };
+    let callee = tokio::spawn(callee.live(r#"{"ok":true}"#));
+    let spread = Spread {
+        pages: most,
+        per_token: 1,
+        sets: Sets::Distinct,
+        tools: 10,
+    };
+    let mut crowd = Crowd::new(target, &server.address, spread);
+    let mut caller = Caller::connect(&server.address, TOKEN).await;
+    if target == Target::Floor {
+        caller.is_answered().await;
+    }
+    for &others in others {
+        crowd.grow_to(others).await;
+        caller.calls(TOOL, WARM_UP).await;
+        let (mut calls, mut lists) = (Vec::new(), Vec::new());
+        if target == Target::Bridge {
+            caller.lists(WARM_UP).await;
+        }
+        for _ in 0..ROUNDS {
+            let before = server.cpu();
+            caller.calls(TOOL, REQUESTS).await;
+            calls.push(server.cpu() - before);
+            if target == Target::Bridge {
+                let before = server.cpu();
+                caller.lists(REQUESTS).await;
+                lists.push(server.cpu() - before);
+            }
+        }
+        tell(Beside {
+            target,
+            others,
+            call_us: median_us(calls).unwrap_or_default(),
+            list_us: median_us(lists),
+        });
+    }
+    callee.abort();
+}
+
+/// Of one request; `None` where there was none.
+fn median_us(mut rounds: Vec<Duration>) -> Option<f64> {
+    rounds.sort();
+    let median = rounds.get(rounds.len() / 2)?;
+    Some(per(median.as_nanos() as u64, REQUESTS) / 1e3)
+}
+
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            target,
+            others,
+            call_us,
+            list_us,
+        } = self;
+        write!(
+            f,
+            "{target:?} beside {others} others: {call_us:.1} µs of CPU per call"
+        )?;
+        match list_us {
+            Some(list_us) => write!(f, ", {list_us:.1} µs per list"),
+            None => Ok(()),
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::{Interval, MissedTickBehavior};
 
 /// A connection to the bridge.
 pub(crate) struct Caller {
@@ -30,7 +31,14 @@ impl Caller {
     /// Calls a tool so many times.
     pub(crate) async fn calls(&mut self, tool: &str, times: usize) -> Pace {
         let body = json!({ "toolName": tool, "toolInput": { "id": "7" } }).to_string();
-        self.requests("/tool-call", "", &body, times).await
+        let every = Duration::ZERO;
+        self.requests("/tool-call", "", &body, times, every).await
+    }
+
+    /// The same at a steady rate: a call that took long is followed no sooner.
+    pub(crate) async fn calls_every(&mut self, every: Duration, tool: &str, times: usize) -> Pace {
+        let body = json!({ "toolName": tool, "toolInput": { "id": "7" } }).to_string();
+        self.requests("/tool-call", "", &body, times, every).await
     }
 
     /// Asks for the list of tools so many times, as a client of 2026-07-28 does.
@@ -42,29 +50,41 @@ impl Caller {
         });
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
         let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
-        self.requests("/mcp", headers, &body.to_string(), times)
+        let every = Duration::ZERO;
+        self.requests("/mcp", headers, &body.to_string(), times, every)
             .await
     }
 
-    async fn requests(&mut self, path: &str, headers: &str, body: &str, times: usize) -> Pace {
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\
-             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            self.address,
-            self.token,
-            body.len()
-        );
+    /// Until a call is answered: a floor knows its page a moment after the page does.
+    pub(crate) async fn is_answered(&mut self) {
+        let request = self.request("/tool-call", "", "{}");
+        crate::within("a call to be answered", async {
+            let mut answer = Vec::new();
+            while !answer.starts_with(b"HTTP/1.1 200") {
+                self.exchange(&request, &mut answer).await;
+            }
+        })
+        .await;
+    }
+
+    async fn requests(
+        &mut self,
+        path: &str,
+        headers: &str,
+        body: &str,
+        times: usize,
+        every: Duration,
+    ) -> Pace {
+        let request = self.request(path, headers, body);
         let mut taken = Vec::with_capacity(times);
         let mut answer = Vec::new();
+        let mut turns = (!every.is_zero()).then(|| turns(every));
         for _ in 0..times {
-            let began = Instant::now();
-            self.socket.write_all(request.as_bytes()).await.unwrap();
-            answer.clear();
-            while !is_whole(&answer) {
-                let read = self.socket.read_buf(&mut answer).await.unwrap();
-                assert!(read > 0, "the bridge closed the connection");
+            if let Some(turns) = &mut turns {
+                turns.tick().await;
             }
+            let began = Instant::now();
+            self.exchange(&request, &mut answer).await;
             taken.push(began.elapsed());
             let text = String::from_utf8_lossy(&answer);
             assert!(text.starts_with("HTTP/1.1 200"), "{text}");
@@ -72,6 +92,27 @@ impl Caller {
         }
         taken.sort();
         Pace(taken)
+    }
+
+    fn request(&self, path: &str, headers: &str, body: &str) -> String {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n{headers}\
+             Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            self.address,
+            self.token,
+            body.len()
+        )
+    }
+
+    /// Sends a request and takes its answer, which is put in the place of the one before.
+    async fn exchange(&mut self, request: &str, answer: &mut Vec<u8>) {
+        self.socket.write_all(request.as_bytes()).await.unwrap();
+        answer.clear();
+        while !is_whole(answer) {
+            let read = self.socket.read_buf(answer).await.unwrap();
+            assert!(read > 0, "the server closed the connection");
+        }
     }
 }
 
@@ -82,14 +123,20 @@ impl Pace {
         self.0[(self.0.len() * of_thousand / 1000).min(last)]
     }
 
-    pub(crate) fn slowest(&self) -> Duration {
-        self.permille(1000)
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
     }
 
     /// How many took longer.
     pub(crate) fn over(&self, limit: Duration) -> usize {
         self.0.iter().filter(|taken| **taken > limit).count()
     }
+}
+
+fn turns(every: Duration) -> Interval {
+    let mut turns = tokio::time::interval(every);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    turns
 }
 
 /// Whether the body has come: by its length, or to its last chunk.

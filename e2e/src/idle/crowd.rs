@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use tokio::task::JoinSet;
 
-use super::{Page, Sets, registration};
+use super::{Page, Sets, Target, registration};
 
 /// So many pages connect at the same time: fewer than `max_pending_pages`.
 const AT_ONCE: usize = 64;
 
 /// How the pages spread over tokens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
     /// How many pages there are.
     pub pages: usize,
@@ -26,40 +27,51 @@ pub struct Spread {
 
 /// Connected pages. They leave when it is dropped.
 pub(crate) struct Crowd {
-    _pages: JoinSet<()>,
-    /// Until all were registered.
-    pub(crate) took: Duration,
+    target: Target,
+    address: String,
+    spread: Spread,
+    pages: JoinSet<()>,
 }
 
 impl Crowd {
-    /// Connects and registers all of them.
-    pub(crate) async fn gather(address: &str, spread: Spread) -> Self {
+    /// Nobody yet.
+    pub(crate) fn new(target: Target, address: &str, spread: Spread) -> Self {
+        Self {
+            target,
+            address: address.to_owned(),
+            spread,
+            pages: JoinSet::new(),
+        }
+    }
+
+    /// Connects and registers more, until there are so many: how long that took.
+    pub(crate) async fn grow_to(&mut self, most: usize) -> Duration {
         let started = Instant::now();
-        let next = Arc::new(AtomicUsize::new(0));
+        let next = Arc::new(AtomicUsize::new(self.pages.len()));
         let connecting = (0..AT_ONCE).map(|_| {
-            let (address, next) = (address.to_owned(), Arc::clone(&next));
+            let (address, next) = (self.address.clone(), Arc::clone(&next));
+            let (target, spread) = (self.target, self.spread);
             tokio::spawn(async move {
                 let mut pages = Vec::new();
                 loop {
                     let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= spread.pages {
+                    if n >= most {
                         return pages;
                     }
-                    pages.push(connected(&address, spread, n).await);
+                    pages.push(match target {
+                        Target::Bridge => connected(&address, spread, n).await,
+                        Target::Floor => Page::open_at_floor(&address, "idle").await,
+                    });
                 }
             })
         });
         let connecting: Vec<_> = connecting.collect();
-        let mut pages = JoinSet::new();
         for connecting in connecting {
             for page in connecting.await.unwrap() {
-                pages.spawn(page.live("null"));
+                self.pages.spawn(page.live("null"));
             }
         }
-        Self {
-            _pages: pages,
-            took: started.elapsed(),
-        }
+        started.elapsed()
     }
 }
 

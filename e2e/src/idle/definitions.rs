@@ -1,9 +1,12 @@
 //! What the pages register: tools as apps have them, 300 to 500 bytes each.
 
+use clap::ValueEnum;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Whether the pages of a crowd register the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum Sets {
     /// A thousand tabs of one app.
     Identical,

@@ -23,6 +23,22 @@ pub(crate) struct Page {
 impl Page {
     /// Opens the socket and authenticates.
     pub(crate) async fn open(address: &str, token: &str, session: &str) -> Self {
+        let mut page = Self::upgraded_at(address, &format!("session={session}")).await;
+        let hello = format!(
+            r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
+        );
+        page.send(&hello).await;
+        let answer = page.next().await.expect("an answer to `authenticate`");
+        assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
+        page
+    }
+
+    /// Opens the socket at a floor, which asks nothing. One that is `idle` is never called.
+    pub(crate) async fn open_at_floor(address: &str, query: &str) -> Self {
+        Self::upgraded_at(address, query).await
+    }
+
+    async fn upgraded_at(address: &str, query: &str) -> Self {
         let socket = TcpStream::connect(address).await.unwrap();
         socket.set_nodelay(true).unwrap();
         let mut page = Self {
@@ -30,18 +46,12 @@ impl Page {
             rest: Vec::new(),
         };
         let request = format!(
-            "GET /ws?session={session} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
+            "GET /ws?{query} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
         page.socket.write_all(request.as_bytes()).await.unwrap();
         page.upgraded().await;
-        let hello = format!(
-            r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
-        );
-        page.send(&hello).await;
-        let answer = page.next().await.expect("an answer to `authenticate`");
-        assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
         page
     }
 
@@ -79,6 +89,8 @@ impl Page {
                         .as_bytes(),
                 );
                 let _ = self.socket.write_all(&frames).await;
+            } else if let Some((id, _)) = of_floor(&message) {
+                self.send(&format!("{id} {result}")).await;
             }
         }
     }
@@ -182,6 +194,12 @@ fn frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     }
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(payload);
+}
+
+/// `ID BYTES`, where messages of a bridge are objects.
+fn of_floor(message: &str) -> Option<(u64, &str)> {
+    let (id, rest) = message.split_once(' ')?;
+    Some((id.parse().ok()?, rest))
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {

@@ -1,40 +1,86 @@
 //! Many pages of one token register many tools each: each page as fast as the first.
 
+use std::fmt;
 use std::time::Duration;
 
-use super::{IdleBridge, Page, Sets, per, registration};
+use serde::Serialize;
+
+use super::{Page, Server, Sets, per, registration};
 
 const TOKEN: &str = "the-token-of-all-0123456789abcdef";
+const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// Prints what the first, and each hundredth, of `pages` pages with `tools` tools took the bridge.
-pub async fn registering(sets: Sets, pages: usize, tools: usize) {
-    let bridge = IdleBridge::start(pages).await;
+/// So many pages before one are its neighbours: one alone is at the mercy of the scheduler.
+const NEIGHBOURS: usize = 10;
+
+/// What pages of one token took to connect and register.
+#[derive(Clone, Debug, Serialize)]
+pub struct Registering {
+    /// Whether they registered the same.
+    pub sets: Sets,
+    /// How many there were.
+    pub pages: usize,
+    /// How many tools each.
+    pub tools: usize,
+    /// The tenth, the last, and two between.
+    pub near: Vec<Near>,
+    /// Processor time for one, in microseconds.
+    pub average_us: f64,
+}
+
+/// The median of a page and those just before it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Near {
+    /// The how manieth page.
+    pub page: usize,
+    /// Processor time for it, in microseconds.
+    pub cpu_us: f64,
+}
+
+/// Lets `pages` pages of one token register `tools` tools each, one after the other.
+pub async fn registering(sets: Sets, pages: usize, tools: usize) -> Registering {
+    let bridge = Server::bridge(pages, HEARTBEAT).await;
     let mut open = Vec::new();
-    let mut hundred: Vec<Duration> = Vec::new();
+    let mut each: Vec<Duration> = Vec::new();
     for n in 0..pages {
         let message = registration(sets, n, tools);
         let before = bridge.cpu();
         let mut page = Page::open(&bridge.address, TOKEN, &format!("page-{n}")).await;
         page.register(&message).await;
-        hundred.push(bridge.cpu() - before);
+        each.push(bridge.cpu() - before);
         open.push(tokio::spawn(async move { page.live("null").await }));
     }
-    let around = |n: usize| {
-        // The median of the ten pages up to this one: one alone is at the mercy of the scheduler.
-        let mut near: Vec<_> = hundred[n.saturating_sub(10)..n].to_vec();
-        near.sort();
-        near[near.len() / 2].as_micros()
-    };
-    let total: Duration = hundred.iter().sum();
-    print!(
-        "{pages} pages of one token, {} sets of {tools}: CPU per page",
-        sets.name()
-    );
-    for n in [10, pages / 3, 2 * pages / 3, pages] {
-        print!(", near page {n} {} µs", around(n.max(1)));
+    let total: Duration = each.iter().sum();
+    let places = [NEIGHBOURS.min(pages), pages / 3, 2 * pages / 3, pages];
+    Registering {
+        sets,
+        pages,
+        tools,
+        near: places.map(|page| near(&each, page)).into(),
+        average_us: per(total.as_micros() as u64, pages),
     }
-    println!(
-        "; {:.0} µs on average",
-        per(total.as_micros() as u64, pages)
-    );
+}
+
+fn near(each: &[Duration], page: usize) -> Near {
+    let mut around = each[page.saturating_sub(NEIGHBOURS)..page].to_vec();
+    around.sort();
+    let median = around.get(around.len() / 2);
+    Near {
+        page,
+        cpu_us: median.map_or(0.0, |cpu| cpu.as_secs_f64() * 1e6),
+    }
+}
+
+impl fmt::Display for Registering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (pages, sets, tools) = (self.pages, self.sets.name(), self.tools);
+        write!(
+            f,
+            "{pages} pages of one token, {sets} sets of {tools}: CPU per page"
+        )?;
+        for near in &self.near {
+            write!(f, ", near page {} {:.0} µs", near.page, near.cpu_us)?;
+        }
+        write!(f, "; {:.0} µs on average", self.average_us)
+    }
 }

@@ -1,63 +1,97 @@
 //! Ten thousand pages at rest: how fast they come, what they take, and whether anybody else
 //! notices.
 
+use std::fmt;
 use std::time::Duration;
 
-use super::{Caller, Crowd, IdleBridge, Pace, Page, Sets, Spread, per, registration};
+use serde::Serialize;
 
-const CALLS: usize = 3_000;
-const TOKEN: &str = "the-token-that-calls-0123456789abcdef";
+use super::{Crowd, Server, Spread, Target, Times, per, steady};
 
-/// Prints one line of the table.
-pub async fn resting(spread: Spread, rest: Duration) {
-    let bridge = IdleBridge::start(spread.pages).await;
-    let mut page = Page::open(&bridge.address, TOKEN, "callee").await;
-    page.register(&registration(Sets::Identical, 0, 10)).await;
-    let callee = tokio::spawn(async move { page.live(r#"{"ok":true}"#).await });
-    let mut caller = Caller::connect(&bridge.address, TOKEN).await;
-    caller.calls("update_card_0", 500).await;
-    let alone = caller.calls("update_card_0", CALLS).await;
+/// How long calls are timed, before the pages come and beside them, unless the rest is shorter.
+const CALLS_FOR: Duration = Duration::from_secs(20);
+
+/// What was measured of pages that do nothing.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Resting {
+    /// What they are.
+    #[serde(flatten)]
+    pub spread: Spread,
+    /// How fast they connected and registered.
+    pub pages_per_second: f64,
+    /// Processor time of the bridge for one of them to do so, in microseconds.
+    pub connecting_us: f64,
+    /// Resident memory of each, in KiB, when all had answered heartbeats.
+    pub kib: f64,
+    /// The same at the end of the rest.
+    pub kib_after_rest: f64,
+    /// Processor time of the bridge at rest, in hundredths of a core.
+    pub cpu_at_rest: f64,
+    /// Calls before the pages came.
+    pub alone: Times,
+    /// Calls beside them.
+    pub beside: Times,
+    /// Calls of those beside them that took more than twice `alone.p99_us`.
+    pub over: usize,
+}
+
+/// Lets the pages come, and watches them for so long.
+pub async fn resting(spread: Spread, rest: Duration, heartbeat: Duration) -> Resting {
+    let bridge = Server::bridge(spread.pages, heartbeat).await;
+    let calls_for = CALLS_FOR.min(rest);
+    let alone = steady(&bridge.address, calls_for).await;
 
     let (before, cpu) = (bridge.resident(), bridge.cpu());
-    let crowd = Crowd::gather(&bridge.address, spread).await;
+    let mut crowd = Crowd::new(Target::Bridge, &bridge.address, spread);
+    let took = crowd.grow_to(spread.pages).await;
     let connecting = bridge.cpu() - cpu;
-    let just_connected = bridge.resident();
-    // All of them have answered a heartbeat by then.
-    tokio::time::sleep(Duration::from_secs(22)).await; // sleep: it is what is measured
+    // The first heartbeat of each has come by then: they begin within one and a half intervals.
+    tokio::time::sleep(heartbeat * 3 / 2).await; // sleep: it is what is measured
     let resident = bridge.resident();
     let cpu = bridge.cpu();
     tokio::time::sleep(rest).await; // sleep: it is what is measured
     let resting = bridge.cpu() - cpu;
     let later = bridge.resident();
-    let beside = caller.calls("update_card_0", CALLS).await;
-    callee.abort();
+    let beside = steady(&bridge.address, calls_for).await;
 
     let kib = |bytes: u64| per(bytes.saturating_sub(before), spread.pages) / 1024.0;
-    println!(
-        "{} pages, {} per token, {} sets of {}: {:.0} pages/s, {:.0} µs of CPU each; {:.1} KiB a page \
-         (just connected {:.1}, after a rest {:.1}); at rest {:.2} % of a core",
-        spread.pages,
-        spread.per_token,
-        spread.sets.name(),
-        spread.tools,
-        spread.pages as f64 / crowd.took.as_secs_f64(),
-        per(connecting.as_micros() as u64, spread.pages),
-        kib(resident),
-        kib(just_connected),
-        kib(later),
-        100.0 * resting.as_secs_f64() / rest.as_secs_f64().max(0.001),
-    );
-    print_pace("  calls alone ", &alone, &alone);
-    print_pace("  calls beside", &beside, &alone);
+    Resting {
+        spread,
+        pages_per_second: spread.pages as f64 / took.as_secs_f64(),
+        connecting_us: per(connecting.as_micros() as u64, spread.pages),
+        kib: kib(resident),
+        kib_after_rest: kib(later),
+        cpu_at_rest: 100.0 * resting.as_secs_f64() / rest.as_secs_f64().max(0.001),
+        over: beside.over(2 * alone.permille(990)),
+        alone: (&alone).into(),
+        beside: (&beside).into(),
+    }
 }
 
-fn print_pace(what: &str, pace: &Pace, alone: &Pace) {
-    let limit = 2 * alone.permille(990);
-    println!(
-        "{what}: p50 {:?}, p99 {:?}, slowest {:?}; {} of {CALLS} over twice the unloaded p99 ({limit:?})",
-        pace.permille(500),
-        pace.permille(990),
-        pace.slowest(),
-        pace.over(limit),
-    );
+impl fmt::Display for Resting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Spread {
+            pages,
+            per_token,
+            sets,
+            tools,
+        } = self.spread;
+        writeln!(
+            f,
+            "{pages} pages, {per_token} per token, {} sets of {tools}: {:.0} pages/s, {:.0} µs of CPU \
+             each; {:.1} KiB a page (after a rest {:.1}); at rest {:.2} % of a core",
+            sets.name(),
+            self.pages_per_second,
+            self.connecting_us,
+            self.kib,
+            self.kib_after_rest,
+            self.cpu_at_rest,
+        )?;
+        writeln!(f, "  calls alone : {}", self.alone)?;
+        let (beside, over) = (self.beside, self.over);
+        write!(
+            f,
+            "  calls beside: {beside}, {over} over twice the p99 alone"
+        )
+    }
 }

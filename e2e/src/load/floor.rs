@@ -78,7 +78,9 @@ impl Floor {
     async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         if let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY) {
             let accept = derive_accept_key(key.as_bytes());
-            tokio::spawn(self.page(hyper::upgrade::on(request)));
+            // One that says so is open and never called.
+            let is_idle = request.uri().query() == Some("idle");
+            tokio::spawn(self.page(hyper::upgrade::on(request), is_idle));
             return switching(&accept);
         }
         let (parts, body) = request.into_parts();
@@ -112,11 +114,14 @@ impl Floor {
         pages.get(turn % pages.len().max(1)).cloned()
     }
 
-    async fn page(self: Arc<Self>, upgrade: hyper::upgrade::OnUpgrade) {
+    async fn page(self: Arc<Self>, upgrade: hyper::upgrade::OnUpgrade, is_idle: bool) {
         let Ok(upgraded) = upgrade.await else {
             return;
         };
         let (page, serving) = Page::new(self.meaning, self.read_buffer, upgraded).await;
+        if is_idle {
+            return serving.await;
+        }
         self.pages.write().await.push(Arc::clone(&page));
         serving.await;
         let mut pages = self.pages.write().await;

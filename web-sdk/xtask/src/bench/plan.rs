@@ -17,6 +17,21 @@ pub(super) struct Plan {
     pub(super) large: &'static [&'static str],
     /// Ways by which they are fetched.
     pub(super) large_routes: &'static [Route],
+    /// Pages that do nothing.
+    pub(super) idle: Idle,
+}
+
+/// What is measured of pages that do nothing.
+#[derive(Debug)]
+pub(super) struct Idle {
+    /// How many there are.
+    pub(super) pages: usize,
+    /// How long they are watched, in seconds.
+    pub(super) rest: u64,
+    /// How often the bridge looks after them, in seconds.
+    pub(super) heartbeat: u64,
+    /// How many pages of one token register one after the other.
+    pub(super) registering: usize,
 }
 
 /// Pages, and callers, of large results.
@@ -43,6 +58,12 @@ impl Plan {
                 "10mb-text",
             ],
             large_routes: &[Route::ToolCall, Route::Mcp2025, Route::Mcp2026],
+            idle: Idle {
+                pages: 10_000,
+                rest: 60,
+                heartbeat: 20,
+                registering: 300,
+            },
         }
     }
 
@@ -55,6 +76,12 @@ impl Plan {
             callers: &[1, 8, 64],
             large: &["100kb-rows", "1mb-rows", "1mb-text"],
             large_routes: &[Route::ToolCall, Route::Mcp2026],
+            idle: Idle {
+                pages: 500,
+                rest: 3,
+                heartbeat: 2,
+                registering: 60,
+            },
         }
     }
 
@@ -66,12 +93,16 @@ impl Plan {
         }
     }
 
-    /// Everything that is measured, so that what is compared is measured one after the other.
-    pub(super) fn cells(&self) -> Vec<Cell> {
+    /// Calls of small results, so that what is compared is measured one after the other.
+    pub(super) fn small_cells(&self) -> Vec<Cell> {
+        let callers = self.callers.iter();
+        let cells = callers.flat_map(|&callers| Row::SMALL.map(|row| row.cell(callers)));
+        cells.collect()
+    }
+
+    /// Those of large results.
+    pub(super) fn large_cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
-        for &callers in self.callers {
-            cells.extend(Row::SMALL.map(|row| row.cell(callers)));
-        }
         for &result in self.large {
             for &route in self.large_routes {
                 cells.extend([Subject::FloorMcp, Subject::Bridge].map(|subject| Cell {

@@ -24,14 +24,14 @@ const SMALL: [Measure; 3] = [
     },
 ];
 
-/// All tables, as Markdown: ratios first, what they are ratios of beside them.
-pub(super) fn tables(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
-    let mut text = String::new();
-    for measure in SMALL {
-        small(&mut text, plan, &measure, &figures);
-    }
-    large(&mut text, plan, &figures);
-    text
+/// The tables of small results, as Markdown: ratios first, what they are ratios of beside them.
+pub(super) fn calls(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
+    let tables = SMALL.iter().map(|measure| {
+        let mut text = String::new();
+        small(&mut text, plan, measure, &figures);
+        text
+    });
+    tables.collect()
 }
 
 fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Cell) -> Figures) {
@@ -58,15 +58,13 @@ fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Ce
     text.push('\n');
 }
 
-fn large(text: &mut String, plan: &Plan, figures: impl Fn(&Cell) -> Figures) {
-    let _ = writeln!(
-        text,
-        "| large results, {LARGE_CALLERS} callers, {LARGE_PAGES} pages | CPU, bridge | CPU, `floor-mcp` | p50, bridge | p50, `floor-mcp` |"
+/// The table of large results.
+pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
+    let mut text = format!(
+        "| large results, {LARGE_CALLERS} callers, {LARGE_PAGES} pages | CPU, bridge | CPU, `floor-mcp` | p50, bridge | p50, `floor-mcp` |\n|---|---|---|---|---|\n"
     );
-    let _ = writeln!(text, "|---|---|---|---|---|");
-    let cells = plan.cells();
-    let large = cells.iter().filter(|cell| cell.result != "1kb");
-    for bridge in large.filter(|cell| cell.subject == Subject::Bridge) {
+    let cells = plan.large_cells();
+    for bridge in cells.iter().filter(|cell| cell.subject == Subject::Bridge) {
         let floor = Cell {
             subject: Subject::FloorMcp,
             ..*bridge
@@ -83,6 +81,7 @@ fn large(text: &mut String, plan: &Plan, figures: impl Fn(&Cell) -> Figures) {
             time(of_floor.p50),
         );
     }
+    text
 }
 
 /// `2.0× (40 µs)`
@@ -95,7 +94,7 @@ fn ratio(value: f64, floor: f64) -> String {
 }
 
 /// Of microseconds.
-fn time(micros: f64) -> String {
+pub(super) fn time(micros: f64) -> String {
     match micros {
         few if few < 100.0 => format!("{few:.1} µs"),
         some if some < 1_000.0 => format!("{some:.0} µs"),
@@ -127,7 +126,8 @@ mod tests {
             p50: 40.0,
             p99: 20_000.0,
         };
-        let text = tables(&Plan::quick(), figures);
+        let plan = Plan::quick();
+        let text = calls(&plan, figures) + &large(&plan, figures);
         for line in [
             "| CPU of the server for a call, results of 1 kB | 1 caller | 8 callers | 64 callers |",
             "| `floor` | 1.00× (20.0 µs) | 1.00× (20.0 µs) | 1.00× (20.0 µs) |",

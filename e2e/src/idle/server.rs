@@ -1,0 +1,83 @@
+//! The server whose cost is measured: a child process, read through `/proc`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::process::Command;
+
+use crate::ProcessGroup;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    /// The bridge.
+    Bridge,
+    /// The floor that passes bytes on.
+    Floor,
+}
+
+/// A server in a process of its own.
+pub(crate) struct Server {
+    process: ProcessGroup,
+    pub(crate) address: String,
+}
+
+impl Server {
+    /// Starts the one that lies beside this program.
+    pub(crate) async fn start(target: Target, pages: usize, heartbeat: Duration) -> Self {
+        match target {
+            Target::Bridge => Self::bridge(pages, heartbeat).await,
+            Target::Floor => Self::listening("floor", Command::new(beside_us("floor"))).await,
+        }
+    }
+
+    /// A bridge with room for so many pages, of as many tokens.
+    pub(crate) async fn bridge(pages: usize, heartbeat: Duration) -> Self {
+        let mut command = Command::new(beside_us("mcp-web-bridge"));
+        let most = (pages + 16).to_string();
+        command.args(["--bind", "127.0.0.1:0", "--log", "warn"]);
+        command.args(["--max-realms", &most, "--max-sessions", &most]);
+        let connections = (2 * pages + 1_000).to_string();
+        command.args(["--max-connections", &connections]);
+        let heartbeat = format!("{}ms", heartbeat.as_millis());
+        command.args(["--heartbeat", &heartbeat]);
+        // A caller may be silent while others come.
+        command.args(["--request-head-within", "1h"]);
+        Self::listening("mcp-web-bridge", command).await
+    }
+
+    async fn listening(name: &str, command: Command) -> Self {
+        let mut process = ProcessGroup::start(name, command);
+        let line = process.line_with("listening on http://").await;
+        let (_, address) = line.split_once("http://").unwrap();
+        let address = address.trim().to_owned();
+        Self { process, address }
+    }
+
+    /// Resident memory in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let rollup = self.process.proc("smaps_rollup");
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        1024 * kibibytes.unwrap().parse::<u64>().unwrap()
+    }
+
+    /// Processor time of all threads so far, by the scheduler's own clock: `stat` counts in
+    /// hundredths of a second.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.process.cpu_of_threads()
+    }
+}
+
+fn beside_us(name: &str) -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let program = own.with_file_name(name);
+    assert!(
+        program.exists(),
+        "{} is not there: build it first, with `cargo build --profile profiling -p bridge -p e2e --bins`",
+        program.display()
+    );
+    program
+}
