@@ -137,6 +137,31 @@ error_codes! {
     AgentUnavailable,
     /// The agent has failed.
     AgentFailed,
+    /// The agent has no bridge to call tools through: it cannot be reached, or refuses.
+    BridgeUnavailable,
+    /// The model's provider refuses the key (HTTP 401, 403).
+    ModelUnauthorized,
+    /// The model's provider takes no more requests for now (HTTP 429), also after trying again.
+    ModelRateLimited,
+    /// The model's provider cannot be reached, is overloaded or broken (HTTP 5xx), or is silent.
+    ModelUnavailable,
+    /// The model's provider does not accept the request (other HTTP 4xx): an unknown model, a prompt
+    /// that is too long.
+    ModelRequestRefused,
+    /// The model's answer broke off: the connection was lost, or the provider said so in the stream.
+    ModelStreamBroken,
+    /// The model's stream came to an end without saying that it was the end.
+    ModelStreamUnfinished,
+    /// The model's arguments for a tool are no whole JSON object.
+    ModelArgumentsCutOff,
+    /// The model declined to answer.
+    ModelRefused,
+    /// The model's answer reached the length that it may have.
+    ModelLengthReached,
+    /// The query has used the rounds, calls or tokens that it may use.
+    QueryBudgetExceeded,
+    /// The model has answered without the tool that the query demands.
+    ResponseToolNotCalled,
     /// No such method.
     UnknownMethod,
     /// The bridge is shutting down.

@@ -40,10 +40,11 @@ pub use messages::{
     CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits, ClientRequest,
     ClientRequests, ClientResponse, ClientResponses, Clients, Completion, ConnectedClient,
     ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind, LogLevel, PageLimits,
-    PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryCancel, QueryComplete,
-    QueryFailure, QueryProgress, QueryTool, QueryToolCall, Register, Registered, RegisteredItem,
-    RegistrationFailure, Renew, RenewalFailed, Renewed, ResourceRead, ResourceUpdated,
-    SessionClosed, Subscriptions, ToolCall, Unregister, Unregistered, Via, Visibility,
+    PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAttach, QueryCancel,
+    QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall, Register,
+    Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed, Renewed, ResourceRead,
+    ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister, Unregistered, Via,
+    Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge

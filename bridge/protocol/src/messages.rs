@@ -33,8 +33,8 @@ pub use during::{
     ClientResponses, LogLevel,
 };
 pub use query::{
-    ContextItem, ContextKind, Query, QueryAccepted, QueryCancel, QueryComplete, QueryFailure,
-    QueryProgress, QueryTool, QueryToolCall,
+    ContextItem, ContextKind, Query, QueryAccepted, QueryAttach, QueryCancel, QueryComplete,
+    QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall,
 };
 pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
@@ -114,6 +114,9 @@ pub enum PageToBridge {
     /// The answer is no longer wanted.
     #[serde(rename = "query_cancel")]
     QueryCancel(QueryCancel),
+    /// Takes a query of the document before up again.
+    #[serde(rename = "query_attach")]
+    QueryAttach(QueryAttach),
 }
 
 impl PageToBridge {
@@ -140,6 +143,7 @@ impl PageToBridge {
             kind::LEAVING => Self::Leaving {},
             kind::QUERY => Self::Query(fields(kind::QUERY, text)?),
             kind::QUERY_CANCEL => Self::QueryCancel(fields(kind::QUERY_CANCEL, text)?),
+            kind::QUERY_ATTACH => Self::QueryAttach(fields(kind::QUERY_ATTACH, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }

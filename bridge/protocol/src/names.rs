@@ -38,6 +38,8 @@ pub mod page_to_bridge {
     pub const QUERY: &str = "query";
     /// The answer is no longer wanted.
     pub const QUERY_CANCEL: &str = "query_cancel";
+    /// A new document of the session takes a query up; answered like `query`.
+    pub const QUERY_ATTACH: &str = "query_attach";
 
     /// All of them.
     pub const ALL: &[&str] = &[
@@ -59,6 +61,7 @@ pub mod page_to_bridge {
         LEAVING,
         QUERY,
         QUERY_CANCEL,
+        QUERY_ATTACH,
     ];
 }
 

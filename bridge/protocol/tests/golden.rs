@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, names};
+use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, QueryContent, names};
 
 /// The golden files of one direction: name and text.
 fn golden(direction: &str) -> Vec<(String, String)> {
@@ -58,6 +58,25 @@ fn bridge_to_page_reads_and_writes_its_golden_files() {
         let message = BridgeToPage::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(message.encode(), text, "{name}");
     }
+}
+
+#[test]
+fn what_our_agent_tells_is_read_and_written_to_the_letter() {
+    let mut read = 0;
+    for (name, text) in golden("bridge-to-page") {
+        let kind = name.strip_prefix("query-progress-");
+        let Ok(BridgeToPage::QueryProgress(progress)) = BridgeToPage::decode(&text) else {
+            assert_eq!(kind, None, "{name}");
+            continue;
+        };
+        let content = serde_json::from_str::<QueryContent>(progress.content.get());
+        assert_eq!(content.is_ok(), kind.is_some(), "{name}");
+        if let Ok(content) = content {
+            assert_eq!(content.to_raw().get(), progress.content.get(), "{name}");
+            read += 1;
+        }
+    }
+    assert_eq!(read, 6);
 }
 
 #[test]

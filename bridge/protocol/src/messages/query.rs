@@ -3,12 +3,18 @@
 //! Events come in order: `query_accepted`, any number of `query_progress`, then exactly one of
 //! `query_complete`, `query_failure`, `query_cancel`. A query that nobody accepts has a
 //! `query_failure` only. After its own `query_cancel` a page hears nothing more of the query.
+//!
+//! An agent that answers with an event stream sends the same messages.
+
+mod content;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::call::present;
 use crate::{ErrorCode, QueryId};
+
+pub use content::QueryContent;
 
 /// Ask the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,6 +36,18 @@ pub struct Query {
     /// Whether those `tools`, where they are given, are all that the agent may call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restrict_tools: Option<bool>,
+    /// How long the query may take, in milliseconds, if that is less than the bridge allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+}
+
+/// A new document of the session takes a query of the one before up again: it hears
+/// `query_accepted`, the progress that is kept, and what comes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueryAttach {
+    /// The query.
+    pub uuid: QueryId,
 }
 
 /// Something that the agent should know.
@@ -108,7 +126,7 @@ pub struct QueryAccepted {
 pub struct QueryProgress {
     /// The query.
     pub uuid: QueryId,
-    /// Any JSON value: a text, where the agent has sent one.
+    /// Any JSON value: one of [`QueryContent`], or what another agent has sent.
     pub content: Box<RawValue>,
 }
 

@@ -21,6 +21,7 @@ pub(super) fn asked(uuid: &str) -> Asked {
         response_tool: None,
         tools: None,
         restrict_tools: None,
+        timeout: None,
     }
 }
 
