@@ -1,4 +1,5 @@
-//! The loop: the model says its turn, its calls are made, it is told how they went, and again.
+//! Answering one query: the model is asked, the tools that it calls run in the page, it hears how
+//! they went, and so on until it has nothing more to call.
 
 use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall};
 use tokio::sync::mpsc;
@@ -8,21 +9,25 @@ use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::Model;
 
-/// How a query is answered.
+/// What has come of a query.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Absent when the response tool has been called: that is the answer.
+    /// What the model has said in its last turn; `None` if its response tool has completed the
+    /// query.
     pub(crate) result: Option<String>,
+    /// In the order in which they ended.
     pub(crate) tool_calls: Vec<QueryToolCall>,
 }
 
-/// Answers a query. Whoever drops it cancels: the provider's connection and the calls in flight.
+/// Answers a query, and says meanwhile how it is getting on. Dropped, it cancels its calls at the
+/// bridge and closes the provider's connection: nothing of it runs afterwards.
 pub(crate) async fn answer(
-    _asked: Query,
-    _tools: &BridgeTools,
-    _model: &dyn Model,
-    _limits: &Limits,
-    _say: &mpsc::Sender<QueryContent>,
+    asked: Query,
+    tools: &BridgeTools,
+    model: &dyn Model,
+    limits: &Limits,
+    say: &mpsc::Sender<QueryContent>,
 ) -> Result<Answer, Failure> {
-    Err(Failure::new(ErrorCode::AgentFailed, "there is no loop yet"))
+    let _ = (asked, tools, model, limits, say);
+    Err(Failure::new(ErrorCode::AgentFailed, "not there yet"))
 }
