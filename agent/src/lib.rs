@@ -16,6 +16,7 @@ mod failure;
 mod model;
 
 pub use config::Limits;
+pub use model::{ModelSettings, Provider, Thinking};
 
 /// What the program says until there is a service behind it.
 pub const NOT_THERE_YET: &str = "mcp-web-agent does not answer queries yet: AI clients can already \

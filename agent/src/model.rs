@@ -12,6 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
+mod choice;
+mod commands;
+mod settings;
+
+pub(crate) use choice::choose;
+pub use settings::{ModelSettings, Provider, Thinking};
+
 /// Something that answers.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
     /// Provider and model, for people.
@@ -27,6 +34,8 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
 pub(crate) struct Request {
     /// Groups the turns of a query for the provider's cache.
     pub(crate) query: QueryId,
+    /// What the person asked, and nothing else: no context, no text around it.
+    pub(crate) prompt: Arc<str>,
     pub(crate) system: String,
     pub(crate) history: Vec<Message>,
     pub(crate) tools: Arc<[Tool]>,

@@ -1,0 +1,191 @@
+//! Which model answers, and how it is asked.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use reqwest::Url;
+
+use crate::config::{duration, text_without_spaces};
+
+/// The model that answers.
+///
+/// Keys have no flag: they come from `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` and `GEMINI_API_KEY`, or
+/// from a file.
+#[derive(Clone, Debug, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Model")]
+pub struct ModelSettings {
+    /// Who answers. Without it: `openai` if there is a base URL, else the provider whose key is in
+    /// the environment, else `commands`.
+    #[arg(long, env = "MCP_WEB_AGENT_PROVIDER", value_name = "NAME", value_enum)]
+    pub provider: Option<Provider>,
+
+    /// The provider's name of the model. Without it: one of the provider's that calls tools well.
+    #[arg(long, env = "MCP_WEB_AGENT_MODEL", value_name = "NAME", value_parser = text_without_spaces)]
+    pub model: Option<String>,
+
+    /// Where the provider's API is, with its version: `http://127.0.0.1:8000/v1`. With `openai` any
+    /// compatible server; it needs no key.
+    #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
+    pub base_url: Option<Url>,
+
+    /// File with the provider's key, instead of the environment.
+    #[arg(long, env = "MCP_WEB_AGENT_API_KEY_FILE", value_name = "PATH")]
+    pub api_key_file: Option<PathBuf>,
+
+    /// How much the model thinks before it speaks, if it can. Thoughts cost tokens on top of what it
+    /// may say in a turn.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_THINKING",
+        value_name = "HOW MUCH",
+        value_enum,
+        default_value_t = Thinking::Off
+    )]
+    pub thinking: Thinking,
+
+    /// How often a provider that is busy, broken or out of reach is asked again, as long as it has
+    /// not said anything.
+    #[arg(long, env = "MCP_WEB_AGENT_RETRIES", value_name = "N", default_value_t = 2,
+        value_parser = clap::value_parser!(u32).range(0..=MAX_RETRIES))]
+    pub retries: u32,
+
+    /// The model must begin to answer within this.
+    #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub first_token_within: Duration,
+
+    /// A provider that sends nothing for so long while the model answers is given up.
+    #[arg(long, env = "MCP_WEB_AGENT_SILENCE", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub silence: Duration,
+}
+
+/// More would only add to a provider's trouble.
+const MAX_RETRIES: i64 = 10;
+
+impl Default for ModelSettings {
+    /// The defaults, whatever the environment says.
+    fn default() -> Self {
+        Self {
+            provider: None,
+            model: None,
+            base_url: None,
+            api_key_file: None,
+            thinking: Thinking::Off,
+            retries: 2,
+            first_token_within: Duration::from_secs(60),
+            silence: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Provider {
+    /// Claude.
+    Anthropic,
+    /// OpenAI's chat completions, and every server that speaks them.
+    Openai,
+    /// Google's Gemini API.
+    Gemini,
+    /// Models on this machine.
+    Ollama,
+    /// No model: runs the `/tool {json}` lines of a prompt.
+    Commands,
+}
+
+impl Provider {
+    /// The word for it in settings and labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Openai => "openai",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+            Self::Commands => "commands",
+        }
+    }
+}
+
+impl fmt::Display for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How much a model thinks before it speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Thinking {
+    /// No more than the model cannot help.
+    #[default]
+    Off,
+    /// A little.
+    Low,
+    /// More.
+    Medium,
+    /// Much.
+    High,
+}
+
+fn base_url(text: &str) -> Result<Url, String> {
+    let wrong = || {
+        "allowed are http:// and https:// URLs such as http://127.0.0.1:8000/v1, without user, \
+         password, query and fragment; the key comes from the environment or from a file"
+            .to_owned()
+    };
+    let mut url: Url = text.parse().map_err(|_| wrong())?;
+    let is_plain = url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    if !is_plain || !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(wrong());
+    }
+    // The adapters write their paths behind it.
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Program {
+        #[command(flatten)]
+        model: ModelSettings,
+    }
+
+    #[test]
+    fn the_defaults_of_the_flags_are_the_defaults_of_the_library() {
+        let program = Program::parse_from(["agent"]);
+        assert_eq!(program.model, ModelSettings::default());
+    }
+
+    #[test]
+    fn a_base_url_ends_with_a_slash_and_holds_no_credential() {
+        let url = base_url("http://127.0.0.1:8000/v1").unwrap();
+        assert_eq!(url.as_str(), "http://127.0.0.1:8000/v1/");
+        assert_eq!(base_url("https://a.example").unwrap().path(), "/");
+        for bad in [
+            "127.0.0.1:8000",
+            "ftp://a.example/",
+            "http://user:secret@a.example/v1",
+            "http://a.example/v1?key=secret",
+        ] {
+            let why = base_url(bad).unwrap_err();
+            assert!(!why.contains("secret"), "{why}");
+        }
+    }
+
+    #[test]
+    fn more_than_ten_retries_are_refused() {
+        assert!(Program::try_parse_from(["agent", "--retries", "10"]).is_ok());
+        assert!(Program::try_parse_from(["agent", "--retries", "11"]).is_err());
+    }
+}
