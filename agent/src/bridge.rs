@@ -6,14 +6,15 @@
 mod reports;
 mod tools;
 
-use bridge_protocol::QueryId;
+use bridge_protocol::{ErrorCode, QueryId};
 use reqwest::Url;
 
 use crate::config::Secret;
 use crate::failure::Failure;
+use crate::outgoing;
 
 pub(crate) use reports::Reports;
-pub(crate) use tools::BridgeTools;
+pub(crate) use tools::{BridgeTools, Called, PageTool};
 
 /// A bridge. Clones share its connections.
 #[derive(Clone, Debug)]
@@ -25,7 +26,10 @@ pub(crate) struct Bridge {
 impl Bridge {
     /// The bridge at this address: the one that pages connect to, without `/mcp`.
     pub(crate) fn new(url: Url) -> Result<Self, Failure> {
-        let http = reqwest::Client::new();
+        let http = outgoing::client(&url).map_err(|error| {
+            let message = format!("no connection to the bridge can be made: {error}");
+            Failure::new(ErrorCode::BridgeUnavailable, message)
+        })?;
         Ok(Self { url, http })
     }
 
@@ -48,11 +52,55 @@ impl Bridge {
         &self.http
     }
 
-    /// The address of one of the bridge's routes, such as `query/UUID/complete`.
-    pub(crate) fn route(&self, path: &str) -> Url {
+    /// The address of one of the bridge's routes: its path in pieces, each escaped.
+    pub(crate) fn route(&self, path: &[&str]) -> Url {
         let mut url = self.url.clone();
-        let before = url.path().trim_end_matches('/').to_owned();
-        url.set_path(&format!("{before}/{path}"));
+        if let Ok(mut pieces) = url.path_segments_mut() {
+            pieces.pop_if_empty().extend(path);
+        }
         url
+    }
+
+    /// It cannot be reached, or not any more.
+    fn out_of_reach(&self, why: &str) -> Failure {
+        let at = self.url.origin().ascii_serialization();
+        let message = format!("the bridge at {at} cannot be reached: {why}");
+        Failure::new(ErrorCode::BridgeUnavailable, message)
+            .with_remedy("see whether the bridge runs, and whether `bridge_url` is its address")
+    }
+
+    /// It does not know the token of the query.
+    fn token_refused(&self) -> Failure {
+        let at = self.url.origin().ascii_serialization();
+        let message = format!("the bridge at {at} refuses the token of the query");
+        Failure::new(ErrorCode::BridgeUnavailable, message).with_remedy(
+            "the query has ended there, or `bridge_url` is not the bridge that the page uses",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_stand_behind_the_path_of_the_bridge_and_are_escaped() {
+        for (url, expected) in [
+            (
+                "http://127.0.0.1:3001",
+                "http://127.0.0.1:3001/query/a%2Fb/fail",
+            ),
+            (
+                "http://127.0.0.1:3001/tools/",
+                "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
+            ),
+            (
+                "http://127.0.0.1:3001/tools",
+                "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
+            ),
+        ] {
+            let bridge = Bridge::new(url.parse().unwrap()).unwrap();
+            assert_eq!(bridge.route(&["query", "a/b", "fail"]).as_str(), expected);
+        }
     }
 }

@@ -14,6 +14,7 @@ mod bridge;
 mod config;
 mod failure;
 mod model;
+mod outgoing;
 
 pub use config::Limits;
 pub use model::{ModelSettings, Provider, Thinking};

@@ -2,12 +2,16 @@
 //! events, and for queries that a frontend asks directly.
 
 use bridge_protocol::{ErrorCode, QueryId};
+use http::Method;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
 
 use super::Bridge;
 use crate::config::Secret;
 use crate::failure::Failure;
+use crate::outgoing::last_cause;
 
-/// Reports on one query.
+/// Reports on one query, each to a route of the bridge.
 #[derive(Clone, Debug)]
 pub(crate) struct Reports {
     bridge: Bridge,
@@ -26,30 +30,45 @@ impl Reports {
 
     /// How it is getting on: `POST /query/{uuid}/progress`.
     pub(crate) async fn progress(&self, message: &str) -> Result<(), Failure> {
-        let _ = message;
-        self.not_yet()
+        self.send(Method::POST, "progress", json!({ "message": message }))
+            .await
     }
 
     /// The answer: `PUT /query/{uuid}/complete`.
     pub(crate) async fn complete(&self, message: &str) -> Result<(), Failure> {
-        let _ = message;
-        self.not_yet()
+        self.send(Method::PUT, "complete", json!({ "message": message }))
+            .await
     }
 
     /// Why there is none: `PUT /query/{uuid}/fail`.
     pub(crate) async fn fail(&self, error: &str) -> Result<(), Failure> {
-        let _ = error;
-        self.not_yet()
+        self.send(Method::PUT, "fail", json!({ "error": error }))
+            .await
     }
 
     /// The query is given up: `PUT /query/{uuid}/cancel`.
     pub(crate) async fn cancel(&self, reason: Option<&str>) -> Result<(), Failure> {
-        let _ = reason;
-        self.not_yet()
+        let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
+        self.send(Method::PUT, "cancel", body).await
     }
 
-    fn not_yet(&self) -> Result<(), Failure> {
-        let _ = (&self.bridge, &self.token, &self.query);
-        Err(Failure::new(ErrorCode::AgentFailed, "not there yet"))
+    /// A report that is not taken says why: `QueryNotFound` means that nobody waits for it.
+    async fn send(&self, method: Method, what: &str, body: Value) -> Result<(), Failure> {
+        let url = self.bridge.route(&["query", self.query.as_str(), what]);
+        let request = self.bridge.http.request(method, url).json(&body);
+        let answer = request.bearer_auth(self.token.text()).send().await;
+        let answer = answer.map_err(|error| self.bridge.out_of_reach(&last_cause(&error)))?;
+        match answer.status() {
+            status if status.is_success() => Ok(()),
+            StatusCode::UNAUTHORIZED => Err(self.bridge.token_refused()),
+            StatusCode::NOT_FOUND => Err(Failure::new(
+                ErrorCode::QueryNotFound,
+                "the query has ended at the bridge, or is not that of the token",
+            )),
+            status => Err(Failure::new(
+                ErrorCode::BridgeUnavailable,
+                format!("the bridge does not take `{what}` of the query: {status}"),
+            )),
+        }
     }
 }

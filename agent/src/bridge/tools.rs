@@ -1,30 +1,95 @@
-//! The tools of the page that asks, by MCP.
+//! The tools of the page that asks, by MCP. Only this module knows rmcp.
 
-use bridge_protocol::{ErrorCode, QueryId};
+mod content;
+mod failing;
+
+use std::time::Duration;
+
+use bridge_protocol::QueryId;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
+    ProtocolVersion, Tool as McpTool,
+};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{RoleClient, ServiceError};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use tracing::debug;
 
 use super::Bridge;
 use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::Tool;
 
-/// The tools that a query may use.
+/// Nothing is lost when the bridge does not hear that the agent has left.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
+
+/// Where the bridge keeps the name of a tool that it had to repair.
+const ORIGINAL_NAME: &str = "mcp-web/originalName";
+
+/// The argument that picks a session. The bridge adds it to every schema; the token of a query has
+/// picked one already.
+const SESSION_ARGUMENT: &str = "session_id";
+const SESSION_DESCRIPTION: &str =
+    "Which page to use, if several are open; see list_active_sessions";
+
+/// The tools that a query may use. Dropped, it cancels the calls that are under way.
 #[derive(Debug)]
-pub(crate) struct BridgeTools {}
+pub(crate) struct BridgeTools {
+    bridge: Bridge,
+    service: RunningService<RoleClient, ClientConfig>,
+}
+
+/// A tool of the page.
+#[derive(Clone, Debug)]
+pub(crate) struct PageTool {
+    /// Its name as registered; the model may have to call it by another one.
+    pub(crate) registered: String,
+    pub(crate) tool: Tool,
+}
+
+/// How a call went.
+#[derive(Debug)]
+pub(crate) struct Called {
+    /// For the model.
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+    /// What the page answered, as far as MCP carries it; `None` if that was nothing.
+    pub(crate) answered: Option<Box<RawValue>>,
+}
 
 impl BridgeTools {
+    /// In the era of MCP without sessions: there a request whose connection ends is cancelled, and
+    /// nothing has to be closed.
     pub(super) async fn connect(
         bridge: &Bridge,
         token: &Secret,
         query: &QueryId,
     ) -> Result<Self, Failure> {
-        let _ = (bridge, token, query);
-        Ok(Self {})
+        let config = StreamableHttpClientTransportConfig::with_uri(bridge.route(&["mcp"]).as_str())
+            .auth_header(token.text());
+        let transport = StreamableHttpClientTransport::with_client(bridge.http.clone(), config);
+        let lifecycle = ClientLifecycleMode::Discover {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        };
+        let connected = this_client().serve_with_lifecycle(transport, lifecycle);
+        let service = connected
+            .await
+            .map_err(|error| failing::not_connected(bridge, &error))?;
+        debug!(%query, "the tools of the query are there");
+        Ok(Self {
+            bridge: bridge.clone(),
+            service,
+        })
     }
 
     /// Those that the bridge lists for the query.
-    pub(crate) async fn list(&self) -> Result<Vec<Tool>, Failure> {
-        Ok(Vec::new())
+    pub(crate) async fn list(&self) -> Result<Vec<PageTool>, Failure> {
+        let listed = self.service.list_all_tools().await;
+        let listed = listed.map_err(|error| failing::not_listed(&self.bridge, &error))?;
+        Ok(listed.into_iter().map(page_tool).collect())
     }
 
     /// Calls one. A refusal of the bridge and a failure of the page are results. Dropped, the call
@@ -33,11 +98,74 @@ impl BridgeTools {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<(), Failure> {
-        let _ = (tool, arguments);
-        Err(Failure::new(ErrorCode::AgentFailed, "not there yet"))
+    ) -> Result<Called, Failure> {
+        let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        match self.service.call_tool_once(call).await {
+            Ok(CallToolResponse::Complete(result)) => Ok(content::called(result)),
+            Ok(_) => Ok(Called::failed(
+                "the tool wants to ask somebody, and an agent has nobody to ask",
+            )),
+            // The bridge, or the page, has answered.
+            Err(ServiceError::McpError(error)) => Ok(Called::failed(&error.message)),
+            Err(error) => Err(failing::not_called(&self.bridge, &error)),
+        }
     }
 
-    /// Leaves the bridge. Dropped, it is left as well, a little later.
-    pub(crate) async fn close(self) {}
+    /// Leaves the bridge.
+    pub(crate) async fn close(mut self) {
+        if self.service.close_with_timeout(CLOSE_WITHIN).await.is_err() {
+            debug!("the client of the bridge has panicked");
+        }
+    }
+}
+
+impl Called {
+    /// A call that came to nothing.
+    pub(crate) fn failed(why: &str) -> Self {
+        let answered = serde_json::json!({ "error": why });
+        Self {
+            text: why.to_owned(),
+            is_error: true,
+            answered: serde_json::value::to_raw_value(&answered).ok(),
+        }
+    }
+}
+
+/// It can do nothing that a server could ask of it.
+fn this_client() -> ClientConfig {
+    let name = Implementation::new("mcp-web-agent", env!("CARGO_PKG_VERSION"));
+    ClientConfig::new(ClientCapabilities::default(), name)
+}
+
+fn page_tool(listed: McpTool) -> PageTool {
+    let name = listed.name.into_owned();
+    let original = listed
+        .meta
+        .as_ref()
+        .and_then(|meta| meta.0.get(ORIGINAL_NAME));
+    let mut schema = Map::clone(&listed.input_schema);
+    take_session_argument(&mut schema);
+    PageTool {
+        registered: original
+            .and_then(Value::as_str)
+            .map_or_else(|| name.clone(), str::to_owned),
+        tool: Tool {
+            name,
+            description: listed.description.map(Into::into).or(listed.title),
+            input_schema: Value::Object(schema),
+        },
+    }
+}
+
+/// A tool's own argument of this name stays: it is described in other words.
+fn take_session_argument(schema: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return;
+    };
+    let added = properties
+        .get(SESSION_ARGUMENT)
+        .is_some_and(|argument| argument["description"] == SESSION_DESCRIPTION);
+    if added {
+        properties.shift_remove(SESSION_ARGUMENT);
+    }
 }

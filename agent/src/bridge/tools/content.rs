@@ -1,0 +1,124 @@
+//! What a tool has answered: as text for the model, and as the page gave it.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::Called;
+
+pub(super) fn called(result: CallToolResult) -> Called {
+    let is_error = result.is_error == Some(true);
+    let text = text_of(&result);
+    let answered = match is_error {
+        true => to_raw_value(&json!({ "error": text })).ok(),
+        false => answered(&result),
+    };
+    Called {
+        text,
+        is_error,
+        answered,
+    }
+}
+
+/// The structured content is there twice, or alone: the bridge leaves the text out where both are
+/// too long for one answer.
+fn text_of(result: &CallToolResult) -> String {
+    match (&result.structured_content, result.content.as_slice()) {
+        (Some(structured), []) => structured.to_string(),
+        (_, blocks) => {
+            let texts: Vec<_> = blocks.iter().map(block).collect();
+            texts.join("\n")
+        }
+    }
+}
+
+fn block(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => data(&image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => data(&audio.mime_type, &audio.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            ResourceContents::BlobResourceContents {
+                mime_type, blob, ..
+            } => data(mime_type.as_deref().unwrap_or("data"), blob),
+            _ => "[a resource]".to_owned(),
+        },
+        ContentBlock::ResourceLink(link) => format!("[resource {} at {}]", link.name, link.uri),
+        _ => "[content of an unknown kind]".to_owned(),
+    }
+}
+
+/// What a model is not shown, and how large it is without its base64.
+fn data(mime_type: &str, base64: &str) -> String {
+    let padding = base64
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte == b'=')
+        .count();
+    let bytes = (base64.len() / 4 * 3).saturating_sub(padding);
+    match bytes {
+        0..1000 => format!("[{mime_type}, {bytes} bytes]"),
+        _ => format!("[{mime_type}, {} kB]", bytes.div_ceil(1000)),
+    }
+}
+
+/// The bridge has made a text of a text, and of anything else its JSON.
+fn answered(result: &CallToolResult) -> Option<Box<RawValue>> {
+    if let Some(structured) = &result.structured_content {
+        return to_raw_value(structured).ok();
+    }
+    match result.content.as_slice() {
+        [] => None,
+        [ContentBlock::Text(only)] if only.text.is_empty() => None,
+        [ContentBlock::Text(only)] => to_raw_value(&only.text).ok(),
+        blocks => to_raw_value(&Value::from_iter(blocks.iter().map(|block| json!(block)))).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(result: Value) -> Called {
+        called(serde_json::from_value(result).unwrap())
+    }
+
+    #[test]
+    fn texts_are_joined_and_what_is_no_text_is_named() {
+        let base64 = "AAAA".repeat(4000);
+        let called = of(json!({ "content": [
+            { "type": "text", "text": "a" },
+            { "type": "image", "mimeType": "image/png", "data": base64 },
+            { "type": "audio", "mimeType": "audio/wav", "data": "AAAAAA==" },
+            { "type": "resource", "resource": { "uri": "a:b", "text": "inside" } },
+            { "type": "resource", "resource": { "uri": "a:b", "mimeType": "a/b", "blob": "AAAA" } },
+            { "type": "resource_link", "uri": "a:c", "name": "c" },
+        ] }));
+        let expected = "a\n[image/png, 12 kB]\n[audio/wav, 4 bytes]\ninside\n[a/b, 3 bytes]\n\
+            [resource c at a:c]";
+        assert_eq!(called.text, expected);
+        assert!(!called.is_error);
+    }
+
+    #[test]
+    fn what_the_page_answered_is_told_as_it_was() {
+        let structured = json!({ "content": [{ "type": "text", "text": "{\"b\":1,\"a\":2}" }],
+            "structuredContent": { "b": 1, "a": 2 } });
+        assert_eq!(of(structured).answered.unwrap().get(), r#"{"b":1,"a":2}"#);
+        let text = json!({ "content": [{ "type": "text", "text": "done" }] });
+        assert_eq!(of(text).answered.unwrap().get(), r#""done""#);
+        let nothing = json!({ "content": [{ "type": "text", "text": "" }] });
+        assert!(of(nothing).answered.is_none());
+        let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
+        let failed = of(failed);
+        assert!(failed.is_error);
+        assert_eq!(failed.answered.unwrap().get(), r#"{"error":"no"}"#);
+    }
+
+    #[test]
+    fn structured_content_without_a_text_is_the_text() {
+        let called = of(json!({ "content": [], "structuredContent": { "b": 1, "a": 2 } }));
+        assert_eq!(called.text, r#"{"b":1,"a":2}"#);
+    }
+}
