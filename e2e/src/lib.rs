@@ -24,6 +24,7 @@ pub mod load;
 mod native_page;
 mod node;
 mod process;
+mod provider;
 mod random;
 mod sdk_page;
 pub mod simulation;
@@ -50,6 +51,9 @@ pub use native_page::{
 };
 pub use node::NodeProject;
 pub use process::ProcessGroup;
+pub use provider::{
+    Break, Ending, Exchange, Fault, Format, Piece, Provider, Script, Scripts, Stop, Tokens, Turn,
+};
 pub use site::Site;
 pub use tls_front::TlsFront;
 pub use token_proxy::TokenProxy;

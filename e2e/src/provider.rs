@@ -1,0 +1,146 @@
+//! A provider of language models that says what a [`Script`] says, on the wires of the real ones.
+//!
+//! One server speaks Anthropic's Messages, OpenAI's chat completions, Gemini's
+//! `streamGenerateContent` and Ollama's chat at once: the path says which. Which turn of the script
+//! is next is read from the history in the request, so that hundreds of queries can be asked side by
+//! side. A request that the provider would not take is refused in the provider's words.
+//!
+//! `script` is what is said and how it goes wrong, `formats` how each provider writes it and what it
+//! demands of a request, `playing` the server, `records` what it was sent and when each exchange
+//! ended, `tape` conversations with real providers, recorded and played again.
+
+mod formats;
+mod playing;
+mod records;
+mod script;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+pub use self::formats::Format;
+use self::playing::Stage;
+use self::records::Records;
+pub use self::records::{Ending, Exchange};
+pub use self::script::{Break, Fault, Piece, Script, Scripts, Stop, Tokens, Turn};
+
+use crate::within;
+
+/// A running provider. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Provider {
+    address: SocketAddr,
+    stage: Arc<Stage>,
+    server: JoinHandle<()>,
+}
+
+impl Provider {
+    /// The only key that it takes.
+    pub const KEY: &'static str = "sk-of-the-mock-provider-0123456789abcdef";
+
+    /// Starts one on a free port of this machine.
+    pub async fn start(scripts: impl Into<Scripts>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::serve(listener, scripts)
+    }
+
+    /// Starts one on a socket that listens already.
+    pub fn serve(listener: TcpListener, scripts: impl Into<Scripts>) -> Self {
+        let address = listener.local_addr().unwrap();
+        let stage = Arc::new(Stage::new(scripts.into()));
+        let server = tokio::spawn(playing::serve(listener, stage.clone()));
+        Self {
+            address,
+            stage,
+            server,
+        }
+    }
+
+    /// Where it listens, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The base URL of a provider, as its own documentation gives it: what clients append their
+    /// paths to.
+    pub fn base_url(&self, format: Format) -> String {
+        format!("{}{}", self.url(), format.base_path())
+    }
+
+    /// Everything it was asked so far, in the order of arrival.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.records().all()
+    }
+
+    /// How many requests are being answered now.
+    pub fn open(&self) -> usize {
+        let exchanges = self.exchanges();
+        exchanges.iter().filter(|it| it.end.is_none()).count()
+    }
+
+    /// Waits until the request of this number, counted from 0, has arrived.
+    pub async fn asked(&self, number: usize) -> Exchange {
+        self.exchange("to be asked", number, |_| true).await
+    }
+
+    /// Waits until the first byte of the answer to this request is sent.
+    pub async fn answering(&self, number: usize) -> Exchange {
+        let has_begun = |exchange: &Exchange| exchange.first_byte.is_some();
+        self.exchange("to answer", number, has_begun).await
+    }
+
+    /// Waits until this exchange has ended, however it did.
+    pub async fn ended(&self, number: usize) -> Exchange {
+        let has_ended = |exchange: &Exchange| exchange.end.is_some();
+        self.exchange("to end", number, has_ended).await
+    }
+
+    /// Waits until nothing is being answered.
+    pub async fn quiet(&self) {
+        let mut news = self.records().news();
+        within("the provider to have nothing to do", async {
+            while self.open() > 0 {
+                news.changed().await.unwrap();
+            }
+        })
+        .await;
+    }
+
+    /// Lets one answer go on that stands at [`Turn::pausing`].
+    pub fn go_on(&self) {
+        self.stage.go_on();
+    }
+
+    async fn exchange(
+        &self,
+        what: &str,
+        number: usize,
+        is_so: impl Fn(&Exchange) -> bool,
+    ) -> Exchange {
+        let mut news = self.records().news();
+        within(
+            format!("exchange {number} with the provider {what}"),
+            async {
+                loop {
+                    if let Some(exchange) = self.records().one(number).filter(&is_so) {
+                        return exchange;
+                    }
+                    news.changed().await.unwrap();
+                }
+            },
+        )
+        .await
+    }
+
+    fn records(&self) -> &Arc<Records> {
+        self.stage.records()
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}

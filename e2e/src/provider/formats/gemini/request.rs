@@ -1,0 +1,206 @@
+//! What Gemini demands of a request.
+//!
+//! <https://ai.google.dev/api/generate-content>, <https://ai.google.dev/api/caching>
+//! (`FunctionDeclaration`, `Schema`); signatures of thoughts:
+//! <https://ai.google.dev/gemini-api/docs/thought-signatures>. The words of the refusals are those
+//! that users report.
+
+use serde_json::Value;
+
+use super::super::{Asked, Refusal, array, is_key, text};
+use super::{SIGNATURE, refusal, unknown_key};
+use crate::provider::script::Script;
+
+/// The fields of `Schema`: what `parameters` may have, unlike `parametersJsonSchema`.
+const SCHEMA: [&str; 22] = [
+    "type",
+    "format",
+    "title",
+    "description",
+    "nullable",
+    "enum",
+    "maxItems",
+    "minItems",
+    "properties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "example",
+    "anyOf",
+    "propertyOrdering",
+    "default",
+    "items",
+    "minimum",
+    "maximum",
+];
+
+pub(in crate::provider::formats) fn check(
+    asked: &Asked<'_>,
+    script: &Script,
+) -> Result<(), Refusal> {
+    match asked.header("x-goog-api-key") {
+        None => return Err(refusal(403, None)),
+        Some(key) if !is_key(key) => return Err(unknown_key()),
+        Some(_) => {}
+    }
+    if !asked
+        .query
+        .split('&')
+        .any(|parameter| parameter == "alt=sse")
+    {
+        return bad("this provider only sends events: the query must have `alt=sse`");
+    }
+    let body = asked.body;
+    for group in array(&body["tools"]) {
+        for declaration in array(&group["functionDeclarations"]) {
+            declared(declaration)?;
+        }
+    }
+    contents(array(&body["contents"]))?;
+    match asked.model().contains("gemini-3") {
+        true => signed(array(&body["contents"]), script),
+        false => Ok(()),
+    }
+}
+
+fn declared(declaration: &Value) -> Result<(), Refusal> {
+    let name = text(&declaration["name"]).unwrap_or_default();
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !begins || name.len() > 64 || !name.chars().all(is_fine) {
+        return bad(&format!(
+            "Invalid function name. Must start with a letter or an underscore. Must be alphameric \
+             (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of \
+             64. ({name})"
+        ));
+    }
+    let parameters = &declaration["parameters"];
+    if !parameters.is_null() && !declaration["parametersJsonSchema"].is_null() {
+        return bad("`parameters` and `parametersJsonSchema` are mutually exclusive");
+    }
+    known(parameters)
+}
+
+/// A `Schema` has no other fields than those it has.
+fn known(schema: &Value) -> Result<(), Refusal> {
+    let Some(fields) = schema.as_object() else {
+        return Ok(());
+    };
+    if let Some(unknown) = fields.keys().find(|key| !SCHEMA.contains(&key.as_str())) {
+        return bad(&format!(
+            "Invalid JSON payload received. Unknown name \"{unknown}\" at \
+             'tools[0].function_declarations[0].parameters': Cannot find field."
+        ));
+    }
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    for (_, property) in properties {
+        known(property)?;
+    }
+    known(&schema["items"])
+}
+
+fn contents(contents: &[Value]) -> Result<(), Refusal> {
+    if contents.is_empty() {
+        return bad("* GenerateContentRequest.contents: contents is not specified\n");
+    }
+    let mut asked: Vec<&Value> = Vec::new();
+    for (index, content) in contents.iter().enumerate() {
+        let role = text(&content["role"]).unwrap_or_default();
+        if !["user", "model"].contains(&role) {
+            return bad("Please use a valid role: user, model.");
+        }
+        let parts = array(&content["parts"]);
+        if parts.is_empty() {
+            return bad(&format!(
+                "* GenerateContentRequest.contents[{index}].parts: contents.parts must not be \
+                 empty.\n"
+            ));
+        }
+        let before = index.checked_sub(1).map(|before| &contents[before]["role"]);
+        if role == "model" {
+            if before.is_none_or(|before| before != "user") {
+                return bad(
+                    "Please ensure that function call turn comes immediately after a user turn or \
+                     after a function response turn.",
+                );
+            }
+        }
+        responses(index, parts, &asked)?;
+        asked = field(parts, "functionCall");
+    }
+    match asked.is_empty() {
+        true => Ok(()),
+        false => unbalanced(),
+    }
+}
+
+/// The responses in a content are those that the one before it asks for.
+fn responses(index: usize, parts: &[Value], asked: &[&Value]) -> Result<(), Refusal> {
+    let given = field(parts, "functionResponse");
+    if given.len() != asked.len() {
+        return unbalanced();
+    }
+    for (at, response) in given.iter().enumerate() {
+        if text(&response["name"]).is_none() {
+            return bad(&format!(
+                "* GenerateContentRequest.contents[{index}].parts[{at}].function_response.name: \
+                 Name cannot be empty.\n"
+            ));
+        }
+        if !response["response"].is_object() {
+            return bad(&format!(
+                "Invalid value at 'contents[{index}].parts[{at}].function_response.response' \
+                 (type.googleapis.com/google.protobuf.Struct)"
+            ));
+        }
+        let is_meant = |call: &&&Value| call["name"] == response["name"];
+        let is_this = |call: &&&Value| response["id"].is_null() || call["id"] == response["id"];
+        if !asked.iter().filter(is_meant).any(|call| is_this(&call)) {
+            return bad(&format!(
+                "Function response {} answers no function call of the turn before it.",
+                response["name"]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// From the third generation on, the first call of a turn has the signature that it came with.
+fn signed(contents: &[Value], script: &Script) -> Result<(), Refusal> {
+    let said = contents.iter().filter(|content| content["role"] == "model");
+    for (content, turn) in said.zip(&script.turns) {
+        let parts = array(&content["parts"]);
+        let first = parts.iter().find(|part| !part["functionCall"].is_null());
+        let Some(part) = first.filter(|_| turn.calls() > 0) else {
+            continue;
+        };
+        if part["thoughtSignature"] != SIGNATURE {
+            let name = &part["functionCall"]["name"];
+            return bad(&format!(
+                "Function call is missing a thought_signature in functionCall parts. This is \
+                 required for tools to work correctly, and missing thought_signature may lead to \
+                 degraded model performance. Additional data, function call {name}."
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn unbalanced() -> Result<(), Refusal> {
+    bad(
+        "Please ensure that the number of function response parts is equal to the number of \
+         function call parts of the function call turn.",
+    )
+}
+
+fn field<'a>(parts: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let fields = parts.iter().map(|part| &part[name]);
+    fields.filter(|field| !field.is_null()).collect()
+}
+
+fn bad(message: &str) -> Result<(), Refusal> {
+    Err(refusal(400, Some(message.to_owned())))
+}
