@@ -4,6 +4,9 @@
 //! in a task for each query, and the realm hears how it went. Only [`agent`] knows reqwest.
 
 mod agent;
+mod asking;
+mod events;
+mod said;
 mod token;
 
 use std::sync::{Arc, OnceLock, Weak};
@@ -21,6 +24,7 @@ use crate::config::Config;
 use crate::hub::Hub;
 use crate::realm::{Effect, QueryFailed, QueryRefusal, Realm};
 use agent::Agent;
+use asking::Asking;
 use token::{Hashed, QueryToken};
 
 pub(crate) use token::looks_like_one;
@@ -115,8 +119,12 @@ impl Queries {
         };
         let id = query.uuid.clone();
         let MapEntry::Vacant(vacant) = self.asked.entry(id.clone()) else {
+            // Under the realm's lock it cannot be told.
             self.tasks.spawn(async move {
-                tell(&hub, realm, &id, Err(id_is_taken()));
+                let Some(hub) = hub.upgrade() else { return };
+                hub.change(realm, |realm, _| {
+                    ((), realm.query_refused(&id, id_is_taken()))
+                });
             });
             return;
         };
@@ -125,14 +133,18 @@ impl Queries {
         if let Some(hashed) = hashed {
             self.tokens.insert(hashed, id.clone());
         }
-        let task = self.tasks.spawn(async move {
-            let outcome = agent.ask(query, token).await;
-            tell(&hub, realm, &id, outcome);
-        });
+        let life = Life::default();
+        let asking = Asking {
+            hub,
+            realm,
+            id,
+            over: life.over(),
+        };
+        let task = self.tasks.spawn(asking.run(agent, query, token));
         vacant.insert(Asked {
             realm,
             token: hashed,
-            life: Life::default(),
+            life,
             task: Some(AbortOnDropHandle::new(task)),
         });
     }
@@ -208,18 +220,6 @@ impl Queries {
     }
 }
 
-/// How the agent has taken a query.
-fn tell(hub: &Weak<Hub>, realm: RealmId, id: &QueryId, outcome: Result<(), QueryFailed>) {
-    let Some(hub) = hub.upgrade() else { return };
-    hub.change(realm, |realm, _| {
-        let effects = match outcome {
-            Ok(()) => realm.query_accepted(id),
-            Err(why) => realm.query_refused(id, why),
-        };
-        ((), effects)
-    });
-}
-
 fn id_is_taken() -> QueryFailed {
     let error = "A query with this uuid was asked before";
     QueryFailed::new(
@@ -233,8 +233,8 @@ fn id_is_taken() -> QueryFailed {
 #[derive(Debug)]
 pub(crate) enum Report {
     Progress(Box<RawValue>),
-    Complete(Box<RawValue>),
-    Fail(String),
+    Complete(Option<Box<RawValue>>),
+    Fail(QueryFailed),
     Cancel(Option<String>),
 }
 
@@ -258,7 +258,7 @@ impl Hub {
                 Err(refusal) => (Err(refusal), Vec::new()),
             },
             Report::Complete(result) => realm.query_completed(id, result),
-            Report::Fail(error) => realm.query_failed(id, error),
+            Report::Fail(why) => realm.query_failed(id, why),
             Report::Cancel(reason) => realm.query_cancelled(id, reason),
         });
         reported.unwrap_or(Err(QueryRefusal::NotFound))

@@ -33,6 +33,11 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub agent_timeout: Duration,
 
+    /// An agent that streams its events and sends nothing at all for this long is lost, and its
+    /// query fails. It should send comments between its events.
+    #[arg(long, env = "MCP_WEB_AGENT_SILENCE", value_name = "TIME", default_value = "45s", value_parser = duration)]
+    pub agent_silence: Duration,
+
     /// Queries in flight per token.
     #[arg(long, env = "MCP_WEB_MAX_QUERIES", value_name = "N", default_value_t = 16, value_parser = count)]
     pub max_queries: usize,
@@ -59,6 +64,7 @@ impl Default for Agent {
             agent_url: None,
             agent_token: None,
             agent_timeout: Duration::from_secs(30),
+            agent_silence: Duration::from_secs(45),
             max_queries: 16,
             query_timeout: Duration::from_secs(600),
             query_attach: Duration::from_secs(30),

@@ -22,7 +22,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::{Edge, Problem, plain};
 use crate::auth::{RealmId, token_of};
 use crate::queries::{Report, looks_like_one};
-use crate::realm::{QueryRefusal, is_secret};
+use crate::realm::{QueryFailed, QueryRefusal, is_secret};
 
 type Body = Result<Bytes, BytesRejection>;
 
@@ -41,7 +41,7 @@ pub(super) fn complete() -> MethodRouter<Edge> {
     put(
         |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
             edge.take(&uuid, &parts, body, |body| {
-                Some(Report::Complete(message(body)?))
+                Some(Report::Complete(Some(message(body)?)))
             })
             .await
         },
@@ -53,7 +53,12 @@ pub(super) fn fail() -> MethodRouter<Edge> {
         |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
             edge.take(&uuid, &parts, body, |body| {
                 let fail: Fail = object(body)?;
-                Some(Report::Fail(fail.error))
+                let code = fail.code.as_deref();
+                Some(Report::Fail(QueryFailed::of_agent(
+                    fail.error,
+                    fail.reason,
+                    code,
+                )))
             })
             .await
         },
@@ -80,6 +85,11 @@ struct Message {
 #[derive(Deserialize)]
 struct Fail {
     error: String,
+    /// These two are not of mcp-web 0.1.
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    code: Option<String>,
 }
 
 #[derive(Deserialize)]

@@ -1,11 +1,15 @@
 //! The agent, over HTTP.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, PageToBridge, Query, QueryId};
-use reqwest::{Method, RequestBuilder, Response, Url};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::OnceCell;
 
+use super::events::{Event, Reader};
+use super::said::{self, Said};
 use super::token::QueryToken;
 use crate::config::{self, Secret};
 use crate::outgoing;
@@ -14,12 +18,15 @@ use crate::realm::QueryFailed;
 /// Carries the token that the agent calls tools and reports with.
 const TOKEN_HEADER: &str = "mcp-web-query-token";
 
+const EVENT_STREAM: &str = "text/event-stream";
+
 /// Where queries go.
 #[derive(Debug)]
 pub(super) struct Agent {
     url: Url,
     credential: Option<Secret>,
     within: Duration,
+    silence: Duration,
     /// Made at the first query: the roots of trust are read from the system.
     http: OnceCell<reqwest::Client>,
 }
@@ -32,20 +39,23 @@ impl Agent {
             url: Url::parse(url.as_str()).ok()?,
             credential: config.agent_token.clone(),
             within: config.agent_timeout,
+            silence: config.agent_silence,
             http: OnceCell::new(),
         })
     }
 
-    /// Asks. Any 2xx accepts; of the answer nothing else is read.
+    /// Asks. Any 2xx accepts. A stream of events is read to the end of the query; of another answer
+    /// nothing else is read: the agent reports by requests of its own.
     pub(super) async fn ask(
         &self,
         query: Query,
         token: Option<QueryToken>,
-    ) -> Result<(), QueryFailed> {
+    ) -> Result<Taken, QueryFailed> {
         let id = query.uuid.clone();
         let body = PageToBridge::Query(query).encode();
         let put = |request: RequestBuilder| {
-            let request = request.header("content-type", "application/json");
+            let request = request.header(CONTENT_TYPE, "application/json");
+            let request = request.header(ACCEPT, EVENT_STREAM);
             let request = match &token {
                 Some(token) => request.header(TOKEN_HEADER, token.as_str()),
                 None => request,
@@ -53,13 +63,16 @@ impl Agent {
             request.body(body)
         };
         let response = self.request(Method::PUT, &id, put).await?;
-        let status = response.status();
-        if status.is_success() {
-            return Ok(());
+        if !response.status().is_success() {
+            return Err(not_taken(response.status()));
         }
-        let reason = status.canonical_reason().unwrap_or_default();
-        let error = format!("Agent responded with {}: {reason}", status.as_u16());
-        Err(unavailable(error))
+        let media_type = response.headers().get(CONTENT_TYPE);
+        let streams =
+            media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
+        Ok(match streams {
+            true => Taken::Streams(Stream::new(response, self.silence)),
+            false => Taken::ReportsElsewhere,
+        })
     }
 
     /// Says that a query has ended. An agent that does not hear it finds its token void.
@@ -103,6 +116,90 @@ impl Agent {
         }
         url
     }
+}
+
+/// How an agent has taken a query.
+#[derive(Debug)]
+pub(super) enum Taken {
+    /// It reports by requests of its own, as agents of mcp-web 0.1 do.
+    ReportsElsewhere,
+    /// Its answer is the stream of what the page hears.
+    Streams(Stream),
+}
+
+/// The events of an agent. Dropping it closes the connection.
+#[derive(Debug)]
+pub(super) struct Stream {
+    response: Response,
+    silence: Duration,
+    reader: Reader,
+    heard: VecDeque<Event>,
+}
+
+impl Stream {
+    fn new(response: Response, silence: Duration) -> Self {
+        Self {
+            response,
+            silence,
+            reader: Reader::default(),
+            heard: VecDeque::new(),
+        }
+    }
+
+    /// What the agent says next of this query. An end before the query's is an error.
+    pub(super) async fn next(&mut self, id: &QueryId) -> Result<Said, QueryFailed> {
+        loop {
+            if let Some(event) = self.heard.pop_front() {
+                return said::read(&event, id);
+            }
+            let more = tokio::time::timeout(self.silence, self.response.chunk()).await;
+            let bytes = match more {
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => return Err(lost("The agent ended its stream before the query")),
+                Ok(Err(error)) => {
+                    let cause = outgoing::last_cause(&error);
+                    return Err(lost(&format!("The stream of the agent broke: {cause}")));
+                }
+                Err(_) => {
+                    let silence = self.silence;
+                    return Err(lost(&format!("The agent said nothing for {silence:?}")));
+                }
+            };
+            let heard = self
+                .reader
+                .take(&bytes, |event| self.heard.push_back(event));
+            heard.map_err(|too_long| {
+                QueryFailed::new(ErrorCode::AgentFailed, too_long.message(), None)
+            })?;
+        }
+    }
+}
+
+fn lost(error: &str) -> QueryFailed {
+    let remedy = "ask again, and see the agent's log";
+    QueryFailed::new(ErrorCode::AgentUnavailable, error, Some(remedy))
+}
+
+/// The agent has answered, and not with a 2xx.
+fn not_taken(status: StatusCode) -> QueryFailed {
+    let reason = status.canonical_reason().unwrap_or_default();
+    let error = format!("Agent responded with {}: {reason}", status.as_u16());
+    let (code, remedy) = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (
+            ErrorCode::AgentUnavailable,
+            "the agent refuses the bridge's credential: give both the same (`agent_token`)",
+        ),
+        StatusCode::CONFLICT => (
+            ErrorCode::QueryCompleted,
+            "the agent knows this uuid: ask with a new one",
+        ),
+        StatusCode::TOO_MANY_REQUESTS => (
+            ErrorCode::QueryLimitExceeded,
+            "the agent has as many queries as it may have: ask again later",
+        ),
+        _ => return unavailable(error),
+    };
+    QueryFailed::new(code, error, Some(remedy))
 }
 
 fn unreachable(cause: &str) -> QueryFailed {

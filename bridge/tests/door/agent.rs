@@ -1,8 +1,12 @@
 //! A small agent: it hears what it is asked, and each test says what it answers.
 
-use axum::body::Bytes;
+use std::io;
+
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
 use bridge::{Agent, Config, Running};
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
@@ -21,7 +25,7 @@ pub(crate) struct Sent {
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    answer: oneshot::Sender<StatusCode>,
+    answer: oneshot::Sender<Response>,
 }
 
 impl Sent {
@@ -37,7 +41,64 @@ impl Sent {
 
     pub(crate) fn answer(self, status: u16) {
         // The bridge may have given it up.
-        let _ = self.answer.send(StatusCode::from_u16(status).unwrap());
+        let _ = self
+            .answer
+            .send(StatusCode::from_u16(status).unwrap().into_response());
+    }
+
+    /// Answers with a stream of events, which begins with the acceptance.
+    pub(crate) async fn stream(self) -> Events {
+        let uuid = self.json()["uuid"].as_str().unwrap().to_owned();
+        let (sender, receiver) = mpsc::channel(8);
+        let pieces = futures_util::stream::unfold(receiver, |mut receiver| async {
+            Some((receiver.recv().await?, receiver))
+        });
+        let body = Body::from_stream(pieces);
+        let answer = ([(CONTENT_TYPE, "text/event-stream")], body).into_response();
+        let _ = self.answer.send(answer);
+        let events = Events { uuid, sender };
+        events.say("query_accepted", json!({})).await;
+        events
+    }
+}
+
+/// The stream of events of a query. Dropping it ends it.
+pub(crate) struct Events {
+    pub(crate) uuid: String,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+}
+
+impl Events {
+    /// One message, as a page hears it.
+    pub(crate) async fn say(&self, kind: &str, more: Value) {
+        let mut message = json!({ "type": kind, "uuid": self.uuid });
+        for (key, value) in more.as_object().unwrap() {
+            message[key] = value.clone();
+        }
+        self.write(&format!("event: {kind}\ndata: {message}\n\n"))
+            .await;
+    }
+
+    pub(crate) async fn text(&self, text: &str) {
+        let content = json!({ "type": "text", "text": text });
+        self.say("query_progress", json!({ "content": content }))
+            .await;
+    }
+
+    /// Any text.
+    pub(crate) async fn write(&self, text: &str) {
+        // The bridge may have given it up.
+        let _ = self.sender.send(Ok(text.to_owned().into())).await;
+    }
+
+    /// The connection breaks.
+    pub(crate) async fn cut(self) {
+        let _ = self.sender.send(Err(io::Error::other("cut"))).await;
+    }
+
+    /// Nobody reads it any more.
+    pub(crate) async fn closed(&self) {
+        soon("end of the stream", self.sender.closed()).await;
     }
 }
 
@@ -104,7 +165,7 @@ impl SmallAgent {
     }
 }
 
-async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request) -> StatusCode {
+async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let (answer, answered) = oneshot::channel();
@@ -116,7 +177,9 @@ async fn hear(State(agent): State<mpsc::UnboundedSender<Sent>>, request: Request
         answer,
     };
     let _ = agent.send(sent);
-    answered.await.unwrap_or(StatusCode::OK)
+    answered
+        .await
+        .unwrap_or_else(|_| StatusCode::OK.into_response())
 }
 
 /// A query that the agent has taken.

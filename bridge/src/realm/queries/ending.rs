@@ -31,6 +31,8 @@ pub(in crate::realm) enum QueryEnding {
     Cancelled(Option<String>),
     /// The agent did not take it.
     Refused(QueryFailed),
+    /// The agent's stream broke, or it is silent there.
+    AgentLost { why: QueryFailed, until: Instant },
     /// The bridge stops.
     BridgeStopping,
     /// It took too long.
@@ -52,7 +54,8 @@ impl QueryEnding {
 
     fn until(&self) -> Option<Instant> {
         match self {
-            QueryEnding::TimedOut { until }
+            QueryEnding::AgentLost { until, .. }
+            | QueryEnding::TimedOut { until }
             | QueryEnding::PageCancelled { until }
             | QueryEnding::PageGone { until } => Some(*until),
             _ => None,
@@ -63,7 +66,8 @@ impl QueryEnding {
     fn stops_agent(&self, query: &Query) -> bool {
         match self {
             QueryEnding::PageCancelled { .. } => true,
-            QueryEnding::TimedOut { .. }
+            QueryEnding::AgentLost { .. }
+            | QueryEnding::TimedOut { .. }
             | QueryEnding::PageGone { .. }
             | QueryEnding::BridgeStopping => query.tells_agent,
             _ => false,
@@ -82,7 +86,9 @@ impl QueryEnding {
             QueryEnding::Cancelled(reason) => {
                 BridgeToPage::QueryCancel(QueryCancel { uuid, reason })
             }
-            QueryEnding::Failed(failed) | QueryEnding::Refused(failed) => failed.message(uuid),
+            QueryEnding::Failed(why)
+            | QueryEnding::Refused(why)
+            | QueryEnding::AgentLost { why, .. } => why.message(uuid),
             QueryEnding::TimedOut { .. } => QueryFailed::timed_out().message(uuid),
             QueryEnding::BridgeStopping => QueryFailed::bridge_stopping().message(uuid),
             QueryEnding::PageGone { .. } => QueryFailed::page_gone().message(uuid),
@@ -107,14 +113,14 @@ impl Realm {
     pub(crate) fn query_completed(
         &mut self,
         id: &QueryId,
-        result: Box<RawValue>,
+        result: Option<Box<RawValue>>,
     ) -> (Result<(), QueryRefusal>, Effects) {
         let demanded = match self.running_query(id) {
             Ok(query) => query.response_tool.clone(),
             Err(refusal) => return (Err(refusal), Effects::new()),
         };
         let Some(tool) = demanded else {
-            let ending = QueryEnding::Completed(Some(result));
+            let ending = QueryEnding::Completed(result);
             return (Ok(()), self.end_query(id, ending));
         };
         let failed = QueryFailed::response_tool_demanded(&tool);
@@ -129,9 +135,15 @@ impl Realm {
     pub(crate) fn query_failed(
         &mut self,
         id: &QueryId,
-        error: String,
+        why: QueryFailed,
     ) -> (Result<(), QueryRefusal>, Effects) {
-        self.agent_ends(id, QueryEnding::Failed(QueryFailed::of_agent(error)))
+        self.agent_ends(id, QueryEnding::Failed(why))
+    }
+
+    /// The agent can no longer be heard. It may be at work all the same, and is told.
+    pub(crate) fn agent_lost(&mut self, id: &QueryId, why: QueryFailed, now: Now) -> Effects {
+        let until = now.instant + self.limits.queries.stop_within;
+        self.end_query(id, QueryEnding::AgentLost { why, until })
     }
 
     /// The agent has given the query up.

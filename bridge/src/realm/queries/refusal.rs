@@ -24,9 +24,16 @@ impl QueryFailed {
         }
     }
 
-    /// The agent has said so.
-    pub(super) fn of_agent(error: String) -> Self {
-        Self::new(ErrorCode::AgentFailed, error, None)
+    /// The agent has said so. Of codes only those pass that tell of agents.
+    pub(crate) fn of_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
+        let code = code.and_then(|code| code.parse().ok());
+        Self {
+            code: code
+                .filter(tells_of_agents)
+                .unwrap_or(ErrorCode::AgentFailed),
+            error,
+            reason,
+        }
     }
 
     pub(super) fn no_agent() -> Self {
@@ -109,6 +116,26 @@ impl QueryFailed {
             code: self.code,
         })
     }
+}
+
+fn tells_of_agents(code: &ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::AgentUnavailable
+            | ErrorCode::BridgeUnavailable
+            | ErrorCode::ModelUnauthorized
+            | ErrorCode::ModelRateLimited
+            | ErrorCode::ModelUnavailable
+            | ErrorCode::ModelRequestRefused
+            | ErrorCode::ModelStreamBroken
+            | ErrorCode::ModelStreamUnfinished
+            | ErrorCode::ModelArgumentsCutOff
+            | ErrorCode::ModelRefused
+            | ErrorCode::ModelLengthReached
+            | ErrorCode::QueryBudgetExceeded
+            | ErrorCode::QueryTimeout
+            | ErrorCode::ResponseToolNotCalled
+    )
 }
 
 /// Why an agent cannot report on a query, or call for it.

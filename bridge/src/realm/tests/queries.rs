@@ -25,6 +25,10 @@ pub(super) fn asked(uuid: &str) -> Asked {
     }
 }
 
+pub(super) fn agent_failed(error: &str) -> QueryFailed {
+    QueryFailed::of_agent(error.to_owned(), None, None)
+}
+
 fn named(name: &str) -> QueryTool {
     QueryTool {
         name: name.to_owned(),
@@ -67,7 +71,9 @@ impl Scene {
     }
 
     fn complete(&mut self) -> Result<(), QueryRefusal> {
-        let (outcome, effects) = self.realm.query_completed(&id(QUERY), raw("\"done\""));
+        let (outcome, effects) = self
+            .realm
+            .query_completed(&id(QUERY), Some(raw("\"done\"")));
         self.then(effects);
         outcome
     }
@@ -201,8 +207,8 @@ fn queries_in_flight_are_counted_and_given_back_however_they_end() {
         for n in 0..LIMITS.queries.most {
             let id = id(&query(n));
             let effects = match round {
-                0 => scene.realm.query_completed(&id, raw("1")).1,
-                1 => scene.realm.query_failed(&id, "no".to_owned()).1,
+                0 => scene.realm.query_completed(&id, Some(raw("1"))).1,
+                1 => scene.realm.query_failed(&id, agent_failed("no")).1,
                 2 => scene.realm.query_cancelled(&id, None).1,
                 _ => {
                     let page = TAB.into();
@@ -260,7 +266,7 @@ fn ids_of_ended_queries_are_remembered_in_bounded_number() {
     for n in 0..65 {
         let query = format!("q{n}");
         scene.ask_agent(asked(&query));
-        let effects = scene.realm.query_completed(&id(&query), raw("1")).1;
+        let effects = scene.realm.query_completed(&id(&query), Some(raw("1"))).1;
         scene.then(effects);
     }
     assert_eq!(

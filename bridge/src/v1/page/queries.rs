@@ -1,8 +1,11 @@
 //! What a v1 page hears of its queries. What it asks is written as our own messages are.
+//!
+//! It reads text: what our agent tells of its progress becomes words, and what the model thinks is
+//! left out.
 
 use std::borrow::Cow;
 
-use bridge_protocol::{BridgeToPage, QueryId, QueryToolCall};
+use bridge_protocol::{BridgeToPage, QueryContent, QueryId, QueryToolCall};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -39,7 +42,7 @@ pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
         BridgeToPage::QueryAccepted(told) => Told::Accepted { uuid: &told.uuid },
         BridgeToPage::QueryProgress(told) => Told::Progress {
             uuid: &told.uuid,
-            message: as_text(&told.content),
+            message: progress_text(&told.content)?,
         },
         BridgeToPage::QueryComplete(told) => Told::Complete {
             uuid: &told.uuid,
@@ -57,6 +60,28 @@ pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
         _ => return None,
     };
     serde_json::to_string(&told).ok()
+}
+
+/// `None` for what such a page has no place for.
+fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
+    // Most of what other agents send is a string.
+    let typed = content.get().starts_with('{');
+    let typed = typed.then(|| serde_json::from_str(content.get()).ok());
+    Some(match typed.flatten() {
+        None => as_text(content),
+        Some(QueryContent::Thinking { .. }) => return None,
+        Some(QueryContent::Text { text } | QueryContent::Note { text }) => text.into(),
+        Some(QueryContent::ToolStarted { tool, .. }) => format!("Calling {tool}").into(),
+        Some(QueryContent::ToolFinished {
+            tool,
+            is_error: false,
+            ..
+        }) => format!("{tool} finished").into(),
+        Some(QueryContent::ToolFinished { tool, error, .. }) => match error {
+            Some(error) => format!("{tool} failed: {error}").into(),
+            None => format!("{tool} failed").into(),
+        },
+    })
 }
 
 /// A page of v1 reads text only, and drops what is none.
@@ -98,5 +123,36 @@ mod tests {
         ] {
             assert_eq!(told(ours), theirs);
         }
+    }
+
+    #[test]
+    fn typed_progress_becomes_words_and_thoughts_are_left_out() {
+        let told = |content: &str| {
+            let ours = format!(r#"{{"type":"query_progress","uuid":"u","content":{content}}}"#);
+            let theirs = encode(&BridgeToPage::decode(&ours).unwrap())?;
+            let theirs: serde_json::Value = serde_json::from_str(&theirs).unwrap();
+            Some(theirs["message"].as_str().unwrap().to_owned())
+        };
+        for (content, words) in [
+            (r#"{"type":"text","text":"Two \"cards\""}"#, "Two \"cards\""),
+            (r#"{"type":"note","text":"busy"}"#, "busy"),
+            (
+                r#"{"type":"tool-started","id":"1","tool":"add_card","arguments":{"a":1}}"#,
+                "Calling add_card",
+            ),
+            (
+                r#"{"type":"tool-finished","id":"1","tool":"add_card","isError":false}"#,
+                "add_card finished",
+            ),
+            (
+                r#"{"type":"tool-finished","id":"1","tool":"add_card","isError":true,"error":"no"}"#,
+                "add_card failed: no",
+            ),
+            // Of another agent.
+            (r#"{"type":"step","text":1}"#, r#"{"type":"step","text":1}"#),
+        ] {
+            assert_eq!(told(content).unwrap(), words);
+        }
+        assert_eq!(told(r#"{"type":"thinking","text":"hm"}"#), None);
     }
 }

@@ -142,7 +142,7 @@ fn tool_calls_are_bounded_in_number() {
         scene.then(effects);
         scene.answer(FIRST, &call);
     }
-    let effects = scene.realm.query_completed(&id("many"), raw("1")).1;
+    let effects = scene.realm.query_completed(&id("many"), Some(raw("1"))).1;
     scene.then(effects);
     let calls = scene.effects.iter().find_map(|effect| match effect {
         Effect::Send {

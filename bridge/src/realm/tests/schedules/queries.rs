@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bridge_protocol::QueryId;
 use proptest::prelude::*;
 
-use super::super::queries::{asked, call_for, id};
+use super::super::queries::{agent_failed, asked, call_for, id};
 use super::super::*;
 use super::World;
 
@@ -17,6 +17,7 @@ pub(super) enum QueryStep {
     Progressed { query: u8 },
     Completed { query: u8 },
     Failed { query: u8 },
+    AgentLost { query: u8 },
     Cancelled { query: u8 },
     CancelledByPage { tab: u8, query: u8 },
     AgentStopped { query: u8 },
@@ -33,6 +34,7 @@ pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
         4 => query.clone().prop_map(|query| QueryStep::Progressed { query }),
         1 => query.clone().prop_map(|query| QueryStep::Completed { query }),
         1 => query.clone().prop_map(|query| QueryStep::Failed { query }),
+        1 => query.clone().prop_map(|query| QueryStep::AgentLost { query }),
         1 => query.clone().prop_map(|query| QueryStep::Cancelled { query }),
         1 => (tab.clone(), query.clone())
             .prop_map(|(tab, query)| QueryStep::CancelledByPage { tab, query }),
@@ -145,8 +147,15 @@ impl World {
             QueryStep::Progressed { query } => realm
                 .query_progressed(&name(query), raw("\"p\""))
                 .unwrap_or_default(),
-            QueryStep::Completed { query } => realm.query_completed(&name(query), raw("1")).1,
-            QueryStep::Failed { query } => realm.query_failed(&name(query), "no".to_owned()).1,
+            QueryStep::Completed { query } => realm.query_completed(&name(query), Some(raw("1"))).1,
+            QueryStep::Failed { query } => realm.query_failed(&name(query), agent_failed("no")).1,
+            QueryStep::AgentLost { query } => {
+                // A stream of events begins with the acceptance.
+                let mut effects = realm.query_accepted(&name(query));
+                let why = agent_failed("cut");
+                effects.extend(realm.agent_lost(&name(query), why, self.now));
+                effects
+            }
             QueryStep::Cancelled { query } => realm.query_cancelled(&name(query), None).1,
             QueryStep::CancelledByPage { tab, query } => {
                 let (session, connection) = (Self::session(tab), self.connection(tab));

@@ -1,0 +1,73 @@
+//! The task of one query: the agent is asked, and what it says in its stream reaches the realm.
+
+use std::sync::{Arc, Weak};
+
+use bridge_protocol::{Query, QueryId};
+use tokio_util::sync::CancellationToken;
+
+use super::Report;
+use super::agent::{Agent, Stream, Taken};
+use super::said::Said;
+use super::token::QueryToken;
+use crate::auth::RealmId;
+use crate::hub::Hub;
+use crate::realm::{Effects, Now, Realm};
+
+/// Whose query it is.
+pub(super) struct Asking {
+    pub(super) hub: Weak<Hub>,
+    pub(super) realm: RealmId,
+    pub(super) id: QueryId,
+    /// The query has ended, whoever has ended it.
+    pub(super) over: CancellationToken,
+}
+
+impl Asking {
+    /// Until the agent has taken the query, or has said its last word, where it says it here.
+    pub(super) async fn run(self, agent: Arc<Agent>, query: Query, token: Option<QueryToken>) {
+        match agent.ask(query, token).await {
+            Err(why) => self.change(|realm, _| realm.query_refused(&self.id, why)),
+            Ok(Taken::ReportsElsewhere) => {
+                self.change(|realm, _| realm.query_accepted(&self.id));
+            }
+            Ok(Taken::Streams(stream)) => {
+                self.change(|realm, _| realm.query_accepted(&self.id));
+                self.hear(stream).await;
+            }
+        }
+    }
+
+    /// Dropping the stream tells the agent that nobody listens any more.
+    async fn hear(&self, mut stream: Stream) {
+        loop {
+            let said = tokio::select! {
+                biased;
+                () = self.over.cancelled() => return,
+                said = stream.next(&self.id) => said,
+            };
+            match said {
+                Ok(Said::Report(report)) => {
+                    if !self.goes_on_after(report) {
+                        return;
+                    }
+                }
+                Ok(Said::Accepted | Said::Unknown) => {}
+                Err(why) => {
+                    return self.change(|realm, now| realm.agent_lost(&self.id, why, now));
+                }
+            }
+        }
+    }
+
+    fn goes_on_after(&self, report: Report) -> bool {
+        let hub = self.hub.upgrade();
+        let taken = hub.is_some_and(|hub| hub.report(self.realm, &self.id, report).is_ok());
+        taken && !self.over.is_cancelled()
+    }
+
+    fn change(&self, event: impl FnOnce(&mut Realm, Now) -> Effects) {
+        if let Some(hub) = self.hub.upgrade() {
+            hub.change(self.realm, |realm, now| ((), event(realm, now)));
+        }
+    }
+}
