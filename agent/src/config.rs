@@ -1,8 +1,140 @@
-//! What an operator can set.
+//! What an operator can set: flags, environment, a file, defaults.
 
+mod file;
 mod limits;
 mod values;
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(crate) use file::{ReadingError, read};
 pub use limits::Limits;
-pub use values::Secret;
+pub use values::{BridgeUrl, Secret};
 pub(crate) use values::{count, duration, text_without_spaces};
+
+use crate::model::ModelSettings;
+
+/// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
+pub(crate) const LOOPBACK: &str = "loopback";
+
+/// Settings of an agent.
+///
+/// Each has a flag, an environment variable and a default; the flag wins. Durations are written
+/// `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Agent")]
+pub struct Config {
+    /// Address to listen on. Another address than a loopback one needs `token` or `token_file`.
+    #[arg(long, env = "MCP_WEB_AGENT_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
+    pub bind: SocketAddr,
+
+    /// The bridge that has the pages: the agent calls their tools through it.
+    #[arg(long, env = "MCP_WEB_AGENT_BRIDGE_URL", value_name = "URL", default_value = DEFAULT_BRIDGE)]
+    pub bridge_url: BridgeUrl,
+
+    /// What the bridge must show as `Authorization: Bearer …`, at least 16 characters: its
+    /// `agent_token`. Without one, bridge and agent of one user share the file
+    /// `mcp-web/agent-token` in the user's configuration directory, which the first of them makes.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_TOKEN",
+        value_name = "SECRET",
+        hide_env_values = true
+    )]
+    pub token: Option<Secret>,
+
+    /// File with that secret.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_TOKEN_FILE",
+        value_name = "PATH",
+        conflicts_with = "token"
+    )]
+    pub token_file: Option<PathBuf>,
+
+    /// Origins of pages that may ask the agent themselves, with the token of their session:
+    /// `https://app.example.com`, `http://10.0.0.5:*`, or `loopback` for localhost, 127.0.0.1 and
+    /// [::1] on any port. Without any, no page of a browser can; pages that ask through the bridge
+    /// need none.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_ALLOWED_ORIGINS",
+        value_name = "ORIGIN,…",
+        value_delimiter = ','
+    )]
+    pub allowed_origins: Vec<String>,
+
+    /// Values of the `Host` header that are accepted: `agent.example.com`, `10.0.0.5:3003`, or
+    /// `loopback`.
+    #[arg(
+        long,
+        env = "MCP_WEB_AGENT_ALLOWED_HOSTS",
+        value_name = "HOST,…",
+        value_delimiter = ',',
+        default_value = LOOPBACK
+    )]
+    pub allowed_hosts: Vec<String>,
+
+    /// Queries that are answered at the same time. One more is refused with 429.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_QUERIES", value_name = "N", default_value_t = 512, value_parser = count)]
+    pub max_queries: usize,
+
+    /// Largest query, in bytes: prompt, context and schemas. A larger one is refused with 413.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_BODY_BYTES", value_name = "BYTES",
+        default_value_t = 1024 * 1024, value_parser = count)]
+    pub max_body_bytes: usize,
+
+    /// Which model answers.
+    #[command(flatten)]
+    pub model: ModelSettings,
+
+    /// What one query may cost.
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3003);
+
+const DEFAULT_BRIDGE: &str = "http://127.0.0.1:3001";
+
+impl Default for Config {
+    /// The defaults, whatever the environment says. They name no model.
+    fn default() -> Self {
+        #[allow(clippy::unwrap_used, reason = "a constant, held by the test below")]
+        let bridge_url = DEFAULT_BRIDGE.parse().unwrap();
+        Self {
+            bind: DEFAULT_BIND,
+            bridge_url,
+            token: None,
+            token_file: None,
+            allowed_origins: Vec::new(),
+            allowed_hosts: vec![LOOPBACK.to_owned()],
+            max_queries: 512,
+            max_body_bytes: 1024 * 1024,
+            model: ModelSettings::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        config: Config,
+    }
+
+    #[test]
+    fn the_defaults_of_the_flags_are_those_of_the_library() {
+        // Environment variables of the machine would speak through clap: none is set in tests.
+        let Program { config } = Program::try_parse_from(["mcp-web-agent"]).unwrap();
+        assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
+    }
+}

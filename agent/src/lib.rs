@@ -7,18 +7,24 @@
 //! 3. [`answering`] asks the [`model`], calls the tools that it wants, and asks again.
 //! 4. [`bridge`] is where the tools are: the page's, through the bridge, with the query's own token.
 //! 5. What is said meanwhile goes back as a stream of events; a reader that goes away cancels.
+//!
+//! To run an agent inside another process, see [`bind`].
 #![warn(missing_docs)]
 
 mod answering;
 mod bridge;
 mod config;
+mod credential;
 mod failure;
+mod http;
 mod model;
 mod outgoing;
+mod program;
+mod queries;
+mod service;
 
-pub use config::Limits;
+pub use config::{BridgeUrl, Config, Limits, Secret};
+pub use credential::CredentialError;
 pub use model::{ModelSettings, Provider, Thinking};
-
-/// What the program says until there is a service behind it.
-pub const NOT_THERE_YET: &str = "mcp-web-agent does not answer queries yet: AI clients can already \
-    call a page's tools through mcp-web-bridge, but a page cannot ask questions itself";
+pub use program::run;
+pub use service::{Bound, Running, StartError, bind};

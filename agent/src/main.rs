@@ -1,8 +1,8 @@
-//! `mcp-web-agent`: says that it is not there yet, and fails.
+//! `mcp-web-agent`: the agent as a program.
 
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
-    eprintln!("{}", agent::NOT_THERE_YET);
-    ExitCode::FAILURE
+#[tokio::main]
+async fn main() -> ExitCode {
+    agent::run().await
 }

@@ -1,9 +1,12 @@
 //! How the values of settings are written, and what is allowed.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
-/// A text that is shown nowhere.
+use reqwest::Url;
+
+/// A text that is shown nowhere. It is fit for a header: visible ASCII characters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -11,6 +14,10 @@ impl Secret {
     /// The text, for the one place that needs it.
     pub(crate) fn text(&self) -> &str {
         &self.0
+    }
+
+    pub(crate) fn known_good(text: String) -> Self {
+        Self(text)
     }
 }
 
@@ -20,12 +27,50 @@ impl fmt::Debug for Secret {
     }
 }
 
-impl std::str::FromStr for Secret {
+impl FromStr for Secret {
     type Err = String;
 
-    /// Fit for a header.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         text_without_spaces(text).map(Self)
+    }
+}
+
+/// Where a bridge is: scheme, host, and the path before its routes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BridgeUrl(Url);
+
+impl BridgeUrl {
+    pub(crate) fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl fmt::Display for BridgeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl FromStr for BridgeUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || {
+            "allowed are http:// and https:// URLs such as http://127.0.0.1:3001, without user, \
+             password, query and fragment"
+                .to_owned()
+        };
+        let whole = match text.contains("://") {
+            true => text.to_owned(),
+            false => format!("http://{text}"),
+        };
+        if whole.contains(['@', '?', '#']) {
+            return Err(wrong());
+        }
+        match Url::parse(&whole) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => Ok(Self(url)),
+            _ => Err(wrong()),
+        }
     }
 }
 
@@ -51,5 +96,41 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(duration) if !duration.is_zero() && duration <= MAX_DURATION => Ok(duration),
         _ => Err("allowed are times above zero, up to 366days, such as 250ms, 5s, 2m".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bridge_is_named_by_an_address_without_credentials() {
+        for (written, meant) in [
+            ("127.0.0.1:3001", "http://127.0.0.1:3001/"),
+            ("localhost", "http://localhost/"),
+            ("https://app.example/bridge", "https://app.example/bridge"),
+        ] {
+            assert_eq!(written.parse::<BridgeUrl>().unwrap().to_string(), meant);
+        }
+        for wrong in [
+            "",
+            "ftp://a",
+            "http://",
+            "http://me:hush@a",
+            "http://a?token=hush",
+        ] {
+            let error = wrong.parse::<BridgeUrl>().unwrap_err();
+            assert!(
+                error.starts_with("allowed are") && !error.contains("hush"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown() {
+        let secret: Secret = "hush-hush".parse().unwrap();
+        assert_eq!(format!("{secret:?}"), "Secret(…)");
+        assert!("hush hush".parse::<Secret>().is_err() && "".parse::<Secret>().is_err());
     }
 }

@@ -1,0 +1,216 @@
+//! A configuration file: TOML with the settings under the names of their flags. A flag wins over its
+//! variable, that over the file, that over the default.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The argument that names the file.
+const CONFIG: &str = "config";
+
+/// What says how to read the settings, and is none.
+const ABOUT_SETTINGS: [&str; 3] = [CONFIG, "help", "version"];
+
+/// Why settings cannot be read.
+#[derive(Debug)]
+pub(crate) enum ReadingError {
+    /// A flag or a variable is wrong, or help was asked for.
+    Arguments(clap::Error),
+    File(FileError),
+}
+
+/// What is wrong with a configuration file. Never contains a secret.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FileError {
+    path: PathBuf,
+    line: Option<usize>,
+    problem: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+/// What is wrong, and where in the text.
+struct Wrong {
+    at: usize,
+    problem: String,
+}
+
+/// Reads the arguments, the environment, and the file that one of them names.
+pub(crate) fn read(
+    mut command: Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<ArgMatches, ReadingError> {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let said = parse(&command, &arguments)?;
+    let Some(path) = said.get_one::<PathBuf>(CONFIG) else {
+        return Ok(said);
+    };
+    let settings = settings_of(path, &command).map_err(ReadingError::File)?;
+    for (name, values) in settings {
+        use ValueSource::{CommandLine, EnvVariable};
+        if !matches!(said.value_source(&name), Some(CommandLine | EnvVariable)) {
+            command = command.mut_arg(&name, |arg| {
+                arg.value_delimiter(None).default_values(values)
+            });
+        }
+    }
+    parse(&command, &arguments)
+}
+
+fn parse(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, ReadingError> {
+    let parsed = command.clone().try_get_matches_from(arguments);
+    parsed.map_err(|mut error| {
+        hide_secret(&mut error, command);
+        ReadingError::Arguments(error)
+    })
+}
+
+type Settings = Vec<(String, Vec<String>)>;
+
+fn settings_of(path: &Path, command: &Command) -> Result<Settings, FileError> {
+    let text = std::fs::read_to_string(path).map_err(|error| FileError {
+        path: path.to_owned(),
+        line: None,
+        problem: format!("the configuration file cannot be read: {error}"),
+    })?;
+    settings(&text, command).map_err(|Wrong { at, problem }| FileError {
+        path: path.to_owned(),
+        line: Some(text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1),
+        problem,
+    })
+}
+
+/// The settings of a file, as their flags would be given them.
+fn settings(text: &str, command: &Command) -> Result<Settings, Wrong> {
+    let table = DeTable::parse(text).map_err(|error| Wrong {
+        at: error.span().map_or(0, |span| span.start),
+        // Not the whole error: it shows the line, which may have a secret.
+        problem: format!("this is not TOML: {}", error.message()),
+    })?;
+    let mut entries: Vec<_> = table.into_inner().into_iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let entries = entries.iter();
+    entries
+        .map(|(key, value)| setting(key, value, command))
+        .collect()
+}
+
+fn setting(
+    key: &Spanned<Cow<'_, str>>,
+    value: &Spanned<DeValue<'_>>,
+    command: &Command,
+) -> Result<(String, Vec<String>), Wrong> {
+    let name = key.get_ref().as_ref();
+    let known = || {
+        let arguments = command.get_arguments();
+        arguments.filter(|arg| !ABOUT_SETTINGS.contains(&arg.get_id().as_str()))
+    };
+    let Some(arg) = known().find(|arg| arg.get_id() == name) else {
+        let names = known().map(|arg| arg.get_id().as_str());
+        return Err(Wrong {
+            at: key.span().start,
+            problem: unknown(name, names),
+        });
+    };
+    let wrong = |allowed: &str| Wrong {
+        at: value.span().start,
+        problem: match value.get_ref() {
+            DeValue::String(text) if !arg.is_hide_env_values_set() => {
+                format!("`{name}` cannot be {text:?}: {allowed}")
+            }
+            _ => format!("`{name}` has a wrong value: {allowed}"),
+        },
+    };
+    let values = written(arg, value.get_ref()).ok_or_else(|| wrong(&form(arg)))?;
+    check(arg, &values).map_err(|allowed| wrong(&allowed))?;
+    Ok((name.to_owned(), values))
+}
+
+/// A value as its flag has it, if it has a type that says something: durations and addresses are
+/// texts, a list may be a text with commas.
+fn written(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
+    let one = |text: String| Some(vec![text]);
+    let is_list = matches!(arg.get_action(), ArgAction::Append);
+    match value {
+        DeValue::String(text) if is_list => Some(text.split(',').map(str::to_owned).collect()),
+        DeValue::String(text) => one(text.clone().into_owned()),
+        DeValue::Boolean(on) => one(on.to_string()),
+        DeValue::Integer(number) => {
+            let digits = i128::from_str_radix(number.as_str(), number.radix());
+            one(digits.ok()?.to_string())
+        }
+        DeValue::Array(entries) if is_list => {
+            let texts = entries.iter().map(|entry| entry.get_ref().as_str());
+            texts.map(|text| text.map(str::to_owned)).collect()
+        }
+        _ => None,
+    }
+}
+
+/// Whether the flag would take it; if not, what is allowed.
+fn check(arg: &Arg, values: &[String]) -> Result<(), String> {
+    let alone = arg.clone().env(None::<&'static str>).value_delimiter(None);
+    let alone = alone.required(false).exclusive(false);
+    let command = Command::new(CONFIG).no_binary_name(true).arg(alone);
+    let flag = arg.get_long().unwrap_or_default();
+    let arguments = values.iter().map(|value| format!("--{flag}={value}"));
+    let Err(error) = command.try_get_matches_from(arguments) else {
+        return Ok(());
+    };
+    if let Some(ContextValue::Strings(allowed)) = error.get(ContextKind::ValidValue)
+        && !allowed.is_empty()
+    {
+        return Err(format!("allowed are {}", allowed.join(", ")));
+    }
+    Err(match error.source().map(ToString::to_string) {
+        Some(said) if said.starts_with("allowed") => said,
+        _ => form(arg),
+    })
+}
+
+fn form(arg: &Arg) -> String {
+    let name = arg.get_value_names().and_then(<[_]>::first);
+    format!("allowed is {}", name.map_or("true or false", |it| it))
+}
+
+/// Says that a key means nothing, and which one may have been meant.
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let as_key = name.trim_start_matches('-').replace('-', "_");
+    let as_key = as_key.to_lowercase();
+    let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);
+    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let nearest = nearest.unwrap_or_default();
+    format!("`{name}` is not a setting: the nearest one is `{nearest}`")
+}
+
+/// Takes a wrong secret out of an error of the command line.
+fn hide_secret(error: &mut clap::Error, command: &Command) {
+    let Some(ContextValue::String(usage)) = error.get(ContextKind::InvalidArg) else {
+        return;
+    };
+    let wrong = usage.split(' ').next().unwrap_or_default();
+    let wrong = wrong.trim_start_matches('-');
+    let secret = command
+        .get_arguments()
+        .any(|arg| arg.get_long() == Some(wrong) && arg.is_hide_env_values_set());
+    if secret {
+        let hidden = ContextValue::String("(not shown)".to_owned());
+        error.insert(ContextKind::InvalidValue, hidden);
+    }
+}

@@ -1,0 +1,116 @@
+//! The body of a query: the page's message.
+
+use bridge_protocol::{ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits};
+use serde::Deserialize;
+
+use super::Problem;
+
+/// A query, and whose it is if a frontend asks.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) query: Query,
+    /// The session of the page, where its token has several.
+    pub(super) session_id: Option<SessionId>,
+}
+
+/// The fields of `Query`, none of them where a path or a default can say it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    uuid: Option<QueryId>,
+    #[serde(default)]
+    session_id: Option<SessionId>,
+    prompt: String,
+    #[serde(default)]
+    context: Vec<ContextItem>,
+    #[serde(default)]
+    response_tool: Option<QueryTool>,
+    #[serde(default)]
+    tools: Option<Vec<QueryTool>>,
+    #[serde(default)]
+    restrict_tools: Option<bool>,
+    #[serde(default)]
+    timeout: Option<u64>,
+}
+
+impl Body {
+    /// Reads it. The uuid of the path wins over that of the body.
+    pub(super) fn read(body: &[u8], path: Option<QueryId>) -> Result<Self, Problem> {
+        let wrong = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
+        let written: Written = serde_json::from_slice(body).map_err(|error| {
+            wrong(format!(
+                "the body is no query: {error}; the least is {{\"prompt\": \"…\"}}"
+            ))
+        })?;
+        if written.kind.as_deref().is_some_and(|kind| kind != "query") {
+            return Err(wrong("the `type` of the body must be `query`".to_owned()));
+        }
+        let uuid = path.or(written.uuid).ok_or_else(|| {
+            wrong("the query has no uuid: PUT /query/{uuid}, or send `uuid`".to_owned())
+        })?;
+        let most = limits::MAX_QUERY_ID_BYTES;
+        let fits = !uuid.as_str().is_empty() && uuid.as_str().len() <= most;
+        if !fits || !uuid.as_str().bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = "the uuid of the query is malformed: make one with crypto.randomUUID()";
+            return Err(wrong(message.to_owned()));
+        }
+        let query = Query {
+            uuid,
+            prompt: written.prompt,
+            context: written.context,
+            response_tool: written.response_tool,
+            tools: written.tools,
+            restrict_tools: written.restrict_tools,
+            timeout: written.timeout,
+        };
+        Ok(Self {
+            query,
+            session_id: written.session_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(read: Result<Body, Problem>) -> String {
+        match read {
+            Err(Problem::Own(failure)) => failure.message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_uuid_of_the_path_wins_and_one_of_them_must_be_there() {
+        let read =
+            |body: &str, path: Option<&str>| Body::read(body.as_bytes(), path.map(Into::into));
+        let both = read(r#"{"uuid":"b","prompt":"p"}"#, Some("a")).unwrap();
+        assert_eq!(both.query.uuid.as_str(), "a");
+        let body = read(
+            r#"{"type":"query","uuid":"b","prompt":"p","sessionId":"s"}"#,
+            None,
+        )
+        .unwrap();
+        assert_eq!(body.query.uuid.as_str(), "b");
+        assert_eq!(body.session_id.unwrap().as_str(), "s");
+        for (wrong, part) in [
+            (r#"{"prompt":"p"}"#, "no uuid"),
+            (r#"{"uuid":"a"}"#, "missing field `prompt`"),
+            (
+                r#"{"uuid":"a","prompt":"p","type":"query_cancel"}"#,
+                "`type`",
+            ),
+            (r#"{"uuid":"a b","prompt":"p"}"#, "malformed"),
+            ("[", "no query"),
+        ] {
+            let said = message(read(wrong, None));
+            assert!(said.contains(part), "{said}");
+        }
+        let endless = "x".repeat(limits::MAX_QUERY_ID_BYTES + 1);
+        assert!(message(read(r#"{"prompt":"p"}"#, Some(&endless))).contains("malformed"));
+    }
+}

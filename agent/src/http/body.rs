@@ -1,0 +1,77 @@
+//! The body of a request, whole.
+
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use bridge_protocol::ErrorCode;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+
+use super::Problem;
+
+/// Who still sends would lose the refusal with the connection (RFC 9112, section 9.6): of a body that
+/// is too large, so many times the limit are read and dropped, within this time.
+const DROPPED_TIMES: usize = 4;
+const DROPPED_WITHIN: Duration = Duration::from_secs(2);
+
+/// A body must have come within this.
+const BODY_WITHIN: Duration = Duration::from_secs(30);
+
+/// Reads a body that is no larger than it may be.
+pub(super) async fn whole(body: Body, most: usize) -> Result<Bytes, Problem> {
+    let is_larger = body.size_hint().lower() > most as u64;
+    let mut pieces = body.into_data_stream();
+    let read = match is_larger {
+        true => Read::TooLarge,
+        false => tokio::time::timeout(BODY_WITHIN, read(&mut pieces, most))
+            .await
+            .unwrap_or(Read::Broken),
+    };
+    match read {
+        Read::Whole(body) => Ok(body),
+        Read::Broken => Err(Problem::new(
+            ErrorCode::ProtocolViolation,
+            "the body did not come whole: send it again",
+        )),
+        Read::TooLarge => {
+            drop_rest(&mut pieces, most).await;
+            let message = format!(
+                "the query has more than {most} bytes: send less context, or raise `max_body_bytes`"
+            );
+            Err(Problem::new(ErrorCode::RequestTooLarge, message))
+        }
+    }
+}
+
+enum Read {
+    Whole(Bytes),
+    TooLarge,
+    Broken,
+}
+
+async fn read(pieces: &mut BodyDataStream, most: usize) -> Read {
+    let mut body = BytesMut::new();
+    while let Some(piece) = pieces.next().await {
+        let Ok(piece) = piece else {
+            return Read::Broken;
+        };
+        if body.len() + piece.len() > most {
+            return Read::TooLarge;
+        }
+        body.extend_from_slice(&piece);
+    }
+    Read::Whole(body.freeze())
+}
+
+async fn drop_rest(pieces: &mut BodyDataStream, most: usize) {
+    let mut room = most.saturating_mul(DROPPED_TIMES);
+    let dropped = async {
+        while let Some(Ok(piece)) = pieces.next().await {
+            match room.checked_sub(piece.len()) {
+                Some(left) => room = left,
+                None => break,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DROPPED_WITHIN, dropped).await;
+}

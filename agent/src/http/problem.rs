@@ -1,0 +1,105 @@
+//! Errors as plain HTTP says them: one table from error codes to statuses.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use bridge_protocol::ErrorCode;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::queries::Refusal;
+
+/// What a refusal for want of a good token says (RFC 6750 section 3).
+const CHALLENGE: &str = "Bearer realm=\"mcp-web-agent\"";
+
+/// When to come again if there is no room, in seconds.
+const RETRY_AFTER_SECONDS: u64 = 1;
+
+/// Why a request is refused.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// `{"error": code, "code": code, "message": words}` with the status of the code.
+    Own(Failure),
+    /// The bridge has refused, in words of its own.
+    OfBridge {
+        /// 4xx.
+        status: StatusCode,
+        /// JSON.
+        body: Bytes,
+    },
+}
+
+impl Problem {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Own(Failure::new(code, message))
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::Own(failure)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Failure(failure) => Self::Own(failure),
+            Refusal::OfBridge { status, body } => Self::OfBridge { status, body },
+        }
+    }
+}
+
+fn status(code: ErrorCode) -> StatusCode {
+    match code {
+        ErrorCode::MissingAuthentication
+        | ErrorCode::InvalidAuthentication
+        | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
+        ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
+        ErrorCode::QueryNotFound | ErrorCode::UnknownMethod => StatusCode::NOT_FOUND,
+        ErrorCode::QueryCompleted => StatusCode::CONFLICT,
+        ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorCode::BridgeUnavailable => StatusCode::BAD_GATEWAY,
+        ErrorCode::AgentUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_REQUEST,
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let failure = match self {
+            Self::Own(failure) => failure,
+            Self::OfBridge { status, body } => {
+                let json = [(CONTENT_TYPE, "application/json")];
+                return (status, json, body).into_response();
+            }
+        };
+        let Failure {
+            code,
+            message,
+            remedy,
+        } = failure;
+        let message = match remedy {
+            Some(remedy) => format!("{message}: {remedy}"),
+            None => message,
+        };
+        let status = status(code);
+        let body = json!({ "error": code, "code": code, "message": message });
+        let mut response = (status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        match status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(CHALLENGE));
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(RETRY_AFTER, RETRY_AFTER_SECONDS.into());
+            }
+            _ => {}
+        }
+        response
+    }
+}

@@ -1,0 +1,61 @@
+//! A query's events as an event stream (WHATWG HTML, "Server-sent events").
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse};
+use bridge_protocol::{BridgeToPage, ErrorCode};
+use futures_util::stream;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderName};
+use tokio::sync::mpsc;
+
+use super::Problem;
+
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// A stream that has nothing to say shows so often that it is alive.
+const KEEPALIVE_EVERY: Duration = Duration::from_secs(15);
+
+/// Whether who asks reads events.
+pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter();
+    accepted
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| value.contains(EVENT_STREAM))
+}
+
+pub(super) fn is_needed() -> Problem {
+    Problem::new(
+        ErrorCode::ProtocolViolation,
+        "the answer comes as a stream of events: send `Accept: text/event-stream`",
+    )
+}
+
+/// Each message as it comes, to the last.
+pub(super) fn response(told: mpsc::Receiver<BridgeToPage>) -> Response {
+    let events = stream::unfold(told, |mut told| async {
+        let message = told.recv().await?;
+        Some((Ok::<_, Infallible>(event(&message)), told))
+    });
+    let keep_alive = KeepAlive::new().interval(KEEPALIVE_EVERY).text("keepalive");
+    let response = Sse::new(events).keep_alive(keep_alive);
+    // What proxies look for that would hold events back.
+    let unbuffered = [(HeaderName::from_static("x-accel-buffering"), "no")];
+    (unbuffered, response).into_response()
+}
+
+fn event(message: &BridgeToPage) -> Event {
+    let name = match message {
+        BridgeToPage::QueryAccepted(_) => "query_accepted",
+        BridgeToPage::QueryProgress(_) => "query_progress",
+        BridgeToPage::QueryComplete(_) => "query_complete",
+        BridgeToPage::QueryFailure(_) => "query_failure",
+        BridgeToPage::QueryCancel(_) => "query_cancel",
+        _ => "message",
+    };
+    // In JSON a line ends between tokens only: results of pages can have such.
+    let line = message.encode().replace(['\n', '\r'], " ");
+    Event::default().event(name).data(line)
+}

@@ -1,0 +1,34 @@
+//! Hearing that the process is asked to stop.
+
+/// Ends when somebody asks the process to stop: Ctrl-C, or what a service manager sends (SIGTERM).
+/// It listens from this call on: who has read the announcement may ask at once. Where neither can be
+/// heard it waits forever, and the process can still be killed.
+#[cfg(unix)]
+pub(super) fn requested() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let heard = |kind| {
+        let signal = signal(kind);
+        async move {
+            match signal {
+                Ok(mut signal) => drop(signal.recv().await),
+                Err(_) => std::future::pending().await,
+            }
+        }
+    };
+    let interrupted = heard(SignalKind::interrupt());
+    let terminated = heard(SignalKind::terminate());
+    async move {
+        tokio::select! {
+            () = interrupted => {}
+            () = terminated => {}
+        }
+    }
+}
+
+/// Ends when somebody asks the process to stop with Ctrl-C.
+#[cfg(not(unix))]
+pub(super) async fn requested() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,146 @@
+//! Direct use: a frontend asks with the token of its session, and the bridge says whether it may and
+//! what the query's own token is.
+
+use std::fmt;
+use std::time::Duration;
+
+use bridge_protocol::{ErrorCode, Query, QueryTool, SessionId};
+use bytes::Bytes;
+use http::StatusCode;
+use serde::{Deserialize, Serialize};
+
+use super::Place;
+use crate::bridge::Bridge;
+use crate::config::Secret;
+use crate::failure::Failure;
+
+/// The bridge must answer within this.
+const GRANTED_WITHIN: Duration = Duration::from_secs(10);
+
+/// What the bridge opens a query with: what it must enforce, and neither prompt nor context.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Opening<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_tool: Option<&'a QueryTool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [QueryTool]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restrict_tools: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<u64>,
+}
+
+/// What the bridge answers.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Opened {
+    token: String,
+    /// Seconds.
+    expires_in: f64,
+}
+
+/// The bridge has opened the query.
+pub(crate) struct Granted {
+    /// The query's own.
+    pub(crate) token: Secret,
+    pub(crate) within: Duration,
+}
+
+impl fmt::Debug for Granted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Granted({:?})", self.within)
+    }
+}
+
+/// Why it has not.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// It cannot be asked.
+    Failure(Failure),
+    /// It says no, in words of its own.
+    OfBridge { status: StatusCode, body: Bytes },
+}
+
+impl Place {
+    /// Asks the bridge with the token of the frontend, which is not kept.
+    pub(crate) async fn granted(
+        &self,
+        bearer: &Secret,
+        query: &Query,
+        session_id: Option<SessionId>,
+    ) -> Result<Granted, Refusal> {
+        let opening = Opening {
+            session_id,
+            response_tool: query.response_tool.as_ref(),
+            tools: query.tools.as_deref(),
+            restrict_tools: query.restrict_tools,
+            timeout: query.timeout,
+        };
+        let opened = tokio::time::timeout(
+            GRANTED_WITHIN,
+            open(&self.queries.bridge, &self.id.0, bearer, &opening),
+        );
+        tokio::select! {
+            opened = opened => opened.unwrap_or_else(|_| Err(silent())),
+            () = self.cancelled.cancelled() => Err(Refusal::Failure(Failure::new(
+                ErrorCode::QueryNotActive,
+                "the query was cancelled before the bridge had opened it",
+            ))),
+            () = self.queries.stopping.cancelled() => Err(Refusal::Failure(super::stopping())),
+        }
+    }
+}
+
+async fn open(
+    bridge: &Bridge,
+    uuid: &str,
+    bearer: &Secret,
+    opening: &Opening<'_>,
+) -> Result<Granted, Refusal> {
+    let url = bridge.route(&["query", uuid]);
+    let asked = bridge.http().put(url).bearer_auth(bearer.text());
+    let response = asked.json(opening).send().await.map_err(|_| {
+        unavailable("the bridge cannot be reached").with_remedy("see that it runs at `bridge_url`")
+    })?;
+    let status = response.status();
+    let body = response
+        .bytes()
+        .await
+        .map_err(|_| unavailable("the answer of the bridge broke off"))?;
+    if status.is_client_error() && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() {
+        return Err(Refusal::OfBridge { status, body });
+    }
+    if !status.is_success() {
+        let message = format!(
+            "the bridge did not open the query: HTTP {}",
+            status.as_u16()
+        );
+        return Err(unavailable(message).into());
+    }
+    let understood = serde_json::from_slice::<Opened>(&body).ok().and_then(|it| {
+        let token = it.token.parse().ok()?;
+        let within = Duration::try_from_secs_f64(it.expires_in).ok()?;
+        Some(Granted { token, within })
+    });
+    understood.ok_or_else(|| unavailable("the bridge answers what this agent cannot read").into())
+}
+
+fn unavailable(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::BridgeUnavailable, message)
+}
+
+fn silent() -> Refusal {
+    unavailable(format!(
+        "the bridge did not answer within {GRANTED_WITHIN:?}"
+    ))
+    .into()
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}

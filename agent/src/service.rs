@@ -1,0 +1,211 @@
+//! Starting and stopping an agent.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use crate::bridge::Bridge;
+use crate::config::{BridgeUrl, Config};
+use crate::credential::{self, CredentialError, Hashed};
+use crate::http::{Edge, Policy, router};
+use crate::model::{self, Model};
+use crate::queries::Queries;
+
+/// Queries and connections have this long to end after [`Running::shutdown`].
+const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why an agent does not start. The message says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No model is configured, or it cannot be used.
+    #[error("{0}")]
+    Model(String),
+    /// Another address than a loopback one, and the credential was not given by the operator.
+    #[error(
+        "{0} can be reached from other machines, but no credential is given: set `token` \
+         (MCP_WEB_AGENT_TOKEN) or `token_file`, and the same for the bridge as its `agent_token`, or \
+         bind to 127.0.0.1"
+    )]
+    Unauthenticated(SocketAddr),
+    /// There is no credential.
+    #[error("{0}")]
+    Credential(#[from] CredentialError),
+    /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
+    #[error("{0}")]
+    Policy(String),
+    /// The bridge cannot be asked at this address.
+    #[error("`bridge_url` cannot be used: {0}")]
+    Bridge(String),
+    /// The address is taken, or not one of this machine.
+    #[error("cannot listen on {address}: {error}. Is another agent running? Choose another `bind`")]
+    Bind {
+        /// The configured address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// An agent that has its address and does not answer yet: its bridge may want to know the address
+/// before it starts.
+#[derive(Debug)]
+pub struct Bound {
+    config: Config,
+    policy: Policy,
+    credential: Hashed,
+    model: Arc<dyn Model>,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// Takes an address, and checks everything that does not need the bridge.
+///
+/// # Errors
+///
+/// [`StartError`] when no model is configured, the configuration is unsafe or wrong, or the address
+/// is taken.
+///
+/// # Examples
+///
+/// ```
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let model = agent::ModelSettings { provider: Some(agent::Provider::Commands), ..Default::default() };
+/// let config = agent::Config {
+///     bind: ([127, 0, 0, 1], 0).into(),
+///     token: Some(agent::Secret::random()),
+///     model,
+///     ..Default::default()
+/// };
+/// let bound = agent::bind(config).await.unwrap();
+/// let agent = bound.serve("http://127.0.0.1:3001").unwrap();
+/// assert!(agent.url().ends_with("/query"));
+/// agent.shutdown().await;
+/// # });
+/// ```
+pub async fn bind(config: Config) -> Result<Bound, StartError> {
+    let model = model::choose(&config.model).map_err(|why| StartError::Model(why.message))?;
+    let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins);
+    let policy = policy.map_err(StartError::Policy)?;
+    let is_given = config.token.is_some() || config.token_file.is_some();
+    if !is_given && !config.bind.ip().is_loopback() {
+        return Err(StartError::Unauthenticated(config.bind));
+    }
+    let credential = credential::find(config.token.as_ref(), config.token_file.as_deref())?;
+    let bind_error = |error| StartError::Bind {
+        address: config.bind,
+        error,
+    };
+    let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
+    let address = listener.local_addr().map_err(bind_error)?;
+    Ok(Bound {
+        credential: Hashed::of(credential.text()),
+        config,
+        policy,
+        model,
+        listener,
+        address,
+    })
+}
+
+impl Bound {
+    /// The address that it will listen on, with the real port if 0 was asked for.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where a bridge finds it: what its `agent_url` must be.
+    pub fn url(&self) -> String {
+        url(self.address)
+    }
+
+    /// Answers queries from now on, with the pages of this bridge, which need not run yet.
+    ///
+    /// # Errors
+    ///
+    /// The address is no `http://` or `https://` URL.
+    pub fn serve(self, bridge_url: &str) -> Result<Running, StartError> {
+        let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
+        let bridge = Bridge::new(url.url().clone());
+        let bridge = bridge.map_err(|why| StartError::Bridge(why.message))?;
+        let Self { config, model, .. } = self;
+        let label = model.label().to_owned();
+        let queries = Queries::new(bridge, model, config.limits, config.max_queries);
+        let queries = Arc::new(queries);
+        let edge = Edge {
+            queries: Arc::clone(&queries),
+            credential: self.credential,
+            policy: Arc::new(self.policy),
+            max_body_bytes: config.max_body_bytes,
+        };
+        let stopping = CancellationToken::new();
+        // Without this each event waits for the reader's delayed acknowledgement.
+        let listener = self.listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        let serving = axum::serve(listener, router(edge));
+        let serving = serving.with_graceful_shutdown(stopping.clone().cancelled_owned());
+        let server = tokio::spawn(async move {
+            // It never ends by itself.
+            let _ = serving.await;
+        });
+        Ok(Running {
+            address: self.address,
+            label,
+            queries,
+            stopping,
+            server,
+        })
+    }
+}
+
+/// An agent that answers. Dropping it leaves it running until the runtime ends.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    label: String,
+    queries: Arc<Queries>,
+    stopping: CancellationToken,
+    server: JoinHandle<()>,
+}
+
+impl Running {
+    /// The address that it listens on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where bridges and frontends ask it.
+    pub fn url(&self) -> String {
+        url(self.address)
+    }
+
+    /// Provider and model, for people.
+    pub fn model_label(&self) -> &str {
+        &self.label
+    }
+
+    /// Ends it gracefully: queries fail with `AgentUnavailable`, their readers hear so. Takes no
+    /// longer than 5 s.
+    pub async fn shutdown(self) {
+        self.stopping.cancel();
+        let mut server = self.server;
+        let ended = timeout(SHUTDOWN_WITHIN, async {
+            self.queries.stop().await;
+            let _ = (&mut server).await;
+        });
+        if ended.await.is_err() {
+            server.abort();
+        }
+    }
+}
+
+fn url(address: SocketAddr) -> String {
+    format!("http://{address}/query")
+}
