@@ -1,13 +1,30 @@
-//! Answering one query: the model is asked, the tools that it calls run in the page, it hears how
-//! they went, and so on until it has nothing more to call.
+//! Answering one query: the model says its turn, the calls that it wants are made in the page, it
+//! hears how they went, and so on until it has nothing more to call.
+//!
+//! `run` is the loop, `turn` hears one turn, `calls` makes its calls, `offer` is what can be called,
+//! `prompt` is what we say ourselves, `budget` what may be used, `voice` what the page hears.
 
-use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall};
+mod budget;
+mod calls;
+mod context;
+mod cut;
+mod offer;
+mod prompt;
+mod record;
+mod run;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod voice;
+
+use bridge_protocol::{Query, QueryContent, QueryToolCall};
 use tokio::sync::mpsc;
 
 use crate::bridge::BridgeTools;
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::Model;
+use run::Run;
 
 /// What has come of a query.
 #[derive(Debug)]
@@ -19,8 +36,9 @@ pub(crate) struct Answer {
     pub(crate) tool_calls: Vec<QueryToolCall>,
 }
 
-/// Answers a query, and says meanwhile how it is getting on. Dropped, it cancels its calls at the
-/// bridge and closes the provider's connection: nothing of it runs afterwards.
+/// Answers a query, and says meanwhile how it is getting on; a full channel holds the model up.
+/// Dropped, it cancels its calls at the bridge and closes the provider's connection: nothing of it
+/// runs afterwards.
 pub(crate) async fn answer(
     asked: Query,
     tools: &BridgeTools,
@@ -28,6 +46,6 @@ pub(crate) async fn answer(
     limits: &Limits,
     say: &mpsc::Sender<QueryContent>,
 ) -> Result<Answer, Failure> {
-    let _ = (asked, tools, model, limits, say);
-    Err(Failure::new(ErrorCode::AgentFailed, "not there yet"))
+    let run = Run::begin(&asked, tools, model, limits, say).await?;
+    run.to_the_end().await
 }

@@ -40,10 +40,13 @@ impl Reports {
             .await
     }
 
-    /// Why there is none: `PUT /query/{uuid}/fail`.
-    pub(crate) async fn fail(&self, error: &str) -> Result<(), Failure> {
-        self.send(Method::PUT, "fail", json!({ "error": error }))
-            .await
+    /// Why there is none: `PUT /query/{uuid}/fail`. Bridges of mcp-web 0.1 read `error` alone.
+    pub(crate) async fn fail(&self, failure: &Failure) -> Result<(), Failure> {
+        let mut body = json!({ "error": failure.message, "code": failure.code });
+        if let Some(remedy) = &failure.remedy {
+            body["reason"] = json!(remedy);
+        }
+        self.send(Method::PUT, "fail", body).await
     }
 
     /// The query is given up: `PUT /query/{uuid}/cancel`.

@@ -141,7 +141,7 @@ async fn report(reports: &Reports, end: &End) -> Result<(), Failure> {
             // The response tool has completed it.
             None => Ok(()),
         },
-        End::Failed(failure) => reports.fail(&failure.message).await,
+        End::Failed(failure) => reports.fail(failure).await,
         End::Cancelled(reason) => reports.cancel(Some(reason)).await,
     }
 }

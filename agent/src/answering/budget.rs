@@ -1,0 +1,183 @@
+//! What a query may use, and what it has used.
+
+use bridge_protocol::ErrorCode;
+
+use crate::config::Limits;
+use crate::failure::Failure;
+use crate::model::{Message, Usage};
+
+/// Where a provider does not count tokens, this many bytes are taken for one.
+const BYTES_OF_A_TOKEN: u64 = 4;
+
+/// What a query may use, and what it has used.
+#[derive(Debug)]
+pub(super) struct Budget<'a> {
+    limits: &'a Limits,
+    rounds: usize,
+    calls: usize,
+    tokens: u64,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            rounds: 0,
+            calls: 0,
+            tokens: 0,
+        }
+    }
+
+    /// Another turn, which reads this many bytes: how many tokens it may write.
+    pub(super) fn turn_begins(&mut self, reads: u64) -> Result<u32, Failure> {
+        if self.rounds == self.limits.max_rounds {
+            return Err(self.exceeded());
+        }
+        let after = self.tokens.saturating_add(tokens(reads));
+        let left = self.limits.max_tokens.saturating_sub(after);
+        if left == 0 {
+            return Err(self.tokens_exceeded());
+        }
+        self.rounds += 1;
+        let most = self.limits.max_output_tokens;
+        Ok(u32::try_from(left).map_or(most, |left| left.min(most)))
+    }
+
+    /// It has ended, and has read and written this many bytes: they are counted where the provider
+    /// has not counted tokens.
+    pub(super) fn turn_ended(&mut self, usage: Usage, read: u64, wrote: u64) {
+        let counted = |told: u64, bytes: u64| match told {
+            0 => tokens(bytes),
+            told => told,
+        };
+        let used = counted(usage.input, read).saturating_add(counted(usage.output, wrote));
+        self.tokens = self.tokens.saturating_add(used);
+    }
+
+    /// How many of these calls may be made.
+    pub(super) fn calls_wanted(&mut self, wanted: usize) -> usize {
+        let granted = wanted.min(self.limits.max_calls - self.calls);
+        self.calls += granted;
+        granted
+    }
+
+    /// Whether the next turn must be the answer.
+    pub(super) fn leaves_one_turn(&self) -> bool {
+        self.rounds + 1 >= self.limits.max_rounds || self.calls == self.limits.max_calls
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The model goes on where it should have answered.
+    pub(super) fn exceeded(&self) -> Failure {
+        let (used, what, setting) = match self.calls == self.limits.max_calls {
+            true => (self.calls, "calls of tools", "max_calls"),
+            false => (self.rounds, "rounds", "max_rounds"),
+        };
+        let message = format!("the model has used its {used} {what} and has not answered");
+        exceeded(message, setting)
+    }
+
+    fn tokens_exceeded(&self) -> Failure {
+        let Limits { max_tokens, .. } = self.limits;
+        let message = match self.rounds {
+            0 => format!("what is asked takes more than the {max_tokens} tokens of a query"),
+            rounds => format!(
+                "the query has used its {max_tokens} tokens in {rounds} rounds, without an answer"
+            ),
+        };
+        exceeded(message, "max_tokens")
+    }
+}
+
+fn exceeded(message: String, setting: &str) -> Failure {
+    let remedy = format!("ask for less at once, or raise `{setting}` of the agent");
+    Failure::new(ErrorCode::QueryBudgetExceeded, message).with_remedy(remedy)
+}
+
+fn tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_OF_A_TOKEN)
+}
+
+/// How much a model reads of this, in bytes.
+pub(super) fn bytes_of(history: &[Message]) -> u64 {
+    let of = |message: &Message| match message {
+        Message::User(text) => text.len(),
+        Message::Model(turn) => {
+            let calls = turn.calls.iter();
+            let calls = calls.map(|call| call.tool.len() + json_bytes(&call.arguments));
+            turn.text.len() + calls.sum::<usize>()
+        }
+        Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+    };
+    history.iter().map(|message| of(message) as u64).sum()
+}
+
+fn json_bytes(arguments: &serde_json::Map<String, serde_json::Value>) -> usize {
+    serde_json::to_string(arguments).map_or(0, |text| text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits {
+            max_rounds: 3,
+            max_calls: 5,
+            max_tokens: 100,
+            max_output_tokens: 40,
+            ..Limits::default()
+        }
+    }
+
+    #[test]
+    fn the_last_round_is_known_before_it_begins() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        for last in [false, true] {
+            budget.turn_begins(0).unwrap();
+            assert_eq!(budget.leaves_one_turn(), last);
+        }
+        budget.turn_begins(0).unwrap();
+        let failure = budget.turn_begins(0).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+        assert!(failure.message.contains("3 rounds"), "{failure}");
+        assert!(failure.remedy.unwrap().contains("max_rounds"));
+    }
+
+    #[test]
+    fn calls_beyond_the_limit_are_not_granted() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        assert_eq!(budget.calls_wanted(4), 4);
+        assert!(!budget.leaves_one_turn());
+        assert_eq!(budget.calls_wanted(4), 1);
+        assert!(budget.leaves_one_turn());
+        assert_eq!(budget.calls_wanted(1), 0);
+        assert!(budget.exceeded().message.contains("5 calls"));
+    }
+
+    #[test]
+    fn tokens_are_those_told_or_a_quarter_of_the_bytes() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        assert_eq!(budget.turn_begins(40), Ok(40));
+        let told = Usage {
+            input: 50,
+            output: 0,
+        };
+        budget.turn_ended(told, 40, 17);
+        assert_eq!(budget.tokens(), 55);
+        assert_eq!(budget.turn_begins(80), Ok(25), "what is left");
+        let failure = budget.turn_begins(180).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+        assert!(failure.remedy.unwrap().contains("max_tokens"));
+    }
+}
