@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 mod choice;
 mod commands;
+mod genai;
+mod retrying;
 mod settings;
 
 pub(crate) use choice::choose;

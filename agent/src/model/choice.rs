@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bridge_protocol::ErrorCode;
 
 use super::commands::Commands;
+use super::genai::{Access, Hosted};
+use super::retrying::Retrying;
 use super::{Model, ModelSettings, Provider};
 use crate::config::Secret;
 use crate::failure::Failure;
@@ -21,45 +23,49 @@ fn choose_from(
     settings: &ModelSettings,
     variables: Variables<'_>,
 ) -> Result<Arc<dyn Model>, Failure> {
-    let provider = provider(settings, variables);
+    let provider = provider(settings, variables)?;
     if provider == Provider::Commands {
         return Ok(Arc::new(Commands));
     }
-    let key = key(settings, provider, variables)?;
-    let model = model_name(settings, provider)?;
-    let _ = (key, model);
-    Err(Failure::new(
-        ErrorCode::AgentFailed,
-        format!("{provider} is not there yet"),
-    ))
+    let access = Access {
+        provider,
+        model: model_name(settings, provider)?,
+        key: key(settings, provider, variables)?,
+    };
+    let hosted = Hosted::new(access, settings)?;
+    Ok(Arc::new(Retrying::new(hosted, settings.retries)))
 }
 
 /// A base URL stands for a server that speaks OpenAI's chat completions: nearly all do.
-fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Provider {
+fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provider, Failure> {
     if let Some(provider) = settings.provider {
-        return provider;
+        return Ok(provider);
     }
     if settings.base_url.is_some() {
-        return Provider::Openai;
+        return Ok(Provider::Openai);
     }
-    [Provider::Anthropic, Provider::Openai, Provider::Gemini]
-        .into_iter()
+    let known = [Provider::Anthropic, Provider::Openai, Provider::Gemini];
+    let mut known = known.into_iter();
+    known
         .find(|provider| written_key(*provider, variables).is_some())
-        .unwrap_or(Provider::Commands)
+        .ok_or_else(no_model)
 }
 
-/// The variable with a provider's key.
-fn key_variable(provider: Provider) -> Option<&'static str> {
-    match provider {
-        Provider::Anthropic => Some("ANTHROPIC_API_KEY"),
-        Provider::Openai => Some("OPENAI_API_KEY"),
-        Provider::Gemini => Some("GEMINI_API_KEY"),
-        Provider::Ollama | Provider::Commands => None,
-    }
+/// Falling back to `commands` would look like a model that is broken.
+fn no_model() -> Failure {
+    Failure::new(
+        ErrorCode::ModelUnauthorized,
+        "nothing says which model answers",
+    )
+    .with_remedy(
+        "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \
+         with `--provider ollama` or `--base-url http://127.0.0.1:8000/v1 --model NAME` (anything \
+         that speaks OpenAI's chat completions), or try it without a model: `--provider commands`",
+    )
 }
 
 fn written_key(provider: Provider, variables: Variables<'_>) -> Option<String> {
-    variables(key_variable(provider)?).filter(|key| !key.trim().is_empty())
+    variables(provider.key_variable()?).filter(|key| !key.trim().is_empty())
 }
 
 /// The key: a file wins over the environment.
@@ -81,7 +87,7 @@ fn key(
     if let Some(key) = written_key(provider, variables) {
         let key = key.trim().parse();
         return key.map(Some).map_err(|_| {
-            let variable = key_variable(provider).unwrap_or_default();
+            let variable = provider.key_variable().unwrap_or_default();
             unusable(format!(
                 "{variable} holds no key: a key has no spaces in it"
             ))
@@ -89,7 +95,7 @@ fn key(
     }
     let needs_none =
         provider == Provider::Ollama || provider == Provider::Openai && settings.base_url.is_some();
-    match key_variable(provider) {
+    match provider.key_variable() {
         Some(variable) if !needs_none => Err(unusable(format!("{provider} needs a key"))
             .with_remedy(format!(
                 "set {variable}, or name a file with --api-key-file"
@@ -139,17 +145,53 @@ mod tests {
         }
     }
 
+    fn of(provider: Provider) -> ModelSettings {
+        ModelSettings {
+            provider: Some(provider),
+            ..ModelSettings::default()
+        }
+    }
+
     #[test]
-    fn a_key_in_the_environment_chooses_its_provider_and_without_one_commands_run() {
+    fn a_key_in_the_environment_chooses_its_provider() {
         let default = ModelSettings::default();
-        assert_eq!(provider(&default, &with(&[])), Provider::Commands);
         let keys = with(&[("ANTHROPIC_API_KEY", " "), ("GEMINI_API_KEY", "k")]);
-        assert_eq!(provider(&default, &keys), Provider::Gemini);
+        assert_eq!(provider(&default, &keys), Ok(Provider::Gemini));
         let keys = with(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]);
-        assert_eq!(provider(&default, &keys), Provider::Anthropic);
-        assert_eq!(provider(&base_url(), &keys), Provider::Openai);
-        let model = choose_from(&default, &with(&[])).unwrap();
-        assert_eq!(model.label(), "commands (no language model)");
+        assert_eq!(provider(&default, &keys), Ok(Provider::Anthropic));
+        assert_eq!(provider(&base_url(), &keys), Ok(Provider::Openai));
+        assert_eq!(provider(&of(Provider::Ollama), &keys), Ok(Provider::Ollama));
+    }
+
+    #[test]
+    fn without_anything_that_says_which_model_none_is_chosen() {
+        let failure = choose_from(&ModelSettings::default(), &with(&[])).unwrap_err();
+        let remedy = failure.remedy.unwrap();
+        for way in ["OPENAI_API_KEY", "--base-url", "--provider commands"] {
+            assert!(remedy.contains(way), "{remedy}");
+        }
+    }
+
+    #[test]
+    fn labels_say_provider_model_and_another_place_than_the_providers_own() {
+        let keys = with(&[("ANTHROPIC_API_KEY", "k")]);
+        let label = |settings: &ModelSettings| {
+            let model = choose_from(settings, &keys).unwrap();
+            model.label().to_owned()
+        };
+        assert_eq!(
+            label(&of(Provider::Commands)),
+            "commands (no language model)"
+        );
+        assert_eq!(
+            label(&ModelSettings::default()),
+            "anthropic claude-sonnet-5"
+        );
+        let local = ModelSettings {
+            model: Some("qwen".to_owned()),
+            ..base_url()
+        };
+        assert_eq!(label(&local), "openai qwen at http://127.0.0.1:8000");
     }
 
     #[test]

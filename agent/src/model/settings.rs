@@ -17,7 +17,7 @@ use crate::config::{duration, text_without_spaces};
 #[command(next_help_heading = "Model")]
 pub struct ModelSettings {
     /// Who answers. Without it: `openai` if there is a base URL, else the provider whose key is in
-    /// the environment, else `commands`.
+    /// the environment.
     #[arg(long, env = "MCP_WEB_AGENT_PROVIDER", value_name = "NAME", value_enum)]
     pub provider: Option<Provider>,
 
@@ -56,8 +56,8 @@ pub struct ModelSettings {
     pub first_token_within: Duration,
 
     /// A provider that sends nothing for so long while the model answers is given up.
-    #[arg(long, env = "MCP_WEB_AGENT_SILENCE", value_name = "TIME", default_value = "60s", value_parser = duration)]
-    pub silence: Duration,
+    #[arg(long, env = "MCP_WEB_AGENT_PROVIDER_SILENCE", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub provider_silence: Duration,
 }
 
 /// More would only add to a provider's trouble.
@@ -74,7 +74,7 @@ impl Default for ModelSettings {
             thinking: Thinking::Off,
             retries: 2,
             first_token_within: Duration::from_secs(60),
-            silence: Duration::from_secs(60),
+            provider_silence: Duration::from_secs(60),
         }
     }
 }
@@ -95,6 +95,16 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// The variable with its key.
+    pub(crate) fn key_variable(self) -> Option<&'static str> {
+        match self {
+            Self::Anthropic => Some("ANTHROPIC_API_KEY"),
+            Self::Openai => Some("OPENAI_API_KEY"),
+            Self::Gemini => Some("GEMINI_API_KEY"),
+            Self::Ollama | Self::Commands => None,
+        }
+    }
+
     /// The word for it in settings and labels.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,245 @@
+//! What a provider is asked.
+
+use genai::Headers;
+use genai::chat::{
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent,
+    ReasoningEffort, Tool as TheirTool, ToolChoice, ToolName, ToolResponse,
+};
+use serde_json::{Map, Value, json};
+
+use super::{kept, names, ollama};
+use crate::model::{CallResult, Choice, Message, Provider, Request, Thinking, Tool};
+
+/// How one provider is asked.
+#[derive(Debug)]
+pub(super) struct Asking {
+    pub(super) provider: Provider,
+    pub(super) model: String,
+    /// The provider itself, not another server that speaks its words.
+    pub(super) is_own: bool,
+    pub(super) thinking: Thinking,
+    pub(super) headers: Option<Headers>,
+}
+
+impl Asking {
+    pub(super) fn ask(&self, request: &Request) -> (ChatRequest, ChatOptions) {
+        let mut chat = ChatRequest::new(self.messages(request));
+        if self.provider != Provider::Anthropic && !request.system.is_empty() {
+            chat.system = Some(request.system.clone());
+        }
+        let tools = self.tools(request);
+        if !tools.is_empty() {
+            chat.tools = Some(tools);
+        }
+        (chat, self.options(request))
+    }
+
+    fn messages(&self, request: &Request) -> Vec<ChatMessage> {
+        // They go as they are: see `options`.
+        if self.provider == Provider::Ollama {
+            return Vec::new();
+        }
+        let mut messages: Vec<ChatMessage> = Vec::new();
+        for message in &request.history {
+            messages.extend(self.message(message));
+        }
+        if self.provider == Provider::Anthropic {
+            // What is asked again begins with all that was asked before.
+            if let Some(last) = messages.last_mut() {
+                last.options = Some(CacheControl::Ephemeral.into());
+            }
+            if !request.system.is_empty() {
+                let system = ChatMessage::system(request.system.as_str());
+                messages.insert(0, system.with_options(CacheControl::Ephemeral));
+            }
+        }
+        messages
+    }
+
+    fn message(&self, message: &Message) -> Option<ChatMessage> {
+        match message {
+            Message::User(text) => Some(ChatMessage::user(text.as_str())),
+            Message::Model(turn) => {
+                let parts = kept::parts(turn, self.provider);
+                let content = MessageContent::from_parts(parts);
+                (!content.parts().is_empty()).then(|| ChatMessage::assistant(content))
+            }
+            Message::Results(results) => {
+                let parts: Vec<_> = results.iter().map(|result| self.result(result)).collect();
+                Some(ChatMessage::tool(MessageContent::from_parts(parts)))
+            }
+        }
+    }
+
+    fn result(&self, result: &CallResult) -> ContentPart {
+        // genai has no place for it.
+        if self.provider == Provider::Anthropic && result.is_error {
+            let block = json!({
+                "type": "tool_result",
+                "tool_use_id": result.id,
+                "content": result.text,
+                "is_error": true,
+            });
+            return ContentPart::from_custom(block, None);
+        }
+        let name = names::theirs(self.provider, &result.tool);
+        ToolResponse::new(result.id.as_str(), told(result))
+            .with_fn_name(name)
+            .into()
+    }
+
+    fn tools(&self, request: &Request) -> Vec<TheirTool> {
+        let only = match &request.choice {
+            Choice::Only(name) if self.forces_by_offering() => Some(name),
+            Choice::Only(_) | Choice::Auto => None,
+        };
+        let offered = request.tools.iter();
+        let offered = offered.filter(|tool| only.is_none_or(|name| tool.name == *name));
+        let mut tools: Vec<TheirTool> = offered.map(|tool| self.tool(tool)).collect();
+        if self.provider == Provider::Anthropic
+            && let Some(last) = tools.last_mut()
+        {
+            last.cache_control = Some(CacheControl::Ephemeral);
+        }
+        tools
+    }
+
+    fn tool(&self, tool: &Tool) -> TheirTool {
+        let name = names::theirs(self.provider, &tool.name).into_owned();
+        let theirs = TheirTool::new(ToolName::Custom(name)).with_schema(schema(&tool.input_schema));
+        match &tool.description {
+            Some(description) => theirs.with_description(description),
+            None => theirs,
+        }
+    }
+
+    /// Ollama has no way to demand a tool, and not every server that speaks OpenAI's words takes the
+    /// name of one ("auto", "none" and "required" are all that LM Studio knows): there only that tool
+    /// is offered.
+    fn forces_by_offering(&self) -> bool {
+        match self.provider {
+            Provider::Anthropic | Provider::Gemini => false,
+            Provider::Openai => !self.is_own,
+            Provider::Ollama | Provider::Commands => true,
+        }
+    }
+
+    fn options(&self, request: &Request) -> ChatOptions {
+        let effort = self.effort(&request.choice);
+        let mut options = ChatOptions::default()
+            .with_max_tokens(request.max_output_tokens.saturating_add(self.room()))
+            .with_capture_content(true)
+            .with_capture_tool_calls(true)
+            .with_capture_usage(true)
+            // Gemini takes it for the wish to see thoughts, which not every model has.
+            .with_capture_reasoning_content(
+                self.provider != Provider::Gemini || self.thinking != Thinking::Off,
+            )
+            .with_reasoning_effort(effort);
+        options.tool_choice = self.tool_choice(&request.choice);
+        options.extra_headers = self.headers.clone();
+        match self.provider {
+            // Others refuse fields that they do not know.
+            Provider::Openai if self.is_own => {
+                options.prompt_cache_key = Some(cache_key(request.query.as_str()));
+            }
+            Provider::Ollama => {
+                options.extra_body = Some(json!({"messages": ollama::messages(request)}));
+            }
+            _ => {}
+        }
+        options
+    }
+
+    fn tool_choice(&self, choice: &Choice) -> Option<ToolChoice> {
+        let Choice::Only(name) = choice else {
+            return None;
+        };
+        match self.provider {
+            Provider::Ollama | Provider::Commands => None,
+            _ if self.forces_by_offering() => Some(ToolChoice::Required),
+            _ => Some(ToolChoice::tool(names::theirs(self.provider, name))),
+        }
+    }
+
+    /// Thoughts count as output.
+    fn room(&self) -> u32 {
+        // The budgets that genai gives to models which want one.
+        match self.thinking {
+            Thinking::Off => 0,
+            Thinking::Low => 1024,
+            Thinking::Medium => 8_000,
+            Thinking::High => 24_000,
+        }
+    }
+
+    /// Never left out: genai would look for one at the end of the model's name, and cut that off.
+    fn effort(&self, choice: &Choice) -> ReasoningEffort {
+        let effort = match self.thinking {
+            Thinking::Off => return self.without_thinking(),
+            Thinking::Low => ReasoningEffort::Low,
+            Thinking::Medium => ReasoningEffort::Medium,
+            Thinking::High => ReasoningEffort::High,
+        };
+        match self.provider {
+            // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: a tool cannot
+            // be demanded of a model that thinks.
+            Provider::Anthropic if *choice != Choice::Auto => ReasoningEffort::Zero,
+            // https://docs.ollama.com/capabilities/thinking: only gpt-oss has levels.
+            Provider::Ollama if !self.model.contains("gpt-oss") => ReasoningEffort::Budget(1),
+            _ => effort,
+        }
+    }
+
+    fn without_thinking(&self) -> ReasoningEffort {
+        match self.provider {
+            // Since 5.4 these models take tools by chat completions only if they do not think, and
+            // think unless told not to.
+            Provider::Openai if self.is_own && is_since_5_1(&self.model) => ReasoningEffort::Zero,
+            // Of a budget genai says nothing to OpenAI.
+            Provider::Openai => ReasoningEffort::Budget(0),
+            _ => ReasoningEffort::Zero,
+        }
+    }
+}
+
+/// The first that can be told not to think was 5.1.
+fn is_since_5_1(model: &str) -> bool {
+    let Some(version) = model.strip_prefix("gpt-") else {
+        return false;
+    };
+    let version = version.split('-').next().unwrap_or_default();
+    let mut numbers = version.split('.').map(str::parse::<u32>);
+    let major = numbers.next().and_then(Result::ok).unwrap_or_default();
+    let minor = numbers.next().and_then(Result::ok).unwrap_or_default();
+    (major, minor) >= (5, 1)
+}
+
+/// The longest key that is taken.
+const CACHE_KEY_CHARS: usize = 64;
+
+fn cache_key(query: &str) -> String {
+    query.chars().take(CACHE_KEY_CHARS).collect()
+}
+
+/// What came of a call. Most providers have no other way to say that it failed.
+pub(super) fn told(result: &CallResult) -> String {
+    match result.is_error {
+        true => format!("Error: {}", result.text),
+        false => result.text.clone(),
+    }
+}
+
+/// Providers want an object with properties, even if there are none.
+fn schema(schema: &Value) -> Value {
+    let mut schema = match schema {
+        Value::Object(schema) => schema.clone(),
+        _ => Map::new(),
+    };
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What came over the wire, frame by frame: whether the provider has said that its answer is at the
+//! end, and what `genai` passes over.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::model::Provider;
+
+/// More than any model says in a turn: a provider that sends more is broken.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// Listens to one answer.
+#[derive(Debug)]
+pub(super) struct Frames {
+    provider: Provider,
+    heard: Mutex<Heard>,
+}
+
+#[derive(Debug)]
+struct Heard {
+    last: Instant,
+    bytes: usize,
+    has_ended: bool,
+    refusal: Option<String>,
+    error: Option<Value>,
+    /// The last frame has nothing in it, which genai takes for an error.
+    is_idle: bool,
+}
+
+impl Frames {
+    pub(super) fn new(provider: Provider) -> Self {
+        let heard = Mutex::new(Heard {
+            last: Instant::now(),
+            bytes: 0,
+            has_ended: false,
+            refusal: None,
+            error: None,
+            is_idle: false,
+        });
+        Self { provider, heard }
+    }
+
+    /// When something came.
+    pub(super) fn last(&self) -> Instant {
+        self.heard().last
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.heard().has_ended
+    }
+
+    pub(super) fn is_too_much(&self) -> bool {
+        self.heard().bytes > MAX_ANSWER_BYTES
+    }
+
+    /// Why the model declines, where it says so beside its text.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.heard().refusal.clone()
+    }
+
+    /// An error that genai has not seen.
+    pub(super) fn error(&self) -> Option<Value> {
+        self.heard().error.clone()
+    }
+
+    /// Whether the last frame was one without anything in it; once.
+    pub(super) fn take_idle(&self) -> bool {
+        std::mem::take(&mut self.heard().is_idle)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ChatFrameSink for Frames {
+    fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
+        let mut heard = self.heard();
+        heard.last = Instant::now();
+        heard.bytes += frame.data.len();
+        heard.is_idle = false;
+        match self.provider {
+            // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
+            Provider::Anthropic => {
+                heard.has_ended |= frame.event == Some("message_stop") && !frame.data.is_empty();
+            }
+            Provider::Openai => heard.openai(frame.data),
+            Provider::Gemini => heard.gemini(frame.data),
+            Provider::Ollama | Provider::Commands => heard.ollama(frame.data),
+        }
+    }
+}
+
+impl Heard {
+    /// https://platform.openai.com/docs/api-reference/chat-streaming
+    fn openai(&mut self, data: &str) {
+        self.has_ended |= data == "[DONE]";
+        // Every chunk of a refusal has one; others have none, or null.
+        if !data.contains("\"refusal\"") {
+            return;
+        }
+        let chunk: Value = serde_json::from_str(data).unwrap_or_default();
+        if let Some(words) = chunk
+            .pointer("/choices/0/delta/refusal")
+            .and_then(Value::as_str)
+        {
+            self.refusal.get_or_insert_default().push_str(words);
+        }
+    }
+
+    /// https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse: no frame of its own
+    /// says that it is the end.
+    fn gemini(&mut self, data: &str) {
+        let Ok(chunk) = serde_json::from_str::<GeminiChunk>(data) else {
+            return;
+        };
+        let candidate = chunk.candidates.as_ref().and_then(|all| all.first());
+        self.has_ended |= candidate.is_some_and(|one| one.finish_reason.is_some());
+        let blocked = chunk
+            .prompt_feedback
+            .and_then(|feedback| feedback.block_reason);
+        self.refusal = self.refusal.take().or(blocked);
+        self.is_idle = candidate.is_none()
+            && self.refusal.is_none()
+            && chunk.error.is_none()
+            && !data.is_empty();
+    }
+
+    /// https://docs.ollama.com/api/streaming and https://docs.ollama.com/api/errors
+    fn ollama(&mut self, data: &str) {
+        if let Ok(line) = serde_json::from_str::<OllamaLine>(data) {
+            self.has_ended |= line.done;
+            self.error = line.error.map(Value::String);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiChunk {
+    candidates: Option<Vec<GeminiCandidate>>,
+    prompt_feedback: Option<GeminiFeedback>,
+    error: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiCandidate {
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiFeedback {
+    block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct OllamaLine {
+    #[serde(default)]
+    done: bool,
+    error: Option<String>,
+}

@@ -1,0 +1,81 @@
+//! What a provider wants to hear again of a turn: its thoughts with their signatures, and which of
+//! its calls each belongs to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use genai::chat::{ContentPart, MessageContent, ToolCall};
+use serde_json::Value;
+
+use super::names;
+use crate::model::{Call, Kept, Provider, Turn};
+
+/// What is kept of a turn.
+#[derive(Debug, Default)]
+pub(super) struct Thoughts {
+    /// In the order in which they came.
+    parts: Vec<ContentPart>,
+    /// By the id of the call.
+    signatures: HashMap<String, Vec<String>>,
+    /// In words, for those who sign nothing.
+    pub(super) text: String,
+}
+
+impl Thoughts {
+    pub(super) fn of(content: &MessageContent, text: Option<String>) -> Self {
+        let mut thoughts = Self {
+            text: text.unwrap_or_default(),
+            ..Self::default()
+        };
+        for part in content.parts() {
+            match part {
+                ContentPart::ToolCall(call) => thoughts.sign(call),
+                ContentPart::ThoughtSignature(_)
+                | ContentPart::ReasoningContent(_)
+                | ContentPart::Custom(_) => thoughts.parts.push(part.clone()),
+                ContentPart::Text(_) | ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
+            }
+        }
+        thoughts
+    }
+
+    fn sign(&mut self, call: &ToolCall) {
+        if let Some(signatures) = &call.thought_signatures {
+            let signatures = signatures.clone();
+            self.signatures.insert(call.call_id.clone(), signatures);
+        }
+    }
+
+    pub(super) fn keep(self) -> Kept {
+        Kept(Some(Arc::new(self)))
+    }
+}
+
+/// What is kept, if it is ours.
+pub(super) fn thoughts(kept: &Kept) -> Option<&Thoughts> {
+    kept.0.as_ref()?.downcast_ref()
+}
+
+/// A turn, as the provider heard itself say it: thoughts, text, calls.
+pub(super) fn parts(turn: &Turn, provider: Provider) -> Vec<ContentPart> {
+    let thoughts = thoughts(&turn.kept);
+    let mut parts = thoughts.map_or_else(Vec::new, |thoughts| thoughts.parts.clone());
+    // No provider takes an empty text.
+    if !turn.text.trim().is_empty() {
+        parts.push(ContentPart::from_text(turn.text.clone()));
+    }
+    let calls = turn.calls.iter();
+    parts.extend(calls.map(|call| ContentPart::ToolCall(said(call, thoughts, provider))));
+    parts
+}
+
+fn said(call: &Call, thoughts: Option<&Thoughts>, provider: Provider) -> ToolCall {
+    ToolCall {
+        call_id: call.id.clone(),
+        fn_name: names::theirs(provider, &call.tool).into_owned(),
+        fn_arguments: Value::Object(call.arguments.clone()),
+        thought_signatures: thoughts
+            .and_then(|thoughts| thoughts.signatures.get(&call.id))
+            .cloned(),
+    }
+}

@@ -1,0 +1,62 @@
+//! Names of tools, as they go to a provider.
+
+use std::borrow::Cow;
+
+use crate::model::{Provider, Tool};
+
+/// A page's tool of these names would become a tool of the provider's own: genai goes by the name.
+fn is_taken(provider: Provider, name: &str) -> bool {
+    match provider {
+        Provider::Anthropic => name == "web_search",
+        Provider::Gemini => matches!(
+            name,
+            "googleSearch" | "googleSearchRetrieval" | "codeExecution" | "urlContext"
+        ),
+        Provider::Openai | Provider::Ollama | Provider::Commands => false,
+    }
+}
+
+const PREFIX: &str = "page_";
+
+/// What the provider calls a tool.
+pub(super) fn theirs(provider: Provider, name: &str) -> Cow<'_, str> {
+    match is_taken(provider, name) {
+        true => Cow::Owned(format!("{PREFIX}{name}")),
+        false => Cow::Borrowed(name),
+    }
+}
+
+/// What the page calls a tool that the provider calls so.
+pub(super) fn ours(provider: Provider, name: String, tools: &[Tool]) -> String {
+    let Some(ours) = name.strip_prefix(PREFIX) else {
+        return name;
+    };
+    let is_one = |wanted: &str| tools.iter().any(|tool| tool.name == wanted);
+    match is_taken(provider, ours) && !is_one(&name) && is_one(ours) {
+        true => ours.to_owned(),
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_with_the_name_of_a_providers_own_stays_the_pages() {
+        let tools = ["web_search", "page_add", "add"].map(|name| Tool {
+            name: name.to_owned(),
+            description: None,
+            input_schema: json!({}),
+        });
+        let back = |name: &str| ours(Provider::Anthropic, name.to_owned(), &tools);
+        assert_eq!(theirs(Provider::Anthropic, "web_search"), "page_web_search");
+        assert_eq!(theirs(Provider::Openai, "web_search"), "web_search");
+        assert_eq!(theirs(Provider::Anthropic, "page_add"), "page_add");
+        assert_eq!(back("page_web_search"), "web_search");
+        assert_eq!(back("page_add"), "page_add");
+        assert_eq!(back("add"), "add");
+    }
+}

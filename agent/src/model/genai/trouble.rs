@@ -1,0 +1,295 @@
+//! How it goes wrong with a provider, in our words. The one table from statuses, error events and
+//! broken streams to codes.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_protocol::ErrorCode;
+use genai::Error;
+use reqwest::header::HeaderMap;
+use serde_json::Value;
+
+use super::words;
+use crate::config::Secret;
+use crate::failure::Failure;
+use crate::model::Provider;
+use crate::model::retrying::{Again, Trouble};
+use crate::outgoing;
+
+/// Says of one provider what went wrong.
+#[derive(Clone, Debug)]
+pub(super) struct Teller {
+    provider: Provider,
+    label: Arc<str>,
+    key: Option<Secret>,
+}
+
+impl Teller {
+    pub(super) fn new(provider: Provider, label: String, key: Option<Secret>) -> Self {
+        let label = label.into();
+        Self {
+            provider,
+            label,
+            key,
+        }
+    }
+
+    pub(super) fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub(super) fn provider(&self) -> Provider {
+        self.provider
+    }
+
+    /// What an error of `genai` means. Its own text may hold whole bodies: it is never shown.
+    pub(super) fn trouble(&self, error: Error, has_spoken: bool) -> Trouble {
+        match error {
+            Error::HttpError {
+                status,
+                body,
+                headers,
+                ..
+            } => self.status(status.as_u16(), &headers, &body),
+            Error::WebStream { error, .. } => match error.downcast::<Error>() {
+                Ok(error) => self.trouble(*error, has_spoken),
+                Err(error) => self.connection(&*error),
+            },
+            Error::ChatResponse { body, .. } => self.event(&body, has_spoken),
+            Error::StreamParse { .. } | Error::JsonValueExt(_) | Error::SerdeJson(_) => {
+                Trouble::last(self.broken("it sends what cannot be read"))
+            }
+            _ => Trouble::last(self.says(
+                ErrorCode::AgentFailed,
+                "cannot be asked: the request cannot be written",
+                None,
+            )),
+        }
+    }
+
+    fn status(&self, status: u16, headers: &HeaderMap, body: &str) -> Trouble {
+        let words = words::of_body(body, self.key.as_ref());
+        // Gemini says so with 400.
+        let is_bad_key = matches!(status, 401 | 403) || body.contains("API_KEY_INVALID");
+        let again = match headers.get("x-should-retry") {
+            Some(should) if should == "false" => Again::Never,
+            _ if body.contains("insufficient_quota") => Again::Never,
+            _ => wait(headers, body),
+        };
+        match status {
+            _ if is_bad_key => Trouble::last(self.unauthorized(status, words)),
+            429 => Trouble {
+                failure: self.rate_limited(&format!(" (HTTP {status})"), words),
+                again,
+            },
+            408 | 500.. => Trouble {
+                failure: self.unavailable(&format!(" (HTTP {status})"), words),
+                again,
+            },
+            _ => Trouble::last(self.request_refused(status, words)),
+        }
+    }
+
+    /// An error that came in the stream.
+    pub(super) fn event(&self, body: &Value, has_spoken: bool) -> Trouble {
+        let words = words::of_value(body, self.key.as_ref());
+        let (failure, again) = match kind(body) {
+            Kind::RateLimited if !has_spoken => (self.rate_limited("", words), Again::Soon),
+            Kind::Unavailable if !has_spoken => (self.unavailable("", words), Again::Soon),
+            _ => {
+                let words = words.unwrap_or_else(|| "it reports an error".to_owned());
+                (self.broken(&words), Again::Never)
+            }
+        };
+        Trouble { failure, again }
+    }
+
+    fn connection(&self, error: &(dyn std::error::Error + 'static)) -> Trouble {
+        let Some(error) = error.downcast_ref::<reqwest::Error>() else {
+            return Trouble::last(self.broken("it sends what is no text"));
+        };
+        let cause = outgoing::last_cause(error.source().unwrap_or(error));
+        if error.is_connect() || error.is_request() {
+            let failure = self.says(
+                ErrorCode::ModelUnavailable,
+                "cannot be reached",
+                Some(cause),
+            );
+            let again = Again::Soon;
+            return Trouble { failure, again };
+        }
+        Trouble::last(self.broken(&format!("the connection was lost: {cause}")))
+    }
+
+    fn unauthorized(&self, status: u16, words: Option<String>) -> Failure {
+        let what = match self.key {
+            Some(_) => format!("refuses the key (HTTP {status})"),
+            None => format!("wants a key (HTTP {status})"),
+        };
+        // What is said of a wrong key shows parts of it.
+        let words = words.filter(|_| status == 403);
+        let remedy = match self.provider.key_variable() {
+            Some(variable) => format!("the operator of the agent must check {variable}"),
+            None => "the operator of the agent must name a file with the key".to_owned(),
+        };
+        let failure = self.says(ErrorCode::ModelUnauthorized, &what, words);
+        failure.with_remedy(remedy)
+    }
+
+    fn rate_limited(&self, status: &str, words: Option<String>) -> Failure {
+        let what = format!("takes no more requests for now{status}");
+        let failure = self.says(ErrorCode::ModelRateLimited, &what, words);
+        failure.with_remedy("ask again in a while")
+    }
+
+    fn unavailable(&self, status: &str, words: Option<String>) -> Failure {
+        let what = format!("is not available{status}");
+        let failure = self.says(ErrorCode::ModelUnavailable, &what, words);
+        failure.with_remedy("ask again in a while")
+    }
+
+    fn request_refused(&self, status: u16, words: Option<String>) -> Failure {
+        let what = match status {
+            300..400 => format!("is somewhere else (HTTP {status})"),
+            _ => format!("does not accept the request (HTTP {status})"),
+        };
+        let failure = self.says(ErrorCode::ModelRequestRefused, &what, words);
+        match status {
+            300..400 | 404 => {
+                failure.with_remedy("the operator of the agent must check model and base URL")
+            }
+            413 => failure.with_remedy("ask with less context"),
+            _ => failure,
+        }
+    }
+
+    pub(super) fn not_begun(&self, within: Duration) -> Failure {
+        let within = humantime::format_duration(within);
+        let what = format!("has not begun to answer within {within}");
+        let failure = self.says(ErrorCode::ModelUnavailable, &what, None);
+        failure.with_remedy("ask again in a while")
+    }
+
+    pub(super) fn silent(&self, time: Duration) -> Failure {
+        let time = humantime::format_duration(time);
+        let what = format!("has sent nothing for {time} in the middle of its answer");
+        let failure = self.says(ErrorCode::ModelUnavailable, &what, None);
+        failure.with_remedy("ask again in a while")
+    }
+
+    fn broken(&self, why: &str) -> Failure {
+        let what = "has not said its answer to the end";
+        let failure = self.says(ErrorCode::ModelStreamBroken, what, Some(why.to_owned()));
+        failure.with_remedy("ask again")
+    }
+
+    pub(super) fn stopped(&self, reason: &str) -> Failure {
+        self.broken(&format!("it stopped with the reason {}", cut(reason)))
+    }
+
+    pub(super) fn too_much(&self) -> Failure {
+        self.broken("it sends more than an answer can be")
+    }
+
+    pub(super) fn unfinished(&self, has_spoken: bool) -> Failure {
+        let what = "ended its answer without saying that it was the end";
+        let failure = self.says(ErrorCode::ModelStreamUnfinished, what, None);
+        match has_spoken {
+            true => failure.with_remedy("ask again"),
+            false => failure.with_remedy("the operator of the agent must check the base URL"),
+        }
+    }
+
+    pub(super) fn refused(&self, why: &str) -> Failure {
+        let why = words::shown(why, self.key.as_ref());
+        self.says(ErrorCode::ModelRefused, "declines to answer", why)
+    }
+
+    pub(super) fn cut_off(&self, tool: &str) -> Failure {
+        let what = format!(
+            "began to call {} and did not say the arguments to the end",
+            cut(tool)
+        );
+        let failure = self.says(ErrorCode::ModelArgumentsCutOff, &what, None);
+        failure.with_remedy("ask for less at once, or raise `max_output_tokens`")
+    }
+
+    pub(super) fn length_reached(&self) -> Failure {
+        let what = "has said as much as it may in one turn, and was not done";
+        let failure = self.says(ErrorCode::ModelLengthReached, what, None);
+        failure.with_remedy("ask for less, or raise `max_output_tokens`")
+    }
+
+    fn says(&self, code: ErrorCode, what: &str, words: Option<String>) -> Failure {
+        let provider = self.provider;
+        match words {
+            Some(words) => Failure::new(code, format!("{provider} {what}: {words}")),
+            None => Failure::new(code, format!("{provider} {what}")),
+        }
+    }
+}
+
+/// A name that the provider chose.
+fn cut(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
+/// When the provider wants to be asked again.
+fn wait(headers: &HeaderMap, body: &str) -> Again {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
+    let seconds = number("retry-after-ms")
+        .map(|milliseconds| milliseconds / 1000.0)
+        .or_else(|| number("retry-after"))
+        .or_else(|| retry_info(body));
+    match seconds.map(Duration::try_from_secs_f64) {
+        Some(Ok(time)) => Again::After(time),
+        _ => Again::Soon,
+    }
+}
+
+/// Gemini's way to say it: `google.rpc.RetryInfo` among the details, `"retryDelay": "34.07s"`.
+fn retry_info(body: &str) -> Option<f64> {
+    let body: Value = serde_json::from_str(body).ok()?;
+    let error = body
+        .pointer("/error")
+        .or_else(|| body.pointer("/0/error"))?;
+    let details = error.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay"))?;
+    delay.as_str()?.strip_suffix('s')?.parse().ok()
+}
+
+enum Kind {
+    RateLimited,
+    Unavailable,
+    Other,
+}
+
+/// The kind of an error event: by its number, or by one of its names.
+fn kind(body: &Value) -> Kind {
+    let error = body.get("error").unwrap_or(body);
+    match error.get("code").and_then(Value::as_u64) {
+        Some(429) => return Kind::RateLimited,
+        Some(408 | 500..) => return Kind::Unavailable,
+        _ => {}
+    }
+    let names = ["type", "code", "status"].into_iter();
+    let names = names.filter_map(|name| error.get(name)?.as_str());
+    let names = names.collect::<Vec<_>>().join(" ").to_ascii_lowercase();
+    let is_one_of = |words: &[&str]| words.iter().any(|word| names.contains(word));
+    if is_one_of(&["rate_limit", "resource_exhausted"]) {
+        return Kind::RateLimited;
+    }
+    const UNAVAILABLE: [&str; 6] = [
+        "overloaded",
+        "unavailable",
+        "server_error",
+        "api_error",
+        "timeout",
+        "internal",
+    ];
+    match is_one_of(&UNAVAILABLE) {
+        true => Kind::Unavailable,
+        false => Kind::Other,
+    }
+}
