@@ -35,7 +35,7 @@ pub enum Leg {
     Stdio,
 }
 
-fn http() -> reqwest::Client {
+pub(crate) fn http() -> reqwest::Client {
     // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
     // installation in this process fails and changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod agent_service;
 mod browser;
 mod clients;
 pub mod conformance;
@@ -37,6 +38,7 @@ mod v1_page;
 mod world;
 
 pub use adapter::Adapter;
+pub use agent_service::{AgentPlace, AgentService};
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
     AbleClient, BulkClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp,
@@ -52,7 +54,8 @@ pub use native_page::{
 pub use node::NodeProject;
 pub use process::ProcessGroup;
 pub use provider::{
-    Break, Ending, Exchange, Fault, Format, Piece, Provider, Script, Scripts, Stop, Tokens, Turn,
+    Break, Ending, Exchange, Fault, Format, Piece, Provider, Script, Scripts, Stop, Tape, Tokens,
+    Turn, Upstream, Voice,
 };
 pub use site::Site;
 pub use tls_front::TlsFront;

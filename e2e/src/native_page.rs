@@ -11,9 +11,12 @@ mod setup;
 mod tab;
 mod wire;
 
+use std::time::Instant;
+
 use bridge_protocol::{
-    Authenticated, AuthenticationFailed, CallId, ErrorCode, Item, Kind, PageState, PageToBridge,
-    Registered, Renew, RenewalFailed, Renewed, ResourceUpdated, Unregistered, Visibility,
+    Authenticated, AuthenticationFailed, BridgeToPage, CallId, ErrorCode, Item, Kind, PageState,
+    PageToBridge, Query, QueryCancel, QueryId, Registered, Renew, RenewalFailed, Renewed,
+    ResourceUpdated, Unregistered, Visibility,
 };
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -36,6 +39,7 @@ pub struct NativePage {
     cancels: Mutex<mpsc::UnboundedReceiver<(CallId, ErrorCode)>>,
     subscriptions: Mutex<mpsc::UnboundedReceiver<Vec<String>>>,
     answers: Mutex<mpsc::UnboundedReceiver<Answer>>,
+    told: Mutex<mpsc::UnboundedReceiver<(Instant, BridgeToPage)>>,
     connection: Option<Connected>,
 }
 
@@ -86,11 +90,13 @@ impl NativePage {
         let (cancel, cancels) = mpsc::unbounded_channel();
         let (subscribed, subscriptions) = mpsc::unbounded_channel();
         let (answer, answers) = mpsc::unbounded_channel();
+        let (tell, told) = mpsc::unbounded_channel();
         let heard = Heard {
             call,
             cancel,
             subscribed,
             answer,
+            told: tell,
         };
         let tab = Tab::new(setup, request, heard);
         Ok(Self {
@@ -102,6 +108,7 @@ impl NativePage {
             cancels: Mutex::new(cancels),
             subscriptions: Mutex::new(subscriptions),
             answers: Mutex::new(answers),
+            told: Mutex::new(told),
         })
     }
 
@@ -198,6 +205,32 @@ impl NativePage {
     /// Sends a message as it is.
     pub async fn say(&self, message: PageToBridge) {
         self.request(Request::Say(Box::new(message))).await;
+    }
+
+    /// Asks the agent.
+    pub async fn ask(&self, query: Query) {
+        self.say(PageToBridge::Query(query)).await;
+    }
+
+    /// No longer wants to know.
+    pub async fn cancel(&self, query: &QueryId) {
+        let uuid = query.clone();
+        let reason = Some("enough".to_owned());
+        self.say(PageToBridge::QueryCancel(QueryCancel { uuid, reason }))
+            .await;
+    }
+
+    /// The next message about any of its queries, and when it came.
+    pub async fn told(&self) -> (Instant, BridgeToPage) {
+        let mut told = self.told.lock().await;
+        within("word of a query", told.recv())
+            .await
+            .expect("the page is connected")
+    }
+
+    /// A message about any of its queries that has come already.
+    pub async fn told_already(&self) -> Option<(Instant, BridgeToPage)> {
+        self.told.lock().await.try_recv().ok()
     }
 
     /// Presents a fresh token on the open socket, and whenever it connects again.

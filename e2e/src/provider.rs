@@ -13,6 +13,7 @@ mod formats;
 mod playing;
 mod records;
 mod script;
+mod tape;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,9 +23,11 @@ use tokio::task::JoinHandle;
 
 pub use self::formats::Format;
 use self::playing::Stage;
+pub use self::playing::Voice;
 use self::records::Records;
 pub use self::records::{Ending, Exchange};
 pub use self::script::{Break, Fault, Piece, Script, Scripts, Stop, Tokens, Turn};
+pub use self::tape::{Tape, Upstream};
 
 use crate::within;
 
@@ -41,15 +44,15 @@ impl Provider {
     pub const KEY: &'static str = "sk-of-the-mock-provider-0123456789abcdef";
 
     /// Starts one on a free port of this machine.
-    pub async fn start(scripts: impl Into<Scripts>) -> Self {
+    pub async fn start(voice: impl Into<Voice>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self::serve(listener, scripts)
+        Self::serve(listener, voice)
     }
 
     /// Starts one on a socket that listens already.
-    pub fn serve(listener: TcpListener, scripts: impl Into<Scripts>) -> Self {
+    pub fn serve(listener: TcpListener, voice: impl Into<Voice>) -> Self {
         let address = listener.local_addr().unwrap();
-        let stage = Arc::new(Stage::new(scripts.into()));
+        let stage = Arc::new(Stage::new(voice.into()));
         let server = tokio::spawn(playing::serve(listener, stage.clone()));
         Self {
             address,

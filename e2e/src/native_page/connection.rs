@@ -1,5 +1,7 @@
 //! The task that owns a native page's socket: one for each connection of a page.
 
+use std::time::Instant;
+
 use bridge_protocol::{
     Authenticated, BridgeToPage, CallReceived, CallsCheck, ErrorCode, Heartbeat, PageToBridge,
     RegistrationId, Unregister,
@@ -97,6 +99,13 @@ impl Connection {
             BridgeToPage::Unregistered(answer) => self.tab.hears(Answer::Unregistered(answer)),
             BridgeToPage::Renewed(renewed) => self.tab.hears(Answer::Renewal(Ok(renewed))),
             BridgeToPage::RenewalFailed(failure) => self.tab.hears(Answer::Renewal(Err(failure))),
+            of_query @ (BridgeToPage::QueryAccepted(_)
+            | BridgeToPage::QueryProgress(_)
+            | BridgeToPage::QueryComplete(_)
+            | BridgeToPage::QueryFailure(_)
+            | BridgeToPage::QueryCancel(_)) => {
+                let _ = self.tab.heard.told.send((Instant::now(), of_query));
+            }
             _ => {}
         }
     }

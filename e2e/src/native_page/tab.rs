@@ -1,13 +1,13 @@
 //! What a native page has and remembers, whether it is connected or not.
 
 use std::collections::{HashMap, HashSet};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use bridge_protocol::limits::STALE_AFTER;
 use bridge_protocol::{
-    Authenticated, BridgeId, CallError, CallId, ClientRequests, ClientResponse, ClientResponses,
-    Definition, ErrorCode, Item, PageToBridge, Register, Registered, RegistrationId, RenewalFailed,
-    Renewed, Unregistered,
+    Authenticated, BridgeId, BridgeToPage, CallError, CallId, ClientRequests, ClientResponse,
+    ClientResponses, Definition, ErrorCode, Item, PageToBridge, Register, Registered,
+    RegistrationId, RenewalFailed, Renewed, Unregistered,
 };
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
@@ -41,6 +41,8 @@ pub(super) struct Heard {
     pub(super) cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
     pub(super) subscribed: mpsc::UnboundedSender<Vec<String>>,
     pub(super) answer: mpsc::UnboundedSender<Answer>,
+    /// Of queries, with the time at which it came.
+    pub(super) told: mpsc::UnboundedSender<(Instant, BridgeToPage)>,
 }
 
 /// What becomes of a call that arrives.

@@ -19,20 +19,50 @@ use tokio::time;
 
 use super::formats::{Asked, Format, Refusal, Scene};
 use super::records::{Ending, Records, Underway};
-use super::script::{Break, Fault, Scripts, Turn};
+use super::script::{Break, Fault, Script, Scripts, Turn};
+use super::tape::{Recording, Tape, Upstream};
+
+/// Where the answers come from.
+#[derive(Debug)]
+pub enum Voice {
+    /// They are made up.
+    Scripts(Scripts),
+    /// They were recorded.
+    Tape(Tape),
+    /// A real provider gives them, and they are recorded.
+    Upstream(Arc<Upstream>),
+}
+
+impl From<Scripts> for Voice {
+    fn from(scripts: Scripts) -> Self {
+        Self::Scripts(scripts)
+    }
+}
+
+impl From<Script> for Voice {
+    fn from(script: Script) -> Self {
+        Self::Scripts(script.into())
+    }
+}
+
+impl From<Turn> for Voice {
+    fn from(turn: Turn) -> Self {
+        Self::Scripts(turn.into())
+    }
+}
 
 /// What the server knows.
 #[derive(Debug)]
 pub(super) struct Stage {
-    scripts: Scripts,
+    voice: Voice,
     records: Arc<Records>,
     go_on: Arc<Semaphore>,
 }
 
 impl Stage {
-    pub(super) fn new(scripts: Scripts) -> Self {
+    pub(super) fn new(voice: Voice) -> Self {
         Self {
-            scripts,
+            voice,
             records: Records::new(),
             go_on: Arc::new(Semaphore::new(0)),
         }
@@ -69,17 +99,53 @@ async fn answer(
     let Some((format, model)) = Format::of(uri.path()) else {
         return plain(StatusCode::NOT_FOUND, "no provider has this path");
     };
-    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let underway = stage.records.arrived(format, uri.path(), &headers, &body);
+    let read: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let underway = stage.records.arrived(format, uri.path(), &headers, &read);
     let asked = Asked {
         headers: &headers,
-        body: &body,
+        body: &read,
         model,
         query: uri.query().unwrap_or_default(),
     };
-    let script = stage.scripts.of(asked.model());
-    let number = format.turns_before(&asked);
-    if let Err(refusal) = format.check(&asked, script) {
+    match &stage.voice {
+        Voice::Scripts(scripts) => {
+            let script = scripts.of(asked.model(), asked.body);
+            play(&stage, format, &asked, script, underway).await
+        }
+        Voice::Tape(tape) => match tape.answer(format, &asked) {
+            Some(recording) => again(&stage, recording, underway),
+            None => {
+                let missing = "nothing is recorded for this turn of a conversation";
+                refuse(&underway, format.lost(missing), &[])
+            }
+        },
+        Voice::Upstream(upstream) => {
+            let path = uri.path_and_query().map_or("/", |path| path.as_str());
+            let done = move || underway.ended(Ending::Whole);
+            let upstream = upstream.clone();
+            match upstream
+                .pass(format, path, headers.clone(), body, done)
+                .await
+            {
+                Ok(response) => response,
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    plain(StatusCode::BAD_GATEWAY, "the provider cannot be reached")
+                }
+            }
+        }
+    }
+}
+
+async fn play(
+    stage: &Stage,
+    format: Format,
+    asked: &Asked<'_>,
+    script: &Script,
+    underway: Underway,
+) -> Response<Body> {
+    let number = format.turns_before(asked);
+    if let Err(refusal) = format.check(asked, script) {
         return refuse(&underway, refusal, &[]);
     }
     let Some(turn) = script.turns.get(number) else {
@@ -87,7 +153,7 @@ async fn answer(
         return refuse(&underway, format.lost(&message), &[]);
     };
     underway.is_turn(number);
-    let fault = turn.fault_at(stage.records.attempt(&body));
+    let fault = turn.fault_at(stage.records.attempt(asked.body));
     match fault {
         Some(Fault::Refused { status, headers }) => {
             return refuse(&underway, format.refusal(*status), headers);
@@ -96,7 +162,7 @@ async fn answer(
         _ => {}
     }
     let scene = Scene {
-        asked: &asked,
+        asked,
         turn,
         fault,
         number,
@@ -108,12 +174,30 @@ async fn answer(
         go_on: stage.go_on.clone(),
         pace: turn.pace.map(Duration::from_millis),
     };
-    let body = Body::from_stream(stream::unfold(performance, Performance::next));
-    let mut response = Response::new(body);
+    let mut response = performance.response();
     let content_type = HeaderValue::from_static(format.content_type());
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, content_type);
+    response
+}
+
+/// Plays a recording.
+fn again(stage: &Stage, recording: &Recording, underway: Underway) -> Response<Body> {
+    let sent = recording.frames.iter().cloned();
+    let sent = sent.map(|frame| Act::Send(frame.into()));
+    let performance = Performance {
+        acts: sent.chain([Act::End(Ending::Whole)]).collect(),
+        underway,
+        go_on: stage.go_on.clone(),
+        pace: None,
+    };
+    let mut response = performance.response();
+    *response.status_mut() = StatusCode::from_u16(recording.status).unwrap();
+    for (name, value) in &recording.headers {
+        let name: HeaderName = name.parse().unwrap();
+        response.headers_mut().insert(name, value.parse().unwrap());
+    }
     response
 }
 
@@ -212,6 +296,10 @@ struct Performance {
 }
 
 impl Performance {
+    fn response(self) -> Response<Body> {
+        Response::new(Body::from_stream(stream::unfold(self, Self::next)))
+    }
+
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         while let Some(act) = self.acts.pop_front() {
             match act {

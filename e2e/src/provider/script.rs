@@ -14,10 +14,11 @@ pub struct Script {
     pub turns: Vec<Turn>,
 }
 
-/// A script for each name of a model.
+/// Several scripts. A request that names the model after one, or has its name in double brackets in
+/// a text, `[[so]]`, is answered by that.
 #[derive(Clone, Debug, Default)]
 pub struct Scripts {
-    by_model: HashMap<String, Script>,
+    named: HashMap<String, Script>,
     any: Script,
 }
 
@@ -140,6 +141,12 @@ impl Script {
     }
 }
 
+impl From<Turn> for Script {
+    fn from(turn: Turn) -> Self {
+        Self::new([turn])
+    }
+}
+
 impl From<Script> for Scripts {
     fn from(any: Script) -> Self {
         Self {
@@ -156,14 +163,26 @@ impl From<Turn> for Scripts {
 }
 
 impl Scripts {
-    /// A script for requests that name this model. The others have what was there before.
-    pub fn with(mut self, model: &str, script: Script) -> Self {
-        self.by_model.insert(model.to_owned(), script);
+    /// A script of this name. Requests that name none have what was there before.
+    pub fn with(mut self, name: &str, script: impl Into<Script>) -> Self {
+        self.named.insert(name.to_owned(), script.into());
         self
     }
 
-    pub(super) fn of(&self, model: &str) -> &Script {
-        self.by_model.get(model).unwrap_or(&self.any)
+    /// The names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.named.keys().map(String::as_str)
+    }
+
+    pub(super) fn of(&self, model: &str, body: &Value) -> &Script {
+        if let Some(script) = self.named.get(model) {
+            return script;
+        }
+        let body = body.to_string();
+        let is_named = |name: &str| body.contains(&format!("[[{name}]]"));
+        let mut named = self.named.iter();
+        let named = named.find(|(name, _)| is_named(name));
+        named.map_or(&self.any, |(_, script)| script)
     }
 }
 

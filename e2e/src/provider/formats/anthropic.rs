@@ -76,7 +76,7 @@ impl Writer {
     fn step(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Thinking(text) => {
-                let start = json!({ "type": "thinking", "thinking": "", "signature": "" });
+                let start = json!({ "type": "thinking", "thinking": "" });
                 let mut frames = self.block(Block::Thinking, &start);
                 let delta = json!({ "type": "thinking_delta", "thinking": text });
                 frames.push(self.delta(&delta));

@@ -1,0 +1,95 @@
+//! `mock-provider`: language models without a model, to try an agent by hand.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use e2e::{Format, Provider, Script, Tape, Upstream, Voice};
+use tokio::net::TcpListener;
+
+/// Speaks the wires of Anthropic, OpenAI, Gemini and Ollama, and says what a script says.
+#[derive(Parser)]
+struct Arguments {
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1:0")]
+    bind: SocketAddr,
+
+    /// What to say: JSON like `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`.
+    /// A turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` too.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+
+    /// Pass everything on to a real provider, and write what was said into this folder, without
+    /// keys and ids
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        requires = "upstream",
+        conflicts_with = "script"
+    )]
+    record: Option<PathBuf>,
+
+    /// The provider, without the path: `https://api.anthropic.com`
+    #[arg(long, value_name = "URL", requires = "record")]
+    upstream: Option<String>,
+
+    /// Say what was recorded in this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["script", "record"])]
+    replay: Option<PathBuf>,
+}
+
+impl Arguments {
+    fn voice(&self) -> Result<Voice> {
+        if let (Some(folder), Some(upstream)) = (&self.record, &self.upstream) {
+            return Ok(Voice::Upstream(Arc::new(Upstream::new(upstream, folder)?)));
+        }
+        if let Some(folder) = &self.replay {
+            let advice = || format!("{} cannot be played", folder.display());
+            return Ok(Voice::Tape(Tape::read(folder).with_context(advice)?));
+        }
+        let Some(file) = &self.script else {
+            return Ok(example().into());
+        };
+        let advice = || format!("{} is no script", file.display());
+        let text = std::fs::read_to_string(file).with_context(advice)?;
+        let script: Script = serde_json::from_str(&text).with_context(advice)?;
+        Ok(script.into())
+    }
+
+    async fn run(&self) -> Result<()> {
+        let listener = TcpListener::bind(self.bind).await?;
+        let provider = Provider::serve(listener, self.voice()?);
+        println!("listening on {}", provider.url());
+        for format in Format::ALL {
+            println!(
+                "mcp-web-agent --provider {} --base-url {} --model mock",
+                format.name(),
+                provider.base_url(format)
+            );
+        }
+        if self.record.is_none() {
+            println!("the key is {}", Provider::KEY);
+        }
+        tokio::signal::ctrl_c().await?;
+        Ok(())
+    }
+}
+
+/// What it says without a script.
+fn example() -> Script {
+    Script::new([e2e::Turn::saying("Hello from ").text("the mock provider.")])
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match Arguments::parse().run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

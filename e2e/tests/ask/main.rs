@@ -1,0 +1,5 @@
+//! A page asks: native pages, real bridges and real agents, and a provider that says what a script
+//! says, on the wires of four real ones.
+#![allow(clippy::unwrap_used)]
+
+mod mock;

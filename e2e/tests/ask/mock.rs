@@ -1,0 +1,71 @@
+//! The provider itself, before anything is asked of an agent.
+
+mod documented;
+mod refusing;
+mod sending;
+
+use axum::http::HeaderMap;
+use e2e::{Format, Provider};
+use serde_json::{Value, json};
+
+/// What clients of this provider send with a key.
+fn headers(format: Format, key: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let mut add = |name: &'static str, value: String| {
+        headers.insert(name, value.parse().unwrap());
+    };
+    add("content-type", "application/json".to_owned());
+    match format {
+        Format::Anthropic => {
+            add("x-api-key", key.to_owned());
+            add("anthropic-version", "2023-06-01".to_owned());
+        }
+        Format::OpenAi => add("authorization", format!("Bearer {key}")),
+        Format::Gemini => add("x-goog-api-key", key.to_owned()),
+        Format::Ollama => {}
+    }
+    headers
+}
+
+fn url(provider: &Provider, format: Format) -> String {
+    let path = match format {
+        Format::Anthropic => "messages",
+        Format::OpenAi => "chat/completions",
+        Format::Gemini => "models/mock:streamGenerateContent?alt=sse",
+        Format::Ollama => "api/chat",
+    };
+    format!("{}{path}", provider.base_url(format))
+}
+
+/// The first request of a conversation.
+fn first(format: Format, prompt: &str) -> Value {
+    match format {
+        Format::Gemini => {
+            json!({ "contents": [{ "role": "user", "parts": [{ "text": prompt }] }] })
+        }
+        _ => json!({
+            "model": "mock",
+            "max_tokens": 256,
+            "stream": true,
+            "messages": [{ "role": "user", "content": prompt }],
+        }),
+    }
+}
+
+/// Asks as a client with a good key does.
+async fn ask(provider: &Provider, format: Format, body: &Value) -> reqwest::Response {
+    let headers = headers(format, Provider::KEY);
+    ask_with(provider, format, headers, body).await
+}
+
+async fn ask_with(
+    provider: &Provider,
+    format: Format,
+    headers: HeaderMap,
+    body: &Value,
+) -> reqwest::Response {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = client.post(url(provider, format)).headers(headers);
+    request.json(body).send().await.unwrap()
+}
