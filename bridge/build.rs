@@ -6,12 +6,13 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 15] = [
     "mcp-web.js",
     "mcp-web-advice.js",
     "mcp-web-diagnose.js",
     "mcp-web-dialog.js",
     "mcp-web-images.js",
+    "mcp-web-query.js",
     "mcp_web_core.js",
     "mcp_web_core_bg.wasm",
     "mcp-web.d.ts",
@@ -19,6 +20,7 @@ const FILES: [&str; 13] = [
     "mcp-web.content.d.ts",
     "mcp-web.definitions.d.ts",
     "mcp-web.handles.d.ts",
+    "mcp-web.query.d.ts",
     "mcp-web.status.d.ts",
 ];
 

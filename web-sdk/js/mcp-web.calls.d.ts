@@ -93,8 +93,8 @@ export interface ClientLimits {
 
 /** On whose behalf a call is made. */
 export interface Caller {
-  /** Whether the call came over MCP or plain HTTP. */
-  readonly via: "mcp" | "http";
+  /** Whether the call came over MCP or plain HTTP, or was made by this page, for the context of a query. */
+  readonly via: "mcp" | "http" | "page";
   /** The subject of the credential; absent with an opaque token, which names nobody. */
   readonly sub?: string;
   /** The roles that the credential grants. */

@@ -43,12 +43,14 @@ import type {
   ResourceTemplateHandle,
   ToolHandle,
 } from "./mcp-web.handles.js";
+import type { Query, QueryOptions, QuerySignal } from "./mcp-web.query.js";
 import type { ConnectedClient, Diagnosis, McpWebError, Status } from "./mcp-web.status.js";
 
 export * from "./mcp-web.calls.js";
 export * from "./mcp-web.content.js";
 export * from "./mcp-web.definitions.js";
 export * from "./mcp-web.handles.js";
+export * from "./mcp-web.query.js";
 export * from "./mcp-web.status.js";
 
 /** How the app presents itself, and which bridge it uses. */
@@ -245,6 +247,49 @@ export class McpWeb {
    * origin, or what {@link McpWeb.addTool} refuses.
    */
   addApp<Input extends object = any>(definition: AppDefinition<Input>, options?: AddOptions): AppHandle;
+
+  /**
+   * Asks the bridge's agent, which uses this page's tools to answer.
+   *
+   * Never throws: what is wrong with the options rejects {@link Query.result}, like any other failure. A query waits for
+   * the connection, and outlives it when it breaks. One that was asked with `autoConnect: false` waits for
+   * {@link McpWeb.connect}. Loads `mcp-web-query.js` when it is called for the first time.
+   *
+   * @example
+   * ```js
+   * const { text } = await mcpWeb.query({ prompt: "Summarise the board" }).result;
+   * ```
+   * @example A call of one of the page's tools instead of words
+   * ```js
+   * const controller = new AbortController();
+   * const query = mcpWeb.query(
+   *   { prompt: "Plan my day", context: [listCards], responseTool: orderCards, timeout: 60_000 },
+   *   { signal: controller.signal },
+   * );
+   * const { response } = await query.result; // orderCards has run: { arguments, result }
+   * ```
+   */
+  query<Arguments extends object = any>(options: QueryOptions, more?: QuerySignal): Query<Arguments>;
+
+  /**
+   * Takes up a query that another document of this tab has asked, before a reload: it tells the progress that the bridge
+   * has kept (at most 256 KiB), and goes on. What this document has asked itself is found, too. The bridge waits for that
+   * (30 s by default) before it cancels the query; one that it does not know any more fails with `QueryNotFound`.
+   *
+   * Add the page's tools first: what the agent has called meanwhile is waiting for them.
+   *
+   * @example
+   * ```js
+   * for (const uuid of mcpWeb.openQueries) show(mcpWeb.attachQuery(uuid));
+   * ```
+   */
+  attachQuery<Arguments extends object = any>(uuid: string, options?: QuerySignal): Query<Arguments>;
+
+  /**
+   * The queries of this tab that have been asked and, as far as it knows, have not ended: also those of the document
+   * before a reload. A tab that was duplicated, or opened from this one, has none of them.
+   */
+  readonly openQueries: string[];
 
   /**
    * Tells subscribed clients that the content of a resource changed: one that was added, or one that fits a template.

@@ -7,6 +7,7 @@
  */
 
 import { advise } from "./mcp-web/advice.js";
+import { toolAnswer } from "./mcp-web/answers.js";
 import { AppHandle, appParts } from "./mcp-web/app.js";
 import { Calls } from "./mcp-web/calls.js";
 import { checked } from "./mcp-web/checks.js";
@@ -14,9 +15,11 @@ import { content } from "./mcp-web/content.js";
 import { Definitions } from "./mcp-web/definitions.js";
 import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
+import { jsonOf } from "./mcp-web/json.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
+import { Query, uuidOf } from "./mcp-web/query.js";
 import { TabSession } from "./mcp-web/session.js";
 import { keptToken } from "./mcp-web/token.js";
 import { Walls } from "./mcp-web/walls.js";
@@ -32,11 +35,15 @@ const importAdvice = () => import("./mcp-web-advice.js");
 const importImages = () => import("./mcp-web-images.js");
 const importDiagnosis = () => import("./mcp-web-diagnose.js");
 
+/** Says which file is missing where a module cannot be loaded. */
+const loaded = (importing, name, what) =>
+  importing.catch((cause) => {
+    throw new McpWebError(`${what}Unavailable`, `mcp-web-${name}.js of the SDK's package could not be loaded`, { cause });
+  });
+
 async function askInPage(request, signal) {
   if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const { elicit } = await import("./mcp-web-dialog.js").catch((cause) => {
-    throw new McpWebError("DialogUnavailable", "mcp-web-dialog.js of the SDK's package could not be loaded", { cause });
-  });
+  const { elicit } = await loaded(import("./mcp-web-dialog.js"), "dialog", "Dialog");
   return elicit(request, signal);
 }
 
@@ -53,6 +60,10 @@ export class McpWeb {
   #clientsListeners = new Set();
   #definitions;
   #calls;
+  /** What this page asks agents, once it has asked. */
+  #queries;
+  /** The largest message that the bridge takes. */
+  #maxMessageBytes;
   /** The wasm connection, once it is loaded. */
   #connection;
   #loading;
@@ -169,6 +180,38 @@ export class McpWeb {
     });
   }
 
+  query(options, { signal } = {}) {
+    const uuid = uuidOf(randomHex(16));
+    return new Query(uuid, this.#asking(options), (queries, json) => queries.ask(uuid, options, json, signal));
+  }
+
+  attachQuery(uuid, { signal } = {}) {
+    return new Query(uuid, this.#asking(), (queries) => queries.attach(uuid, signal));
+  }
+
+  get openQueries() {
+    return [...(this.#session?.queries ?? [])];
+  }
+
+  /** What a query needs to begin. The app may go on changing what it has passed: it is asked as it is now. */
+  async #asking(asked) {
+    const wrong = (message) => new McpWebError("QueryInvalid", message);
+    const json = jsonOf(asked, "the query", wrong, (_, value) => value ?? null);
+    if (!inBrowser) throw new McpWebError("NotInBrowser", "a query needs a browser: this code runs on a server");
+    if (!this.#queries) {
+      const { Queries } = await loaded(import("./mcp-web-query.js"), "query", "Query");
+      this.#queries ??= new Queries(this, this.#session, {
+        ...this.#port(),
+        McpWebError,
+        toolAnswer,
+        tools: () => this.#definitions.all,
+        send: (json) => this.#connection.query(json),
+        maxBytes: () => this.#maxMessageBytes,
+      });
+    }
+    return [this.#queries, json];
+  }
+
   notifyResourceUpdated(uri) {
     this.#connection?.resourceUpdated(String(uri));
   }
@@ -186,6 +229,7 @@ export class McpWeb {
 
   disconnect() {
     this.#walls?.forget();
+    this.#queries?.leave();
     if (this.#connection) this.#connection.disconnect();
     else if (inBrowser) this.#setStatus({ state: "disconnected" });
     return Promise.resolve();
@@ -193,9 +237,7 @@ export class McpWeb {
 
   /** What stands between this page and its bridge. */
   async diagnose() {
-    const { diagnose } = await importDiagnosis().catch((cause) => {
-      throw new McpWebError("DiagnosisUnavailable", "mcp-web-diagnose.js of the SDK's package could not be loaded", { cause });
-    });
+    const { diagnose } = await loaded(importDiagnosis(), "diagnose", "Diagnosis");
     const { storage = "local" } = this.#options;
     return diagnose({
       bridgeUrl: this.#bridgeUrl,
@@ -288,7 +330,11 @@ export class McpWeb {
         if (state === "failed" && code === "SessionSuperseded" && !this.#session.given) this.#becomeAnother(status.error);
         else this.#walls.heard(status);
       },
-      sessionName: (name) => (this.#sessionName = name),
+      welcomed: (sessionName, maxMessageBytes) => {
+        this.#sessionName = sessionName;
+        this.#maxMessageBytes = maxMessageBytes;
+      },
+      query: (message) => this.#queries?.heard(message),
       clients: (clients) => {
         this.#clients = Object.freeze(clients ?? []);
         notify(this.#clientsListeners, this.#clients);

@@ -46,7 +46,7 @@ export class McpWebError extends Error {
   constructor(code: McpWebErrorCode, message: string, options?: ErrorOptions);
   readonly name: "McpWebError";
   readonly code: McpWebErrorCode;
-  /** What to do, where the browser or the page's own rules stand in the way. The message has it, too. */
+  /** What to do, where it is known. The message has it, too. */
   readonly remedy?: string;
   /** More, for programs. What a handler throws takes it along to the client. */
   data?: unknown;
@@ -95,6 +95,54 @@ export type McpWebErrorCode =
   | "DialogUnavailable"
   /** `mcp-web-diagnose.js` could not be loaded. */
   | "DiagnosisUnavailable"
+  /** `mcp-web-query.js` could not be loaded. */
+  | "QueryUnavailable"
+  /** What was passed to {@link McpWeb.query} makes no query. */
+  | "QueryInvalid"
+  /** The query is larger than a message to the bridge may be. */
+  | "QueryTooLarge"
+  /** The page or the agent has cancelled the query. */
+  | "QueryCancelled"
+  /** The query took longer than it may. */
+  | "QueryTimeout"
+  /** The bridge does not know the query (any more), or it is not this session's. */
+  | "QueryNotFound"
+  /** The bridge has had a query of this uuid, and it is over. */
+  | "QueryCompleted"
+  /** The token has as many queries in flight as it may have. */
+  | "QueryLimitExceeded"
+  /** The query has used the rounds, calls or tokens that it may use. */
+  | "QueryBudgetExceeded"
+  /** The page has no such tool. */
+  | "ToolNotFound"
+  /** The bridge has no agent. */
+  | "AgentNotConfigured"
+  /** The agent cannot be reached, or fell silent. */
+  | "AgentUnavailable"
+  /** The agent has failed. */
+  | "AgentFailed"
+  /** The agent cannot reach the bridge. */
+  | "BridgeUnavailable"
+  /** The model's provider refuses the agent's key. */
+  | "ModelUnauthorized"
+  /** The model's provider takes no more requests for now. */
+  | "ModelRateLimited"
+  /** The model's provider cannot be reached, or is overloaded. */
+  | "ModelUnavailable"
+  /** The model's provider does not accept the request: an unknown model, a prompt that is too long. */
+  | "ModelRequestRefused"
+  /** The model's answer broke off. */
+  | "ModelStreamBroken"
+  /** The model's answer came to an end without saying that it was the end. */
+  | "ModelStreamUnfinished"
+  /** The model's arguments for a tool were cut off. */
+  | "ModelArgumentsCutOff"
+  /** The model declined to answer. */
+  | "ModelRefused"
+  /** The model's answer reached the length that it may have. */
+  | "ModelLengthReached"
+  /** The model has answered without the tool that the query demands. */
+  | "ResponseToolNotCalled"
   /** The bridge knows no such token, or it is too short. */
   | "InvalidAuthentication"
   /** The token has expired. */

@@ -7,6 +7,8 @@ import {
   type CallEvent,
   type Diagnosis,
   type McpToolResult,
+  type Query,
+  type QueryEvent,
   type Status,
   type ToolHandle,
 } from "mcp-web-sdk";
@@ -84,6 +86,46 @@ export async function changes() {
   return [cards.subscribed, cards.uri, card.uriTemplate, review.publishedName, app.resourceUri];
 }
 
+export function told(event: QueryEvent): string {
+  switch (event.type) {
+    case "text":
+    case "thinking":
+    case "note":
+      return event.text;
+    case "tool-started":
+      return `${event.id} ${event.tool} ${event.arguments.title}`;
+    case "tool-finished":
+      return event.isError ? (event.error ?? "failed") : event.tool;
+    case "progress":
+      return JSON.stringify(event.content);
+  }
+}
+
+export async function asking(signal: AbortSignal | undefined): Promise<string | undefined> {
+  const query: Query<{ order: string[] }> = mcpWeb.query<{ order: string[] }>(
+    {
+      prompt: "Plan my day",
+      context: [handle, app, "now", { tool: handle, arguments: { title: "a" } }, { name: "today", value: new Date(), schema: { type: "string" } }],
+      tools: [handle, "now"],
+      restrictTools: true,
+      responseTool: handle,
+      timeout: 60_000,
+    },
+    { signal },
+  );
+  for await (const event of query) console.log(told(event));
+  for (const uuid of mcpWeb.openQueries) mcpWeb.attachQuery(uuid, { signal }).cancel("enough");
+  if (query.state === "failed") return query.uuid;
+  const { text, response, value, toolCalls } = await query.result;
+  return text ?? response?.arguments.order.join() ?? toolCalls[0]?.tool ?? value;
+}
+
+// @ts-expect-error a query needs a prompt
+mcpWeb.query({});
+// @ts-expect-error an item of context has a value, or is a tool
+mcpWeb.query({ prompt: "?", context: [{ name: "board" }] });
+// @ts-expect-error the state is the module's to change
+mcpWeb.query({ prompt: "?" }).state = "complete";
 // @ts-expect-error there is no such level
 mcpWeb.addTool({ name: "log", handler: (_, ctx) => ctx.log("loud", 1) });
 // @ts-expect-error an app has one page

@@ -22,6 +22,7 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
         ("mcp-web-diagnose.js", "text/javascript"),
         ("mcp-web-dialog.js", "text/javascript"),
         ("mcp-web-images.js", "text/javascript"),
+        ("mcp-web-query.js", "text/javascript"),
         ("mcp_web_core.js", "text/javascript"),
         ("mcp_web_core_bg.wasm", "application/wasm"),
         ("mcp-web.d.ts", "text/plain"),
@@ -29,6 +30,7 @@ async fn the_files_are_public_with_their_types_or_say_how_to_get_them() {
         ("mcp-web.content.d.ts", "text/plain"),
         ("mcp-web.definitions.d.ts", "text/plain"),
         ("mcp-web.handles.d.ts", "text/plain"),
+        ("mcp-web.query.d.ts", "text/plain"),
         ("mcp-web.status.d.ts", "text/plain"),
     ] {
         let url = format!("{}/sdk/{name}", bridge.url());

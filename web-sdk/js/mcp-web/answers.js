@@ -1,6 +1,7 @@
 /** What handlers return, as the bridge wants it: JSON texts. */
 
 import { allOf, base64Of, blockOf, isBinary, isBlock, isContent } from "./content.js";
+import { jsonOf } from "./json.js";
 import { isObject, isPlainObject } from "./objects.js";
 import { fittingBlocks, fittingValue } from "./pictures.js";
 
@@ -111,13 +112,7 @@ export function thrown(error) {
   return { message: String(message), code: error?.code, data: safeText(error?.data) };
 }
 
-function text(value) {
-  try {
-    return JSON.stringify(value);
-  } catch (cause) {
-    throw new TypeError(`the result is not JSON: ${cause.message}`, { cause });
-  }
-}
+const text = (value) => jsonOf(value, "the result", (message) => new TypeError(message));
 
 function safeText(value) {
   try {

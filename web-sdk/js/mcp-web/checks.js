@@ -1,5 +1,6 @@
 /** What must be right about a definition before it can be offered at all. */
 
+import { jsonOf } from "./json.js";
 import { isObject, isPlainObject } from "./objects.js";
 
 /** Of each kind: the method that adds it, the field that it is known by, and the function that does the work. */
@@ -36,7 +37,7 @@ export function checked(kind, definition) {
   const { complete, ...facts } = definition;
   if (kind === "tool") placeTimeout(facts);
   if (complete !== undefined && typeof complete !== "function" && kind !== "resource-template") facts.complete = complete;
-  return { id: name, json: toJson(facts, it, wrong) };
+  return { id: name, json: jsonOf(facts, `the definition of ${it}`, wrong) };
 }
 
 const SPECIAL = {
@@ -97,15 +98,5 @@ function parses(uri) {
     return Boolean(new URL(uri));
   } catch {
     return false;
-  }
-}
-
-function toJson(facts, it, wrong) {
-  try {
-    return JSON.stringify(facts);
-  } catch (cause) {
-    const error = wrong(`the definition of ${it} is not JSON: ${cause.message}`);
-    error.cause = cause;
-    throw error;
   }
 }

@@ -346,7 +346,10 @@ impl<V: Clone> Calls<V> {
         effects.report(Report::ClientAnswered {
             call,
             key: request.key,
-            answer: Err(Failure::new(ErrorCode::RequestTooLarge.as_str(), why)),
+            answer: Err(Failure::new(
+                const { ErrorCode::RequestTooLarge.as_str() },
+                why,
+            )),
         });
     }
 

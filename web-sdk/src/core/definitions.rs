@@ -298,5 +298,8 @@ fn too_large(item: &Item, bytes: usize, limit: usize) -> Failure {
         &decimal(limit as u64),
         " are allowed: shorten its schema or description",
     ];
-    Failure::new(ErrorCode::DefinitionInvalid.as_str(), message.concat())
+    Failure::new(
+        const { ErrorCode::DefinitionInvalid.as_str() },
+        message.concat(),
+    )
 }

@@ -78,8 +78,13 @@ pub struct DefinitionKey(pub u32);
 pub enum Report<V> {
     /// The connection's status changed.
     Status(Status),
-    /// The name of the session as the bridge has it: one that was taken may be numbered.
-    SessionName(Option<String>),
+    /// The bridge has let the page in.
+    Welcomed {
+        /// The name of the session as the bridge has it: one that was taken may be numbered.
+        session_name: Option<String>,
+        /// The largest message that it takes, in bytes.
+        max_message_bytes: usize,
+    },
     /// The connected AI clients; nothing when they are not known any more.
     Clients(Option<V>),
     /// The resources that clients are subscribed to; nothing when there cannot be any.
@@ -111,6 +116,8 @@ pub enum Report<V> {
         /// The whole answer, with `result` or `error`.
         answer: Result<V, Failure>,
     },
+    /// What the bridge says of a query.
+    Query(V),
     /// A call is over.
     CallEnded {
         /// The call.

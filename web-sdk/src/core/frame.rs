@@ -97,6 +97,7 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
         PageToBridge::ResourceUpdated { uri } => Object::new(kind::RESOURCE_UPDATED)
             .string("uri", &uri)
             .finish(),
+        PageToBridge::Query(message) => vec![Piece::Json(message)],
         PageToBridge::HeartbeatAck { sequence } => Object::new(kind::HEARTBEAT_ACK)
             .number("sequence", sequence)
             .finish(),

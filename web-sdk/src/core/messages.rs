@@ -136,8 +136,8 @@ pub enum PageToBridge<V> {
     CallError {
         /// The call.
         call: CallId,
-        /// What kind of failure: the word of an `ErrorCode`. A word, so that only those in use are part
-        /// of the download.
+        /// What kind of failure: the word of an `ErrorCode`, taken in a `const` block, so that only those
+        /// in use are part of the download.
         code: &'static str,
         /// In words.
         message: String,
@@ -185,6 +185,9 @@ pub enum PageToBridge<V> {
         /// The number of the heartbeat.
         sequence: u64,
     },
+    /// A message about a query (`query`, `query_attach`, `query_cancel`) as JSON text: the module has
+    /// written it.
+    Query(V),
     /// Visibility, focus or title changed.
     PageState {
         /// `document.visibilityState` is `visible`.
@@ -313,6 +316,8 @@ pub enum BridgeToPage<V> {
     },
     /// The connected AI clients, as the bridge lists them.
     Clients(V),
+    /// A message about a query (`query_accepted` and what follows it), for the module.
+    Query(V),
     /// The session ends.
     SessionClosed {
         /// Why, as a word.

@@ -12,7 +12,7 @@ use super::calls::{Calls, Outcome};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
 use super::effect::{DefinitionKey, Effect, Effects, Failure, Status};
-use super::messages::{ClientRequest, Encoded, Item, Limits};
+use super::messages::{ClientRequest, Encoded, Item, Limits, PageToBridge};
 use super::parts::Assembler;
 use super::timer::{Clock, Timer};
 use super::updates::Updates;
@@ -166,6 +166,16 @@ impl<V: Clone> Page<V> {
     pub fn resource_updated(&mut self, uri: String) {
         self.updates.happened(uri, self.connection.is_ready());
         self.flush_soon();
+    }
+
+    /// The module has a message about a query. Returns whether there is a connection that it goes out on:
+    /// without one the module says it again, or something else, on the next.
+    pub fn query(&mut self, message: V) -> bool {
+        let connected = self.connection.is_ready();
+        if connected {
+            self.effects.send(PageToBridge::Query(message));
+        }
+        connected
     }
 
     /// The task that asked for [`Effect::FlushSoon`] is over.

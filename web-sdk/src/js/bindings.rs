@@ -45,9 +45,9 @@ extern "C" {
         message: Option<&str>,
         retry_in_ms: Option<u32>,
     );
-    /// The name of the session as the bridge has it.
-    #[wasm_bindgen(method, js_name = sessionName)]
-    pub(super) fn session_name(this: &Host, name: Option<&str>);
+    /// The name of the session as the bridge has it, and the largest message that it takes.
+    #[wasm_bindgen(method)]
+    pub(super) fn welcomed(this: &Host, session_name: Option<&str>, max_message_bytes: u32);
     #[wasm_bindgen(method)]
     pub(super) fn clients(this: &Host, clients: &JsValue);
     #[wasm_bindgen(method)]
@@ -76,6 +76,9 @@ extern "C" {
     pub(super) fn client_answered(this: &Host, call: &str, key: &str, answer: &JsValue);
     #[wasm_bindgen(method, js_name = clientRefused)]
     pub(super) fn client_refused(this: &Host, call: &str, key: &str, code: &str, message: &str);
+    /// What the bridge says of a query.
+    #[wasm_bindgen(method)]
+    pub(super) fn query(this: &Host, message: &JsValue);
     /// Something a developer should see.
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);

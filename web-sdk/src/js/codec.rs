@@ -13,6 +13,9 @@ use crate::core::{
     RegisteredItem,
 };
 
+/// All messages about queries begin like this, and are read by the module.
+const ABOUT_A_QUERY: &str = "query_";
+
 /// Why a frame is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
@@ -50,6 +53,7 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
         kind::RENEWAL_FAILED => renewal_failed(&message),
         kind::CLIENTS => field(&message, "clients").map(BridgeToPage::Clients),
         kind::SESSION_CLOSED => session_closed(&message),
+        _ if kind.starts_with(ABOUT_A_QUERY) => Some(BridgeToPage::Query(message)),
         _ => return Err(DecodeError::UnknownType(kind)),
     };
     fields.ok_or(DecodeError::BadFields(kind))

@@ -73,6 +73,12 @@ impl Connection {
         self.0.tell(|page| page.resource_updated(uri));
     }
 
+    /// The app asks an agent, or has more to say of that: the JSON text of the whole message. Returns
+    /// whether it goes out.
+    pub fn query(&self, message: JsString) -> bool {
+        self.0.tell(|page| page.query(message.into()))
+    }
+
     /// A handler says how far it is; the numbers are JSON texts.
     pub fn progress(
         &self,

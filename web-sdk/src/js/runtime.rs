@@ -56,12 +56,13 @@ impl Runtime {
 
     /// Tells the page of an event and does what must happen. An effect may run app code that
     /// causes further events: their effects wait for those before them.
-    pub(super) fn tell(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>)) {
+    pub(super) fn tell<T>(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>) -> T) -> T {
         let mut page = self.page.borrow_mut();
         page.at(Date::now() as u64);
-        event(&mut page);
+        let told = event(&mut page);
         drop(page);
         self.work();
+        told
     }
 
     /// The page goes on as another session, at its own address.
@@ -190,7 +191,10 @@ impl Runtime {
         let host = &self.host;
         match report {
             Report::Status(status) => self.report_status(&status),
-            Report::SessionName(name) => host.session_name(name.as_deref()),
+            Report::Welcomed {
+                session_name,
+                max_message_bytes,
+            } => host.welcomed(session_name.as_deref(), max_message_bytes as u32),
             Report::Clients(clients) => host.clients(&clients.unwrap_or_default()),
             Report::Subscriptions(uris) => host.subscriptions(&uris.unwrap_or_default()),
             Report::Registered {
@@ -209,6 +213,7 @@ impl Runtime {
                     host.client_refused(call.as_str(), &key, &error.code, &error.message);
                 }
             },
+            Report::Query(message) => host.query(&message),
             Report::CallEnded { call, ending } => {
                 let (phase, error) = match &ending {
                     Ending::Finished => ("finished", None),

@@ -255,6 +255,22 @@ fn reads_heartbeats_and_clients() {
 }
 
 #[wasm_bindgen_test]
+fn leaves_what_is_said_of_queries_to_the_module() {
+    for golden in [
+        golden!("bridge-to-page/query-accepted"),
+        golden!("bridge-to-page/query-progress"),
+        golden!("bridge-to-page/query-complete-minimal"),
+        golden!("bridge-to-page/query-failure"),
+        golden!("bridge-to-page/query-cancel"),
+    ] {
+        let BridgeToPage::Query(message) = decoded(golden) else {
+            panic!("{golden}");
+        };
+        assert_eq!(json(&message), golden);
+    }
+}
+
+#[wasm_bindgen_test]
 fn names_what_it_cannot_read() {
     let error = |text: &str| codec::decode(&text.into()).unwrap_err();
     for text in ["", "{", "null", "1", "[]", "{}", r#"{"type":1}"#] {

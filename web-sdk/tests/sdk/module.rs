@@ -19,6 +19,11 @@ fn advice_is_given_where_a_client_would_refuse() {
     run("advice.test.mjs");
 }
 
+#[test]
+fn a_query_is_made_of_what_an_app_passes() {
+    run("query.test.mjs");
+}
+
 /// Against the wasm in `target/sdk`.
 #[test]
 fn the_module_behaves_in_a_browser() {

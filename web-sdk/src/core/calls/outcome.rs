@@ -67,7 +67,10 @@ impl<V: Clone> Said<V> {
             Outcome::Returned { answer, bytes } if bytes <= room => (Said::Result(answer), bytes),
             Outcome::Returned { bytes, .. } => {
                 let what = too_large("the result", bytes, room);
-                (Self::failure(ErrorCode::ResultTooLarge.as_str(), what), 0)
+                (
+                    Self::failure(const { ErrorCode::ResultTooLarge.as_str() }, what),
+                    0,
+                )
             }
             Outcome::Threw {
                 code,
@@ -102,9 +105,11 @@ impl<V: Clone> Said<V> {
     /// The call was for something that the app has removed.
     pub(super) fn not_here(item: &Item) -> Self {
         let code = match item.kind {
-            Kind::Tool => ErrorCode::ToolNotFound.as_str(),
-            Kind::Prompt => ErrorCode::PromptNotFound.as_str(),
-            Kind::Resource | Kind::ResourceTemplate => ErrorCode::ResourceNotFound.as_str(),
+            Kind::Tool => const { ErrorCode::ToolNotFound.as_str() },
+            Kind::Prompt => const { ErrorCode::PromptNotFound.as_str() },
+            Kind::Resource | Kind::ResourceTemplate => {
+                const { ErrorCode::ResourceNotFound.as_str() }
+            }
         };
         let kind = item.kind.as_str();
         let message = ["the page has no ", kind, " `", &item.name, "` any more"];
@@ -115,7 +120,7 @@ impl<V: Clone> Said<V> {
     pub(super) fn lost() -> Self {
         let message = "the page received this call, but its result was lost: see whether it took \
                        effect before you call again";
-        Self::failure(ErrorCode::InternalError.as_str(), message.into())
+        Self::failure(const { ErrorCode::InternalError.as_str() }, message.into())
     }
 
     pub(super) fn ending(&self) -> Ending {
@@ -153,7 +158,7 @@ fn thrown_code(word: Option<String>) -> &'static str {
     THROWABLE
         .into_iter()
         .find(|code| word.as_deref() == Some(code))
-        .unwrap_or(ErrorCode::HandlerFailed.as_str())
+        .unwrap_or(const { ErrorCode::HandlerFailed.as_str() })
 }
 
 /// The text, if there is room for it.

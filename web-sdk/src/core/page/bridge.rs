@@ -101,7 +101,7 @@ impl<V: Clone> Page<V> {
                     let certain = self.calls.alive(&id, now_ms, &mut self.effects);
                     self.start(certain);
                 }
-                let code = ErrorCode::CallCancelled.as_str();
+                let code = const { ErrorCode::CallCancelled.as_str() };
                 let reason = Failure::new(code, "nobody waits for the result");
                 for id in ended {
                     self.calls.cancelled(&id, &reason, &mut self.effects);
@@ -135,6 +135,7 @@ impl<V: Clone> Page<V> {
                 self.knows_clients = true;
                 self.effects.report(Report::Clients(Some(clients)));
             }
+            BridgeToPage::Query(message) => self.effects.report(Report::Query(message)),
             BridgeToPage::Renewed {
                 token_expires_in_ms,
             } => self.token_expires(token_expires_in_ms),
@@ -167,9 +168,9 @@ impl<V: Clone> Page<V> {
     /// The page is refused, or its session ends. Two codes are followed by a close that says how to
     /// come back; all others are final.
     fn turned_away(&mut self, code: String, error: String) {
-        if code == ErrorCode::TokenExpired.as_str() {
+        if code == const { ErrorCode::TokenExpired.as_str() } {
             self.token_expired(error);
-        } else if code != ErrorCode::BridgeStopping.as_str() {
+        } else if code != const { ErrorCode::BridgeStopping.as_str() } {
             self.fail(Failure::new(code, error));
         }
     }
@@ -189,8 +190,10 @@ impl<V: Clone> Page<V> {
         self.connection.ready();
         self.not_silent();
         self.token_expires(welcome.token_expires_in_ms);
-        self.effects
-            .report(Report::SessionName(welcome.session_name));
+        self.effects.report(Report::Welcomed {
+            session_name: welcome.session_name,
+            max_message_bytes: welcome.limits.max_message_bytes,
+        });
         self.effects.report(Report::Status(Status::Connected));
         self.calls
             .connected(welcome.awaited, self.clock.now_ms, &mut self.effects);

@@ -272,7 +272,7 @@ impl<V: Clone> Page<V> {
 fn closed_for_good(code: u16, reason: &str) -> Failure {
     if code == CloseCode::Superseded.code() {
         return Failure::new(
-            ErrorCode::SessionSuperseded.as_str(),
+            const { ErrorCode::SessionSuperseded.as_str() },
             "a newer connection with this sessionId took over",
         );
     }

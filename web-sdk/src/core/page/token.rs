@@ -79,7 +79,7 @@ impl<V: Clone> Page<V> {
 
     /// The bridge says that the token has expired, and closes. The page comes back with a fresh one.
     pub(super) fn token_expired(&mut self, error: String) {
-        let code = ErrorCode::TokenExpired.as_str();
+        let code = const { ErrorCode::TokenExpired.as_str() };
         if self.introduction.renewable {
             self.expired = Some(Failure::new(code, error));
         } else {

@@ -237,6 +237,12 @@ fn signs_of_life() {
 }
 
 #[test]
+fn what_the_module_says_of_queries_goes_as_it_is() {
+    let query = golden("query");
+    assert_eq!(text(Message::Query(query.clone())), query);
+}
+
+#[test]
 fn what_keeps_a_session_alive() {
     let check = Message::CallsCheck(vec![call(), CallId::from("c2")]);
     let renew = Message::Renew(Token("0123456789abcdef0123456789abcdef".into()));

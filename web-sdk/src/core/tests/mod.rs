@@ -7,6 +7,7 @@ mod frames;
 mod late;
 mod orders;
 mod parts;
+mod queries;
 mod registering;
 mod renewing;
 mod resources;

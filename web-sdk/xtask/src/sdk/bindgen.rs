@@ -38,6 +38,10 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
             body.unreachable();
         }
     }
+    let segments: Vec<_> = output.wasm().data.iter().map(|data| data.id()).collect();
+    for segment in segments {
+        panics::silence(&mut output.wasm_mut().data.get_mut(segment).value);
+    }
     let mut names = Names::default();
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = IMPORTS.into();

@@ -1,0 +1,149 @@
+/** What a page asks an agent: a service that has a model, and that uses the page's own tools to answer. */
+
+import type { McpWeb } from "./mcp-web.js";
+import type { JsonSchema } from "./mcp-web.definitions.js";
+import type { AppHandle, ToolHandle } from "./mcp-web.handles.js";
+import type { McpWebError } from "./mcp-web.status.js";
+
+/** A tool of this page: its handle, or its name. */
+export type ToolReference = ToolHandle | AppHandle | string;
+
+/** What {@link McpWeb.query} asks. */
+export interface QueryOptions {
+  /** What the agent should do, in words. */
+  prompt: string;
+  /**
+   * What the agent should know from the start. JSON, as it is at the moment of asking; a tool's handler is run in this
+   * page before the query is sent (nobody hears of that in {@link McpWeb.onCall}).
+   *
+   * @example
+   * ```js
+   * context: [
+   *   listCards,                                            // a tool's handle: what it returns now
+   *   { tool: "list_cards", arguments: { column: "todo" } },
+   *   { name: "selection", value: board.selected, description: "The cards that the user has marked" },
+   * ]
+   * ```
+   */
+  context?: readonly QueryContext[] | undefined;
+  /** Tools that the agent should think of first. It may use the page's others, too, unless `restrictTools` is set. */
+  tools?: readonly ToolReference[] | undefined;
+  /** Whether the agent may call nothing but `tools` and `responseTool`. The bridge sees to it. */
+  restrictTools?: boolean | undefined;
+  /** The answer is a call of this tool: the agent must make it, and the first that succeeds completes the query. */
+  responseTool?: ToolReference | undefined;
+  /**
+   * How long it may take, in milliseconds from 1. The bridge has a limit of its own (`query_timeout`), which counts if it
+   * is shorter. Until the query is taken, also without a connection, only this one counts.
+   */
+  timeout?: number | undefined;
+}
+
+/** Something that the agent should know: a fact, or what a tool of the page says. */
+export type QueryContext =
+  | ToolReference
+  | {
+      tool: ToolReference;
+      /** What its handler gets. @defaultValue `{}` */
+      arguments?: object | undefined;
+    }
+  | {
+      name: string;
+      /** Any JSON value. */
+      value: unknown;
+      /** What `value` looks like. */
+      schema?: JsonSchema | undefined;
+      /** What it means. */
+      description?: string | undefined;
+    };
+
+/** Options of {@link McpWeb.query} and {@link McpWeb.attachQuery}. */
+export interface QuerySignal {
+  /** Cancels the query when it is aborted; {@link Query.result} is then rejected with its reason. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * A query that was asked.
+ *
+ * Nothing has to be listened to: a failure that nobody has asked for is written to the console, and is no unhandled
+ * rejection.
+ *
+ * @example
+ * ```js
+ * const query = mcpWeb.query({ prompt: "Which cards are late?" });
+ * for await (const event of query) if (event.type === "text") output.append(event.text);
+ * const { text } = await query.result;
+ * ```
+ */
+export interface Query<Arguments extends object = any> extends AsyncIterable<QueryEvent> {
+  /** Names the query; see {@link McpWeb.attachQuery}. */
+  readonly uuid: string;
+  /**
+   * `waiting` until an agent has taken it: for the connection, for what its context needs, or for the agent. Then
+   * `running`, and in the end one of the others.
+   */
+  readonly state: "waiting" | "running" | "complete" | "failed" | "cancelled";
+  /**
+   * The answer. Rejected with a {@link McpWebError} (`code`, `message`, and `remedy` where something can be done) when
+   * the query fails or is cancelled, or with the reason of the signal that has cancelled it.
+   */
+  readonly result: Promise<QueryResult<Arguments>>;
+  /**
+   * What the agent tells of its progress, from the beginning, for each loop anew; ends with the query, by throwing what
+   * {@link Query.result} is rejected with. Leaving the loop does not cancel the query. At most 256 KiB are kept for who
+   * comes late; what is not any more is told by a `note`.
+   */
+  [Symbol.asyncIterator](): AsyncGenerator<QueryEvent, void, undefined>;
+  /**
+   * Nobody wants the answer any more: what the query still runs is cancelled, and no tool runs for it afterwards. Does
+   * nothing once it has ended.
+   *
+   * @param reason for the agent, and the message of the error
+   */
+  cancel(reason?: string): void;
+}
+
+/** The answer to a query. */
+export interface QueryResult<Arguments extends object = any> {
+  /** What the agent says in the end. */
+  text?: string;
+  /** The call of {@link QueryOptions.responseTool} that has completed the query: how, and what it returned. */
+  response?: { arguments: Arguments; result: any };
+  /** What an agent answers that speaks in other JSON values than text. */
+  value?: any;
+  /** The calls of this page's tools, in the order in which they ended. */
+  toolCalls: QueryToolCall[];
+}
+
+/** A call that the agent has made. */
+export interface QueryToolCall {
+  /** The name of the tool. */
+  tool: string;
+  arguments: any;
+  /** As the handler returned it; an object with `error` if it failed. */
+  result?: any;
+}
+
+/** What an agent tells of its progress. */
+export type QueryEvent =
+  /** A piece of the answer, to be appended to the pieces before it. */
+  | { readonly type: "text"; readonly text: string }
+  /** A piece of what the model thinks, where it shows that. */
+  | { readonly type: "thinking"; readonly text: string }
+  /** A tool was called; `id` is the same when it has finished. */
+  | { readonly type: "tool-started"; readonly id: string; readonly tool: string; readonly arguments: any }
+  /** A call has ended; `error` says why it failed. */
+  | {
+      readonly type: "tool-finished";
+      readonly id: string;
+      readonly tool: string;
+      readonly isError: boolean;
+      readonly error?: string;
+    }
+  /** Something that the user may want to know: the model is busy, a limit is near. */
+  | { readonly type: "note"; readonly text: string }
+  /** What another agent than this project's tells in words or JSON of its own. */
+  | { readonly type: "progress"; readonly content: any };
+
+export {};

@@ -1,0 +1,182 @@
+// What a query is made of, without a page.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { McpWebError } from "../../../js/mcp-web/error.js";
+import { Query, uuidOf } from "../../../js/mcp-web/query.js";
+import { answerOf, failureOf } from "../../../js/query/ending.js";
+import { Events, KEPT, eventOf } from "../../../js/query/events.js";
+import { questionOf } from "../../../js/query/question.js";
+
+const text = (text) => ({ type: "text", text });
+
+async function read(events, most = Infinity) {
+  const read = [];
+  for await (const event of events) if (read.push(event) >= most) break;
+  return read;
+}
+
+test("a uuid is one of version 4", () => {
+  assert.equal(uuidOf("00112233445566778899aabbccddeeff"), "00112233-4455-4677-a899-aabbccddeeff");
+});
+
+test("events of our agent are told from what others send", () => {
+  for (const ours of [text(""), { type: "note", text: "n" }, { type: "tool-started", id: "1", tool: "t", arguments: {} }]) {
+    assert.equal(eventOf(ours), ours);
+  }
+  for (const other of ["half", 1, null, [], {}, { type: "text" }, { type: "tool-started", id: 1, tool: "t" }, { type: "constructor" }]) {
+    assert.deepEqual(eventOf(other), { type: "progress", content: other });
+  }
+});
+
+test("each reader hears everything from the beginning, in order, and those who come late too", async () => {
+  const events = new Events();
+  const early = read(events.all());
+  events.push(text("a"));
+  const first = await read(events.all(), 1);
+  events.push(text("b"));
+  events.end();
+  assert.deepEqual(first, [text("a")]);
+  assert.deepEqual(await early, [text("a"), text("b")]);
+  assert.deepEqual(await read(events.all()), [text("a"), text("b")]);
+});
+
+test("the end of a failed query is thrown, after all that was told", async () => {
+  const events = new Events();
+  events.push(text("a"));
+  const error = new Error("it failed");
+  events.end(error);
+  const reader = events.all();
+  assert.deepEqual((await reader.next()).value, text("a"));
+  await assert.rejects(reader.next(), error);
+});
+
+test("what is kept has a bound, and who missed something hears that once", async () => {
+  const events = new Events();
+  const slow = events.all();
+  events.push(text("first"));
+  assert.deepEqual((await slow.next()).value, text("first"));
+  const piece = "x".repeat(1000);
+  const many = Math.ceil((2 * KEPT) / piece.length);
+  for (let count = 0; count < many; count++) events.push(text(piece));
+  events.push(text("last"));
+  events.end();
+  for (const reader of [slow, events.all()]) {
+    const [note, ...kept] = await read(reader);
+    assert.deepEqual(note, { type: "note", text: "Earlier progress is not kept." });
+    assert(kept.every(({ type }) => type === "text"));
+    assert.deepEqual(kept.at(-1), text("last"));
+    const size = JSON.stringify(kept).length;
+    assert(size > KEPT / 2 && size < KEPT * 1.1, String(size));
+  }
+});
+
+test("one event that is larger than all that is kept is kept", async () => {
+  const events = new Events();
+  events.push(text("small"));
+  events.push(text("x".repeat(KEPT + 1)));
+  events.end();
+  assert.deepEqual((await read(events.all())).map((event) => event.text.length), [29, KEPT + 1]);
+});
+
+test("an answer is text, the call of the response tool, or a value of another agent", () => {
+  const call = (tool, result) => ({ tool, arguments: { a: 1 }, result });
+  const toolCalls = [call("list", 1), call("order", 2), call("order", 3), call("list", 4)];
+  const response = { arguments: { a: 1 }, result: 3 };
+  assert.deepEqual(answerOf({ result: "Two", toolCalls }, {}), { text: "Two", toolCalls });
+  assert.deepEqual(answerOf({ result: { n: 1 }, toolCalls }, {}), { value: { n: 1 }, toolCalls });
+  assert.deepEqual(answerOf({ toolCalls }, { responseTool: { name: "order" } }), { response, toolCalls });
+  assert.deepEqual(answerOf({ toolCalls: [] }, { responseTool: { name: "order" } }), { toolCalls: [] });
+  assert.deepEqual(answerOf({ toolCalls }, {}), { toolCalls });
+  // Asked by another document: its last call has ended it.
+  assert.deepEqual(answerOf({ toolCalls }).response.result, 4);
+});
+
+test("a failure says what to do where the bridge does", () => {
+  const told = failureOf({ error: "Missing Agent URL", reason: "set `agent_url`", code: "AgentNotConfigured" }, McpWebError);
+  assert.deepEqual(
+    [told.code, told.message, told.remedy, told instanceof McpWebError],
+    ["AgentNotConfigured", "Missing Agent URL: set `agent_url`", "set `agent_url`", true],
+  );
+  assert.equal(failureOf({ error: "no model", code: "AgentFailed" }, McpWebError).message, "no model");
+});
+
+test("a query that cannot begin has failed, and each way to hear of it says why", async () => {
+  const error = new McpWebError("QueryUnavailable", "not there");
+  const query = new Query("u", Promise.reject(error), () => {});
+  await assert.rejects(query.result, error);
+  assert.equal(query.state, "failed");
+  query.cancel();
+  await assert.rejects(read(query), error);
+});
+
+test("a failure that nobody has asked for is written to the console, and only that", async () => {
+  const { error: write } = console;
+  const written = [];
+  console.error = (line) => written.push(line);
+  try {
+    const failing = () => new Query("u", Promise.reject(new Error("gone")), () => {});
+    const heard = failing();
+    await assert.rejects(heard.result);
+    failing();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(written, ["mcp-web: the query failed: gone"]);
+  } finally {
+    console.error = write;
+  }
+});
+
+const TOOLS = [{ kind: "tool", id: "list", json: '{"name":"list","description":"Lists"}', definition: { handler: () => [1] } }];
+const PORT = {
+  McpWebError,
+  tools: () => [...TOOLS, { kind: "prompt", id: "review", json: "{}" }],
+  toolAnswer: async (value) => ({ result: JSON.stringify(value) }),
+  wrong: (code, what, remedy) => Object.assign(new McpWebError(code, `${what}: ${remedy}`), { remedy }),
+};
+const question = (given) => {
+  const json = JSON.stringify(given, (_, value) => value ?? null);
+  return questionOf(given, JSON.parse(json), PORT, new AbortController().signal);
+};
+
+const wrong = [
+  [undefined, "QueryInvalid", /pass one such as/],
+  ["Summarise", "QueryInvalid", /it needs an object/],
+  [{}, "QueryInvalid", /prompt must be a text/],
+  [{ prompt: "  " }, "QueryInvalid", /not empty/],
+  [{ prompt: "?", promt: "?" }, "QueryInvalid", /no option "promt": the options are prompt, context/],
+  [{ prompt: "?", context: "board" }, "QueryInvalid", /context must be an array/],
+  [{ prompt: "?", context: [{ value: 1 }] }, "QueryInvalid", /needs a name/],
+  [{ prompt: "?", context: [{ name: "a", value: new Map([[1, 2]]) }] }, "QueryInvalid", /"a" is a Map, which is no JSON/],
+  [{ prompt: "?", context: [{ name: "a", value: new Blob(["b"]) }] }, "QueryInvalid", /is a Blob/],
+  [{ prompt: "?", context: [{ name: "a", value() {} }] }, "QueryInvalid", /is a function/],
+  [{ prompt: "?", context: [{ name: "a", value: 1, schema: "string" }] }, "QueryInvalid", /schema of context "a"/],
+  [{ prompt: "?", context: ["lst"] }, "ToolNotFound", /no tool "lst", which context names: .*\(list\)/],
+  [{ prompt: "?", context: [{ tool: "review" }] }, "ToolNotFound", /no tool "review"/],
+  [{ prompt: "?", context: [1] }, "ToolNotFound", /by its handle or its name/],
+  [{ prompt: "?", context: [null] }, "ToolNotFound", /by its handle or its name/],
+  [{ prompt: "?", tools: "list" }, "QueryInvalid", /tools must be an array/],
+  [{ prompt: "?", tools: ["nope"] }, "ToolNotFound", /which tools names/],
+  [{ prompt: "?", responseTool: { name: "nope" } }, "ToolNotFound", /which responseTool names/],
+  [{ prompt: "?", restrictTools: true }, "QueryInvalid", /restrictTools without tools/],
+  [{ prompt: "?", timeout: 1.5 }, "QueryInvalid", /whole number of milliseconds/],
+  [{ prompt: "?", timeout: -1 }, "QueryInvalid", /whole number of milliseconds/],
+  [{ prompt: "?", timeout: "1 min" }, "QueryInvalid", /whole number of milliseconds/],
+];
+for (const [given, code, message] of wrong) {
+  test(`${JSON.stringify(given)} is refused with what to do`, () =>
+    assert.rejects(question(given), (error) => error.code === code && message.test(error.message) && error.message.endsWith(error.remedy)));
+}
+
+test("what is not given is not sent", async () => {
+  const given = { prompt: "?", context: undefined, tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined };
+  assert.deepEqual(await question(given), { prompt: "?", context: [] });
+});
+
+test("context that is nothing in JavaScript is null, and dates and instances with fields are what JSON makes of them", async () => {
+  class Card {
+    title = "a";
+  }
+  const at = new Date(0);
+  const context = [["none", undefined], ["at", at], ["card", new Card()], ["empty", {}]].map(([name, value]) => ({ name, value }));
+  const values = (await question({ prompt: "?", context })).context.map(({ value }) => value);
+  assert.deepEqual(values, [null, at.toISOString(), { title: "a" }, {}]);
+});
