@@ -123,8 +123,10 @@ fn log_to_stderr(filter: EnvFilter) {
         .init();
 }
 
-/// Libraries that may log whole requests when they trace: prompts, and headers with credentials.
+/// Libraries that log what is said: prompts, answers of providers, headers when they trace.
 fn shows_messages(event: &Metadata<'_>) -> bool {
-    let shows = ["rmcp", "genai", "hyper", "reqwest"];
-    *event.level() >= Level::DEBUG && shows.iter().any(|name| event.target().starts_with(name))
+    let is_of = |name: &str| event.target().starts_with(name);
+    // It logs the bodies of providers' errors as errors. What matters of them, the failure says.
+    is_of("genai")
+        || (*event.level() >= Level::DEBUG && ["rmcp", "hyper", "reqwest"].into_iter().any(is_of))
 }

@@ -90,7 +90,10 @@ pub struct Bound {
 /// # });
 /// ```
 pub async fn bind(config: Config) -> Result<Bound, StartError> {
-    let model = model::choose(&config.model).map_err(|why| StartError::Model(why.message))?;
+    let model = model::choose(&config.model).map_err(|why| {
+        let remedy = why.remedy.map(|remedy| format!(": {remedy}"));
+        StartError::Model(format!("{}{}", why.message, remedy.unwrap_or_default()))
+    })?;
     let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins);
     let policy = policy.map_err(StartError::Policy)?;
     let is_given = config.token.is_some() || config.token_file.is_some();

@@ -2,6 +2,7 @@
 
 use bridge_protocol::{ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits};
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::Problem;
 
@@ -37,7 +38,8 @@ struct Written {
 }
 
 impl Body {
-    /// Reads it. The uuid of the path wins over that of the body.
+    /// Reads it. The uuid of the path wins over that of the body; where there is none, one is made,
+    /// which the first event tells.
     pub(super) fn read(body: &[u8], path: Option<QueryId>) -> Result<Self, Problem> {
         let wrong = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
         let written: Written = serde_json::from_slice(body).map_err(|error| {
@@ -48,9 +50,8 @@ impl Body {
         if written.kind.as_deref().is_some_and(|kind| kind != "query") {
             return Err(wrong("the `type` of the body must be `query`".to_owned()));
         }
-        let uuid = path.or(written.uuid).ok_or_else(|| {
-            wrong("the query has no uuid: PUT /query/{uuid}, or send `uuid`".to_owned())
-        })?;
+        let new = || QueryId(Uuid::new_v4().to_string());
+        let uuid = path.or(written.uuid).unwrap_or_else(new);
         let most = limits::MAX_QUERY_ID_BYTES;
         let fits = !uuid.as_str().is_empty() && uuid.as_str().len() <= most;
         if !fits || !uuid.as_str().bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uuid_of_the_path_wins_and_one_of_them_must_be_there() {
+    fn the_uuid_of_the_path_wins_and_where_there_is_none_one_is_made() {
         let read =
             |body: &str, path: Option<&str>| Body::read(body.as_bytes(), path.map(Into::into));
         let both = read(r#"{"uuid":"b","prompt":"p"}"#, Some("a")).unwrap();
@@ -97,8 +98,9 @@ mod tests {
         .unwrap();
         assert_eq!(body.query.uuid.as_str(), "b");
         assert_eq!(body.session_id.unwrap().as_str(), "s");
+        let neither = read(r#"{"prompt":"p"}"#, None).unwrap();
+        assert_eq!(neither.query.uuid.as_str().len(), 36);
         for (wrong, part) in [
-            (r#"{"prompt":"p"}"#, "no uuid"),
             (r#"{"uuid":"a"}"#, "missing field `prompt`"),
             (
                 r#"{"uuid":"a","prompt":"p","type":"query_cancel"}"#,

@@ -75,3 +75,48 @@ async fn drop_rest(pieces: &mut BodyDataStream, most: usize) {
     };
     let _ = tokio::time::timeout(DROPPED_WITHIN, dropped).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::stream;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn message(read: Result<Bytes, Problem>) -> String {
+        match read {
+            Err(Problem::Own(failure)) => failure.message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_does_not_come_is_given_up() {
+        let silent = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let begun = Instant::now();
+        let said = message(whole(silent, 10).await);
+        assert!(said.contains("did not come whole"), "{said}");
+        assert_eq!(begun.elapsed(), BODY_WITHIN);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_too_large_is_heard_out_so_far_and_so_long() {
+        // The piece that is too much, what is read and dropped, and one more; then silence.
+        let pieces = 10 + 1 + DROPPED_TIMES * 10 + 1;
+        let pieces =
+            stream::iter((0..pieces).map(|_| Ok::<_, Infallible>(Bytes::from(vec![0; 10]))));
+        let body = Body::from_stream(pieces.chain(stream::pending()));
+        let begun = Instant::now();
+        let said = message(whole(body, 100).await);
+        assert!(said.contains("more than 100 bytes"), "{said}");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+
+        let one = stream::iter([Ok::<_, Infallible>(Bytes::from_static(&[0; 11]))]);
+        let silent = Body::from_stream(one.chain(stream::pending()));
+        let begun = Instant::now();
+        message(whole(silent, 10).await);
+        assert_eq!(begun.elapsed(), DROPPED_WITHIN);
+    }
+}

@@ -59,3 +59,54 @@ fn event(message: &BridgeToPage) -> Event {
     let line = message.encode().replace(['\n', '\r'], " ");
     Event::default().event(name).data(line)
 }
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::{QueryAccepted, QueryComplete, QueryId, QueryToolCall};
+    use futures_util::StreamExt;
+    use serde_json::value::RawValue;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_shows_that_it_is_alive() {
+        let (say, told) = mpsc::channel(1);
+        let mut pieces = response(told).into_body().into_data_stream();
+        let begun = Instant::now();
+        assert_eq!(pieces.next().await.unwrap().unwrap(), ": keepalive\n\n");
+        assert_eq!(begun.elapsed(), KEEPALIVE_EVERY);
+        let uuid = QueryId::from("a");
+        say.send(BridgeToPage::QueryAccepted(QueryAccepted { uuid }))
+            .await
+            .unwrap();
+        let event = pieces.next().await.unwrap().unwrap();
+        let expected =
+            "event: query_accepted\ndata: {\"type\":\"query_accepted\",\"uuid\":\"a\"}\n\n";
+        assert_eq!(event, expected);
+        drop(say);
+        assert!(pieces.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_a_page_wrote_in_lines_is_one_line() {
+        let (say, told) = mpsc::channel(1);
+        let lines = RawValue::from_string("{\n  \"a\": \"b\\nc\"\r\n}".to_owned()).unwrap();
+        say.send(BridgeToPage::QueryComplete(QueryComplete {
+            uuid: QueryId::from("a"),
+            result: None,
+            tool_calls: vec![QueryToolCall {
+                tool: "t".to_owned(),
+                arguments: lines.clone(),
+                result: Some(lines),
+            }],
+        }))
+        .await
+        .unwrap();
+        let mut pieces = response(told).into_body().into_data_stream();
+        let event = pieces.next().await.unwrap().unwrap();
+        let event = std::str::from_utf8(&event).unwrap();
+        assert_eq!(event.trim_end().lines().count(), 2, "{event}");
+        assert!(event.contains(r"b\nc"), "{event}");
+    }
+}

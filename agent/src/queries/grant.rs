@@ -144,3 +144,43 @@ impl From<Failure> for Refusal {
         Self::Failure(failure)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::config::Limits;
+    use crate::credential::Hashed;
+    use crate::model::{ModelSettings, Provider, choose};
+    use crate::queries::{Asker, Queries};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bridge_that_does_not_answer_is_given_up() {
+        // It accepts connections and says nothing.
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let bridge = Bridge::new(url.parse().unwrap()).unwrap();
+        let commands = ModelSettings {
+            provider: Some(Provider::Commands),
+            ..ModelSettings::default()
+        };
+        let model = choose(&commands).unwrap();
+        let queries = Arc::new(Queries::new(bridge, model, Limits::default(), 1));
+        let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
+        let asker = Asker::Frontend(Hashed::of("token"));
+        let place = queries.take_place(&query.uuid, asker).unwrap();
+        let begun = Instant::now();
+        let bearer: Secret = "token".parse().unwrap();
+        let refusal = place.granted(&bearer, &query, None).await.unwrap_err();
+        assert!(format!("{refusal:?}").contains("did not answer within 10s"));
+        assert_eq!(begun.elapsed(), GRANTED_WITHIN);
+        // What was refused was not asked.
+        drop(place);
+        assert!(queries.take_place(&query.uuid, asker).is_ok());
+        assert_eq!(queries.running(), 0);
+    }
+}

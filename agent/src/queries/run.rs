@@ -6,19 +6,15 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, QueryContent};
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::teller::{Teller, Telling};
 use super::{Place, Query};
 use crate::answering::{Answer, answer};
-use crate::bridge::BridgeTools;
 use crate::failure::Failure;
 
 /// What has been said and not been passed on yet. Over it, the answer waits.
 const SAID_AHEAD: usize = 32;
-
-/// The MCP session must be closed within this; the bridge closes it with the query otherwise.
-const LEFT_WITHIN: Duration = Duration::from_secs(2);
 
 /// How a query has ended.
 #[derive(Debug)]
@@ -46,33 +42,21 @@ pub(super) async fn run(place: Place, query: Query, teller: Teller) {
     let reports = place.queries.bridge.reports(&query.token, &id);
     let telling = Telling::new(id, teller, reports);
     telling.accepted().await;
-    let mut tools = None;
-    let end = until_its_end(&place, query, &telling, &mut tools).await;
+    let end = until_its_end(&place, query, &telling).await;
     place.quiet.cancel();
-    tracing::info!(
-        end = end.name(),
-        seconds = begun.elapsed().as_secs_f32(),
-        "query ended"
-    );
+    let seconds = begun.elapsed().as_secs_f32();
+    tracing::info!(end = end.name(), seconds, "a query has ended");
     if let End::Failed(failure) = &end {
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
     telling.ended(end).await;
-    if let Some(tools) = tools {
-        let _ = timeout(LEFT_WITHIN, BridgeTools::close(tools)).await;
-    }
 }
 
 /// Whatever comes first. What is dropped here runs no more: the provider's connection is closed, and
 /// calls in flight are cancelled.
-async fn until_its_end(
-    place: &Place,
-    query: Query,
-    telling: &Telling,
-    tools: &mut Option<BridgeTools>,
-) -> End {
+async fn until_its_end(place: &Place, query: Query, telling: &Telling) -> End {
     let within = within(place, &query);
-    let answering = AssertUnwindSafe(answered(place, query, telling, tools)).catch_unwind();
+    let answering = AssertUnwindSafe(answered(place, query, telling)).catch_unwind();
     tokio::select! {
         biased;
         () = place.queries.stopping.cancelled() => End::Failed(super::stopping()),
@@ -86,13 +70,12 @@ async fn until_its_end(
     }
 }
 
+/// The shortest of what the page, the bridge and the operator allow.
 fn within(place: &Place, query: &Query) -> Duration {
     let asked = query.asked.timeout.map(Duration::from_millis);
     let most = place.queries.limits.query_timeout;
-    [asked, query.within]
-        .into_iter()
-        .flatten()
-        .fold(most, Duration::min)
+    let shorter = [asked, query.within].into_iter().flatten();
+    shorter.fold(most, Duration::min)
 }
 
 fn late(within: Duration) -> Failure {
@@ -101,26 +84,16 @@ fn late(within: Duration) -> Failure {
         .with_remedy("ask for less at a time, or give it more time")
 }
 
-async fn answered(
-    place: &Place,
-    query: Query,
-    telling: &Telling,
-    tools: &mut Option<BridgeTools>,
-) -> End {
+async fn answered(place: &Place, query: Query, telling: &Telling) -> End {
     let (say, said) = mpsc::channel::<QueryContent>(SAID_AHEAD);
     let queries = &place.queries;
     let answering = async move {
-        let connected = queries.bridge.tools(&query.token, &place.id).await?;
-        let tools = tools.insert(connected);
+        let tools = queries.bridge.tools(&query.token, &place.id).await?;
         // `say` ends with this block, and the passing on with it.
-        answer(query.asked, tools, &*queries.model, &queries.limits, &say).await
-    };
-    let passing_on = async {
-        let passed = telling.pass_on(said).await;
-        passed.map_err(|()| End::Cancelled("nobody wants the answer any more".to_owned()))
+        answer(query.asked, &tools, &*queries.model, &queries.limits, &say).await
     };
     // What was said before a failure is passed on before it.
-    match tokio::try_join!(async { Ok(answering.await) }, passing_on) {
+    match tokio::try_join!(async { Ok(answering.await) }, telling.pass_on(said)) {
         Ok((Ok(answer), ())) => End::Answered(answer),
         Ok((Err(failure), ())) => End::Failed(failure),
         Err(end) => end,

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use bridge_protocol::{
-    BridgeToPage, QueryAccepted, QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryId,
-    QueryProgress,
+    BridgeToPage, ErrorCode, QueryAccepted, QueryCancel, QueryComplete, QueryContent, QueryFailure,
+    QueryId, QueryProgress,
 };
 use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
@@ -80,20 +80,18 @@ impl Telling {
         }
     }
 
-    /// Passes on what is said, until nobody says any more. An error: nobody wants to hear it.
-    pub(super) async fn pass_on(&self, mut said: mpsc::Receiver<QueryContent>) -> Result<(), ()> {
+    /// Passes on what is said, until nobody says any more. An end: there is nobody to hear it.
+    pub(super) async fn pass_on(&self, mut said: mpsc::Receiver<QueryContent>) -> Result<(), End> {
         while let Some(content) = said.recv().await {
             match (&self.reader, &self.reports) {
                 (Some(reader), _) => {
-                    let progress = QueryProgress {
-                        uuid: self.id.clone(),
-                        content: content.to_raw(),
-                    };
-                    reader.hears(BridgeToPage::QueryProgress(progress)).await?;
+                    let (uuid, content) = (self.id.clone(), content.to_raw());
+                    let progress = BridgeToPage::QueryProgress(QueryProgress { uuid, content });
+                    reader.hears(progress).await.map_err(|()| not_wanted())?;
                 }
                 (None, Some(reports)) => {
                     if let Some(message) = in_words(content) {
-                        reports.progress(&message).await.map_err(|_| ())?;
+                        reports.progress(&message).await.map_err(not_taken)?;
                     }
                 }
                 (None, None) => {}
@@ -131,6 +129,18 @@ impl Telling {
             let _ = timeout(LAST_WORD_WITHIN, last).await;
         };
         tokio::join!(reported, read);
+    }
+}
+
+fn not_wanted() -> End {
+    End::Cancelled("nobody wants the answer any more".to_owned())
+}
+
+/// A report that the bridge does not take.
+fn not_taken(failure: Failure) -> End {
+    match failure.code {
+        ErrorCode::QueryNotFound => not_wanted(),
+        _ => End::Failed(failure),
     }
 }
 
@@ -184,4 +194,95 @@ fn in_words(content: QueryContent) -> Option<String> {
         },
         QueryContent::ToolFinished { tool, .. } => format!("{tool} finished"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::bridge::Bridge;
+    use crate::config::Secret;
+
+    fn failed() -> End {
+        End::Failed(Failure::new(ErrorCode::AgentFailed, "broken"))
+    }
+
+    fn text(text: &str) -> QueryContent {
+        let text = text.to_owned();
+        QueryContent::Text { text }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reader_holds_the_answer_up_and_may_lose_the_last_word() {
+        let (reader, mut told) = Reader::new();
+        let telling = Telling {
+            id: QueryId::from("a"),
+            reader: Some(reader),
+            reports: None,
+        };
+        let (say, said) = mpsc::channel(EVENTS_AHEAD + 2);
+        for _ in 0..EVENTS_AHEAD + 2 {
+            say.send(text("x")).await.unwrap();
+        }
+        // It is full with one more in hand, and one is left unread.
+        let passing_on = timeout(LAST_WORD_WITHIN, telling.pass_on(said));
+        assert!(passing_on.await.is_err());
+        let begun = Instant::now();
+        telling.ended(failed()).await;
+        assert_eq!(begun.elapsed(), LAST_WORD_WITHIN);
+        let mut read = 0;
+        while told.recv().await.is_some() {
+            read += 1;
+        }
+        assert_eq!(read, EVENTS_AHEAD);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_bridge_that_does_not_take_the_end_is_not_waited_for() {
+        // It accepts connections and says nothing.
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent.local_addr().unwrap());
+        let bridge = Bridge::new(url.parse().unwrap()).unwrap();
+        let token: Secret = "token".parse().unwrap();
+        let id = QueryId::from("a");
+        let reports = bridge.reports(&token, &id);
+        let telling = Telling::new(id, Teller::Reports, reports);
+        let begun = Instant::now();
+        telling.ended(failed()).await;
+        assert_eq!(begun.elapsed(), REPORTED_WITHIN);
+    }
+
+    #[test]
+    fn progress_in_words() {
+        let (id, tool) = ("1".to_owned(), "plan".to_owned());
+        let finished = |is_error, error: Option<&str>| QueryContent::ToolFinished {
+            id: id.clone(),
+            tool: tool.clone(),
+            is_error,
+            error: error.map(str::to_owned),
+        };
+        let started = QueryContent::ToolStarted {
+            id: id.clone(),
+            tool: tool.clone(),
+            arguments: Map::new(),
+        };
+        let thought = QueryContent::Thinking {
+            text: "hm".to_owned(),
+        };
+        for (content, words) in [
+            (text("Two"), Some("Two")),
+            (started, Some("Calling plan")),
+            (finished(false, None), Some("plan finished")),
+            (
+                finished(true, Some("no card")),
+                Some("plan failed: no card"),
+            ),
+            (thought, None),
+        ] {
+            assert_eq!(in_words(content).as_deref(), words);
+        }
+    }
 }

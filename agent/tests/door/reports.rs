@@ -1,0 +1,45 @@
+//! In the way of mcp-web 0.1: 200 once accepted, and reports to the bridge's routes.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use crate::kit::*;
+
+type Report = (String, Value);
+
+/// Something that takes reports as a bridge does, and is none: it has no tools.
+async fn hear(State(heard): State<mpsc::Sender<Report>>, request: Request) -> StatusCode {
+    let route = format!("{} {}", request.method(), request.uri().path());
+    if request.uri().path() == "/mcp" {
+        return StatusCode::UNAUTHORIZED;
+    }
+    let bearer = request.headers()["authorization"].clone();
+    assert_eq!(bearer, "Bearer mcp-web-query-of-nobody");
+    let body = axum::body::to_bytes(request.into_body(), 10_000);
+    let body = serde_json::from_slice(&body.await.unwrap()).unwrap();
+    heard.send((route, body)).await.unwrap();
+    StatusCode::OK
+}
+
+#[tokio::test]
+async fn who_reads_no_events_is_told_by_reports() {
+    let (sender, mut heard) = mpsc::channel(8);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().fallback(hear).with_state(sender);
+    let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let agent = agent::bind(settings()).await.unwrap();
+    let agent = agent.serve(&format!("http://{address}")).unwrap();
+    let accepted = answered(as_bridge(put(&agent, UUID, &prompt("hello")))).await;
+    assert_eq!(accepted, (200, json!({ "uuid": UUID })));
+    let (route, body) = soon("report", heard.recv()).await.unwrap();
+    assert_eq!(route, format!("PUT /query/{UUID}/fail"));
+    let error = body["error"].as_str().unwrap();
+    assert!(error.contains("the bridge at"), "{error}");
+    agent.shutdown().await;
+    server.abort();
+}
