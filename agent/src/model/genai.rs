@@ -11,7 +11,6 @@ mod ending;
 mod frames;
 mod kept;
 mod names;
-mod ollama;
 mod trouble;
 mod words;
 

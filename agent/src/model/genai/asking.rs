@@ -7,7 +7,7 @@ use genai::chat::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{kept, names, ollama};
+use super::{kept, names};
 use crate::model::{CallResult, Choice, Message, Provider, Request, Thinking, Tool};
 
 /// How one provider is asked.
@@ -35,14 +35,8 @@ impl Asking {
     }
 
     fn messages(&self, request: &Request) -> Vec<ChatMessage> {
-        // They go as they are: see `options`.
-        if self.provider == Provider::Ollama {
-            return Vec::new();
-        }
-        let mut messages: Vec<ChatMessage> = Vec::new();
-        for message in &request.history {
-            messages.extend(self.message(message));
-        }
+        let history = request.history.iter();
+        let mut messages: Vec<_> = history.flat_map(|message| self.message(message)).collect();
         if self.provider == Provider::Anthropic {
             // What is asked again begins with all that was asked before.
             if let Some(last) = messages.last_mut() {
@@ -56,17 +50,17 @@ impl Asking {
         messages
     }
 
-    fn message(&self, message: &Message) -> Option<ChatMessage> {
+    fn message(&self, message: &Message) -> Vec<ChatMessage> {
         match message {
-            Message::User(text) => Some(ChatMessage::user(text.as_str())),
-            Message::Model(turn) => {
-                let parts = kept::parts(turn, self.provider);
-                let content = MessageContent::from_parts(parts);
-                (!content.parts().is_empty()).then(|| ChatMessage::assistant(content))
-            }
+            Message::User(text) => vec![ChatMessage::user(text.as_str())],
+            Message::Model(turn) => match kept::parts(turn, self.provider) {
+                nothing if nothing.is_empty() => Vec::new(),
+                parts => vec![ChatMessage::assistant(MessageContent::from_parts(parts))],
+            },
+            Message::Results(results) if self.provider == Provider::Ollama => one_by_one(results),
             Message::Results(results) => {
                 let parts: Vec<_> = results.iter().map(|result| self.result(result)).collect();
-                Some(ChatMessage::tool(MessageContent::from_parts(parts)))
+                vec![ChatMessage::tool(MessageContent::from_parts(parts))]
             }
         }
     }
@@ -138,15 +132,9 @@ impl Asking {
             .with_reasoning_effort(effort);
         options.tool_choice = self.tool_choice(&request.choice);
         options.extra_headers = self.headers.clone();
-        match self.provider {
-            // Others refuse fields that they do not know.
-            Provider::Openai if self.is_own => {
-                options.prompt_cache_key = Some(cache_key(request.query.as_str()));
-            }
-            Provider::Ollama => {
-                options.extra_body = Some(json!({"messages": ollama::messages(request)}));
-            }
-            _ => {}
+        // Others refuse fields that they do not know.
+        if self.provider == Provider::Openai && self.is_own {
+            options.prompt_cache_key = Some(cache_key(request.query.as_str()));
         }
         options
     }
@@ -223,11 +211,24 @@ fn cache_key(query: &str) -> String {
 }
 
 /// What came of a call. Most providers have no other way to say that it failed.
-pub(super) fn told(result: &CallResult) -> String {
+fn told(result: &CallResult) -> String {
     match result.is_error {
         true => format!("Error: {}", result.text),
         false => result.text.clone(),
     }
+}
+
+/// genai keeps the last result of a message for Ollama, and of none which tool it is of: of several
+/// the text says so.
+fn one_by_one(results: &[CallResult]) -> Vec<ChatMessage> {
+    let text = |result: &CallResult| match results.len() {
+        1 => told(result),
+        _ => format!("{}: {}", result.tool, told(result)),
+    };
+    let responses = results
+        .iter()
+        .map(|result| ToolResponse::new(result.id.as_str(), text(result)));
+    responses.map(ChatMessage::from).collect()
 }
 
 /// Providers want an object with properties, even if there are none.

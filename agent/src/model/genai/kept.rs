@@ -17,16 +17,11 @@ pub(super) struct Thoughts {
     parts: Vec<ContentPart>,
     /// By the id of the call.
     signatures: HashMap<String, Vec<String>>,
-    /// In words, for those who sign nothing.
-    pub(super) text: String,
 }
 
 impl Thoughts {
-    pub(super) fn of(content: &MessageContent, text: Option<String>) -> Self {
-        let mut thoughts = Self {
-            text: text.unwrap_or_default(),
-            ..Self::default()
-        };
+    pub(super) fn of(content: &MessageContent) -> Self {
+        let mut thoughts = Self::default();
         for part in content.parts() {
             match part {
                 ContentPart::ToolCall(call) => thoughts.sign(call),
@@ -52,7 +47,7 @@ impl Thoughts {
 }
 
 /// What is kept, if it is ours.
-pub(super) fn thoughts(kept: &Kept) -> Option<&Thoughts> {
+fn thoughts(kept: &Kept) -> Option<&Thoughts> {
     kept.0.as_ref()?.downcast_ref()
 }
 

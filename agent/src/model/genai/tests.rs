@@ -1,1 +1,119 @@
+//! The four providers, each played by a server in the bytes of its documentation.
 
+mod anthropic;
+mod failing;
+mod gemini;
+mod ollama;
+mod openai;
+mod wire;
+
+use serde_json::{Value, json};
+
+use self::wire::{Reply, Wire};
+use super::*;
+use crate::model::retrying::Retrying;
+use crate::model::{Call, CallResult, Choice, Message, Model, Thinking, Turn, Usage};
+
+const KEY: &str = "a-key-of-the-tests";
+
+const ALL: [Provider; 4] = [
+    Provider::Anthropic,
+    Provider::Openai,
+    Provider::Gemini,
+    Provider::Ollama,
+];
+
+fn settings(wire: &Wire) -> ModelSettings {
+    ModelSettings {
+        base_url: Some(wire.url()),
+        retries: 0,
+        ..ModelSettings::default()
+    }
+}
+
+fn asking(provider: Provider, settings: &ModelSettings) -> Retrying<Hosted> {
+    let model = match provider {
+        Provider::Anthropic => "claude-sonnet-4-5",
+        Provider::Openai => "gpt-4o-mini",
+        Provider::Gemini => "gemini-2.5-flash",
+        Provider::Ollama | Provider::Commands => "llama3.2",
+    };
+    let access = Access {
+        provider,
+        model: model.to_owned(),
+        key: (provider != Provider::Ollama).then(|| KEY.parse().unwrap()),
+    };
+    Retrying::new(Hosted::new(access, settings).unwrap(), settings.retries)
+}
+
+fn request(history: Vec<Message>) -> Request {
+    let tool = |name: &str, parameter: &str| Tool {
+        name: name.to_owned(),
+        description: Some(format!("Says the {name}")),
+        input_schema: json!({"type": "object", "properties": {parameter: {"type": "string"}}}),
+    };
+    Request {
+        query: "5f0f6b0e-7a39".into(),
+        prompt: "What is the weather?".into(),
+        system: "You are helpful.".to_owned(),
+        history,
+        tools: Arc::new([tool("get_weather", "location"), tool("get_time", "zone")]),
+        choice: Choice::Auto,
+        max_output_tokens: 100,
+    }
+}
+
+fn question() -> Message {
+    Message::User("What is the weather?".to_owned())
+}
+
+fn results(turn: &Turn) -> Message {
+    let results = turn
+        .calls
+        .iter()
+        .enumerate()
+        .map(|(index, call)| CallResult {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            text: format!("result {index}"),
+            is_error: index == 1,
+        });
+    Message::Results(results.collect())
+}
+
+/// All that a model says in a turn.
+struct Heard {
+    text: String,
+    thoughts: String,
+    notes: Vec<String>,
+    end: Result<(Turn, Usage), Failure>,
+}
+
+async fn hear(model: &dyn Model, request: Request) -> Heard {
+    let (mut text, mut thoughts, mut notes) = (String::new(), String::new(), Vec::new());
+    let mut events = model.turn(request);
+    let end = loop {
+        match events.next().await.expect("an end") {
+            Ok(Event::Text(piece)) => text.push_str(&piece),
+            Ok(Event::Thinking(piece)) => thoughts.push_str(&piece),
+            Ok(Event::Note(note)) => notes.push(note),
+            Ok(Event::End { turn, usage }) => break Ok((turn, usage)),
+            Err(failure) => break Err(failure),
+        }
+    };
+    assert!(events.next().await.is_none(), "something after the end");
+    Heard {
+        text,
+        thoughts,
+        notes,
+        end,
+    }
+}
+
+fn call(id: &str, tool: &str, arguments: Value) -> Call {
+    Call {
+        id: id.to_owned(),
+        tool: tool.to_owned(),
+        arguments: arguments.as_object().unwrap().clone(),
+    }
+}

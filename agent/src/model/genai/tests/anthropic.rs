@@ -1,0 +1,197 @@
+//! After https://platform.claude.com/docs/en/build-with-claude/streaming ("Streaming request with
+//! tool use", "with extended thinking"); the second call is added in the form of the first.
+
+use super::*;
+use crate::model::genai::tests::wire::Then;
+
+pub(super) const BEGUN: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_014p7gG3wDgGV9EUtLvnow3U","type":"message","role":"assistant","model":"claude-sonnet-4-5","stop_sequence":null,"usage":{"input_tokens":472,"output_tokens":2},"content":[],"stop_reason":null}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: ping
+data: {"type": "ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Okay, München"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" – 天气:"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+"#;
+
+const CALLS: &str = r#"event: content_block_start
+data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_01T1x1fJ34qAmk2tNTrN7Up6","name":"get_weather","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"location\":"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":" \"San"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":" Francisco\"}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":1}
+
+event: content_block_start
+data: {"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_02","name":"get_time","input":{}}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":2}
+
+"#;
+
+const THOUGHT: &str = r#"event: message_start
+data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","content":[],"model":"claude-sonnet-4-5","stop_reason":null,"stop_sequence":null}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"I need to find "}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"the weather"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+"#;
+
+/// The end, for a reason.
+pub(super) fn end(reason: &str) -> String {
+    format!(
+        "event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\
+         \"{reason}\",\"stop_sequence\":null}},\"usage\":{{\"output_tokens\":89}}}}\n\n\
+         event: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n"
+    )
+}
+
+/// A call whose arguments are not said to the end.
+pub(super) fn cut_off() -> String {
+    let (half, _) = CALLS.split_once(" Francisco").unwrap();
+    let (half, _) = half.rsplit_once("event: ").unwrap();
+    format!("{BEGUN}{half}{}", end("max_tokens"))
+}
+
+#[tokio::test]
+async fn text_and_two_calls_come_in_pieces_of_every_size() {
+    let whole = format!("{BEGUN}{CALLS}{}", end("tool_use"));
+    let sizes = [1, 7, 64, usize::MAX];
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
+    let wire = Wire::new(replies).await;
+    let model = asking(Provider::Anthropic, &settings(&wire));
+    for size in sizes {
+        let heard = hear(&model, request(vec![question()])).await;
+        let (turn, usage) = heard.end.unwrap();
+        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        assert_eq!(turn.text, heard.text);
+        let weather = call(
+            "toolu_01T1x1fJ34qAmk2tNTrN7Up6",
+            "get_weather",
+            json!({"location": "San Francisco"}),
+        );
+        assert_eq!(
+            turn.calls,
+            [weather, call("toolu_02", "get_time", json!({}))]
+        );
+        let (input, output) = (472, 89);
+        assert_eq!(usage, Usage { input, output });
+    }
+}
+
+#[tokio::test]
+async fn system_tools_and_last_message_are_kept_in_the_providers_cache() {
+    let wire = Wire::new([Reply::new(format!("{BEGUN}{}", end("end_turn")))]).await;
+    let model = asking(Provider::Anthropic, &settings(&wire));
+    hear(&model, request(vec![question()])).await.end.unwrap();
+    let asked = wire.asked().remove(0);
+    assert_eq!(asked.path, "/v1/messages");
+    assert_eq!(asked.headers["x-api-key"], KEY);
+    let body = asked.body;
+    let cached = json!({"type": "ephemeral"});
+    assert_eq!(body["system"][0]["text"], "You are helpful.");
+    assert_eq!(body["system"][0]["cache_control"], cached);
+    assert_eq!(body["tools"][0].get("cache_control"), None);
+    assert_eq!(body["tools"][1]["cache_control"], cached);
+    assert_eq!(body["messages"][0]["content"][0]["cache_control"], cached);
+    assert_eq!(body["max_tokens"], 100);
+    assert_eq!(body.get("thinking"), None);
+    assert_eq!(body.get("tool_choice"), None);
+}
+
+#[tokio::test]
+async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinking() {
+    let calls = format!("{THOUGHT}{CALLS}{}", end("tool_use"));
+    let done = format!("{BEGUN}{}", end("end_turn"));
+    let wire = Wire::new([
+        Reply::new(calls),
+        Reply::new(done.clone()),
+        Reply::new(done),
+    ])
+    .await;
+    let settings = ModelSettings {
+        thinking: Thinking::Low,
+        ..settings(&wire)
+    };
+    let model = asking(Provider::Anthropic, &settings);
+    let first = hear(&model, request(vec![question()])).await;
+    assert_eq!(first.thoughts, "I need to find the weather");
+    let (turn, _) = first.end.unwrap();
+    let results = results(&turn);
+    let history = vec![question(), Message::Model(turn), results];
+    hear(&model, request(history.clone())).await.end.unwrap();
+    let forced = Request {
+        choice: Choice::Only("get_time".to_owned()),
+        ..request(history)
+    };
+    hear(&model, forced).await.end.unwrap();
+
+    let asked = wire.asked();
+    let thinking = json!({"type": "enabled", "budget_tokens": 1024});
+    assert_eq!(asked[0].body["thinking"], thinking);
+    assert_eq!(asked[0].body["max_tokens"], 100 + 1024);
+    let said = &asked[1].body["messages"][1]["content"];
+    assert_eq!(said[0]["type"], "thinking");
+    assert_eq!(said[0]["thinking"], "I need to find the weather");
+    assert!(
+        said[0]["signature"]
+            .as_str()
+            .unwrap()
+            .starts_with("EqQBCgIYAhIM")
+    );
+    assert_eq!(said[1]["id"], "toolu_01T1x1fJ34qAmk2tNTrN7Up6");
+    assert_eq!(said[1]["input"]["location"], "San Francisco");
+    let told = &asked[1].body["messages"][2]["content"];
+    assert_eq!(told[0]["content"], "result 0");
+    assert_eq!(told[0].get("is_error"), None);
+    assert_eq!(told[1]["tool_use_id"], "toolu_02");
+    assert_eq!(told[1]["is_error"], true);
+    assert_eq!(asked[2].body.get("thinking"), None);
+    let choice = json!({"type": "tool", "name": "get_time"});
+    assert_eq!(asked[2].body["tool_choice"], choice);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_dropped_closes_the_connection() {
+    let wire = Wire::new([Reply::new(BEGUN).then(Then::Hang)]).await;
+    let model = asking(Provider::Anthropic, &settings(&wire));
+    let mut events = model.turn(request(vec![question()]));
+    assert!(matches!(events.next().await, Some(Ok(Event::Text(_)))));
+    drop(events);
+    tokio::time::timeout(Duration::from_secs(20), wire.gone())
+        .await
+        .expect("the connection is still open");
+}

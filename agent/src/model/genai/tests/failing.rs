@@ -1,0 +1,281 @@
+//! Every way to fail, with every provider that can fail so.
+
+use super::wire::Then;
+use super::*;
+
+fn begun(provider: Provider) -> String {
+    match provider {
+        Provider::Anthropic => anthropic::BEGUN.to_owned(),
+        Provider::Openai => openai::begun(),
+        Provider::Gemini => gemini::begun(),
+        Provider::Ollama | Provider::Commands => ollama::begun(),
+    }
+}
+
+fn end(provider: Provider, reason: &str) -> String {
+    match provider {
+        Provider::Anthropic => anthropic::end(reason),
+        Provider::Openai => openai::end(reason),
+        Provider::Gemini => gemini::end(reason),
+        Provider::Ollama | Provider::Commands => ollama::end(reason),
+    }
+}
+
+/// An error that comes in the stream, in the provider's shape.
+fn error(provider: Provider) -> &'static str {
+    match provider {
+        // https://platform.claude.com/docs/en/build-with-claude/streaming#error-events
+        Provider::Anthropic => {
+            "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \
+             \"message\": \"Overloaded\"}}\n\n"
+        }
+        // https://platform.openai.com/docs/guides/error-codes
+        Provider::Openai => {
+            "data: {\"error\": {\"message\": \"Overloaded\", \"type\": \"server_error\", \"param\": \
+             null, \"code\": null}}\n\n"
+        }
+        // https://ai.google.dev/gemini-api/docs/troubleshooting
+        Provider::Gemini => {
+            "data: {\"error\": {\"code\": 503, \"message\": \"Overloaded\", \"status\": \
+             \"UNAVAILABLE\"}}\r\n\r\n"
+        }
+        // https://docs.ollama.com/api/errors
+        Provider::Ollama | Provider::Commands => "{\"error\":\"Overloaded\"}\n",
+    }
+}
+
+/// What comes of one answer, without retries.
+async fn failure(provider: Provider, reply: Reply) -> Failure {
+    let wire = Wire::new([reply]).await;
+    let model = asking(provider, &settings(&wire));
+    let heard = hear(&model, request(vec![question()])).await;
+    let failure = heard.end.expect_err("it has not failed");
+    assert!(failure.message.chars().count() <= 300, "{failure}");
+    assert!(!failure.to_string().contains(KEY), "{failure}");
+    failure
+}
+
+#[tokio::test]
+async fn every_status_has_its_code() {
+    for provider in ALL {
+        for (status, code) in [
+            (302, ErrorCode::ModelRequestRefused),
+            (400, ErrorCode::ModelRequestRefused),
+            (401, ErrorCode::ModelUnauthorized),
+            (403, ErrorCode::ModelUnauthorized),
+            (404, ErrorCode::ModelRequestRefused),
+            (429, ErrorCode::ModelRateLimited),
+            (500, ErrorCode::ModelUnavailable),
+            (529, ErrorCode::ModelUnavailable),
+        ] {
+            let key = if provider == Provider::Ollama {
+                ""
+            } else {
+                KEY
+            };
+            let words = format!("Of {key} {}", "we have enough ".repeat(100));
+            let body = json!({"error": {"message": words}}).to_string();
+            let failure = failure(provider, Reply::status(status, body)).await;
+            assert_eq!(failure.code, code, "{provider} {status}: {failure}");
+            assert!(failure.message.contains(&status.to_string()), "{failure}");
+            let is_told = failure.message.contains("we have enough");
+            assert_eq!(is_told, status != 401, "{failure}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_gemini_does_not_know_is_no_bad_request() {
+    // https://ai.google.dev/gemini-api/docs/api-key: 400, not 401.
+    let body = r#"{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID", "domain": "googleapis.com"}]}}"#;
+    let failure = failure(Provider::Gemini, Reply::status(400, body)).await;
+    assert_eq!(failure.code, ErrorCode::ModelUnauthorized);
+    assert!(failure.remedy.unwrap().contains("GEMINI_API_KEY"));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_is_not_one_that_ends_without_its_end() {
+    for provider in ALL {
+        for pieces in [3, usize::MAX] {
+            let begun = Reply::new(begun(provider)).in_pieces_of(pieces);
+            let cut = failure(provider, begun.clone().then(Then::Cut)).await;
+            assert_eq!(cut.code, ErrorCode::ModelStreamBroken, "{provider}: {cut}");
+            let ended = failure(provider, begun).await;
+            let code = ErrorCode::ModelStreamUnfinished;
+            assert_eq!(ended.code, code, "{provider}: {ended}");
+        }
+        let empty = failure(provider, Reply::new("")).await;
+        assert_eq!(empty.code, ErrorCode::ModelStreamUnfinished);
+        assert!(empty.remedy.unwrap().contains("base URL"), "{provider}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_breaks_the_answer() {
+    for provider in [Provider::Openai, Provider::Gemini, Provider::Ollama] {
+        let garbage = match provider {
+            Provider::Ollama => "{\"message\":\n",
+            _ => "data: {\"choices\":\n\n",
+        };
+        let reply = Reply::new(format!("{}{garbage}", begun(provider)));
+        let failure = failure(provider, reply).await;
+        assert_eq!(failure.code, ErrorCode::ModelStreamBroken, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_counts_by_its_kind_until_something_is_said() {
+    for provider in ALL {
+        let late = failure(provider, Reply::new(begun(provider) + error(provider))).await;
+        assert_eq!(
+            late.code,
+            ErrorCode::ModelStreamBroken,
+            "{provider}: {late}"
+        );
+        assert!(late.message.ends_with(": Overloaded"), "{provider}: {late}");
+        let early = failure(provider, Reply::new(error(provider))).await;
+        let code = match provider {
+            // It names no kind.
+            Provider::Ollama => ErrorCode::ModelStreamBroken,
+            _ => ErrorCode::ModelUnavailable,
+        };
+        assert_eq!(early.code, code, "{provider}: {early}");
+    }
+    let limited = error(Provider::Anthropic).replace("overloaded_error", "rate_limit_error");
+    let failure = failure(Provider::Anthropic, Reply::new(limited)).await;
+    assert_eq!(failure.code, ErrorCode::ModelRateLimited);
+}
+
+#[tokio::test]
+async fn every_reason_to_stop_that_is_no_end_has_its_code() {
+    use ErrorCode::{ModelArgumentsCutOff, ModelLengthReached, ModelRefused, ModelStreamBroken};
+    for (provider, reason, code) in [
+        (Provider::Anthropic, "max_tokens", ModelLengthReached),
+        (Provider::Anthropic, "refusal", ModelRefused),
+        (Provider::Openai, "length", ModelLengthReached),
+        (Provider::Openai, "content_filter", ModelRefused),
+        (Provider::Openai, "error", ModelStreamBroken),
+        (Provider::Gemini, "MAX_TOKENS", ModelLengthReached),
+        (Provider::Gemini, "SAFETY", ModelRefused),
+        (Provider::Gemini, "OTHER", ModelStreamBroken),
+        (
+            Provider::Gemini,
+            "MALFORMED_FUNCTION_CALL",
+            ModelArgumentsCutOff,
+        ),
+        (Provider::Ollama, "length", ModelLengthReached),
+    ] {
+        let reply = Reply::new(begun(provider) + &end(provider, reason));
+        let failure = failure(provider, reply).await;
+        assert_eq!(failure.code, code, "{provider} {reason}: {failure}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_not_said_to_the_end_are_never_called_with() {
+    for (provider, answer) in [
+        (Provider::Anthropic, anthropic::cut_off()),
+        (Provider::Openai, openai::cut_off()),
+    ] {
+        let failure = failure(provider, Reply::new(answer)).await;
+        assert_eq!(failure.code, ErrorCode::ModelArgumentsCutOff, "{failure}");
+        assert!(failure.message.contains("get_weather"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_cannot_be_reached() {
+    let wire = Wire::new([]).await;
+    let settings = settings(&wire);
+    drop(wire);
+    for provider in ALL {
+        let model = asking(provider, &settings);
+        let failure = hear(&model, request(vec![question()]))
+            .await
+            .end
+            .unwrap_err();
+        assert_eq!(failure.code, ErrorCode::ModelUnavailable, "{failure}");
+        assert!(failure.message.contains("cannot be reached"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_provider_is_given_up_and_its_connection_closed() {
+    let soon = Duration::from_millis(50);
+    let late = Duration::from_secs(600);
+    for provider in ALL {
+        for (said, first_token_within, provider_silence, why) in [
+            (
+                String::new(),
+                soon,
+                late,
+                "has not begun to answer within 50ms",
+            ),
+            (begun(provider), late, soon, "has sent nothing for 50ms"),
+        ] {
+            let wire = Wire::new([Reply::new(said).then(Then::Hang)]).await;
+            let settings = ModelSettings {
+                first_token_within,
+                provider_silence,
+                ..settings(&wire)
+            };
+            let model = asking(provider, &settings);
+            let failure = hear(&model, request(vec![question()]))
+                .await
+                .end
+                .unwrap_err();
+            assert_eq!(failure.code, ErrorCode::ModelUnavailable, "{failure}");
+            assert!(failure.message.contains(why), "{provider}: {failure}");
+            tokio::time::timeout(Duration::from_secs(20), wire.gone())
+                .await
+                .expect("the connection is still open");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again_and_one_that_wants_too_long_is_not() {
+    for provider in ALL {
+        let answer = begun(provider) + &end(provider, "stop").replace("\"stop\"", "\"STOP\"");
+        let busy = || Reply::status(429, "");
+        let wire = Wire::new([
+            busy().header("retry-after-ms", "1"),
+            Reply::status(529, "").header("retry-after", "0"),
+            Reply::new(answer),
+        ])
+        .await;
+        let twice = ModelSettings {
+            retries: 2,
+            ..settings(&wire)
+        };
+        let heard = hear(&asking(provider, &twice), request(vec![question()])).await;
+        assert_eq!(heard.text, "Okay, München – 天气:", "{provider}");
+        assert!(heard.notes[0].starts_with("the model is busy: trying again in"));
+        assert!(heard.notes[1].starts_with("the model is not available: trying"));
+        assert_eq!(wire.asked().len(), 3);
+        let wire = Wire::new([
+            busy().header("retry-after", "31"),
+            busy().header("x-should-retry", "false"),
+            Reply::status(
+                429,
+                r#"{"error":{"message":"Pay","code":"insufficient_quota"}}"#,
+            ),
+            Reply::status(
+                429,
+                r#"[{"error":{"message":"Wait","details":[{"retryDelay":"34.07s"}]}}]"#,
+            ),
+        ])
+        .await;
+        let twice = ModelSettings {
+            base_url: Some(wire.url()),
+            ..twice
+        };
+        for expected in 1..=4 {
+            let heard = hear(&asking(provider, &twice), request(vec![question()])).await;
+            let failure = heard.end.unwrap_err();
+            assert_eq!(failure.code, ErrorCode::ModelRateLimited, "{provider}");
+            assert!(heard.notes.is_empty(), "{:?}", heard.notes);
+            assert_eq!(wire.asked().len(), expected);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! After https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse and
+//! https://ai.google.dev/gemini-api/docs/thought-signatures (of parallel calls the first is signed).
+
+use super::*;
+
+/// A chunk with these parts.
+fn chunk(parts: &str, rest: &str) -> String {
+    format!(
+        "data: {{\"candidates\": [{{\"content\": {{\"parts\": [{parts}],\"role\": \"model\"}}\
+         {rest},\"index\": 0}}],\"usageMetadata\": {{\"promptTokenCount\": 11,\
+         \"candidatesTokenCount\": 12,\"totalTokenCount\": 30,\"thoughtsTokenCount\": 7}},\
+         \"modelVersion\": \"gemini-2.5-flash\"}}\r\n\r\n"
+    )
+}
+
+pub(super) fn begun() -> String {
+    [r#"{"text": "Okay, München"}"#, r#"{"text": " – 天气:"}"#]
+        .map(|part| chunk(part, ""))
+        .concat()
+}
+
+fn calls() -> String {
+    [
+        r#"{"functionCall": {"name": "get_weather","args": {"location": "Paris"}},"thoughtSignature": "<Signature A>"}"#,
+        r#"{"functionCall": {"name": "get_weather","args": {"location": "London"}}}"#,
+    ]
+    .map(|part| chunk(part, ""))
+    .concat()
+}
+
+/// The end, for a reason.
+pub(super) fn end(reason: &str) -> String {
+    chunk(
+        r#"{"text": ""}"#,
+        &format!(",\"finishReason\": \"{reason}\""),
+    )
+}
+
+#[tokio::test]
+async fn text_and_two_calls_come_in_pieces_of_every_size() {
+    let whole = format!("{}{}{}", begun(), calls(), end("STOP"));
+    let sizes = [1, 7, 64, usize::MAX];
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
+    let wire = Wire::new(replies).await;
+    let model = asking(Provider::Gemini, &settings(&wire));
+    for size in sizes {
+        let heard = hear(&model, request(vec![question()])).await;
+        let (turn, usage) = heard.end.unwrap();
+        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let [paris, london] = &turn.calls[..] else {
+            panic!("{:?}", turn.calls);
+        };
+        assert_ne!(paris.id, london.id);
+        assert_eq!(paris.arguments["location"], "Paris");
+        assert_eq!(london.arguments["location"], "London");
+        let (input, output) = (11, 12 + 7);
+        assert_eq!(usage, Usage { input, output });
+    }
+}
+
+#[tokio::test]
+async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
+    let calls = format!("{}{}{}", begun(), calls(), end("STOP"));
+    let done = format!("{}{}", begun(), end("STOP"));
+    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
+    let model = asking(Provider::Gemini, &settings(&wire));
+    let (turn, _) = hear(&model, request(vec![question()])).await.end.unwrap();
+    let results = results(&turn);
+    let forced = Request {
+        choice: Choice::Only("get_time".to_owned()),
+        ..request(vec![question(), Message::Model(turn), results])
+    };
+    hear(&model, forced).await.end.unwrap();
+
+    let asked = wire.asked();
+    let path = "/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
+    assert_eq!(asked[0].path, path);
+    assert_eq!(asked[0].headers["x-goog-api-key"], KEY);
+    let config = json!({"maxOutputTokens": 100});
+    assert_eq!(asked[0].body["generationConfig"], config);
+    let said = asked[1].body["contents"][1]["parts"].as_array().unwrap();
+    assert_eq!(said[0]["text"], "Okay, München – 天气:");
+    assert_eq!(said[1]["thoughtSignature"], "<Signature A>");
+    assert_eq!(said[1]["functionCall"]["args"]["location"], "Paris");
+    assert_eq!(said[2].get("thoughtSignature"), None);
+    let told = asked[1].body["contents"][2]["parts"].as_array().unwrap();
+    assert_eq!(told[0]["functionResponse"]["name"], "get_weather");
+    assert_eq!(
+        told[1]["functionResponse"]["response"]["content"],
+        "Error: result 1"
+    );
+    let demanded =
+        json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_time"]}});
+    assert_eq!(asked[1].body["toolConfig"], demanded);
+}
+
+#[tokio::test]
+async fn a_prompt_that_is_blocked_is_refused_and_a_frame_without_anything_is_passed_over() {
+    let blocked = "data: {\"promptFeedback\": {\"blockReason\": \"SAFETY\"}}\r\n\r\n";
+    let idle = "data: {\"usageMetadata\": {\"promptTokenCount\": 11}}\r\n\r\n";
+    let answer = format!("{}{idle}{}", begun(), end("STOP"));
+    let wire = Wire::new([Reply::new(blocked), Reply::new(answer)]).await;
+    let model = asking(Provider::Gemini, &settings(&wire));
+    let failure = hear(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap_err();
+    assert_eq!(failure.code, ErrorCode::ModelRefused);
+    assert_eq!(failure.message, "gemini declines to answer: SAFETY");
+    let heard = hear(&model, request(vec![question()])).await;
+    assert_eq!(heard.text, "Okay, München – 天气:");
+    assert!(heard.end.is_ok());
+}

@@ -1,0 +1,101 @@
+//! After https://docs.ollama.com/capabilities/streaming, https://docs.ollama.com/capabilities/tool-calling
+//! and https://docs.ollama.com/api/errors (an error in the stream is a line of its own).
+
+use super::*;
+
+/// A line with this message.
+fn line(message: &str) -> String {
+    format!(
+        "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.184789Z\",\"message\":\
+         {message},\"done\":false}}\n"
+    )
+}
+
+pub(super) fn begun() -> String {
+    [
+        r#"{"role":"assistant","content":"Okay, München"}"#,
+        r#"{"role":"assistant","content":" – 天气:"}"#,
+    ]
+    .map(line)
+    .concat()
+}
+
+fn calls() -> String {
+    [
+        r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"get_weather","arguments":{"location":"Tokyo"}}},{"function":{"name":"get_time","arguments":{}}}]}"#,
+    ]
+    .map(line)
+    .concat()
+}
+
+/// The end, for a reason.
+pub(super) fn end(reason: &str) -> String {
+    format!(
+        "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.19314Z\",\"message\":\
+         {{\"role\":\"assistant\",\"content\":\"\"}},\"done_reason\":\"{reason}\",\"done\":true,\
+         \"total_duration\":182242375,\"load_duration\":41295167,\"prompt_eval_count\":169,\
+         \"prompt_eval_duration\":24573166,\"eval_count\":15,\"eval_duration\":115959084}}\n"
+    )
+}
+
+#[tokio::test]
+async fn text_and_two_calls_come_in_pieces_of_every_size() {
+    let whole = format!("{}{}{}", begun(), calls(), end("stop"));
+    let sizes = [1, 7, 64, usize::MAX];
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
+    let wire = Wire::new(replies).await;
+    let model = asking(Provider::Ollama, &settings(&wire));
+    for size in sizes {
+        let heard = hear(&model, request(vec![question()])).await;
+        let (turn, usage) = heard.end.unwrap();
+        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let [weather, time] = &turn.calls[..] else {
+            panic!("{:?}", turn.calls);
+        };
+        assert_eq!(weather.arguments["location"], "Tokyo");
+        assert_eq!((time.tool.as_str(), time.arguments.len()), ("get_time", 0));
+        assert_ne!(weather.id, time.id);
+        let (input, output) = (169, 15);
+        assert_eq!(usage, Usage { input, output });
+    }
+}
+
+#[tokio::test]
+async fn every_result_goes_back_with_the_name_of_its_tool() {
+    let thought = line(r#"{"role":"assistant","content":"","thinking":"Two things."}"#);
+    let calls = format!("{thought}{}{}", calls(), end("stop"));
+    let done = format!("{}{}", begun(), end("stop"));
+    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
+    let settings = ModelSettings {
+        thinking: Thinking::High,
+        ..settings(&wire)
+    };
+    let model = asking(Provider::Ollama, &settings);
+    let heard = hear(&model, request(vec![question()])).await;
+    assert_eq!(heard.thoughts, "Two things.");
+    let (turn, _) = heard.end.unwrap();
+    let results = results(&turn);
+    let forced = Request {
+        choice: Choice::Only("get_time".to_owned()),
+        ..request(vec![question(), Message::Model(turn), results])
+    };
+    hear(&model, forced).await.end.unwrap();
+
+    let asked = wire.asked();
+    assert_eq!(asked[0].path, "/v1/api/chat");
+    assert_eq!(asked[0].body["think"], true);
+    assert_eq!(asked[0].body["options"]["num_predict"], 100 + 24_000);
+    let expected = json!([
+        {"role": "system", "content": "You are helpful."},
+        {"role": "user", "content": "What is the weather?"},
+        {"role": "assistant", "tool_calls": [
+            {"function": {"name": "get_weather", "arguments": {"location": "Tokyo"}}},
+            {"function": {"name": "get_time", "arguments": {}}},
+        ]},
+        {"role": "tool", "content": "get_weather: result 0"},
+        {"role": "tool", "content": "get_time: Error: result 1"},
+    ]);
+    assert_eq!(asked[1].body["messages"], expected);
+    assert_eq!(asked[1].body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(asked[1].body["tools"][0]["function"]["name"], "get_time");
+}

@@ -1,0 +1,151 @@
+//! After https://platform.openai.com/docs/api-reference/chat-streaming (the chunk object) and
+//! https://platform.openai.com/docs/guides/function-calling#streaming (the deltas of a call).
+
+use super::*;
+
+/// A chunk with one delta.
+fn chunk(delta: &str, finish: &str) -> String {
+    format!(
+        "data: {{\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":\
+         1694268190,\"model\":\"gpt-4o-mini\",\"system_fingerprint\":\"fp_44709d6fcb\",\
+         \"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\
+         \"finish_reason\":{finish}}}]}}\n\n"
+    )
+}
+
+pub(super) fn begun() -> String {
+    [
+        r#"{"role":"assistant","content":"","refusal":null}"#,
+        r#"{"content":"Okay, München"}"#,
+        r#"{"content":" – 天气:"}"#,
+    ]
+    .map(|delta| chunk(delta, "null"))
+    .concat()
+}
+
+fn calls() -> String {
+    [
+        r#"{"tool_calls":[{"index":0,"id":"call_DdmO9pD3xa9XTPNJ32zg2hcA","function":{"arguments":"","name":"get_weather"},"type":"function"}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":null,"function":{"arguments":"{\"","name":null},"type":null}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":null,"function":{"arguments":"location\":\"Paris, ","name":null},"type":null}]}"#,
+        r#"{"tool_calls":[{"index":0,"id":null,"function":{"arguments":"France\"}","name":null},"type":null}]}"#,
+        r#"{"tool_calls":[{"index":1,"id":"call_2","function":{"arguments":"","name":"get_time"},"type":"function"}]}"#,
+    ]
+    .map(|delta| chunk(delta, "null"))
+    .concat()
+}
+
+/// The end, for a reason, with the usage that was asked for.
+pub(super) fn end(reason: &str) -> String {
+    let finish = chunk("{}", &format!("\"{reason}\""));
+    format!(
+        "{finish}data: {{\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":\
+         1694268190,\"model\":\"gpt-4o-mini\",\"choices\":[],\"usage\":{{\"prompt_tokens\":82,\
+         \"completion_tokens\":17,\"total_tokens\":99}}}}\n\ndata: [DONE]\n\n"
+    )
+}
+
+/// A call whose arguments are not said to the end.
+pub(super) fn cut_off() -> String {
+    let calls = calls();
+    let (half, _) = calls.split_once("France").unwrap();
+    let (half, _) = half.rsplit_once("data: ").unwrap();
+    format!("{}{half}{}", begun(), end("tool_calls"))
+}
+
+#[tokio::test]
+async fn text_and_two_calls_come_in_pieces_of_every_size() {
+    let whole = format!("{}{}{}", begun(), calls(), end("tool_calls"));
+    let sizes = [1, 7, 64, usize::MAX];
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
+    let wire = Wire::new(replies).await;
+    let model = asking(Provider::Openai, &settings(&wire));
+    for size in sizes {
+        let heard = hear(&model, request(vec![question()])).await;
+        let (turn, usage) = heard.end.unwrap();
+        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let weather = call(
+            "call_DdmO9pD3xa9XTPNJ32zg2hcA",
+            "get_weather",
+            json!({"location": "Paris, France"}),
+        );
+        assert_eq!(turn.calls, [weather, call("call_2", "get_time", json!({}))]);
+        let (input, output) = (82, 17);
+        assert_eq!(usage, Usage { input, output });
+    }
+}
+
+#[tokio::test]
+async fn a_compatible_server_is_asked_only_for_what_all_of_them_know() {
+    let calls = format!("{}{}{}", begun(), calls(), end("tool_calls"));
+    let done = format!("{}{}", begun(), end("stop"));
+    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
+    let access = Access {
+        provider: Provider::Openai,
+        // genai would take the last part for a reasoning effort.
+        model: "mistral-medium".to_owned(),
+        key: None,
+    };
+    let model = Retrying::new(Hosted::new(access, &settings(&wire)).unwrap(), 0);
+    let (turn, _) = hear(&model, request(vec![question()])).await.end.unwrap();
+    let results = results(&turn);
+    let forced = Request {
+        choice: Choice::Only("get_time".to_owned()),
+        ..request(vec![question(), Message::Model(turn), results])
+    };
+    hear(&model, forced).await.end.unwrap();
+
+    let asked = wire.asked();
+    assert_eq!(asked[0].path, "/v1/chat/completions");
+    assert!(!asked[0].headers.contains_key("authorization"));
+    let body = &asked[0].body;
+    assert_eq!(body["model"], "mistral-medium");
+    assert_eq!(body["stream_options"]["include_usage"], true);
+    assert_eq!(body["max_tokens"], 100);
+    assert_eq!(body["tools"].as_array().unwrap().len(), 2);
+    for unknown in ["prompt_cache_key", "reasoning_effort", "tool_choice"] {
+        assert_eq!(body.get(unknown), None, "{unknown}");
+    }
+    let messages = asked[1].body["messages"].as_array().unwrap();
+    let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
+    assert_eq!(messages[2]["tool_calls"][1]["id"], "call_2");
+    assert_eq!(messages[2]["tool_calls"][1]["function"]["arguments"], "{}");
+    assert_eq!(messages[3]["content"], "result 0");
+    assert_eq!(messages[4]["tool_call_id"], "call_2");
+    assert_eq!(messages[4]["content"], "Error: result 1");
+    assert_eq!(asked[1].body["tool_choice"], "required");
+    assert_eq!(asked[1].body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(asked[1].body["tools"][0]["function"]["name"], "get_time");
+}
+
+#[tokio::test]
+async fn a_refusal_beside_the_text_is_a_refusal() {
+    let refusal = [r#"{"refusal":"I'm sorry, "}"#, r#"{"refusal":"I cannot."}"#];
+    let refusal = refusal.map(|delta| chunk(delta, "null")).concat();
+    let wire = Wire::new([Reply::new(refusal + &end("stop"))]).await;
+    let model = asking(Provider::Openai, &settings(&wire));
+    let failure = hear(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap_err();
+    assert_eq!(failure.code, ErrorCode::ModelRefused);
+    assert_eq!(
+        failure.message,
+        "openai declines to answer: I'm sorry, I cannot."
+    );
+}
+
+#[tokio::test]
+async fn thoughts_of_a_compatible_server_are_heard() {
+    let thought = chunk(r#"{"reasoning_content":"Hm."}"#, "null");
+    let wire = Wire::new([Reply::new(format!("{thought}{}{}", begun(), end("stop")))]).await;
+    let model = asking(Provider::Openai, &settings(&wire));
+    let heard = hear(&model, request(vec![question()])).await;
+    assert_eq!(heard.thoughts, "Hm.");
+    assert!(heard.end.is_ok());
+    assert_eq!(
+        wire.asked()[0].headers["authorization"],
+        format!("Bearer {KEY}")
+    );
+}
