@@ -27,6 +27,9 @@ pub(super) struct Caller<'a> {
     pub(super) say: &'a mpsc::Sender<QueryContent>,
 }
 
+/// For the bridge to say that a tool has not kept to its own time.
+const BRIDGE_SAYS_WITHIN: Duration = Duration::from_secs(1);
+
 /// A call with its place in the turn, and its number in the query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbered<'a> {
@@ -109,10 +112,10 @@ impl Caller<'_> {
             arguments: call.arguments.clone(),
         })
         .await;
-        let (called, answered) = match self.offer.registered(&call.tool) {
+        let (called, answered) = match self.offer.known(&call.tool) {
             None => (self.unknown(call), None),
-            Some(_) => {
-                let mut called = self.called(call).await?;
+            Some(known) => {
+                let mut called = self.called(call, known.takes).await?;
                 let answered = called.answered.take();
                 (called, Some(answered))
             }
@@ -126,9 +129,11 @@ impl Caller<'_> {
         Ok(Ended { result, answered })
     }
 
-    /// A call that takes too long is dropped, which cancels it at the bridge.
-    async fn called(&self, call: &Call) -> Result<Called, Failure> {
-        let within = self.limits.call_timeout;
+    /// A call that takes too long is dropped, which cancels it at the bridge. A tool that says that
+    /// it takes longer than others is watched by the bridge, which says more of what happened.
+    async fn called(&self, call: &Call, takes: Option<Duration>) -> Result<Called, Failure> {
+        let own = takes.map(|takes| takes.saturating_add(BRIDGE_SAYS_WITHIN));
+        let within = self.limits.call_timeout.max(own.unwrap_or_default());
         let calling = self.bridge.call(&call.tool, call.arguments.clone());
         match tokio::time::timeout(within, calling).await {
             Ok(called) => called,
@@ -161,8 +166,8 @@ impl Caller<'_> {
 
     /// As registered, where it is.
     fn name_of(&self, call: &Call) -> String {
-        let registered = self.offer.registered(&call.tool);
-        registered.unwrap_or(&call.tool).to_owned()
+        let known = self.offer.known(&call.tool);
+        known.map_or(&call.tool, |known| &known.registered).clone()
     }
 
     /// Nobody listening is no failure: whoever does not want the answer drops it.

@@ -1,6 +1,7 @@
 //! The tools that can be called at the moment.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::bridge::PageTool;
 use crate::model::Tool;
@@ -9,21 +10,25 @@ use crate::model::Tool;
 #[derive(Debug, Default)]
 pub(super) struct Offer {
     tools: Arc<[Tool]>,
-    /// Their names as registered, in the same order.
-    registered: Vec<String>,
+    /// What else is known of them, in the same order.
+    known: Vec<Known>,
     bytes: u64,
+}
+
+/// What the page says of a tool beside what the model reads.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) registered: String,
+    pub(super) takes: Option<Duration>,
 }
 
 impl Offer {
     pub(super) fn new(listed: Vec<PageTool>) -> Self {
-        let (registered, tools): (Vec<_>, Vec<_>) = listed
-            .into_iter()
-            .map(|listed| (listed.registered, listed.tool))
-            .unzip();
+        let (known, tools): (Vec<_>, Vec<_>) = listed.into_iter().map(apart).unzip();
         Self {
             bytes: tools.iter().map(bytes_of).sum(),
             tools: tools.into(),
-            registered,
+            known,
         }
     }
 
@@ -40,21 +45,31 @@ impl Offer {
         self.bytes
     }
 
-    /// How the page calls what the model calls `name`.
-    pub(super) fn registered(&self, name: &str) -> Option<&str> {
+    /// What the page says of the tool that the model calls `name`.
+    pub(super) fn known(&self, name: &str) -> Option<&Known> {
         let place = self.tools.iter().position(|tool| tool.name == name)?;
-        Some(&self.registered[place])
+        self.known.get(place)
     }
 
     /// How the model must call what the page calls `registered`.
     pub(super) fn offered(&self, registered: &str) -> Option<&str> {
-        let place = self.registered.iter().position(|name| name == registered)?;
-        Some(&self.tools[place].name)
+        let mut known = self.known.iter();
+        let place = known.position(|known| known.registered == registered)?;
+        Some(&self.tools.get(place)?.name)
     }
 
     pub(super) fn names(&self) -> Vec<&str> {
         self.tools.iter().map(|tool| tool.name.as_str()).collect()
     }
+}
+
+fn apart(listed: PageTool) -> (Known, Tool) {
+    let PageTool {
+        registered,
+        takes,
+        tool,
+    } = listed;
+    (Known { registered, takes }, tool)
 }
 
 fn bytes_of(tool: &Tool) -> u64 {

@@ -130,6 +130,7 @@ mod tests {
     fn offer(names: &[(&str, &str)]) -> Offer {
         let tool = |(registered, name): &(&str, &str)| PageTool {
             registered: (*registered).to_owned(),
+            takes: None,
             tool: Tool {
                 name: (*name).to_owned(),
                 description: None,

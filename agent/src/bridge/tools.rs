@@ -29,6 +29,9 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Where the bridge keeps the name of a tool that it had to repair.
 const ORIGINAL_NAME: &str = "mcp-web/originalName";
 
+/// Where a tool says how long it takes, in milliseconds.
+const OWN_TIME: &str = "mcp-web/timeout";
+
 /// The argument that picks a session. The bridge adds it to every schema; the token of a query has
 /// picked one already.
 const SESSION_ARGUMENT: &str = "session_id";
@@ -47,6 +50,8 @@ pub(crate) struct BridgeTools {
 pub(crate) struct PageTool {
     /// Its name as registered; the model may have to call it by another one.
     pub(crate) registered: String,
+    /// How long it says that it takes.
+    pub(crate) takes: Option<Duration>,
     pub(crate) tool: Tool,
 }
 
@@ -138,19 +143,16 @@ fn this_client() -> ClientConfig {
 }
 
 fn page_tool(listed: McpTool) -> PageTool {
-    let name = listed.name.into_owned();
-    let original = listed
-        .meta
-        .as_ref()
-        .and_then(|meta| meta.0.get(ORIGINAL_NAME));
+    let meta = |key: &str| listed.meta.as_ref()?.0.get(key);
+    let original = meta(ORIGINAL_NAME).and_then(Value::as_str);
+    let takes = meta(OWN_TIME).and_then(Value::as_u64);
     let mut schema = Map::clone(&listed.input_schema);
     take_session_argument(&mut schema);
     PageTool {
-        registered: original
-            .and_then(Value::as_str)
-            .map_or_else(|| name.clone(), str::to_owned),
+        registered: original.unwrap_or(&listed.name).to_owned(),
+        takes: takes.map(Duration::from_millis),
         tool: Tool {
-            name,
+            name: listed.name.into_owned(),
             description: listed.description.map(Into::into).or(listed.title),
             input_schema: Value::Object(schema),
         },

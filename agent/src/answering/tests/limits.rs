@@ -1,0 +1,130 @@
+//! What a query may use.
+
+use bridge_protocol::ErrorCode;
+use serde_json::json;
+
+use super::{Page, Script, World, calls, says, tool};
+use crate::answering::prompt::ANSWER_NOW;
+use crate::config::Limits;
+use crate::model::{Choice, Event, Usage};
+
+async fn nothing(_: &mut Page) {}
+
+#[tokio::test]
+async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
+    let limits = Limits {
+        max_rounds: 2,
+        ..Limits::default()
+    };
+    let add = || calls(&[("add", json!({}))]);
+    let mut world = World::asking(&[tool("add")], json!({})).await;
+    let serve = async |page: &mut Page| drop(page.serve(json!(1)).await);
+
+    let model = Script::new([add(), says("Done.")]);
+    let (answer, _) = world.answer(&model, &limits, serve).await;
+    assert!(answer.is_ok());
+    let told = &model.results()[0].text;
+    assert!(told.ends_with(ANSWER_NOW), "{told}");
+
+    let model = Script::new([add(), add()]);
+    let (answer, _) = world.answer(&model, &limits, serve).await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+    assert!(failure.message.contains("2 rounds"), "{failure}");
+}
+
+#[tokio::test]
+async fn the_last_turn_of_a_query_with_a_response_tool_must_call_it() {
+    let limits = Limits {
+        max_rounds: 1,
+        ..Limits::default()
+    };
+    let more = json!({ "responseTool": { "name": "plan" } });
+    let mut world = World::asking(&[tool("plan")], more).await;
+    let model = Script::new([calls(&[("plan", json!({}))])]);
+    let (answer, _) = world
+        .answer(&model, &limits, async |page: &mut Page| {
+            page.serve(json!(1)).await;
+        })
+        .await;
+    assert!(answer.is_ok());
+    assert_eq!(model.heard()[0].choice, Choice::Only("plan".to_owned()));
+}
+
+#[tokio::test]
+async fn calls_beyond_the_limit_are_not_made_and_the_model_answers() {
+    let limits = Limits {
+        max_calls: 2,
+        ..Limits::default()
+    };
+    let add = |n: usize| calls(&vec![("add", json!({})); n]);
+    let serve = async |page: &mut Page| {
+        page.serve(json!(1)).await;
+        page.serve(json!(2)).await;
+    };
+    let mut world = World::asking(&[tool("add")], json!({})).await;
+    let model = Script::new([add(3), says("Two of three.")]);
+    let (answer, said) = world.answer(&model, &limits, serve).await;
+    assert_eq!(answer.unwrap().tool_calls.len(), 2);
+    let results = model.results();
+    assert!(results[2].is_error);
+    assert!(results[2].text.starts_with("Not called"), "{results:?}");
+    assert!(results[2].text.ends_with(ANSWER_NOW), "{results:?}");
+    assert!(said.iter().any(|event| event["type"] == "note"), "{said:?}");
+
+    let model = Script::new([add(2), add(1)]);
+    let (answer, _) = world.answer(&model, &limits, serve).await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+    assert!(failure.message.contains("2 calls"), "{failure}");
+}
+
+#[tokio::test]
+async fn tokens_are_counted_over_all_turns() {
+    let limits = Limits {
+        max_tokens: 20_000,
+        ..Limits::default()
+    };
+    let mut world = World::asking(&[tool("add")], json!({})).await;
+    let mut costly = calls(&[("add", json!({}))]);
+    if let Some(Ok(Event::End { usage, .. })) = costly.last_mut() {
+        *usage = Usage {
+            input: 15_000,
+            output: 5_000,
+        };
+    }
+    let model = Script::new([costly]);
+    let (answer, _) = world
+        .answer(&model, &limits, async |page: &mut Page| {
+            page.serve(json!(1)).await;
+        })
+        .await;
+    assert_eq!(answer.unwrap_err().code, ErrorCode::QueryBudgetExceeded);
+    assert_eq!(model.heard().len(), 1);
+
+    world.asked.prompt = "x".repeat(100_000);
+    let model = Script::new([]);
+    let (answer, _) = world.answer(&model, &limits, nothing).await;
+    let failure = answer.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+    assert!(failure.remedy.unwrap().contains("max_tokens"));
+}
+
+#[tokio::test]
+async fn restricted_tools_are_all_that_is_offered_and_the_bridge_refuses_others() {
+    let more = json!({ "tools": [{ "name": "add" }], "restrictTools": true });
+    let mut world = World::asking(&[tool("add"), tool("remove")], more).await;
+    let model = Script::new([says("Done.")]);
+    let (answer, _) = world.answer(&model, &Limits::default(), nothing).await;
+    assert!(answer.is_ok());
+    let names: Vec<_> = model.heard()[0]
+        .tools
+        .iter()
+        .map(|tool| tool.name.clone())
+        .collect();
+    assert_eq!(names, ["add"]);
+    let refused = world.tools.call("remove", Default::default()).await;
+    let refused = refused.unwrap();
+    assert!(refused.is_error);
+    assert!(refused.text.contains("ToolNotAllowed"), "{}", refused.text);
+}
