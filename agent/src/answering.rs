@@ -47,5 +47,5 @@ pub(crate) async fn answer(
     say: &mpsc::Sender<QueryContent>,
 ) -> Result<Answer, Failure> {
     let run = Run::begin(&asked, tools, model, limits, say).await?;
-    run.to_the_end().await
+    run.until_answered().await
 }

@@ -72,7 +72,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    pub(super) async fn to_the_end(mut self) -> Result<Answer, Failure> {
+    pub(super) async fn until_answered(mut self) -> Result<Answer, Failure> {
         loop {
             let is_last = self.budget.leaves_one_turn();
             let must_respond = is_last || self.response_is_due;

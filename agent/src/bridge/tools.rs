@@ -23,9 +23,6 @@ use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::Tool;
 
-/// Nothing is lost when the bridge does not hear that the agent has left.
-const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-
 /// Where the bridge keeps the name of a tool that it had to repair.
 const ORIGINAL_NAME: &str = "mcp-web/originalName";
 
@@ -38,7 +35,8 @@ const SESSION_ARGUMENT: &str = "session_id";
 const SESSION_DESCRIPTION: &str =
     "Which page to use, if several are open; see list_active_sessions";
 
-/// The tools that a query may use. Dropped, it cancels the calls that are under way.
+/// The tools that a query may use. Dropped, it cancels the calls that are under way and leaves the
+/// bridge, where nothing is kept of it: there is no session to close.
 #[derive(Debug)]
 pub(crate) struct BridgeTools {
     bridge: Bridge,
@@ -66,8 +64,7 @@ pub(crate) struct Called {
 }
 
 impl BridgeTools {
-    /// In the era of MCP without sessions: there a request whose connection ends is cancelled, and
-    /// nothing has to be closed.
+    /// In the era of MCP without sessions, where a request whose connection ends is cancelled.
     pub(super) async fn connect(
         bridge: &Bridge,
         token: &Secret,
@@ -113,13 +110,6 @@ impl BridgeTools {
             // The bridge, or the page, has answered.
             Err(ServiceError::McpError(error)) => Ok(Called::failed(&error.message)),
             Err(error) => Err(failing::not_called(&self.bridge, &error)),
-        }
-    }
-
-    /// Leaves the bridge.
-    pub(crate) async fn close(mut self) {
-        if self.service.close_with_timeout(CLOSE_WITHIN).await.is_err() {
-            debug!("the client of the bridge has panicked");
         }
     }
 }

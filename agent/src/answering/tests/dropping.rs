@@ -34,7 +34,6 @@ async fn dropped_it_cancels_its_calls_in_the_page() {
     // The connection is as good as before.
     let listed = soon("the tools", world.tools.list()).await.unwrap();
     assert_eq!(listed.len(), 1);
-    world.tools.close().await;
 }
 
 #[tokio::test]
