@@ -35,8 +35,12 @@ impl Asking {
     }
 
     fn messages(&self, request: &Request) -> Vec<ChatMessage> {
+        // Who does not think needs no thoughts, and may refuse them.
+        let with_thoughts = !self.is_without_thinking(&request.choice);
         let history = request.history.iter();
-        let mut messages: Vec<_> = history.flat_map(|message| self.message(message)).collect();
+        let mut messages: Vec<_> = history
+            .flat_map(|message| self.message(message, with_thoughts))
+            .collect();
         if self.provider == Provider::Anthropic {
             // What is asked again begins with all that was asked before.
             if let Some(last) = messages.last_mut() {
@@ -50,10 +54,10 @@ impl Asking {
         messages
     }
 
-    fn message(&self, message: &Message) -> Vec<ChatMessage> {
+    fn message(&self, message: &Message, with_thoughts: bool) -> Vec<ChatMessage> {
         match message {
             Message::User(text) => vec![ChatMessage::user(text.as_str())],
-            Message::Model(turn) => match kept::parts(turn, self.provider) {
+            Message::Model(turn) => match kept::parts(turn, self.provider, with_thoughts) {
                 nothing if nothing.is_empty() => Vec::new(),
                 parts => vec![ChatMessage::assistant(MessageContent::from_parts(parts))],
             },
@@ -170,13 +174,17 @@ impl Asking {
             Thinking::High => ReasoningEffort::High,
         };
         match self.provider {
-            // https://platform.claude.com/docs/en/build-with-claude/extended-thinking: a tool cannot
-            // be demanded of a model that thinks.
-            Provider::Anthropic if *choice != Choice::Auto => ReasoningEffort::Zero,
+            _ if self.is_without_thinking(choice) => ReasoningEffort::Zero,
             // https://docs.ollama.com/capabilities/thinking: only gpt-oss has levels.
             Provider::Ollama if !self.model.contains("gpt-oss") => ReasoningEffort::Budget(1),
             _ => effort,
         }
+    }
+
+    /// A tool cannot be demanded of a Claude that thinks.
+    /// https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+    fn is_without_thinking(&self, choice: &Choice) -> bool {
+        self.provider == Provider::Anthropic && *choice != Choice::Auto
     }
 
     fn without_thinking(&self) -> ReasoningEffort {

@@ -72,6 +72,22 @@ impl Frames {
         std::mem::take(&mut self.heard().is_idle)
     }
 
+    fn hear(&self, event: Option<&str>, data: &str) {
+        let mut heard = self.heard();
+        heard.last = Instant::now();
+        heard.bytes += data.len();
+        heard.is_idle = false;
+        match self.provider {
+            // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
+            Provider::Anthropic => {
+                heard.has_ended |= event == Some("message_stop") && !data.is_empty();
+            }
+            Provider::Openai => heard.openai(data),
+            Provider::Gemini => heard.gemini(data),
+            Provider::Ollama | Provider::Commands => heard.ollama(data),
+        }
+    }
+
     fn heard(&self) -> MutexGuard<'_, Heard> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,19 +95,7 @@ impl Frames {
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
-        let mut heard = self.heard();
-        heard.last = Instant::now();
-        heard.bytes += frame.data.len();
-        heard.is_idle = false;
-        match self.provider {
-            // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
-            Provider::Anthropic => {
-                heard.has_ended |= frame.event == Some("message_stop") && !frame.data.is_empty();
-            }
-            Provider::Openai => heard.openai(frame.data),
-            Provider::Gemini => heard.gemini(frame.data),
-            Provider::Ollama | Provider::Commands => heard.ollama(frame.data),
-        }
+        self.hear(frame.event, frame.data);
     }
 }
 
@@ -164,4 +168,52 @@ struct OllamaLine {
     #[serde(default)]
     done: bool,
     error: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_has_at_most_64_mib() {
+        let frames = Frames::new(Provider::Anthropic);
+        let piece = "x".repeat(1024 * 1024);
+        for _ in 0..64 {
+            frames.hear(None, &piece);
+        }
+        assert!(!frames.is_too_much());
+        frames.hear(None, "x");
+        assert!(frames.is_too_much());
+    }
+
+    #[test]
+    fn the_end_is_the_frame_that_says_so() {
+        for (provider, event, goes_on, end) in [
+            (
+                Provider::Anthropic,
+                Some("message_stop"),
+                "",
+                r#"{"type":"message_stop"}"#,
+            ),
+            (Provider::Openai, None, r#"{"choices":[]}"#, "[DONE]"),
+            (
+                Provider::Gemini,
+                None,
+                r#"{"candidates":[{"finishReason":null}]}"#,
+                r#"{"candidates":[{"finishReason":"STOP"}]}"#,
+            ),
+            (
+                Provider::Ollama,
+                None,
+                r#"{"done": false}"#,
+                r#"{"done": true}"#,
+            ),
+        ] {
+            let frames = Frames::new(provider);
+            frames.hear(event, goes_on);
+            assert!(!frames.has_ended(), "{provider}");
+            frames.hear(event, end);
+            assert!(frames.has_ended(), "{provider}");
+        }
+    }
 }

@@ -52,8 +52,8 @@ fn thoughts(kept: &Kept) -> Option<&Thoughts> {
 }
 
 /// A turn, as the provider heard itself say it: thoughts, text, calls.
-pub(super) fn parts(turn: &Turn, provider: Provider) -> Vec<ContentPart> {
-    let thoughts = thoughts(&turn.kept);
+pub(super) fn parts(turn: &Turn, provider: Provider, with_thoughts: bool) -> Vec<ContentPart> {
+    let thoughts = thoughts(&turn.kept).filter(|_| with_thoughts);
     let mut parts = thoughts.map_or_else(Vec::new, |thoughts| thoughts.parts.clone());
     // No provider takes an empty text.
     if !turn.text.trim().is_empty() {

@@ -168,7 +168,10 @@ impl Teller {
         let within = humantime::format_duration(within);
         let what = format!("has not begun to answer within {within}");
         let failure = self.says(ErrorCode::ModelUnavailable, &what, None);
-        failure.with_remedy("ask again in a while")
+        failure.with_remedy(
+            "ask again in a while; a model that thinks long, or is loaded first, needs a longer \
+             `first_token_within`",
+        )
     }
 
     pub(super) fn silent(&self, time: Duration) -> Failure {

@@ -180,6 +180,10 @@ async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinkin
     assert_eq!(told[1]["tool_use_id"], "toolu_02");
     assert_eq!(told[1]["is_error"], true);
     assert_eq!(asked[2].body.get("thinking"), None);
+    assert_eq!(
+        asked[2].body["messages"][1]["content"][0]["type"],
+        "tool_use"
+    );
     let choice = json!({"type": "tool", "name": "get_time"});
     assert_eq!(asked[2].body["tool_choice"], choice);
 }
