@@ -25,7 +25,7 @@ use jwt::SignedTokens;
 use opaque::OpaqueTokens;
 
 pub(crate) use bearer::token_of;
-pub(crate) use principal::{InsufficientScope, Principal};
+pub(crate) use principal::{InsufficientScope, Person, Principal};
 pub(crate) use realm_id::RealmId;
 pub(crate) use scopes::{Scope, Scopes};
 

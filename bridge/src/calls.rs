@@ -34,7 +34,7 @@ pub(crate) use arguments::Arguments;
 pub(crate) use attend::Client;
 pub(crate) use completion::{CompletionRequest, Proposals, complete};
 pub(crate) use fitting::{contents, fitted};
-pub(crate) use for_query::tools_of_query;
+pub(crate) use for_query::{page_of_query, tools_of_query};
 pub(crate) use get_result::get_result;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;

@@ -98,6 +98,7 @@ fn common(routes: Router<Edge>) -> Router<Edge> {
     routes
         .route("/ws", get(page_socket::upgrade))
         .route("/tool-call", post(plain::tool_call))
+        .route("/query/{uuid}", queries::open())
         .route("/query/{uuid}/progress", queries::progress())
         .route("/query/{uuid}/complete", queries::complete())
         .route("/query/{uuid}/fail", queries::fail())

@@ -114,7 +114,7 @@ impl Hub {
         self.open(realm, Occupancy::Pages, |entry, now| {
             let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
-                effects.extend(entry.realm.bridge_stopping());
+                effects.extend(entry.realm.bridge_stopping(now));
             }
             // The outbox is new: there is room for the first message.
             let bridge = self.bridge_id.clone();
@@ -280,8 +280,13 @@ impl Hub {
         self.stopping.store(true, Ordering::SeqCst);
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for realm in realms {
-            self.change(realm, |realm, _| ((), realm.bridge_stopping()));
+            self.change(realm, |realm, now| ((), realm.bridge_stopping(now)));
         }
+    }
+
+    /// Nothing new begins.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
     }
 
     fn now(&self) -> Now {
@@ -351,6 +356,7 @@ impl Entry {
             // Those of queries, which are carried out before.
             Effect::AskAgent { .. }
             | Effect::StopAgent { .. }
+            | Effect::QueryHasPage { .. }
             | Effect::QueryEnded { .. }
             | Effect::QueryForgotten { .. } => {}
         }

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use bridge_protocol::{
     Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
-    PROTOCOL_VERSION, PageLimits, PageToBridge, RegistrationFailure, RegistrationId, SessionId,
-    limits,
+    PROTOCOL_VERSION, PageLimits, PageToBridge, Query, QueryAttach, RegistrationFailure,
+    RegistrationId, SessionId, limits,
 };
 
 pub(crate) use long::long_answer;
@@ -80,8 +80,9 @@ impl PageEvent {
                 let reason = "a message asks many times what a call may ask";
                 return Err(Closing::violation(reason));
             }
-            PageToBridge::Query(query)
-                if query.uuid.as_str().len() > limits::MAX_QUERY_ID_BYTES =>
+            PageToBridge::Query(Query { uuid, .. })
+            | PageToBridge::QueryAttach(QueryAttach { uuid })
+                if uuid.as_str().len() > limits::MAX_QUERY_ID_BYTES =>
             {
                 return Err(Closing::violation("a query has an endless uuid"));
             }
@@ -108,7 +109,9 @@ impl PageEvent {
             PageEvent::Registered(registration, items) => {
                 realm.items_registered(id, connection, registration, items)
             }
-            PageEvent::Answered(call, answer) => realm.call_answered(id, connection, &call, answer),
+            PageEvent::Answered(call, answer) => {
+                realm.call_answered(id, connection, &call, answer, now)
+            }
             PageEvent::Told(call, event) => realm.call_told(id, connection, &call, event),
             PageEvent::Said(message) => said(message, realm, id, connection, now),
         }
@@ -173,6 +176,7 @@ fn said(
             Effects::new()
         }
         PageToBridge::Query(query) => realm.query_asked(id, connection, query, now),
+        PageToBridge::QueryAttach(attach) => realm.query_attached(id, connection, &attach.uuid),
         PageToBridge::QueryCancel(cancel) => {
             realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
         }

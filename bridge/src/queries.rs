@@ -5,6 +5,7 @@
 
 mod agent;
 mod asking;
+mod direct;
 mod events;
 mod said;
 mod token;
@@ -15,11 +16,12 @@ use bridge_protocol::{ErrorCode, Query, QueryId, SessionId};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use serde_json::value::RawValue;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::auth::{Principal, RealmId, TokenRefusal};
+use crate::auth::{Person, Principal, RealmId, TokenRefusal};
 use crate::config::Config;
 use crate::hub::Hub;
 use crate::realm::{Effect, QueryFailed, QueryRefusal, Realm};
@@ -45,6 +47,8 @@ pub(crate) struct Life {
     over: CancellationToken,
     /// What its agent has asked and has not been answered in full.
     requests: TaskTracker,
+    /// Its page is back.
+    has_page: Arc<Notify>,
 }
 
 impl Life {
@@ -56,6 +60,18 @@ impl Life {
     /// Cancelled when the query is over. Whoever cancels it cancels nothing else.
     pub(crate) fn over(&self) -> CancellationToken {
         self.over.child_token()
+    }
+
+    /// Resolves when its page is back after this was called, or the query is over.
+    pub(crate) fn page_or_end(&self) -> impl Future<Output = ()> {
+        let back = Arc::clone(&self.has_page).notified_owned();
+        let over = self.over();
+        async move {
+            tokio::select! {
+                () = back => {}
+                () = over.cancelled() => {}
+            }
+        }
     }
 
     /// Resolves when the query is over and its agent has all its answers.
@@ -72,6 +88,8 @@ struct Asked {
     realm: RealmId,
     /// Of the agent, where it needs one.
     token: Option<Hashed>,
+    /// Whose page asks.
+    person: Option<Arc<Person>>,
     life: Life,
     /// Asks the agent, or tells it to stop.
     task: Option<AbortOnDropHandle<()>>,
@@ -101,7 +119,16 @@ impl Queries {
     /// Carries out what concerns the agent; other effects come back. Called under the realm's lock.
     pub(crate) fn carry_out(&self, realm: RealmId, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::AskAgent { query, with_token } => self.ask(realm, *query, with_token),
+            Effect::AskAgent {
+                query,
+                with_token,
+                person,
+            } => self.ask(realm, *query, with_token, person),
+            Effect::QueryHasPage { query } => {
+                if let Some(life) = self.life_of(&query) {
+                    life.has_page.notify_waiters();
+                }
+            }
             Effect::StopAgent { query } => self.stop_agent(realm, &query),
             Effect::QueryEnded { query } => drop(self.ended(realm, &query)),
             Effect::QueryForgotten { query } => {
@@ -113,7 +140,7 @@ impl Queries {
         None
     }
 
-    fn ask(&self, realm: RealmId, query: Query, with_token: bool) {
+    fn ask(&self, realm: RealmId, query: Query, with_token: bool, person: Option<Arc<Person>>) {
         let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
             return;
         };
@@ -122,8 +149,8 @@ impl Queries {
             // Under the realm's lock it cannot be told.
             self.tasks.spawn(async move {
                 let Some(hub) = hub.upgrade() else { return };
-                hub.change(realm, |realm, _| {
-                    ((), realm.query_refused(&id, id_is_taken()))
+                hub.change(realm, |realm, now| {
+                    ((), realm.query_refused(&id, id_is_taken(), now))
                 });
             });
             return;
@@ -144,6 +171,7 @@ impl Queries {
         vacant.insert(Asked {
             realm,
             token: hashed,
+            person,
             life,
             task: Some(AbortOnDropHandle::new(task)),
         });
@@ -191,7 +219,7 @@ impl Queries {
         let named = self.named_by(token);
         Some(
             named
-                .map(|(id, realm)| Principal::of_query(realm, id))
+                .map(|(id, realm)| self.agent_of(realm, id))
                 .ok_or_else(|| TokenRefusal {
                     code: ErrorCode::InvalidAuthentication,
                     message:
@@ -200,6 +228,12 @@ impl Queries {
                             .to_owned(),
                 }),
         )
+    }
+
+    /// The agent of a query, and whom it acts for.
+    pub(crate) fn agent_of(&self, realm: RealmId, id: QueryId) -> Principal {
+        let person = self.asked.get(&id).and_then(|asked| asked.person.clone());
+        Principal::of_query(realm, id, person.as_deref())
     }
 
     /// The query that a token is for.
@@ -220,13 +254,9 @@ impl Queries {
     }
 }
 
+/// Ids are in one namespace: whoever knows one could be its agent.
 fn id_is_taken() -> QueryFailed {
-    let error = "A query with this uuid was asked before";
-    QueryFailed::new(
-        ErrorCode::QueryCompleted,
-        error,
-        Some("ask with a new uuid"),
-    )
+    QueryFailed::asked_before()
 }
 
 /// What an agent reports.
@@ -252,14 +282,14 @@ impl Hub {
         id: &QueryId,
         report: Report,
     ) -> Result<(), QueryRefusal> {
-        let reported = self.change(realm, |realm, _| match report {
+        let reported = self.change(realm, |realm, now| match report {
             Report::Progress(content) => match realm.query_progressed(id, content) {
                 Ok(effects) => (Ok(()), effects),
                 Err(refusal) => (Err(refusal), Vec::new()),
             },
-            Report::Complete(result) => realm.query_completed(id, result),
-            Report::Fail(why) => realm.query_failed(id, why),
-            Report::Cancel(reason) => realm.query_cancelled(id, reason),
+            Report::Complete(result) => realm.query_completed(id, result, now),
+            Report::Fail(why) => realm.query_failed(id, why, now),
+            Report::Cancel(reason) => realm.query_cancelled(id, reason, now),
         });
         reported.unwrap_or(Err(QueryRefusal::NotFound))
     }

@@ -57,7 +57,7 @@ pub(crate) use call::{Call, NewCall, Receipt, Request};
 pub(crate) use catalogue::ClosedApp;
 pub(crate) use dialect::Dialect;
 pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
-pub(crate) use queries::{QueryFailed, QueryLimits, QueryRefusal, ToolNotAllowed};
+pub(crate) use queries::{QueryFailed, QueryLimits, QueryRefusal, Terms, ToolNotAllowed};
 pub(crate) use query::is_secret;
 pub(crate) use routing::{RouteError, Target};
 pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
@@ -163,7 +163,7 @@ impl Realm {
 
     /// Nobody is here; at most it is remembered what there was.
     pub(crate) fn is_only_remembered(&self) -> bool {
-        let over = self.over.values().any(|over| over.until.is_some());
+        let over = self.over.values().any(|over| over.deadline().is_some());
         let asks = !self.queries.is_empty() || over;
         self.sessions.is_empty() && self.clients.is_empty() && !asks
     }
@@ -188,11 +188,11 @@ impl Realm {
     }
 
     /// The bridge is shutting down: every call ends, every page is told to come back.
-    pub(crate) fn bridge_stopping(&mut self) -> Effects {
-        let mut effects = self.end_queries();
+    pub(crate) fn bridge_stopping(&mut self, now: Now) -> Effects {
+        let mut effects = self.end_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for call in calls {
-            effects.extend(self.abort_call(&call, Failure::bridge_stopping()));
+            effects.extend(self.abort_call(&call, Failure::bridge_stopping(), now));
         }
         effects.extend(self.connections().map(|connection| Effect::Close {
             connection,

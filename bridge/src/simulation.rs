@@ -168,7 +168,9 @@ impl Bridge {
 
     /// The caller does not wait any longer.
     pub fn cancel(&mut self, call: &CallId, at: Duration) -> Vec<Output> {
-        let effects = self.realm.call_cancelled(call, "the caller went away");
+        let effects = self
+            .realm
+            .call_cancelled(call, "the caller went away", self.now(at));
         self.outputs(effects, self.now(at))
     }
 
@@ -222,7 +224,7 @@ impl Bridge {
 
     /// An operator stops the bridge.
     pub fn stop(&mut self, at: Duration) -> Vec<Output> {
-        let effects = self.realm.bridge_stopping();
+        let effects = self.realm.bridge_stopping(self.now(at));
         self.outputs(effects, self.now(at))
     }
 

@@ -1,5 +1,6 @@
 //! Who a request comes from.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use bridge_protocol::{Caller, ErrorCode, QueryId, Via};
@@ -19,6 +20,13 @@ pub(crate) struct Principal {
     pub(crate) expires: Option<SystemTime>,
     /// The token is that of a query: good for the tools that it may call, and for reporting on it.
     pub(crate) query: Option<QueryId>,
+}
+
+/// Whom a token names, where it names somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Person {
+    sub: Option<String>,
+    roles: Vec<String>,
 }
 
 /// The token is good, and not for this.
@@ -50,16 +58,29 @@ impl InsufficientScope {
 }
 
 impl Principal {
-    /// The agent of a query.
-    pub(crate) fn of_query(realm: RealmId, query: QueryId) -> Self {
+    /// The agent of a query: it acts for the person who asks.
+    pub(crate) fn of_query(realm: RealmId, query: QueryId, person: Option<&Person>) -> Self {
         Self {
             realm,
-            sub: None,
-            roles: Vec::new(),
+            sub: person.and_then(|person| person.sub.clone()),
+            roles: person
+                .map(|person| person.roles.clone())
+                .unwrap_or_default(),
             scopes: Scope::OF_CLIENTS.into_iter().collect(),
             expires: None,
             query: Some(query),
         }
+    }
+
+    /// Whom the token names; none for an opaque one.
+    pub(crate) fn person(&self) -> Option<Arc<Person>> {
+        let named = self.sub.is_some() || !self.roles.is_empty();
+        named.then(|| {
+            Arc::new(Person {
+                sub: self.sub.clone(),
+                roles: self.roles.clone(),
+            })
+        })
     }
 
     pub(crate) fn needs(&self, needed: Scope) -> Result<(), InsufficientScope> {

@@ -4,12 +4,35 @@ use bridge_protocol::{ErrorCode, Kind, QueryId};
 use serde_json::{Map, json};
 
 use super::CallRequest;
-use crate::auth::RealmId;
+use crate::auth::{Principal, RealmId};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
 use crate::realm::{Failure, QueryRefusal, Realm, Target, ToolNotAllowed};
 use crate::result::ToolResult;
+
+/// Comes back when the page of an agent's query is there, or the query is over: while it is loaded
+/// anew its tools are not there.
+pub(crate) async fn page_of_query(hub: &Hub, principal: &Principal) {
+    if let Some(query) = &principal.query {
+        page_is_there(hub, principal.realm, query).await;
+    }
+}
+
+pub(super) async fn page_is_there(hub: &Hub, realm: RealmId, query: &QueryId) {
+    let Some(life) = hub.queries.life_of(query) else {
+        return;
+    };
+    loop {
+        // What happens from here on is heard.
+        let page_or_end = life.page_or_end();
+        let awaits = |realm: &Realm| realm.query_awaits_page(query);
+        if hub.read(realm, awaits) != Some(true) {
+            return;
+        }
+        page_or_end.await;
+    }
+}
 
 /// Sends the call to the page that asked. Others may go where they want.
 pub(super) fn aim(hub: &Hub, request: &mut CallRequest<'_>) -> Result<(), Box<ToolResult>> {

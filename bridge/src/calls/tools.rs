@@ -104,6 +104,9 @@ pub(crate) async fn call_page(
 type Started = Result<(Arc<Tool>, Line), ToolResult>;
 
 async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
+    if let Some(query) = &request.caller.context.query_id {
+        for_query::page_is_there(hub, request.caller.realm, query).await;
+    }
     if let Err(refused) = for_query::aim(hub, request) {
         return Ok(Err(*refused));
     }

@@ -181,6 +181,7 @@ pub(super) async fn sessions(
 /// `GET /tools`: what `tools/list` answers.
 pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json<Value>, Problem> {
     let principal = edge.granted(&parts, Scope::ToolsRead).await?;
+    calls::page_of_query(&edge.hub, &principal).await;
     if let Some(query) = &principal.query {
         let tools = calls::tools_of_query(&edge.hub, principal.realm, query);
         let tools: Vec<_> = tools.iter().map(Definition::published).collect();

@@ -64,9 +64,13 @@ fn status(code: ErrorCode) -> StatusCode {
         | ErrorCode::InvalidAuthentication
         | ErrorCode::TokenExpired => StatusCode::UNAUTHORIZED,
         ErrorCode::OriginNotAllowed | ErrorCode::InsufficientScope => StatusCode::FORBIDDEN,
-        ErrorCode::ToolNotFound | ErrorCode::SessionNotFound | ErrorCode::UnknownMethod => {
-            StatusCode::NOT_FOUND
-        }
+        ErrorCode::ToolNotFound
+        | ErrorCode::NoSessionsFound
+        | ErrorCode::SessionNotFound
+        | ErrorCode::UnknownMethod => StatusCode::NOT_FOUND,
+        ErrorCode::QueryCompleted => StatusCode::CONFLICT,
+        ErrorCode::QueryLimitExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorCode::BridgeStopping => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::RequestTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
         ErrorCode::RealmLimitExceeded | ErrorCode::SessionLimitExceeded => {

@@ -5,6 +5,8 @@
 //!
 //! [`Config::uuids_are_secrets`]: crate::Config
 
+mod opening;
+
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
@@ -23,6 +25,8 @@ use super::{Edge, Problem, plain};
 use crate::auth::{RealmId, token_of};
 use crate::queries::{Report, looks_like_one};
 use crate::realm::{QueryFailed, QueryRefusal, is_secret};
+
+pub(super) use opening::open;
 
 type Body = Result<Bytes, BytesRejection>;
 

@@ -37,7 +37,9 @@ impl Hub {
 
     /// Nobody waits for the call any more.
     pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
-        self.change(realm, |realm, _| ((), realm.call_cancelled(call, reason)));
+        self.change(realm, |realm, now| {
+            ((), realm.call_cancelled(call, reason, now))
+        });
     }
 
     /// What the page asks the client, each request once.

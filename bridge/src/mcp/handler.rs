@@ -287,6 +287,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        calls::page_of_query(&self.hub, principal_of(&context)?).await;
         let tools = self.list(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
         Ok(ListToolsResult::with_all_items(tools))
     }

@@ -26,7 +26,7 @@ impl Asking {
     /// Until the agent has taken the query, or has said its last word, where it says it here.
     pub(super) async fn run(self, agent: Arc<Agent>, query: Query, token: Option<QueryToken>) {
         match agent.ask(query, token).await {
-            Err(why) => self.change(|realm, _| realm.query_refused(&self.id, why)),
+            Err(why) => self.change(|realm, now| realm.query_refused(&self.id, why, now)),
             Ok(Taken::ReportsElsewhere) => {
                 self.change(|realm, _| realm.query_accepted(&self.id));
             }

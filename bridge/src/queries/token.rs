@@ -14,7 +14,7 @@ pub(crate) fn looks_like_one(token: &str) -> bool {
 }
 
 /// A token. Shown to the agent, and nowhere else.
-pub(super) struct QueryToken(String);
+pub(crate) struct QueryToken(String);
 
 impl QueryToken {
     /// Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
@@ -23,7 +23,7 @@ impl QueryToken {
         Self(format!("{PREFIX}{one}{other}"))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 

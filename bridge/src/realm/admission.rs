@@ -145,7 +145,7 @@ impl Realm {
         let end = |call| {
             let message = "the page was reloaded while the call was running: retry".to_owned();
             let failure = Failure::new(ErrorCode::PageGone, message);
-            self.end_call(&call, Ending::Failed(failure))
+            self.end_call(&call, Ending::Failed(failure), now)
         };
         effects.extend(begun.into_iter().flat_map(end));
         effects

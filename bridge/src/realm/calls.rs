@@ -97,6 +97,7 @@ impl Realm {
         connection: ConnectionId,
         call: &CallId,
         answer: Result<Answer, Failure>,
+        now: Now,
     ) -> Effects {
         if let Some(session) = self.session_on(id, connection)
             && let Phase::Connected { answers, .. } = &mut session.phase
@@ -112,7 +113,7 @@ impl Realm {
             ending.get_or_insert(answer);
             return Effects::new();
         }
-        self.end_call(call, answer)
+        self.end_call(call, answer, now)
     }
 
     /// Something happened in a call that its caller may want to hear.
@@ -156,15 +157,13 @@ impl Realm {
     }
 
     /// The caller no longer waits. The page is told, the call is over.
-    pub(crate) fn call_cancelled(&mut self, call: &CallId, reason: &str) -> Effects {
-        self.abort_call(
-            call,
-            Failure::new(ErrorCode::CallCancelled, reason.to_owned()),
-        )
+    pub(crate) fn call_cancelled(&mut self, call: &CallId, reason: &str, now: Now) -> Effects {
+        let failure = Failure::new(ErrorCode::CallCancelled, reason.to_owned());
+        self.abort_call(call, failure, now)
     }
 
     /// Ends a call that the page may still be working on.
-    pub(super) fn abort_call(&mut self, id: &CallId, failure: Failure) -> Effects {
+    pub(super) fn abort_call(&mut self, id: &CallId, failure: Failure, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
@@ -183,12 +182,12 @@ impl Realm {
                 }),
             });
         }
-        effects.extend(self.end_call(id, Ending::Failed(failure)));
+        effects.extend(self.end_call(id, Ending::Failed(failure), now));
         effects
     }
 
     /// The one ending of a call.
-    pub(super) fn end_call(&mut self, id: &CallId, ending: Ending) -> Effects {
+    pub(super) fn end_call(&mut self, id: &CallId, ending: Ending, now: Now) -> Effects {
         let Some(call) = self.calls.remove(id) else {
             return Effects::new();
         };
@@ -197,7 +196,7 @@ impl Realm {
         if let Some(session) = self.sessions.get_mut(&call.session) {
             session.calls.shift_remove(id);
         }
-        let mut effects = self.query_call_ended(&call, &ending);
+        let mut effects = self.query_call_ended(&call, &ending, now);
         effects.push(Effect::End {
             call: id.clone(),
             ending,
@@ -245,7 +244,7 @@ impl Realm {
             return self.client_silent(id, now);
         }
         if !call.is_unreceived(now) {
-            return self.abort_call(id, call.overdue());
+            return self.abort_call(id, call.overdue(), now);
         }
         let session_id = call.session.clone();
         let Some(session) = self.sessions.get(&session_id) else {
@@ -266,7 +265,7 @@ impl Realm {
         if let Some(session) = self.sessions.get_mut(&session_id) {
             session.unresponsive = session.phase.connection().is_some();
         }
-        self.abort_call(id, failure)
+        self.abort_call(id, failure, now)
     }
 
     /// The call, if it belongs to the session and this connection is the session's current one.

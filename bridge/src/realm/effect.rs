@@ -1,11 +1,14 @@
 //! What must happen after an event.
 
+use std::sync::Arc;
+
 use bridge_protocol::{
     BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
 };
 use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
+use crate::auth::Person;
 use crate::json::Json;
 
 pub(crate) type Effects = Vec<Effect>;
@@ -41,7 +44,11 @@ pub(crate) enum Effect {
         query: Box<Query>,
         /// With a token of its own; its id is no secret.
         with_token: bool,
+        /// Whose page asks.
+        person: Option<Arc<Person>>,
     },
+    /// Another document has taken the query's page's place: calls that wait for it can be made.
+    QueryHasPage { query: QueryId },
     /// A query has ended, and the agent does not know. Its token is void from now on.
     StopAgent { query: QueryId },
     /// A query has ended, and the agent need not be told. Its token is void from now on.

@@ -1,6 +1,8 @@
 //! What becomes due in the life of a session: heartbeats, the end of the grace, of the token, and
 //! of the session itself.
 
+use std::sync::Arc;
+
 use bridge_protocol::{
     BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
 };
@@ -8,6 +10,7 @@ use bridge_protocol::{
 use super::registration::lists_changed;
 use super::session::{Lists, Session};
 use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
+use crate::auth::Person;
 
 impl Realm {
     /// Changes a session, and with it what is due.
@@ -34,13 +37,14 @@ impl Realm {
         connection: ConnectionId,
         fresh: Option<Instant>,
         may_ask: bool,
+        person: Option<Arc<Person>>,
         now: Now,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
         self.change_session(id, |session| {
-            session.granted_to_ask(may_ask);
+            session.renewed(may_ask, person);
             if let Phase::Connected { expires, .. } = &mut session.phase {
                 *expires = fresh;
             }

@@ -88,18 +88,18 @@ impl Realm {
         };
         session.state_changed(state, now);
         if frozen {
-            self.page_frozen(id)
+            self.page_frozen(id, now)
         } else {
             Effects::new()
         }
     }
 
     /// The browser suspends the page: what it has not taken it will not take.
-    fn page_frozen(&mut self, id: &SessionId) -> Effects {
+    fn page_frozen(&mut self, id: &SessionId, now: Now) -> Effects {
         let waiting: Vec<_> = self.unreceived(id).cloned().collect();
         let abort = |call| {
             let failure = self.calls.get(&call).map(Call::suspended)?;
-            Some(self.abort_call(&call, failure))
+            Some(self.abort_call(&call, failure, now))
         };
         waiting.into_iter().filter_map(abort).flatten().collect()
     }
@@ -127,7 +127,7 @@ impl Realm {
                 ErrorCode::PageGone,
                 format!("{why} while the call was running: open the app again and retry"),
             );
-            effects.extend(self.end_call(&call, Ending::Failed(failure)));
+            effects.extend(self.end_call(&call, Ending::Failed(failure), now));
         }
         self.sessions.shift_remove(id);
         let mut changed: Vec<_> = match remembered {

@@ -5,22 +5,25 @@
 //! held back. A page that has lost its connection hears them when it is back; one whose document is
 //! gone may attach again within `query_attach`. What an ended query still runs is cancelled.
 
+mod absence;
 mod calls;
 mod ending;
 mod refusal;
 
 use std::time::Duration;
 
-use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, QueryProgress, SessionId};
+use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, SessionId};
 use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
-use super::query::{self, Page, Phase, Query};
+use super::query::{self, Asker, Page, Query};
 use super::{ConnectionId, Dialect, Effect, Effects, Now, Realm};
 
 pub(crate) use calls::ToolNotAllowed;
 pub(super) use ending::QueryEnding;
 pub(crate) use refusal::{QueryFailed, QueryRefusal};
+
+pub(crate) use super::query::Terms;
 
 /// What the queries of one token may cost.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,15 @@ pub(crate) struct QueryLimits {
     pub(crate) uuids_are_secrets: bool,
 }
 
+/// What a page is told.
+fn sends(connection: ConnectionId, messages: impl IntoIterator<Item = BridgeToPage>) -> Effects {
+    let send = |message| Effect::Send {
+        connection,
+        message,
+    };
+    messages.into_iter().map(send).collect()
+}
+
 impl Realm {
     /// A page asks the agent.
     pub(crate) fn query_asked(
@@ -49,28 +61,62 @@ impl Realm {
         let Some(page) = self.session_on(session, connection) else {
             return Effects::new();
         };
-        let is_ours = page.dialect() == Dialect::V2;
-        if self.is_running_for(session, &asked.uuid) {
+        let dialect = page.dialect();
+        let person = page.person();
+        if dialect == Dialect::V2 && self.knows_for(session, &asked.uuid) {
             // The page does not know that it was heard. Nothing is asked twice.
+            return self.query_attached(session, connection, &asked.uuid);
+        }
+        if dialect == Dialect::V1 && self.is_running_for(session, &asked.uuid) {
             return Effects::new();
         }
-        if let Err(refused) = self.may_be_asked(session, &asked) {
+        let has_agent = match self.limits.queries.agent {
+            true => Ok(()),
+            false => Err(QueryFailed::no_agent()),
+        };
+        let may_ask = self.may_be_asked(session, &asked.uuid).and(has_agent);
+        if let Err(refused) = may_ask {
             return Effects::from([Effect::Send {
                 connection,
                 message: refused.message(asked.uuid),
             }]);
         }
-        let limits = &self.limits.queries;
-        let expires = now.instant + limits.timeout;
-        let bytes = limits.tool_call_bytes;
-        let query = Query::new(&asked, session.clone(), is_ours, bytes, expires);
-        let deadline = Deadline::Query(asked.uuid.clone());
-        self.deadlines.insert(query.deadline(), deadline);
-        self.queries.insert(asked.uuid.clone(), query);
+        let asker = Asker::Page(dialect);
+        self.query_begins(asked.uuid.clone(), Terms::of(&asked), session, asker, now);
         Effects::from([Effect::AskAgent {
             query: Box::new(asked),
-            with_token: is_ours || !limits.uuids_are_secrets,
+            with_token: dialect == Dialect::V2 || !self.limits.queries.uuids_are_secrets,
+            person,
         }])
+    }
+
+    /// A frontend asks its agent itself, which may call the tools of this session from now on. How
+    /// long it may.
+    pub(crate) fn query_opened(
+        &mut self,
+        id: &QueryId,
+        session: &SessionId,
+        terms: Terms,
+        now: Now,
+    ) -> Result<Duration, QueryFailed> {
+        self.may_be_asked(session, id)?;
+        let time = terms.time(self.limits.queries.timeout);
+        self.query_begins(id.clone(), terms, session, Asker::Frontend, now);
+        Ok(time)
+    }
+
+    fn query_begins(
+        &mut self,
+        id: QueryId,
+        terms: Terms,
+        session: &SessionId,
+        asker: Asker,
+        now: Now,
+    ) {
+        let query = Query::new(terms, session.clone(), asker, &self.limits.queries, now);
+        self.deadlines
+            .insert(query.deadline(), Deadline::Query(id.clone()));
+        self.queries.insert(id, query);
     }
 
     fn is_running_for(&self, session: &SessionId, id: &QueryId) -> bool {
@@ -78,19 +124,25 @@ impl Realm {
         running.is_some_and(|query| query.session == *session)
     }
 
-    fn may_be_asked(&self, session: &SessionId, asked: &Asked) -> Result<(), QueryFailed> {
+    /// Whether a page can hear of the query: it runs, or its last word is kept.
+    pub(super) fn knows_for(&self, session: &SessionId, id: &QueryId) -> bool {
+        let over = self.over.get(id);
+        let kept = over.is_some_and(|over| over.session == *session && over.hearing.has_end());
+        let hears = |query: &Query| query.asker != Asker::Frontend;
+        kept || self.is_running_for(session, id) && self.queries.get(id).is_some_and(hears)
+    }
+
+    fn may_be_asked(&self, session: &SessionId, id: &QueryId) -> Result<(), QueryFailed> {
         let limits = &self.limits.queries;
         let may_ask = |id| self.sessions.get(id).is_some_and(|it| it.may_ask());
-        if !query::is_well_formed(&asked.uuid) {
+        if !query::is_well_formed(id) {
             Err(QueryFailed::malformed_uuid())
-        } else if limits.uuids_are_secrets && !query::is_secret(&asked.uuid) {
+        } else if limits.uuids_are_secrets && !query::is_secret(id) {
             Err(QueryFailed::guessable_uuid())
         } else if !may_ask(session) {
             Err(QueryFailed::not_granted())
-        } else if self.queries.contains_key(&asked.uuid) || self.over.contains_key(&asked.uuid) {
+        } else if self.queries.contains_key(id) || self.over.contains_key(id) {
             Err(QueryFailed::asked_before())
-        } else if !limits.agent {
-            Err(QueryFailed::no_agent())
         } else if self.queries.len() >= limits.most {
             Err(QueryFailed::too_many(limits.most))
         } else {
@@ -103,11 +155,8 @@ impl Realm {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
-        if query.phase != Phase::Asked {
-            return Effects::new();
-        }
-        query.accept(id);
-        self.tell_held(id)
+        query.hearing.accepted();
+        self.tell(id)
     }
 
     /// The agent reports how it is getting on.
@@ -117,62 +166,35 @@ impl Realm {
         content: Box<RawValue>,
     ) -> Result<Effects, QueryRefusal> {
         let query = self.running_query(id)?;
-        let uuid = id.clone();
-        let progress = QueryProgress { uuid, content };
-        query.held.push(BridgeToPage::QueryProgress(progress));
-        Ok(self.tell_held(id))
+        if query.asker == Asker::Frontend {
+            return Ok(Effects::new());
+        }
+        query.hearing.progressed(content);
+        Ok(self.tell(id))
     }
 
     /// Tells the page what it has not been told, if it may and can hear.
-    fn tell_held(&mut self, id: &QueryId) -> Effects {
+    fn tell(&mut self, id: &QueryId) -> Effects {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
         let session = self.sessions.get(&query.session);
         let connection = session.and_then(|session| session.phase.connection());
-        match (query.phase, query.page, connection) {
-            (Phase::Accepted, Page::There, Some(connection)) => {
-                let messages = query.held.take().into_iter();
-                let send = |message| Effect::Send {
-                    connection,
-                    message,
-                };
-                messages.map(send).collect()
-            }
-            _ => Effects::new(),
+        let hears = query.asker != Asker::Frontend && !matches!(query.page, Page::Gone { .. });
+        match connection.filter(|_| hears) {
+            Some(connection) => sends(connection, query.hearing.take_untold(id)),
+            None => Effects::new(),
         }
     }
 
     /// A page is back on a new connection: what it has missed of its queries.
     pub(super) fn tell_missed(&mut self, session: &SessionId, connection: ConnectionId) -> Effects {
         let missed = self.queries_of(session);
-        let mut effects: Effects = missed.iter().flat_map(|id| self.tell_held(id)).collect();
-        let over = self.over.values_mut().filter(|it| it.session == *session);
-        let untold = over.flat_map(|over| {
-            over.untold_bytes = 0;
-            std::mem::take(&mut over.untold)
-        });
-        effects.extend(untold.map(|message| Effect::Send {
-            connection,
-            message,
-        }));
-        effects
-    }
-
-    /// The document of a page is gone: its queries wait for it to attach again, or end.
-    pub(super) fn queries_lose_page(&mut self, session: &SessionId, now: Now) -> Effects {
-        let dialect = self.sessions.get(session).map(|session| session.dialect());
-        let wait = dialect.map(|it| it.attach_within(self.limits.queries.attach_within));
-        let wait = wait.unwrap_or_default();
-        let mut effects = Effects::new();
-        for id in self.queries_of(session) {
-            if wait.is_zero() {
-                effects.extend(self.query_page_gone(&id, now));
-            } else {
-                let until = now.instant + wait;
-                self.change_query(&id, |query| query.page = Page::Gone { until });
-            }
-        }
+        let mut effects: Effects = missed.iter().flat_map(|id| self.tell(id)).collect();
+        let over = self.over.iter_mut();
+        let over = over.filter(|(_, over)| over.session == *session && !over.must_attach);
+        let untold = over.flat_map(|(id, over)| over.hearing.take_untold(id));
+        effects.extend(sends(connection, untold));
         effects
     }
 
@@ -213,7 +235,7 @@ impl Realm {
             assert!(!self.over.contains_key(id), "{id} is over and is not");
             let is_there = self.sessions.contains_key(&query.session);
             assert!(
-                is_there || query.page != Page::There,
+                is_there || matches!(query.page, Page::Gone { .. }),
                 "{id} goes on without its page"
             );
         }
@@ -230,11 +252,16 @@ impl Realm {
                 matters,
                 "{id} is remembered for nothing"
             );
+            assert_eq!(
+                over.kept_until.is_some(),
+                over.hearing.keeps(),
+                "{id} is kept for nobody"
+            );
         }
         let over = self
             .over
             .iter()
-            .filter_map(|(id, it)| Some(due(id, it.until?)));
+            .filter_map(|(id, it)| Some(due(id, it.deadline()?)));
         queries.chain(over).collect()
     }
 }

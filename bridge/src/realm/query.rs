@@ -1,18 +1,15 @@
 //! One query in flight: what a page asks an agent.
 
-use std::collections::VecDeque;
-use std::time::Instant;
+mod hearing;
 
-use bridge_protocol::{
-    BridgeToPage, Query as Asked, QueryAccepted, QueryId, QueryToolCall, SessionId,
-};
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{Query as Asked, QueryId, QueryTool, QueryToolCall, SessionId};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Answer, Call, Ending, Failure, Request};
+use super::{Answer, Call, Dialect, Ending, Failure, Now, QueryLimits, Request};
 
-/// Progress that waits for the agent's acceptance, or for a page that has lost its connection, in
-/// bytes. Of more the oldest is dropped: the newest says most.
-const HELD_BYTES: usize = 256 * 1024;
+pub(super) use hearing::Hearing;
 
 /// Tool calls that the end of a query tells of.
 const MAX_TOOL_CALLS: usize = 1024;
@@ -20,13 +17,13 @@ const MAX_TOOL_CALLS: usize = 1024;
 /// What a tool call takes beside its texts.
 const TOOL_CALL_BYTES: usize = 64;
 
-/// How far the agent is.
+/// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// It has not accepted yet: what it reports waits.
-    Asked,
-    /// It is at work.
-    Accepted,
+pub(super) enum Asker {
+    /// A page, which hears the answer on its socket.
+    Page(Dialect),
+    /// A frontend, which hears the answer from its agent: its page's socket says nothing of it.
+    Frontend,
 }
 
 /// Where the page is.
@@ -34,19 +31,63 @@ pub(super) enum Phase {
 pub(super) enum Page {
     /// In its session.
     There,
+    /// Another document has attached, and has registered nothing yet: its tools come.
+    Arriving,
     /// Its document is gone; another one may attach to the query.
     Gone { until: Instant },
+}
+
+/// What a query may call and must call, and how long it may take.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    response_tool: Option<String>,
+    /// The only tools that it may call; absent: all of its session.
+    allowed: Option<Vec<String>>,
+    timeout: Option<Duration>,
+}
+
+impl Terms {
+    /// From the fields of these names in a [`bridge_protocol::Query`].
+    pub(crate) fn new(
+        response_tool: Option<&QueryTool>,
+        tools: Option<&[QueryTool]>,
+        restrict_tools: Option<bool>,
+        timeout: Option<u64>,
+    ) -> Self {
+        let restricted = restrict_tools.unwrap_or_default();
+        let allowed = tools.filter(|_| restricted).map(|tools| {
+            let tools = tools.iter().chain(response_tool);
+            tools.map(|tool| tool.name.clone()).collect()
+        });
+        Self {
+            response_tool: response_tool.map(|tool| tool.name.clone()),
+            allowed,
+            timeout: timeout.map(Duration::from_millis),
+        }
+    }
+
+    pub(in crate::realm) fn of(asked: &Asked) -> Self {
+        Self::new(
+            asked.response_tool.as_ref(),
+            asked.tools.as_deref(),
+            asked.restrict_tools,
+            asked.timeout,
+        )
+    }
+
+    /// The time that it has, of what the bridge gives at most.
+    pub(super) fn time(&self, most: Duration) -> Duration {
+        self.timeout.map_or(most, |own| own.min(most))
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) session: SessionId,
-    pub(super) response_tool: Option<String>,
-    /// The only tools that it may call; absent: all of its session.
-    allowed: Option<Vec<String>>,
-    pub(super) phase: Phase,
+    pub(super) asker: Asker,
+    terms: Terms,
     pub(super) page: Page,
-    pub(super) held: Held,
+    pub(super) hearing: Hearing,
     pub(super) tool_calls: ToolCalls,
     /// Whether the agent hears of every end that is not its own, and not only of the page's cancel.
     pub(super) tells_agent: bool,
@@ -55,43 +96,30 @@ pub(super) struct Query {
 
 impl Query {
     pub(super) fn new(
-        asked: &Asked,
+        terms: Terms,
         session: SessionId,
-        tells_agent: bool,
-        tool_call_bytes: usize,
-        expires: Instant,
+        asker: Asker,
+        limits: &QueryLimits,
+        now: Now,
     ) -> Self {
-        let restricted = asked.restrict_tools.unwrap_or_default();
-        let named = asked.tools.as_ref().filter(|_| restricted);
-        let allowed = named.map(|tools| {
-            let tools = tools.iter().chain(&asked.response_tool);
-            tools.map(|tool| tool.name.clone()).collect()
-        });
+        let is_ours = asker == Asker::Page(Dialect::V2);
         Self {
             session,
-            response_tool: asked.response_tool.as_ref().map(|tool| tool.name.clone()),
-            allowed,
-            phase: Phase::Asked,
+            asker,
             page: Page::There,
-            held: Held::default(),
-            tool_calls: ToolCalls::new(tool_call_bytes),
-            tells_agent,
-            expires,
+            hearing: Hearing::new(is_ours && !limits.attach_within.is_zero()),
+            tool_calls: ToolCalls::new(limits.tool_call_bytes),
+            tells_agent: asker != Asker::Page(Dialect::V1),
+            expires: now.instant + terms.time(limits.timeout),
+            terms,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
         match self.page {
             Page::Gone { until } => until.min(self.expires),
-            Page::There => self.expires,
+            Page::There | Page::Arriving => self.expires,
         }
-    }
-
-    /// From now on the page may hear what the agent reports.
-    pub(super) fn accept(&mut self, id: &QueryId) {
-        self.phase = Phase::Accepted;
-        let accepted = QueryAccepted { uuid: id.clone() };
-        self.held.put_first(BridgeToPage::QueryAccepted(accepted));
     }
 
     /// Whether its time is over, and not only that of its page.
@@ -99,73 +127,30 @@ impl Query {
         self.expires <= now
     }
 
+    /// Whether that time is less than the bridge gives.
+    pub(super) fn is_in_a_hurry(&self, most: Duration) -> bool {
+        self.terms.timeout.is_some_and(|own| own < most)
+    }
+
+    /// The tool that the answer must come by.
+    pub(super) fn response_tool(&self) -> Option<&str> {
+        self.terms.response_tool.as_deref()
+    }
+
     pub(super) fn allows(&self, tool: &str) -> bool {
-        let allowed = self.allowed.as_ref();
+        let allowed = self.allowed();
         allowed.is_none_or(|allowed| allowed.iter().any(|name| name == tool))
     }
 
     /// The tools that it may call, if not all.
     pub(super) fn allowed(&self) -> Option<&[String]> {
-        self.allowed.as_deref()
+        self.terms.allowed.as_deref()
     }
 
     /// Whether this ending is the answer that the page wants.
     pub(super) fn is_answered_by(&self, call: &Call, ending: &Ending) -> bool {
-        let demanded = self.response_tool.as_deref();
+        let demanded = self.response_tool();
         matches!(ending, Ending::Answered(_)) && demanded == Some(call.request.name())
-    }
-}
-
-/// What the page has not been told, in order.
-#[derive(Debug, Default)]
-pub(super) struct Held {
-    messages: VecDeque<BridgeToPage>,
-    bytes: usize,
-}
-
-impl Held {
-    pub(super) fn push(&mut self, message: BridgeToPage) {
-        self.bytes += length(&message);
-        self.messages.push_back(message);
-        while self.bytes > HELD_BYTES {
-            let is_progress = |held: &BridgeToPage| matches!(held, BridgeToPage::QueryProgress(_));
-            let oldest = self.messages.iter().position(is_progress);
-            let Some(dropped) = oldest.and_then(|oldest| self.messages.remove(oldest)) else {
-                return;
-            };
-            self.bytes -= length(&dropped);
-        }
-    }
-
-    pub(super) fn put_first(&mut self, message: BridgeToPage) {
-        self.messages.push_front(message);
-    }
-
-    pub(super) fn take(&mut self) -> VecDeque<BridgeToPage> {
-        std::mem::take(self).messages
-    }
-}
-
-fn length(message: &BridgeToPage) -> usize {
-    match message {
-        BridgeToPage::QueryProgress(progress) => progress.content.get().len() + TOOL_CALL_BYTES,
-        _ => 0,
-    }
-}
-
-/// How long the last words of a query are, in bytes.
-pub(super) fn length_of_end(message: &BridgeToPage) -> usize {
-    let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
-    match message {
-        BridgeToPage::QueryComplete(told) => {
-            let call = |it: &QueryToolCall| {
-                it.tool.len() + it.arguments.get().len() + raw(&it.result) + TOOL_CALL_BYTES
-            };
-            raw(&told.result) + told.tool_calls.iter().map(call).sum::<usize>()
-        }
-        BridgeToPage::QueryFailure(told) => told.error.len(),
-        BridgeToPage::QueryCancel(told) => told.reason.as_ref().map_or(0, String::len),
-        progress => length(progress),
     }
 }
 
@@ -282,16 +267,24 @@ fn raw_failure(failure: &Failure) -> Option<Box<RawValue>> {
 #[derive(Debug)]
 pub(super) struct Over {
     pub(super) session: SessionId,
-    /// What its page has not been told.
-    pub(super) untold: VecDeque<BridgeToPage>,
-    /// How long that is, in bytes.
-    pub(super) untold_bytes: usize,
+    /// What its page has not been told, and what another document may want to hear.
+    pub(super) hearing: Hearing,
+    /// The document that asked is gone: the next one hears of it when it attaches.
+    pub(super) must_attach: bool,
+    /// How long it may.
+    pub(super) kept_until: Option<Instant>,
     /// The agent is being told.
     pub(super) is_stopping: bool,
     /// The page is gone, and whoever asks hears so.
     pub(super) page_gone: bool,
     /// How long that matters to anybody else than the page.
     pub(super) until: Option<Instant>,
+}
+
+impl Over {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.until.into_iter().chain(self.kept_until).min()
+    }
 }
 
 /// A query's id is part of addresses: letters, digits, `-`, `_` and `.`, with a letter or digit

@@ -102,7 +102,9 @@ impl Realm {
             connection,
             message,
         };
-        self.tell_changed(send, changed_kinds, subscriptions)
+        let mut effects = self.tell_changed(send, changed_kinds, subscriptions);
+        effects.extend(self.queries_find_tools(id));
+        effects
     }
 
     /// A page takes definitions back. Calls in flight go on.

@@ -80,7 +80,7 @@ impl Realm {
             ..
         } = parked
         {
-            return Some((request, self.end_call(call, ending)));
+            return Some((request, self.end_call(call, ending, now)));
         }
         let mut effects = self.answers_taken(call, answers, now, Asking::answered);
         if self

@@ -5,6 +5,7 @@ mod registered;
 mod summary;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
@@ -14,6 +15,7 @@ use indexmap::IndexSet;
 use super::catalogue::AppKey;
 use super::deadlines::Deadline;
 use super::{ConnectionId, Dialect, Now};
+use crate::auth::Person;
 
 pub(crate) use items::Served;
 pub(super) use items::{Lists, lists_of};
@@ -37,6 +39,8 @@ pub(crate) struct PageHello {
     pub(crate) expires: Option<Instant>,
     /// Its token lets it ask the agent.
     pub(crate) may_ask: bool,
+    /// Whom its token names.
+    pub(crate) person: Option<Arc<Person>>,
     /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
     pub(crate) written_ms: Option<u64>,
     /// When its heartbeats begin, so that those of many pages that came at once do not fall
@@ -116,6 +120,7 @@ impl Phase {
 struct About {
     dialect: Dialect,
     may_ask: bool,
+    person: Option<Arc<Person>>,
     document: Option<Box<str>>,
     origin: Option<Box<str>>,
     page_title: Option<Box<str>>,
@@ -128,6 +133,7 @@ impl From<PageHello> for About {
         Self {
             dialect: hello.dialect,
             may_ask: hello.may_ask,
+            person: hello.person,
             document: hello.document.map(Into::into),
             origin: hello.origin.map(Into::into),
             page_title: hello.page_title.map(Into::into),
@@ -269,9 +275,15 @@ impl Session {
         self.about.may_ask
     }
 
+    /// Whom its token names.
+    pub(super) fn person(&self) -> Option<Arc<Person>> {
+        self.about.person.clone()
+    }
+
     /// A fresh token came.
-    pub(super) fn granted_to_ask(&mut self, may_ask: bool) {
+    pub(super) fn renewed(&mut self, may_ask: bool, person: Option<Arc<Person>>) {
         self.about.may_ask = may_ask;
+        self.about.person = person;
     }
 
     /// The app that it belongs to, if it says so.

@@ -63,6 +63,7 @@ pub(super) fn hello(session: &str) -> PageHello {
         app: None,
         expires: None,
         may_ask: true,
+        person: None,
         written_ms: None,
         heartbeat_after: None,
     }
@@ -191,9 +192,9 @@ impl Scene {
     }
 
     fn answer(&mut self, connection: ConnectionId, id: &str) {
-        let effects = self
-            .realm
-            .call_answered(&TAB.into(), connection, &id.into(), NOTHING);
+        let effects =
+            self.realm
+                .call_answered(&TAB.into(), connection, &id.into(), NOTHING, self.now);
         self.then(effects);
     }
 
@@ -375,7 +376,7 @@ fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
 fn a_stopping_bridge_ends_every_call_and_closes_every_page() {
     let mut scene = Scene::with_page();
     scene.call("c").unwrap();
-    let effects = scene.realm.bridge_stopping();
+    let effects = scene.realm.bridge_stopping(scene.now);
     scene.then(effects);
     assert_eq!(
         scene.endings(),

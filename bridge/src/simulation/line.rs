@@ -120,6 +120,7 @@ impl Bridge {
             app: hello.app.map(|app| app.name),
             expires,
             may_ask: true,
+            person: None,
             written_ms: hello.timestamp,
             heartbeat_after: None,
         };
@@ -159,7 +160,7 @@ impl Bridge {
             Some(expires) => {
                 let effects = self
                     .realm
-                    .page_renewed(&session, connection, expires, true, now);
+                    .page_renewed(&session, connection, expires, true, None, now);
                 self.outputs(effects, now)
             }
             None => {

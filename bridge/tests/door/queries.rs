@@ -1,5 +1,7 @@
 //! Queries of pages of our own dialect: tokens, what they are good for, and how agents fail.
 
+mod attaching;
+mod direct;
 mod streams;
 
 use std::time::Duration;

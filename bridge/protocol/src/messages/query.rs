@@ -126,6 +126,10 @@ pub struct QueryAccepted {
 pub struct QueryProgress {
     /// The query.
     pub uuid: QueryId,
+    /// Which one of the query's, counted by the bridge from 1; absent for what the bridge itself
+    /// notes. Who attaches again hears again what it may have heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
     /// Any JSON value: one of [`QueryContent`], or what another agent has sent.
     pub content: Box<RawValue>,
 }

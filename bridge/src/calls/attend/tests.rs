@@ -70,6 +70,7 @@ impl Page {
             app: None,
             expires: None,
             may_ask: true,
+            person: None,
             written_ms: None,
             heartbeat_after: None,
         };
@@ -84,7 +85,7 @@ impl Page {
             outbox,
         };
         let registration = RegistrationId::from("r");
-        page.change(|realm, id, connection| {
+        page.change(|realm, id, connection, _| {
             realm.items_registered(id, connection, registration, tools)
         });
         page
@@ -92,11 +93,16 @@ impl Page {
 
     fn change(
         &self,
-        event: impl FnOnce(&mut crate::realm::Realm, &SessionId, ConnectionId) -> crate::realm::Effects,
+        event: impl FnOnce(
+            &mut crate::realm::Realm,
+            &SessionId,
+            ConnectionId,
+            crate::realm::Now,
+        ) -> crate::realm::Effects,
     ) {
         let id = SessionId::from(TAB);
-        let changed = self.hub.change(self.realm, |realm, _| {
-            ((), event(realm, &id, self.connection))
+        let changed = self.hub.change(self.realm, |realm, now| {
+            ((), event(realm, &id, self.connection, now))
         });
         assert!(changed.is_some());
     }
@@ -107,7 +113,7 @@ impl Page {
             let outgoing = self.outbox.next().await.unwrap();
             if let Outgoing::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) = outgoing
             {
-                self.change(|realm, id, connection| {
+                self.change(|realm, id, connection, _| {
                     realm.call_received(id, connection, &request_id);
                     Vec::new()
                 });
@@ -123,7 +129,7 @@ impl Page {
             total: None,
             message: Some("page".to_owned()),
         };
-        self.change(|realm, id, connection| {
+        self.change(|realm, id, connection, _| {
             realm.call_told(id, connection, call, CallEvent::Progress(report))
         });
     }
@@ -132,7 +138,9 @@ impl Page {
         let answer = Ok(Answer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
-        self.change(|realm, id, connection| realm.call_answered(id, connection, call, answer));
+        self.change(|realm, id, connection, now| {
+            realm.call_answered(id, connection, call, answer, now)
+        });
     }
 }
 

@@ -96,6 +96,7 @@ pub(super) async fn let_in(visit: &Visit, hello: Authenticate) -> Result<(Page, 
         app: hello.app.map(|app| app.name),
         expires: principal.ends_at().map(tokio::time::Instant::into_std),
         may_ask: principal.scopes.contains(Scope::Query),
+        person: principal.person(),
         written_ms: hello.timestamp,
         heartbeat_after: None,
     };

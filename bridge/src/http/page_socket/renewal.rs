@@ -69,9 +69,11 @@ impl Page {
     fn renewed(&self, principal: &Principal) {
         let ends_at = principal.ends_at().map(Instant::into_std);
         let may_ask = principal.scopes.contains(Scope::Query);
+        let person = principal.person();
         self.hub.change(self.realm, |realm, now| {
-            let effects = realm.page_renewed(&self.session, self.connection, ends_at, may_ask, now);
-            ((), effects)
+            let (session, connection) = (&self.session, self.connection);
+            let renewed = realm.page_renewed(session, connection, ends_at, may_ask, person, now);
+            ((), renewed)
         });
     }
 

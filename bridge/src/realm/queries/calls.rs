@@ -4,7 +4,7 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
 use super::{QueryEnding, QueryRefusal};
 use crate::realm::query::Page;
-use crate::realm::{Call, Effects, Ending, Failure, Realm};
+use crate::realm::{Call, Effects, Ending, Failure, Now, Realm};
 
 /// A tool that a query may not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Realm {
             return Err(over.map_or(QueryRefusal::NotFound, QueryRefusal::of_over));
         };
         match query.page {
-            Page::There => Ok(&query.session),
+            Page::There | Page::Arriving => Ok(&query.session),
             Page::Gone { .. } => Err(QueryRefusal::PageGone),
         }
     }
@@ -71,7 +71,12 @@ impl Realm {
 
     /// A call has ended. If its query wanted that answer, the page hears of the query's end before
     /// the caller hears the answer.
-    pub(in crate::realm) fn query_call_ended(&mut self, call: &Call, ending: &Ending) -> Effects {
+    pub(in crate::realm) fn query_call_ended(
+        &mut self,
+        call: &Call,
+        ending: &Ending,
+        now: Now,
+    ) -> Effects {
         let Some(id) = &call.context.query_id else {
             return Effects::new();
         };
@@ -80,7 +85,7 @@ impl Realm {
         };
         query.tool_calls.record(&call.request, ending);
         match query.is_answered_by(call, ending) {
-            true => self.end_query(id, QueryEnding::Completed(None)),
+            true => self.end_query(id, QueryEnding::Completed(None), now),
             false => Effects::new(),
         }
     }

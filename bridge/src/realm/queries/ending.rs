@@ -7,20 +7,20 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::{QueryFailed, QueryRefusal};
+use super::{QueryFailed, QueryLimits, QueryRefusal, sends};
 use crate::realm::deadlines::Deadline;
-use crate::realm::query::{Over, Phase, Query, length_of_end};
+use crate::realm::query::{Asker, Over, Page, Query};
 use crate::realm::{ConnectionId, Effect, Effects, Failure, Now, Realm};
 
 /// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
 /// oldest is forgotten.
 pub(super) const MAX_OVER: usize = 64;
 
-/// What pages that are away have not been told of queries that are over, in bytes for each token. Of
-/// more the oldest is dropped; the newest is kept.
-const UNTOLD_BYTES: usize = 16 * 1024 * 1024;
+/// What is kept of queries that are over, for pages that are away or are loaded anew, in bytes for
+/// each token. Of more the oldest is dropped; the newest is kept.
+const OVER_BYTES: usize = 16 * 1024 * 1024;
 
-/// How a query ends. Where the agent must hear of it, it may take until then.
+/// How a query ends.
 #[derive(Debug)]
 pub(in crate::realm) enum QueryEnding {
     /// The agent is done; with a result, or by the response tool.
@@ -32,15 +32,15 @@ pub(in crate::realm) enum QueryEnding {
     /// The agent did not take it.
     Refused(QueryFailed),
     /// The agent's stream broke, or it is silent there.
-    AgentLost { why: QueryFailed, until: Instant },
+    AgentLost(QueryFailed),
     /// The bridge stops.
     BridgeStopping,
     /// It took too long.
-    TimedOut { until: Instant },
+    TimedOut,
     /// The page no longer wants an answer.
-    PageCancelled { until: Instant },
+    PageCancelled,
     /// The page is gone.
-    PageGone { until: Instant },
+    PageGone,
 }
 
 impl QueryEnding {
@@ -52,30 +52,37 @@ impl QueryEnding {
         )
     }
 
-    fn until(&self) -> Option<Instant> {
-        match self {
-            QueryEnding::AgentLost { until, .. }
-            | QueryEnding::TimedOut { until }
-            | QueryEnding::PageCancelled { until }
-            | QueryEnding::PageGone { until } => Some(*until),
-            _ => None,
-        }
+    /// How long its id matters to others than its page.
+    fn until(&self, limits: &QueryLimits, now: Now) -> Option<Instant> {
+        let within = match self {
+            QueryEnding::AgentLost(_) | QueryEnding::TimedOut | QueryEnding::PageCancelled => {
+                limits.stop_within
+            }
+            QueryEnding::PageGone => limits.attach_within.max(limits.stop_within),
+            _ => return None,
+        };
+        Some(now.instant + within)
     }
 
     /// Whether the agent must be told.
     fn stops_agent(&self, query: &Query) -> bool {
         match self {
-            QueryEnding::PageCancelled { .. } => true,
-            QueryEnding::AgentLost { .. }
-            | QueryEnding::TimedOut { .. }
-            | QueryEnding::PageGone { .. }
+            QueryEnding::PageCancelled => true,
+            QueryEnding::AgentLost(_)
+            | QueryEnding::TimedOut
+            | QueryEnding::PageGone
             | QueryEnding::BridgeStopping => query.tells_agent,
             _ => false,
         }
     }
 
     /// What the page hears.
-    fn message(self, id: &QueryId, query: &mut Query) -> Option<BridgeToPage> {
+    fn message(
+        self,
+        id: &QueryId,
+        query: &mut Query,
+        limits: &QueryLimits,
+    ) -> Option<BridgeToPage> {
         let uuid = id.clone();
         Some(match self {
             QueryEnding::Completed(result) => BridgeToPage::QueryComplete(QueryComplete {
@@ -86,24 +93,27 @@ impl QueryEnding {
             QueryEnding::Cancelled(reason) => {
                 BridgeToPage::QueryCancel(QueryCancel { uuid, reason })
             }
-            QueryEnding::Failed(why)
-            | QueryEnding::Refused(why)
-            | QueryEnding::AgentLost { why, .. } => why.message(uuid),
-            QueryEnding::TimedOut { .. } => QueryFailed::timed_out().message(uuid),
+            QueryEnding::Failed(why) | QueryEnding::Refused(why) | QueryEnding::AgentLost(why) => {
+                why.message(uuid)
+            }
+            QueryEnding::TimedOut => {
+                let in_a_hurry = query.is_in_a_hurry(limits.timeout);
+                QueryFailed::timed_out(in_a_hurry).message(uuid)
+            }
             QueryEnding::BridgeStopping => QueryFailed::bridge_stopping().message(uuid),
-            QueryEnding::PageGone { .. } => QueryFailed::page_gone().message(uuid),
+            QueryEnding::PageGone => QueryFailed::page_gone().message(uuid),
             // Its own cancel is all that the page wants to know.
-            QueryEnding::PageCancelled { .. } => return None,
+            QueryEnding::PageCancelled => return None,
         })
     }
 }
 
 impl Realm {
     /// The agent did not take the query.
-    pub(crate) fn query_refused(&mut self, id: &QueryId, why: QueryFailed) -> Effects {
+    pub(crate) fn query_refused(&mut self, id: &QueryId, why: QueryFailed, now: Now) -> Effects {
         match self.queries.get(id) {
-            Some(query) if query.phase == Phase::Asked => {
-                self.end_query(id, QueryEnding::Refused(why))
+            Some(query) if !query.hearing.is_accepted() => {
+                self.end_query(id, QueryEnding::Refused(why), now)
             }
             _ => Effects::new(),
         }
@@ -114,21 +124,21 @@ impl Realm {
         &mut self,
         id: &QueryId,
         result: Option<Box<RawValue>>,
+        now: Now,
     ) -> (Result<(), QueryRefusal>, Effects) {
         let demanded = match self.running_query(id) {
-            Ok(query) => query.response_tool.clone(),
+            Ok(query) => query
+                .response_tool()
+                .map(QueryFailed::response_tool_demanded),
             Err(refusal) => return (Err(refusal), Effects::new()),
         };
-        let Some(tool) = demanded else {
+        let Some(failed) = demanded else {
             let ending = QueryEnding::Completed(result);
-            return (Ok(()), self.end_query(id, ending));
+            return (Ok(()), self.end_query(id, ending, now));
         };
-        let failed = QueryFailed::response_tool_demanded(&tool);
         let refusal = QueryRefusal::ResponseToolDemanded(failed.error.clone());
-        (
-            Err(refusal),
-            self.end_query(id, QueryEnding::Failed(failed)),
-        )
+        let ending = QueryEnding::Failed(failed);
+        (Err(refusal), self.end_query(id, ending, now))
     }
 
     /// The agent has failed.
@@ -136,14 +146,9 @@ impl Realm {
         &mut self,
         id: &QueryId,
         why: QueryFailed,
+        now: Now,
     ) -> (Result<(), QueryRefusal>, Effects) {
-        self.agent_ends(id, QueryEnding::Failed(why))
-    }
-
-    /// The agent can no longer be heard. It may be at work all the same, and is told.
-    pub(crate) fn agent_lost(&mut self, id: &QueryId, why: QueryFailed, now: Now) -> Effects {
-        let until = now.instant + self.limits.queries.stop_within;
-        self.end_query(id, QueryEnding::AgentLost { why, until })
+        self.agent_ends(id, QueryEnding::Failed(why), now)
     }
 
     /// The agent has given the query up.
@@ -151,19 +156,26 @@ impl Realm {
         &mut self,
         id: &QueryId,
         reason: Option<String>,
+        now: Now,
     ) -> (Result<(), QueryRefusal>, Effects) {
-        self.agent_ends(id, QueryEnding::Cancelled(reason))
+        self.agent_ends(id, QueryEnding::Cancelled(reason), now)
     }
 
     fn agent_ends(
         &mut self,
         id: &QueryId,
         ending: QueryEnding,
+        now: Now,
     ) -> (Result<(), QueryRefusal>, Effects) {
         match self.running_query(id) {
-            Ok(_) => (Ok(()), self.end_query(id, ending)),
+            Ok(_) => (Ok(()), self.end_query(id, ending, now)),
             Err(refusal) => (Err(refusal), Effects::new()),
         }
+    }
+
+    /// The agent can no longer be heard. It may be at work all the same, and is told.
+    pub(crate) fn agent_lost(&mut self, id: &QueryId, why: QueryFailed, now: Now) -> Effects {
+        self.end_query(id, QueryEnding::AgentLost(why), now)
     }
 
     /// The page no longer wants an answer, and hears none.
@@ -178,14 +190,11 @@ impl Realm {
         if !is_heard || !self.is_running_for(session, id) {
             return Effects::new();
         }
-        let until = now.instant + self.limits.queries.stop_within;
-        self.end_query(id, QueryEnding::PageCancelled { until })
+        self.end_query(id, QueryEnding::PageCancelled, now)
     }
 
     pub(super) fn query_page_gone(&mut self, id: &QueryId, now: Now) -> Effects {
-        let limits = &self.limits.queries;
-        let until = now.instant + limits.attach_within.max(limits.stop_within);
-        self.end_query(id, QueryEnding::PageGone { until })
+        self.end_query(id, QueryEnding::PageGone, now)
     }
 
     /// The agent has heard that the query has ended, or could not be told.
@@ -202,44 +211,67 @@ impl Realm {
     /// Something of a query is due.
     pub(in crate::realm) fn query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         match self.queries.get(id) {
-            None => self.nothing_matters_any_more(id),
+            None => self.over_due(id, now),
             Some(query) if query.has_expired(now.instant) => {
-                let until = now.instant + self.limits.queries.stop_within;
-                self.end_query(id, QueryEnding::TimedOut { until })
+                self.end_query(id, QueryEnding::TimedOut, now)
             }
             Some(_) => self.query_page_gone(id, now),
         }
     }
 
+    fn over_due(&mut self, id: &QueryId, now: Now) -> Effects {
+        let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
+        self.change_over(id, |over| {
+            if passed(over.kept_until) {
+                over.kept_until = None;
+                match over.must_attach {
+                    true => over.hearing.forget(),
+                    false => over.hearing.forget_told(),
+                }
+            }
+        });
+        match self.over.get(id) {
+            Some(over) if passed(over.until) => self.nothing_matters_any_more(id),
+            _ => Effects::new(),
+        }
+    }
+
     /// The bridge is shutting down.
-    pub(in crate::realm) fn end_queries(&mut self) -> Effects {
+    pub(in crate::realm) fn end_queries(&mut self, now: Now) -> Effects {
         let running: Vec<_> = self.queries.keys().cloned().collect();
-        let end = |id| self.end_query(&id, QueryEnding::BridgeStopping);
+        let end = |id| self.end_query(&id, QueryEnding::BridgeStopping, now);
         running.into_iter().flat_map(end).collect()
     }
 
     /// The one ending of a query.
-    pub(in crate::realm) fn end_query(&mut self, id: &QueryId, ending: QueryEnding) -> Effects {
+    pub(in crate::realm) fn end_query(
+        &mut self,
+        id: &QueryId,
+        ending: QueryEnding,
+        now: Now,
+    ) -> Effects {
         let Some(mut query) = self.queries.shift_remove(id) else {
             return Effects::new();
         };
         let deadline = Deadline::Query(id.clone());
         self.deadlines.remove((query.deadline(), deadline));
+        let limits = &self.limits.queries;
         let is_stopping = ending.stops_agent(&query);
-        let page_gone = matches!(ending, QueryEnding::PageGone { .. });
-        let until = ending.until().filter(|_| is_stopping || page_gone);
-        if ending.is_agents() && query.phase == Phase::Asked {
-            query.accept(id);
+        let page_gone = matches!(ending, QueryEnding::PageGone);
+        let until = ending.until(limits, now);
+        let until = until.filter(|_| is_stopping || page_gone);
+        if ending.is_agents() {
+            query.hearing.accepted();
         }
-        let mut untold = match (&ending, query.phase) {
-            (QueryEnding::PageCancelled { .. }, _) | (_, Phase::Asked) => Default::default(),
-            (_, Phase::Accepted) => query.held.take(),
-        };
-        untold.extend(ending.message(id, &mut query));
+        let last = ending.message(id, &mut query, limits);
+        let hears = query.asker != Asker::Frontend;
+        query.hearing.ended(last.filter(|_| hears));
+        let keeps = query.hearing.keeps();
         let mut over = Over {
             session: query.session,
-            untold,
-            untold_bytes: 0,
+            must_attach: keeps && matches!(query.page, Page::Gone { .. }),
+            kept_until: keeps.then(|| now.instant + limits.attach_within),
+            hearing: query.hearing,
             is_stopping: is_stopping && until.is_some(),
             page_gone,
             until,
@@ -247,10 +279,9 @@ impl Realm {
         let mut effects = match page_gone {
             // Its socket may not have been taken from it yet.
             true => Effects::new(),
-            false => self.tell_untold(&mut over),
+            false => self.tell_end(id, &mut over),
         };
-        over.untold_bytes = over.untold.iter().map(length_of_end).sum();
-        effects.extend(self.cancel_calls_of(id));
+        effects.extend(self.cancel_calls_of(id, now));
         effects.push(match is_stopping {
             true => Effect::StopAgent { query: id.clone() },
             false => Effect::QueryEnded { query: id.clone() },
@@ -260,27 +291,24 @@ impl Realm {
     }
 
     /// As far as the page can hear.
-    fn tell_untold(&self, over: &mut Over) -> Effects {
+    fn tell_end(&self, id: &QueryId, over: &mut Over) -> Effects {
         let session = self.sessions.get(&over.session);
-        let Some(connection) = session.and_then(|session| session.phase.connection()) else {
-            return Effects::new();
-        };
-        let send = |message| Effect::Send {
-            connection,
-            message,
-        };
-        over.untold.drain(..).map(send).collect()
+        let connection = session.and_then(|session| session.phase.connection());
+        match connection.filter(|_| !over.must_attach) {
+            Some(connection) => sends(connection, over.hearing.take_untold(id)),
+            None => Effects::new(),
+        }
     }
 
     /// No tool runs for a query that has ended.
-    fn cancel_calls_of(&mut self, id: &QueryId) -> Effects {
+    fn cancel_calls_of(&mut self, id: &QueryId, now: Now) -> Effects {
         let calls = self.calls.iter();
         let calls = calls.filter(|(_, call)| call.context.query_id.as_ref() == Some(id));
         let calls: Vec<CallId> = calls.map(|(call, _)| call.clone()).collect();
         let cancel = |call| {
             let message = "the query that the call belongs to has ended: nothing more is wanted";
             let failure = Failure::new(ErrorCode::CallCancelled, message.to_owned());
-            self.abort_call(&call, failure)
+            self.abort_call(&call, failure, now)
         };
         calls.into_iter().flat_map(cancel).collect()
     }
@@ -291,39 +319,47 @@ impl Realm {
             && let Some(oldest) = self.over.keys().next().cloned()
         {
             effects.extend(self.nothing_matters_any_more(&oldest));
+            self.change_over(&oldest, |over| over.kept_until = None);
             self.over.shift_remove(&oldest);
         }
-        match over.until {
-            Some(at) => self.deadlines.insert(at, Deadline::Query(id.clone())),
-            None => effects.push(Effect::QueryForgotten { query: id.clone() }),
+        if over.until.is_none() {
+            effects.push(Effect::QueryForgotten { query: id.clone() });
+        }
+        if let Some(at) = over.deadline() {
+            self.deadlines.insert(at, Deadline::Query(id.clone()));
         }
         self.over.insert(id.clone(), over);
-        self.forget_most_untold();
+        self.forget_most();
         effects
     }
 
-    fn forget_most_untold(&mut self) {
+    fn forget_most(&mut self) {
         let mut bytes = 0;
-        for (age, over) in self.over.values_mut().rev().enumerate() {
-            bytes += over.untold_bytes;
-            if age > 0 && bytes > UNTOLD_BYTES {
-                over.untold = Default::default();
-                over.untold_bytes = 0;
+        let mut much = Vec::new();
+        for (age, (id, over)) in self.over.iter().rev().enumerate() {
+            bytes += over.hearing.bytes();
+            if age > 0 && bytes > OVER_BYTES && over.hearing.bytes() > 0 {
+                much.push(id.clone());
             }
+        }
+        for id in much {
+            self.change_over(&id, |over| {
+                over.hearing.forget();
+                over.kept_until = None;
+            });
         }
     }
 
     /// The id of a query that is over means nothing to anybody but its page.
     fn nothing_matters_any_more(&mut self, id: &QueryId) -> Effects {
-        let Some(over) = self.over.get_mut(id) else {
+        if self.over.get(id).is_none_or(|over| over.until.is_none()) {
             return Effects::new();
-        };
-        let Some(at) = over.until.take() else {
-            return Effects::new();
-        };
-        over.is_stopping = false;
-        over.page_gone = false;
-        self.deadlines.remove((at, Deadline::Query(id.clone())));
+        }
+        self.change_over(id, |over| {
+            over.until = None;
+            over.is_stopping = false;
+            over.page_gone = false;
+        });
         Effects::from([Effect::QueryForgotten { query: id.clone() }])
     }
 }

@@ -62,16 +62,24 @@ impl QueryFailed {
         Self::new(ErrorCode::PageGone, "Session not found", None)
     }
 
-    pub(super) fn timed_out() -> Self {
+    /// Within its own time, or that of the bridge.
+    pub(super) fn timed_out(in_a_hurry: bool) -> Self {
         let error = "The agent did not complete the query in time";
-        Self::new(
-            ErrorCode::QueryTimeout,
-            error,
-            Some("raise `query_timeout`"),
-        )
+        let remedy = match in_a_hurry {
+            true => "give the query a longer `timeout`",
+            false => "raise `query_timeout`",
+        };
+        Self::new(ErrorCode::QueryTimeout, error, Some(remedy))
     }
 
-    pub(super) fn bridge_stopping() -> Self {
+    /// There is nothing to attach to.
+    pub(super) fn not_found() -> Self {
+        let error = "There is no query with this uuid in this session";
+        let remedy = "it ended too long ago, was cancelled, or belongs to another tab: ask anew";
+        Self::new(ErrorCode::QueryNotFound, error, Some(remedy))
+    }
+
+    pub(crate) fn bridge_stopping() -> Self {
         let error = "The bridge is shutting down";
         Self::new(
             ErrorCode::BridgeStopping,
@@ -80,7 +88,7 @@ impl QueryFailed {
         )
     }
 
-    pub(super) fn asked_before() -> Self {
+    pub(crate) fn asked_before() -> Self {
         let error = "A query with this uuid was asked before";
         Self::new(
             ErrorCode::QueryCompleted,

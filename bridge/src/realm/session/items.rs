@@ -11,6 +11,11 @@ use crate::realm::RealmLimits;
 use crate::tool;
 
 impl Session {
+    /// Whether its document has registered anything.
+    pub(in crate::realm) fn has_registered(&self) -> bool {
+        !self.items_are_former && !self.items.is_empty()
+    }
+
     /// Drops the items of a former connection, once, and says which those were.
     pub(in crate::realm) fn take_former_items(&mut self) -> Option<Lists> {
         if !std::mem::take(&mut self.items_are_former) {

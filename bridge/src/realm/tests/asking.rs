@@ -315,7 +315,9 @@ fn a_page_that_comes_back_asks_again_and_hears_again() {
 fn cancelling_while_the_client_is_asked_ends_the_call_and_leaves_nothing() {
     let mut scene = Scene::with_client(r#"{"elicitation":{}}"#);
     scene.ask(vec![elicit("a")]);
-    let effects = scene.realm.call_cancelled(&"c".into(), "cancelled");
+    let effects = scene
+        .realm
+        .call_cancelled(&"c".into(), "cancelled", scene.now);
     scene.then(effects);
     assert_eq!(scene.sent(FIRST), ["call-cancel"]);
     assert!(scene.realm.calls.is_empty());

@@ -60,7 +60,7 @@ fn a_cancelled_call_is_called_off_in_the_page() {
     scene.call("c").unwrap();
     let effects = scene
         .realm
-        .call_cancelled(&"c".into(), "the client cancelled");
+        .call_cancelled(&"c".into(), "the client cancelled", scene.now);
     scene.then(effects);
     assert_eq!(scene.sent(FIRST), ["call-cancel"]);
     assert_eq!(

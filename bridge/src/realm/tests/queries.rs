@@ -1,5 +1,6 @@
 //! Queries by name. Whatever the order, `schedules` says what holds.
 
+mod attaching;
 mod away;
 mod calls;
 
@@ -71,9 +72,9 @@ impl Scene {
     }
 
     fn complete(&mut self) -> Result<(), QueryRefusal> {
-        let (outcome, effects) = self
-            .realm
-            .query_completed(&id(QUERY), Some(raw("\"done\"")));
+        let (outcome, effects) =
+            self.realm
+                .query_completed(&id(QUERY), Some(raw("\"done\"")), self.now);
         self.then(effects);
         outcome
     }
@@ -109,9 +110,10 @@ impl Scene {
                 _ => return None,
             }),
             Effect::End { call, .. } => Some(format!("end {call}")),
-            Effect::AskAgent { query, with_token } => {
-                Some(format!("ask {} {with_token}", query.uuid))
-            }
+            Effect::AskAgent {
+                query, with_token, ..
+            } => Some(format!("ask {} {with_token}", query.uuid)),
+            Effect::QueryHasPage { query } => Some(format!("has page {query}")),
             Effect::StopAgent { query } => Some(format!("stop {query}")),
             Effect::QueryEnded { query } => Some(format!("ended {query}")),
             Effect::QueryForgotten { query } => Some(format!("forgotten {query}")),
@@ -150,7 +152,7 @@ fn an_agent_that_is_done_before_it_has_answered_has_accepted() {
     assert_eq!(scene.told()[..3], told);
     // Its answer comes late.
     let why = QueryFailed::new(ErrorCode::AgentUnavailable, "500", None);
-    let effects = scene.realm.query_refused(&id(QUERY), why);
+    let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
     assert!(scene.then(effects).told().is_empty());
 }
 
@@ -160,7 +162,7 @@ fn a_query_that_nobody_accepts_has_a_failure_only() {
     scene.ask_agent(asked(QUERY));
     scene.progress("one").unwrap();
     let why = QueryFailed::new(ErrorCode::AgentUnavailable, "500", None);
-    let effects = scene.realm.query_refused(&id(QUERY), why);
+    let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
     let told = ["failure AgentUnavailable", "ended q", "forgotten q"];
     assert_eq!(scene.then(effects).told(), told);
 }
@@ -174,16 +176,21 @@ fn what_waits_for_acceptance_is_bounded_and_the_newest_is_kept() {
         scene.progress(&long).unwrap();
     }
     let told = scene.accept().told();
-    assert_eq!(told.len(), 3);
-    assert!(told[0] == "accepted" && told[1].starts_with("\"8") && told[2].starts_with("\"9"));
+    assert_eq!(told.len(), 4);
+    assert!(told[0] == "accepted" && told[1].contains("not kept any more"));
+    assert!(told[2].starts_with("\"8") && told[3].starts_with("\"9"));
 }
 
 #[test]
 fn the_same_id_is_not_asked_twice() {
     let mut scene = Scene::at_work();
-    // The page does not know that it was heard: one answer will do.
-    assert!(scene.ask_agent(asked(QUERY)).told().is_empty());
+    // The page does not know that it was heard, and hears so again.
+    let again = ["accepted", "has page q"];
+    assert_eq!(scene.ask_agent(asked(QUERY)).told(), again);
     scene.complete().unwrap();
+    let again = ["accepted", "complete \"done\" []"];
+    assert_eq!(scene.ask_agent(asked(QUERY)).told(), again);
+    scene.after(LIMITS.queries.attach_within.as_secs_f32());
     assert_eq!(
         scene.ask_agent(asked(QUERY)).told(),
         ["failure QueryCompleted"]
@@ -207,9 +214,19 @@ fn queries_in_flight_are_counted_and_given_back_however_they_end() {
         for n in 0..LIMITS.queries.most {
             let id = id(&query(n));
             let effects = match round {
-                0 => scene.realm.query_completed(&id, Some(raw("1"))).1,
-                1 => scene.realm.query_failed(&id, agent_failed("no")).1,
-                2 => scene.realm.query_cancelled(&id, None).1,
+                0 => {
+                    scene
+                        .realm
+                        .query_completed(&id, Some(raw("1")), scene.now)
+                        .1
+                }
+                1 => {
+                    scene
+                        .realm
+                        .query_failed(&id, agent_failed("no"), scene.now)
+                        .1
+                }
+                2 => scene.realm.query_cancelled(&id, None, scene.now).1,
                 _ => {
                     let page = TAB.into();
                     scene
@@ -266,9 +283,13 @@ fn ids_of_ended_queries_are_remembered_in_bounded_number() {
     for n in 0..65 {
         let query = format!("q{n}");
         scene.ask_agent(asked(&query));
-        let effects = scene.realm.query_completed(&id(&query), Some(raw("1"))).1;
+        let effects = scene
+            .realm
+            .query_completed(&id(&query), Some(raw("1")), scene.now)
+            .1;
         scene.then(effects);
     }
+    scene.after(LIMITS.queries.attach_within.as_secs_f32());
     assert_eq!(
         scene.ask_agent(asked("q64")).told(),
         ["failure QueryCompleted"]
@@ -317,7 +338,7 @@ fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
 #[test]
 fn queries_end_with_the_bridge() {
     let mut scene = Scene::at_work();
-    let effects = scene.realm.bridge_stopping();
+    let effects = scene.realm.bridge_stopping(scene.now);
     assert_eq!(
         scene.then(effects).told()[..2],
         ["failure BridgeStopping", "stop q"]

@@ -272,8 +272,14 @@ impl World {
             Step::Renew { tab, seconds } => {
                 let end = self.now.instant + Duration::from_secs(u64::from(seconds));
                 let connection = self.connection(tab);
-                self.realm
-                    .page_renewed(&Self::session(tab), connection, Some(end), true, self.now)
+                self.realm.page_renewed(
+                    &Self::session(tab),
+                    connection,
+                    Some(end),
+                    true,
+                    None,
+                    self.now,
+                )
             }
             Step::Freeze { tab } => {
                 let state = PageState {
@@ -338,8 +344,13 @@ impl World {
             Step::Answer { call } => match self.pick(call) {
                 Some((id, tab)) => {
                     let connection = self.connection(tab);
-                    self.realm
-                        .call_answered(&Self::session(tab), connection, &id, NOTHING)
+                    self.realm.call_answered(
+                        &Self::session(tab),
+                        connection,
+                        &id,
+                        NOTHING,
+                        self.now,
+                    )
                 }
                 None => Vec::new(),
             },
@@ -350,14 +361,14 @@ impl World {
                 let Some(old) = self.former.get(&tab) else {
                     return Vec::new();
                 };
-                let effects = self
-                    .realm
-                    .call_answered(&Self::session(tab), *old, &id, NOTHING);
+                let effects =
+                    self.realm
+                        .call_answered(&Self::session(tab), *old, &id, NOTHING, self.now);
                 assert!(effects.is_empty(), "an old connection ended a call");
                 effects
             }
             Step::Cancel { call } => match self.pick(call) {
-                Some((id, _)) => self.realm.call_cancelled(&id, "cancelled"),
+                Some((id, _)) => self.realm.call_cancelled(&id, "cancelled", self.now),
                 None => Vec::new(),
             },
             Step::Ask { call, key } => match self.pick(call) {
@@ -441,7 +452,7 @@ impl World {
                 self.now.instant += Duration::from_secs(u64::from(seconds));
                 self.realm.deadline_passed(self.now)
             }
-            Step::Stop => self.realm.bridge_stopping(),
+            Step::Stop => self.realm.bridge_stopping(self.now),
         }
     }
 }

@@ -159,7 +159,7 @@ fn a_fresh_token_on_the_open_socket_keeps_it_open() {
     let fresh = Some(scene.start + Duration::from_secs(25));
     let effects = scene
         .realm
-        .page_renewed(&TAB.into(), FIRST, fresh, true, scene.now);
+        .page_renewed(&TAB.into(), FIRST, fresh, true, None, scene.now);
     scene.then(effects);
     assert!(matches!(
         &scene.effects[..],
@@ -173,7 +173,7 @@ fn a_fresh_token_on_the_open_socket_keeps_it_open() {
     // What comes of a former connection changes nothing.
     let late = scene
         .realm
-        .page_renewed(&TAB.into(), FIRST, None, true, scene.now);
+        .page_renewed(&TAB.into(), FIRST, None, true, None, scene.now);
     assert!(late.is_empty());
 }
 

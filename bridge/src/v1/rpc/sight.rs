@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Asked, Leg};
 use crate::auth::{Principal, RealmId, Scope};
-use crate::calls::{Caller, Takes, Unreachable};
+use crate::calls::{self, Caller, Takes, Unreachable};
 use crate::realm::{QueryRefusal, Realm, is_secret};
 use crate::v1::message::{Message, Refused};
 use crate::v1::pages::Pages;
@@ -82,7 +82,7 @@ impl Leg {
             }
         };
         let realm = realm.filter(|_| is_known).ok_or(ErrorCode::QueryNotFound)?;
-        Ok(Principal::of_query(realm, id))
+        Ok(self.hub.queries.agent_of(realm, id))
     }
 
     /// The MCP session of an agent ends with its query, unless agents are known by no token: those
@@ -108,7 +108,9 @@ impl Leg {
             Some(query) => self.agent_of(&query, asked.token, needed).await,
             None => self.principal(asked.token, needed).await,
         };
-        self.sight_of(principal.map_err(Refused::Request)?)
+        let principal = principal.map_err(Refused::Request)?;
+        calls::page_of_query(&self.hub, &principal).await;
+        self.sight_of(principal)
     }
 
     /// All pages of a token, or the one of a query.

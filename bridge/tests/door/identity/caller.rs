@@ -1,10 +1,11 @@
 //! On whose behalf a call is made, as a page's handler hears it.
 
-use bridge::Running;
+use bridge::{Config, Running};
 use bridge_protocol::{Caller, Via};
 use serde_json::{Value, json};
 
 use super::issuer::*;
+use crate::agent::{SmallAgent, UUID, answered};
 use crate::kit::*;
 
 async fn called(page: &mut Page) -> Caller {
@@ -51,6 +52,36 @@ async fn a_handler_hears_subject_and_roles_of_the_token_of_each_request() {
     let token = token_with(Value::Null);
     let (status, heard) = tokio::join!(plain_call(&bridge, &token), called(&mut page));
     assert_eq!((status, heard), (200, caller(Via::Http, &[])));
+}
+
+#[tokio::test]
+async fn the_agent_of_a_query_acts_for_the_person_who_asks() {
+    let mut agent = SmallAgent::start().await;
+    let config = Config {
+        agent: agent.config().agent,
+        ..trusting_secret()
+    };
+    let bridge = bridge_with(config).await;
+    let token = token_with(json!(["editor"]));
+    let mut page = Page::connect(&bridge, "s", &token).await;
+    page.register(&[echo_tool()]).await;
+    let asked = json!({ "type": "query", "uuid": UUID, "prompt": "?", "context": [] });
+    page.say_json(asked).await;
+    let of_query = agent.accept().await.token.unwrap();
+    let caller = Caller {
+        via: Via::Http,
+        sub: Some("ada".to_owned()),
+        roles: vec!["editor".to_owned()],
+    };
+    let (status, heard) = tokio::join!(plain_call(&bridge, &of_query), called(&mut page));
+    assert_eq!((status, &heard), (200, &caller));
+    // The same when a frontend asks its agent itself.
+    let opening = http().put(format!("{}/query/direct", bridge.url()));
+    let (status, opened) = answered(opening.bearer_auth(&token).json(&json!({}))).await;
+    assert_eq!(status, 200, "{opened}");
+    let of_query = opened["token"].as_str().unwrap();
+    let (status, heard) = tokio::join!(plain_call(&bridge, of_query), called(&mut page));
+    assert_eq!((status, &heard), (200, &caller));
 }
 
 #[tokio::test]

@@ -10,20 +10,20 @@ use crate::agent::{Events, SmallAgent, UUID};
 use crate::kit::{Page, TOKEN, bridge_with, echo_tool, http, soon};
 
 /// A bridge, its agent, and a page whose query the agent has taken.
-struct Rest {
-    bridge: Running,
-    agent: SmallAgent,
-    page: Page,
-    token: String,
+pub(super) struct Rest {
+    pub(super) bridge: Running,
+    pub(super) agent: SmallAgent,
+    pub(super) page: Page,
+    pub(super) token: String,
 }
 
 /// The same with the stream that answers the query.
-struct World {
-    events: Events,
-    rest: Rest,
+pub(super) struct World {
+    pub(super) events: Events,
+    pub(super) rest: Rest,
 }
 
-async fn streaming(more: Value) -> World {
+pub(super) async fn streaming(more: Value) -> World {
     streaming_within(more, Duration::from_secs(45)).await
 }
 

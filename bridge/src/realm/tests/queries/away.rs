@@ -65,7 +65,10 @@ fn what_pages_have_not_been_told_of_ended_queries_is_bounded_and_the_newest_is_k
     scene.end(FIRST, Parting::Broken);
     for query in ids {
         let result = raw(&format!("\"{query}{}\"", " ".repeat(12 * 1024 * 1024)));
-        let effects = scene.realm.query_completed(&id(query), Some(result)).1;
+        let effects = scene
+            .realm
+            .query_completed(&id(query), Some(result), scene.now)
+            .1;
         scene.then(effects);
     }
     scene.connect(SECOND);

@@ -40,9 +40,10 @@ fn the_response_tool_completes_the_query_before_its_caller_hears() {
     assert_eq!(scene.told(), ["end a"]);
     scene.call_for_query("b", "echo").unwrap();
     let failure = Failure::new(ErrorCode::HandlerFailed, "no".to_owned());
-    let effects = scene
-        .realm
-        .call_answered(&TAB.into(), FIRST, &"b".into(), Err(failure));
+    let effects =
+        scene
+            .realm
+            .call_answered(&TAB.into(), FIRST, &"b".into(), Err(failure), scene.now);
     assert_eq!(scene.then(effects).told(), ["end b"]);
     scene.call_for_query("c", "echo").unwrap();
     scene.call_for_query("d", "other").unwrap();
@@ -85,9 +86,10 @@ fn tool_calls_are_told_in_order_of_completion_with_failures_and_within_bytes() {
         scene.call_for_query(call, "echo").unwrap();
     }
     let answer = |scene: &mut Scene, call: &str, answer| {
-        let effects = scene
-            .realm
-            .call_answered(&TAB.into(), FIRST, &call.into(), answer);
+        let effects =
+            scene
+                .realm
+                .call_answered(&TAB.into(), FIRST, &call.into(), answer, scene.now);
         scene.then(effects);
     };
     answer(&mut scene, "b", Ok(Answer::Value(Some(raw("1.50").into()))));
@@ -142,7 +144,10 @@ fn tool_calls_are_bounded_in_number() {
         scene.then(effects);
         scene.answer(FIRST, &call);
     }
-    let effects = scene.realm.query_completed(&id("many"), Some(raw("1"))).1;
+    let effects = scene
+        .realm
+        .query_completed(&id("many"), Some(raw("1")), scene.now)
+        .1;
     scene.then(effects);
     let calls = scene.effects.iter().find_map(|effect| match effect {
         Effect::Send {

@@ -20,6 +20,8 @@ pub(super) enum QueryStep {
     AgentLost { query: u8 },
     Cancelled { query: u8 },
     CancelledByPage { tab: u8, query: u8 },
+    Attached { tab: u8, query: u8 },
+    Opened { tab: u8, query: u8 },
     AgentStopped { query: u8 },
     Called { tab: u8, query: u8 },
 }
@@ -38,6 +40,9 @@ pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
         1 => query.clone().prop_map(|query| QueryStep::Cancelled { query }),
         1 => (tab.clone(), query.clone())
             .prop_map(|(tab, query)| QueryStep::CancelledByPage { tab, query }),
+        4 => (tab.clone(), query.clone())
+            .prop_map(|(tab, query)| QueryStep::Attached { tab, query }),
+        1 => (tab.clone(), query.clone()).prop_map(|(tab, query)| QueryStep::Opened { tab, query }),
         1 => query.clone().prop_map(|query| QueryStep::AgentStopped { query }),
         4 => (tab, query).prop_map(|(tab, query)| QueryStep::Called { tab, query }),
     ]
@@ -52,6 +57,8 @@ struct Seen {
     /// Its agent has been told, or need not be; its token is void.
     ended: bool,
     cancelled_by_page: bool,
+    /// A frontend has asked: the page hears nothing.
+    silent: bool,
 }
 
 /// All queries that agents were asked. An id may be asked again once it is forgotten.
@@ -65,15 +72,7 @@ pub(super) struct Ledger {
 impl Ledger {
     pub(super) fn note(&mut self, effect: &Effect) {
         match effect {
-            Effect::AskAgent { query, .. } => {
-                self.asked += 1;
-                let former = self.seen.insert(query.uuid.clone(), Seen::default());
-                assert!(
-                    former.is_none_or(|it| it.ended),
-                    "{} runs twice",
-                    query.uuid
-                );
-            }
+            Effect::AskAgent { query, .. } => self.begins(&query.uuid, Seen::default()),
             Effect::StopAgent { query } | Effect::QueryEnded { query } => {
                 self.ended += 1;
                 let seen = self.seen.get_mut(query).unwrap();
@@ -82,9 +81,26 @@ impl Ledger {
                     "{query} ended twice"
                 );
             }
+            Effect::QueryHasPage { query } => {
+                assert!(!self.seen[query].ended, "{query} has a page after its end");
+            }
             Effect::QueryForgotten { query } => assert!(self.seen[query].ended, "{query}"),
             Effect::Send { message, .. } => self.note_message(message),
             _ => {}
+        }
+    }
+
+    fn begins(&mut self, query: &QueryId, seen: Seen) {
+        self.asked += 1;
+        let former = self.seen.insert(query.clone(), seen);
+        assert!(former.is_none_or(|it| it.ended), "{query} runs twice");
+    }
+
+    /// The page wants to hear again what it may have heard.
+    fn hears_again(&mut self, query: &QueryId) {
+        if let Some(seen) = self.seen.get_mut(query) {
+            seen.accepted = false;
+            seen.told = false;
         }
     }
 
@@ -100,6 +116,7 @@ impl Ledger {
             _ => return,
         };
         let seen = self.seen.get_mut(query).unwrap();
+        assert!(!seen.silent, "{query} is told to a page that has not asked");
         assert!(!seen.told, "{query} goes on after its end");
         assert!(
             !seen.cancelled_by_page,
@@ -123,11 +140,16 @@ impl Ledger {
 fn is_refusal(code: ErrorCode) -> bool {
     matches!(
         code,
-        ErrorCode::QueryCompleted | ErrorCode::QueryLimitExceeded
+        ErrorCode::QueryCompleted | ErrorCode::QueryLimitExceeded | ErrorCode::QueryNotFound
     )
 }
 
 impl World {
+    fn has_tools(&self, session: &SessionId) -> bool {
+        let tools = self.realm.published_by(Kind::Tool, session);
+        tools.is_some_and(|tools| !tools.is_empty())
+    }
+
     pub(super) fn apply_query(&mut self, step: QueryStep, number: u64) -> Effects {
         let name = |query: u8| id(&format!("q{query}"));
         let realm = &mut self.realm;
@@ -136,19 +158,55 @@ impl World {
                 let connection = self.connection(tab);
                 let asked = asked(name(query).as_str());
                 let session = Self::session(tab);
+                if self.realm.knows_for(&session, &asked.uuid) {
+                    self.queries.hears_again(&asked.uuid);
+                }
                 self.realm
                     .query_asked(&session, connection, asked, self.now)
+            }
+            QueryStep::Attached { tab, query } => {
+                let (session, connection) = (Self::session(tab), self.connection(tab));
+                let query = name(query);
+                if self.realm.knows_for(&session, &query) {
+                    self.queries.hears_again(&query);
+                }
+                let effects = self.realm.query_attached(&session, connection, &query);
+                let awaits = self.realm.query_awaits_page(&query);
+                let is_back = |it: &Effect| matches!(it, Effect::QueryHasPage { .. });
+                assert!(!effects.iter().any(is_back) || !awaits || !self.has_tools(&session));
+                effects
+            }
+            QueryStep::Opened { tab, query } => {
+                let terms = Terms::of(&asked(name(query).as_str()));
+                let session = Self::session(tab);
+                let opened = self
+                    .realm
+                    .query_opened(&name(query), &session, terms, self.now);
+                if opened.is_ok() {
+                    let silent = Seen {
+                        silent: true,
+                        ..Seen::default()
+                    };
+                    self.queries.begins(&name(query), silent);
+                }
+                Vec::new()
             }
             QueryStep::Accepted { query } => realm.query_accepted(&name(query)),
             QueryStep::Refused { query } => {
                 let why = QueryFailed::new(ErrorCode::AgentUnavailable, "no", None);
-                realm.query_refused(&name(query), why)
+                realm.query_refused(&name(query), why, self.now)
             }
             QueryStep::Progressed { query } => realm
                 .query_progressed(&name(query), raw("\"p\""))
                 .unwrap_or_default(),
-            QueryStep::Completed { query } => realm.query_completed(&name(query), Some(raw("1"))).1,
-            QueryStep::Failed { query } => realm.query_failed(&name(query), agent_failed("no")).1,
+            QueryStep::Completed { query } => {
+                let result = Some(raw("1"));
+                realm.query_completed(&name(query), result, self.now).1
+            }
+            QueryStep::Failed { query } => {
+                let why = agent_failed("no");
+                realm.query_failed(&name(query), why, self.now).1
+            }
             QueryStep::AgentLost { query } => {
                 // A stream of events begins with the acceptance.
                 let mut effects = realm.query_accepted(&name(query));
@@ -156,7 +214,7 @@ impl World {
                 effects.extend(realm.agent_lost(&name(query), why, self.now));
                 effects
             }
-            QueryStep::Cancelled { query } => realm.query_cancelled(&name(query), None).1,
+            QueryStep::Cancelled { query } => realm.query_cancelled(&name(query), None, self.now).1,
             QueryStep::CancelledByPage { tab, query } => {
                 let (session, connection) = (Self::session(tab), self.connection(tab));
                 let query = name(query);

@@ -13,7 +13,9 @@ fn a_page_that_comes_back_hears_which_of_its_calls_are_awaited() {
     }
     scene.answer(FIRST, "answered");
     scene.end(FIRST, Parting::Broken);
-    let cancelled = scene.realm.call_cancelled(&"cancelled".into(), "no");
+    let cancelled = scene
+        .realm
+        .call_cancelled(&"cancelled".into(), "no", scene.now);
     scene.then(cancelled);
     let welcome = connect(&mut scene, 2, hello(TAB)).unwrap();
     assert_eq!(welcome.awaited, ["received".into()]);
