@@ -11,6 +11,7 @@ mod said;
 mod token;
 
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, Query, QueryId, SessionId};
 use dashmap::DashMap;
@@ -31,6 +32,9 @@ use token::{Hashed, QueryToken};
 
 pub(crate) use token::looks_like_one;
 
+/// How long an agent may take to end the stream of a query that is over.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// See the module documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
@@ -45,6 +49,8 @@ pub(crate) struct Queries {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Life {
     over: CancellationToken,
+    /// It is, and its agent is being told so.
+    stopped: CancellationToken,
     /// What its agent has asked and has not been answered in full.
     requests: TaskTracker,
     /// Its page is back.
@@ -130,7 +136,7 @@ impl Queries {
                 }
             }
             Effect::StopAgent { query } => self.stop_agent(realm, &query),
-            Effect::QueryEnded { query } => drop(self.ended(realm, &query)),
+            Effect::QueryEnded { query } => self.let_end(realm, &query),
             Effect::QueryForgotten { query } => {
                 self.asked
                     .remove_if(&query, |_, asked| asked.realm == realm);
@@ -165,7 +171,7 @@ impl Queries {
             hub,
             realm,
             id,
-            over: life.over(),
+            stopped: life.stopped.clone(),
         };
         let task = self.tasks.spawn(asking.run(agent, query, token));
         vacant.insert(Asked {
@@ -181,6 +187,9 @@ impl Queries {
     /// know of it when it hears that it is over.
     fn stop_agent(&self, realm: RealmId, id: &QueryId) {
         let asking = self.ended(realm, id);
+        if let Some(life) = self.life_of(id) {
+            life.stopped.cancel();
+        }
         let (Some(agent), Some(hub)) = (self.agent.clone(), self.hub.get().cloned()) else {
             return;
         };
@@ -197,6 +206,16 @@ impl Queries {
             }
         });
         asked.task = Some(AbortOnDropHandle::new(task));
+    }
+
+    /// The agent knows: it hears the answers to its calls, and has a moment to end its stream.
+    fn let_end(&self, realm: RealmId, id: &QueryId) {
+        if let Some(asking) = self.ended(realm, id) {
+            self.tasks.spawn(async move {
+                // One that does not is cut.
+                let _ = tokio::time::timeout(LINGER, asking).await;
+            });
+        }
     }
 
     /// The token is void; what asked the agent is given up, unless somebody holds on to it.

@@ -70,7 +70,7 @@ impl Agent {
         let streams =
             media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
         Ok(match streams {
-            true => Taken::Streams(Stream::new(response, self.silence)),
+            true => Taken::Streams(Box::new(Stream::new(response, self.silence))),
             false => Taken::ReportsElsewhere,
         })
     }
@@ -124,7 +124,7 @@ pub(super) enum Taken {
     /// It reports by requests of its own, as agents of mcp-web 0.1 do.
     ReportsElsewhere,
     /// Its answer is the stream of what the page hears.
-    Streams(Stream),
+    Streams(Box<Stream>),
 }
 
 /// The events of an agent. Dropping it closes the connection.
@@ -172,6 +172,11 @@ impl Stream {
                 QueryFailed::new(ErrorCode::AgentFailed, too_long.message(), None)
             })?;
         }
+    }
+
+    /// Reads on to the agent's own end of the stream. Nothing of it counts any more.
+    pub(super) async fn drain(&mut self) {
+        while let Ok(Some(_)) = self.response.chunk().await {}
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::{Arc, Weak};
 use bridge_protocol::{Query, QueryId};
 use tokio_util::sync::CancellationToken;
 
-use super::Report;
 use super::agent::{Agent, Stream, Taken};
 use super::said::Said;
 use super::token::QueryToken;
@@ -18,8 +17,8 @@ pub(super) struct Asking {
     pub(super) hub: Weak<Hub>,
     pub(super) realm: RealmId,
     pub(super) id: QueryId,
-    /// The query has ended, whoever has ended it.
-    pub(super) over: CancellationToken,
+    /// Nobody wants anything of the agent any more, and it does not know.
+    pub(super) stopped: CancellationToken,
 }
 
 impl Asking {
@@ -37,17 +36,28 @@ impl Asking {
         }
     }
 
-    /// Dropping the stream tells the agent that nobody listens any more.
-    async fn hear(&self, mut stream: Stream) {
+    /// Dropping the stream tells the agent that nobody listens any more. One whose query is over
+    /// with its knowledge has still to hear the answers to its calls, and ends the stream itself.
+    async fn hear(&self, mut stream: Box<Stream>) {
+        let heard = async {
+            self.reports_of(&mut stream).await;
+            stream.drain().await;
+        };
+        tokio::select! {
+            biased;
+            () = self.stopped.cancelled() => {}
+            () = heard => {}
+        }
+    }
+
+    /// Until the query is over.
+    async fn reports_of(&self, stream: &mut Stream) {
         loop {
-            let said = tokio::select! {
-                biased;
-                () = self.over.cancelled() => return,
-                said = stream.next(&self.id) => said,
-            };
-            match said {
+            match stream.next(&self.id).await {
                 Ok(Said::Report(report)) => {
-                    if !self.goes_on_after(report) {
+                    let hub = self.hub.upgrade();
+                    let taken = hub.map(|hub| hub.report(self.realm, &self.id, report));
+                    if !matches!(taken, Some(Ok(()))) {
                         return;
                     }
                 }
@@ -57,12 +67,6 @@ impl Asking {
                 }
             }
         }
-    }
-
-    fn goes_on_after(&self, report: Report) -> bool {
-        let hub = self.hub.upgrade();
-        let taken = hub.is_some_and(|hub| hub.report(self.realm, &self.id, report).is_ok());
-        taken && !self.over.is_cancelled()
     }
 
     fn change(&self, event: impl FnOnce(&mut Realm, Now) -> Effects) {

@@ -96,6 +96,10 @@ impl Events {
         let _ = self.sender.send(Err(io::Error::other("cut"))).await;
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
     /// Nobody reads it any more.
     pub(crate) async fn closed(&self) {
         soon("end of the stream", self.sender.closed()).await;

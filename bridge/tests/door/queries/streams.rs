@@ -6,7 +6,7 @@ use bridge::Running;
 use serde_json::{Value, json};
 
 use super::{query, told, with};
-use crate::agent::{Events, SmallAgent, UUID};
+use crate::agent::{Events, SmallAgent, UUID, answered};
 use crate::kit::{Page, TOKEN, bridge_with, echo_tool, http, soon};
 
 /// A bridge, its agent, and a page whose query the agent has taken.
@@ -199,6 +199,26 @@ async fn after_the_last_word_nothing_is_heard() {
     world.page.say_json(query(other)).await;
     world.agent.next().await.answer(200);
     assert_eq!(told(&mut world.page).await["uuid"], other);
+}
+
+#[tokio::test]
+async fn an_agent_whose_response_tool_was_called_hears_so_before_its_stream_ends() {
+    let more = json!({ "responseTool": { "name": "echo" } });
+    let World {
+        events,
+        rest: mut world,
+    } = streaming(more).await;
+    let call = http().post(format!("{}/tool-call", world.bridge.url()));
+    let body = json!({ "toolName": "echo", "toolInput": { "a": 1 } });
+    let call = call.bearer_auth(&world.token).json(&body);
+    let (called, ()) = tokio::join!(answered(call), world.page.echo());
+    assert_eq!(called.0, 200, "{}", called.1);
+    let complete = told(&mut world.page).await;
+    assert_eq!(complete["toolCalls"][0]["tool"], "echo", "{complete}");
+    assert!(!events.is_closed());
+    // One that does not end it then is cut.
+    events.closed().await;
+    assert!(world.agent.is_idle());
 }
 
 #[tokio::test]
