@@ -86,7 +86,11 @@ impl Telling {
             match (&self.reader, &self.reports) {
                 (Some(reader), _) => {
                     let (uuid, content) = (self.id.clone(), content.to_raw());
-                    let progress = BridgeToPage::QueryProgress(QueryProgress { uuid, content });
+                    let progress = BridgeToPage::QueryProgress(QueryProgress {
+                        uuid,
+                        number: None,
+                        content,
+                    });
                     reader.hears(progress).await.map_err(|()| not_wanted())?;
                 }
                 (None, Some(reports)) => {
