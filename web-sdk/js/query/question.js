@@ -35,20 +35,23 @@ export async function questionOf(given, asked, port, signal) {
     ...(responseTool && { responseTool: tools.told(responseTool, "responseTool") }),
     ...(timeout && { timeout }),
   };
-  const items = (context ?? []).map((item, index) => itemOf(item, given.context[index], { tools, wrong, port, signal }));
-  return { ...question, context: await Promise.all(items) };
+  // No tool runs for a query that is refused.
+  const items = (context ?? []).map((item, index) => itemOf(item, given.context?.[index], tools, wrong));
+  const facts = items.map((item) => (item.entry ? fromTool(item.entry, item.arguments, port, signal) : item));
+  return { ...question, context: await Promise.all(facts) };
 }
 
-/** An item of context: something that the app knows, or what one of its tools says now. */
-function itemOf(item, given, { tools, wrong, port, signal }) {
-  if (isObject(given) && "value" in given) return ephemeral(item, given, wrong);
+/** An item of context: something that the app knows, or one of its tools, which says it. */
+function itemOf(item, given, tools, wrong) {
+  const hasValue = (it) => isObject(it) && "value" in it;
+  if (hasValue(item) || hasValue(given)) return ephemeral(item, given?.value, wrong);
   const { tool = item, arguments: args } = isObject(item) ? item : {};
-  return fromTool(tools.named(tool, "context"), args ?? {}, port, signal);
+  return { entry: tools.named(tool, "context"), arguments: args ?? {} };
 }
 
 function ephemeral({ name, value, schema, description }, given, wrong) {
   if (typeof name !== "string" || !name) throw wrong("an item of context needs a name", "pass { name, value }");
-  const kind = notJson(value, given.value);
+  const kind = notJson(value, given);
   if (kind) throw wrong(`the value of context "${name}" is ${kind}, which is no JSON`, "pass text, numbers, arrays or plain objects");
   if (schema && !isObject(schema)) throw wrong(`the schema of context "${name}" must be a JSON Schema object`, "pass one, or none");
   return {

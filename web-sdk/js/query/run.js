@@ -3,6 +3,9 @@
 import { answerOf, failureOf } from "./ending.js";
 import { Events } from "./events.js";
 
+/** Browsers fire a timer that is longer at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 export class Run {
   state = "waiting";
   /** Whether this connection has carried the query. */
@@ -52,7 +55,7 @@ export class Run {
     this.#question = question;
     if (question.timeout === undefined) return;
     this.#deadline = performance.now() + question.timeout;
-    this.#timer = setTimeout(() => this.#tooLate(), question.timeout);
+    this.#timer = setTimeout(() => this.#tooLate(), Math.min(question.timeout, LONGEST_MS));
   }
 
   /** Another document has asked. */

@@ -166,6 +166,16 @@ for (const [given, code, message] of wrong) {
     assert.rejects(question(given), (error) => error.code === code && message.test(error.message) && error.message.endsWith(error.remedy)));
 }
 
+test("no tool runs for a query that is refused", async () => {
+  let runs = 0;
+  const [list] = TOOLS;
+  const handler = list.definition.handler;
+  list.definition.handler = () => runs++;
+  await assert.rejects(question({ prompt: "?", context: ["list", "nope"] }), { code: "ToolNotFound" });
+  list.definition.handler = handler;
+  assert.equal(runs, 0);
+});
+
 test("what is not given is not sent", async () => {
   const given = { prompt: "?", context: undefined, tools: null, responseTool: undefined, restrictTools: undefined, timeout: undefined };
   assert.deepEqual(await question(given), { prompt: "?", context: [] });
