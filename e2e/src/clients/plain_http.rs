@@ -24,6 +24,13 @@ impl PlainHttp {
         }
     }
 
+    /// The same with another token than the world's, such as that of a query.
+    #[must_use]
+    pub fn with_token(mut self, token: &str) -> Self {
+        token.clone_into(&mut self.token);
+        self
+    }
+
     /// `POST /tool-call`. Dropping the future disconnects, which cancels the call.
     pub async fn call(&self, tool: &str, input: Value) -> reqwest::Result<Value> {
         self.post(json!({ "toolName": tool, "toolInput": input }))

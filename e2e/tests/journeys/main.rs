@@ -1,6 +1,7 @@
 //! Whole-system journeys: real bridge, real browser, real AI clients. One module per journey.
 #![allow(clippy::unwrap_used)]
 
+mod asked_in_page;
 mod bridge_restart;
 mod cancel;
 mod cancel_while_asking;
