@@ -272,6 +272,7 @@ impl Bridge {
                 // Pages of simulations ask nothing.
                 Effect::AskAgent { .. }
                 | Effect::StopAgent { .. }
+                | Effect::QueryHasPage { .. }
                 | Effect::QueryEnded { .. }
                 | Effect::QueryForgotten { .. } => {}
             }
