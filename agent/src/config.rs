@@ -86,6 +86,11 @@ pub struct Config {
         default_value_t = 1024 * 1024, value_parser = count)]
     pub max_body_bytes: usize,
 
+    /// Connections that are open at the same time, one for each query that is answered. One more
+    /// waits.
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = count)]
+    pub max_connections: usize,
+
     /// Which model answers.
     #[command(flatten)]
     pub model: ModelSettings,
@@ -113,6 +118,7 @@ impl Default for Config {
             allowed_hosts: vec![LOOPBACK.to_owned()],
             max_queries: 512,
             max_body_bytes: 1024 * 1024,
+            max_connections: 2048,
             model: ModelSettings::default(),
             limits: Limits::default(),
         }

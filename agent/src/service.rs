@@ -1,11 +1,12 @@
 //! Starting and stopping an agent.
 
+mod connections;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -148,16 +149,12 @@ impl Bound {
             max_body_bytes: config.max_body_bytes,
         };
         let stopping = CancellationToken::new();
-        // Without this each event waits for the reader's delayed acknowledgement.
-        let listener = self.listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let serving = axum::serve(listener, router(edge));
-        let serving = serving.with_graceful_shutdown(stopping.clone().cancelled_owned());
-        let server = tokio::spawn(async move {
-            // It never ends by itself.
-            let _ = serving.await;
-        });
+        let server = tokio::spawn(connections::serve(
+            self.listener,
+            router(edge),
+            config.max_connections,
+            stopping.clone(),
+        ));
         Ok(Running {
             address: self.address,
             label,
