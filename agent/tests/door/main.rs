@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod asking;
+mod direct;
+mod documented;
+mod ends;
 mod kit;
 mod program;
 mod refusals;

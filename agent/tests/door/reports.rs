@@ -43,3 +43,25 @@ async fn who_reads_no_events_is_told_by_reports() {
     agent.shutdown().await;
     server.abort();
 }
+
+#[tokio::test]
+async fn the_bridge_takes_them() {
+    let world = World::start().await;
+    let mut page = world.page().await;
+    // The bridge opens a query as for a frontend, and gives its token.
+    let opened = http().put(format!("{}/query/{UUID}", world.bridge.url()));
+    let (status, opened) = answered(opened.bearer_auth(TOKEN).json(&json!({}))).await;
+    assert_eq!(status, 200, "{opened}");
+    let token = opened["token"].as_str().unwrap();
+    let asked = world
+        .put(UUID, &prompt("/add_card {}"))
+        .bearer_auth(CREDENTIAL);
+    let accepted = answered(asked.header("mcp-web-query-token", token)).await;
+    assert_eq!(accepted, (200, json!({ "uuid": UUID })));
+    let call = page.call().await;
+    page.answer(&call, json!(1)).await;
+    world.running(0).await;
+    // It has ended there: its token is void.
+    let tools = http().get(format!("{}/tools", world.bridge.url()));
+    assert_eq!(answered(tools.bearer_auth(token)).await.0, 401);
+}

@@ -1,0 +1,141 @@
+//! Each query ends once, and nothing of it runs afterwards.
+
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+
+use crate::kit::*;
+
+fn delete(world: &World, uuid: &str) -> RequestBuilder {
+    http().delete(format!("{}/{uuid}", world.agent.url()))
+}
+
+/// A frontend's query whose call of a tool the page has not answered.
+async fn at_work(
+    world: &World,
+    page: &mut Page,
+    query: Value,
+) -> (Events, bridge_protocol::ToolCall) {
+    let request = world.put(UUID, &query).bearer_auth(TOKEN);
+    let mut events = Events::of(streaming(request)).await;
+    assert_eq!(
+        events.next().await.unwrap(),
+        json!({ "type": "query_accepted", "uuid": UUID })
+    );
+    let call = page.call().await;
+    (events, call)
+}
+
+fn no_call_follows(mut page: Page) -> impl Future<Output = ()> {
+    async move {
+        // What the page hears next is the answer to this.
+        page.say_json(
+            json!({ "type": "query", "uuid": "after", "prompt": "hello", "context": [] }),
+        )
+        .await;
+        let told = page.told().await;
+        assert_eq!(told["uuid"], "after", "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_query_is_quiet_when_its_delete_is_answered() {
+    let world = World::start().await;
+    let mut page = world.page().await;
+    let two = prompt("/add_card {\"n\": 1}\n\n/add_card {\"n\": 2}");
+    let (events, call) = at_work(&world, &mut page, two).await;
+    for foreign in ["token-of-another-page-0123456789", CREDENTIAL] {
+        let (status, refused) = answered(delete(&world, UUID).bearer_auth(foreign)).await;
+        assert_eq!((status, &refused["error"]), (404, &json!("QueryNotFound")));
+    }
+    assert_eq!(answered(delete(&world, UUID)).await.0, 401);
+    let (status, _) = answered(delete(&world, UUID).bearer_auth(TOKEN)).await;
+    assert_eq!(status, 204);
+    page.cancelled(&call).await;
+    let last = events.last().await;
+    assert_eq!(
+        (&last["type"], &last["uuid"]),
+        (&json!("query_cancel"), &json!(UUID))
+    );
+    world.running(0).await;
+    let (status, _) = answered(delete(&world, UUID).bearer_auth(TOKEN)).await;
+    assert_eq!(status, 404);
+    no_call_follows(page).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_goes_away_cancels() {
+    let world = World::start().await;
+    let mut page = world.page().await;
+    let (events, call) = at_work(&world, &mut page, prompt("/add_card {}")).await;
+    drop(events);
+    page.cancelled(&call).await;
+    world.running(0).await;
+    no_call_follows(page).await;
+}
+
+#[tokio::test]
+async fn a_query_fails_when_its_time_is_over() {
+    let world = World::start().await;
+    let mut page = world.page().await;
+    let query = json!({ "prompt": "/add_card {}", "timeout": 300 });
+    let (events, call) = at_work(&world, &mut page, query).await;
+    let last = events.last().await;
+    assert_eq!(
+        (&last["type"], &last["code"]),
+        (&json!("query_failure"), &json!("QueryTimeout"))
+    );
+    page.cancelled(&call).await;
+    world.running(0).await;
+}
+
+#[tokio::test]
+async fn the_operators_limit_of_time_counts_for_all() {
+    let mut settings = settings();
+    settings.limits.query_timeout = Duration::from_millis(300);
+    let world = World::with(settings).await;
+    let mut page = world.page().await;
+    let query = json!({ "prompt": "/add_card {}", "timeout": 3_600_000 });
+    let (events, _) = at_work(&world, &mut page, query).await;
+    let last = events.last().await;
+    assert_eq!(last["code"], "QueryTimeout");
+    assert!(last["error"].as_str().unwrap().contains("300ms"), "{last}");
+}
+
+#[tokio::test]
+async fn an_agent_that_stops_tells_its_readers() {
+    let world = World::start().await;
+    let mut page = world.page().await;
+    let (events, call) = at_work(&world, &mut page, prompt("/add_card {}")).await;
+    let url = world.agent.url();
+    soon("end of the agent", world.agent.shutdown()).await;
+    page.cancelled(&call).await;
+    let last = events.last().await;
+    assert_eq!(
+        (&last["type"], &last["code"]),
+        (&json!("query_failure"), &json!("AgentUnavailable"))
+    );
+    assert!(http().put(url).send().await.is_err(), "nobody listens");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_does_not_wait_for_who_does_not_end() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let agent = agent::bind(settings()).await.unwrap();
+    let agent = agent.serve("http://127.0.0.1:9").unwrap();
+    let address = agent.local_addr();
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "PUT /query/a HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {CREDENTIAL}\r\n\
+         mcp-web-query-token: t\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    // The agent reads the body, which does not come.
+    let mut answer = [0; 12];
+    socket.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100");
+    let begun = tokio::time::Instant::now();
+    agent.shutdown().await;
+    assert_eq!(begun.elapsed().as_secs(), 5);
+}
