@@ -2,6 +2,7 @@
 
 mod file;
 mod limits;
+mod print;
 mod values;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,6 +12,7 @@ use clap::Args;
 
 pub(crate) use file::{ReadingError, read};
 pub use limits::Limits;
+pub(crate) use print::to_toml;
 pub use values::{BridgeUrl, Secret};
 pub(crate) use values::{count, duration, text_without_spaces};
 

@@ -1,5 +1,5 @@
 //! The agent's door: who may ask, and in which words it is refused. Only here and below axum is
-//! known.
+//! known; its router goes to the connections.
 
 mod asked;
 mod body;

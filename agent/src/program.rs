@@ -2,7 +2,7 @@
 
 mod stop;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -39,6 +39,10 @@ struct Arguments {
         value_name = "PATH"
     )]
     config: Option<PathBuf>,
+
+    /// Print the configuration in effect as TOML, without secrets, and end.
+    #[arg(long, help_heading = "Program")]
+    print_config: bool,
 
     /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
@@ -94,7 +98,8 @@ async fn start(settings: Config) -> Result<Running, StartError> {
 }
 
 fn arguments() -> Arguments {
-    let matches = match config::read(Arguments::command(), std::env::args_os()) {
+    let mut command = Arguments::command();
+    let matches = match config::read(&mut command, std::env::args_os()) {
         Ok(matches) => matches,
         Err(ReadingError::Arguments(error)) => error.exit(),
         Err(ReadingError::File(error)) => {
@@ -102,7 +107,14 @@ fn arguments() -> Arguments {
             std::process::exit(WRONG_SETTINGS.into());
         }
     };
-    Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if arguments.print_config {
+        let text = config::to_toml(&command, &matches);
+        // Whoever reads may have read enough: that is no error.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        std::process::exit(0);
+    }
+    arguments
 }
 
 /// Strictly: what is wrong in a filter is not passed over.

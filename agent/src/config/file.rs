@@ -17,7 +17,7 @@ use toml::de::{DeTable, DeValue};
 const CONFIG: &str = "config";
 
 /// What says how to read the settings, and is none.
-const ABOUT_SETTINGS: [&str; 3] = [CONFIG, "help", "version"];
+const ABOUT_SETTINGS: [&str; 4] = [CONFIG, "print_config", "help", "version"];
 
 /// Why settings cannot be read.
 #[derive(Debug)]
@@ -51,26 +51,33 @@ struct Wrong {
     problem: String,
 }
 
-/// Reads the arguments, the environment, and the file that one of them names.
+/// Reads the arguments, the environment, and the file that one of them names: its values become the
+/// defaults of the command.
 pub(crate) fn read(
-    mut command: Command,
+    command: &mut Command,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<ArgMatches, ReadingError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let said = parse(&command, &arguments)?;
+    let said = parse(command, &arguments)?;
     let Some(path) = said.get_one::<PathBuf>(CONFIG) else {
         return Ok(said);
     };
-    let settings = settings_of(path, &command).map_err(ReadingError::File)?;
+    let settings = settings_of(path, command).map_err(ReadingError::File)?;
     for (name, values) in settings {
         use ValueSource::{CommandLine, EnvVariable};
         if !matches!(said.value_source(&name), Some(CommandLine | EnvVariable)) {
-            command = command.mut_arg(&name, |arg| {
+            *command = std::mem::take(command).mut_arg(&name, |arg| {
                 arg.value_delimiter(None).default_values(values)
             });
         }
     }
-    parse(&command, &arguments)
+    parse(command, &arguments)
+}
+
+/// What can be set, in the order of the help.
+pub(super) fn settings_in(command: &Command) -> impl Iterator<Item = &Arg> {
+    let arguments = command.get_arguments();
+    arguments.filter(|arg| !ABOUT_SETTINGS.contains(&arg.get_id().as_str()))
 }
 
 fn parse(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, ReadingError> {
@@ -117,12 +124,8 @@ fn setting(
     command: &Command,
 ) -> Result<(String, Vec<String>), Wrong> {
     let name = key.get_ref().as_ref();
-    let known = || {
-        let arguments = command.get_arguments();
-        arguments.filter(|arg| !ABOUT_SETTINGS.contains(&arg.get_id().as_str()))
-    };
-    let Some(arg) = known().find(|arg| arg.get_id() == name) else {
-        let names = known().map(|arg| arg.get_id().as_str());
+    let Some(arg) = settings_in(command).find(|arg| arg.get_id() == name) else {
+        let names = settings_in(command).map(|arg| arg.get_id().as_str());
         return Err(Wrong {
             at: key.span().start,
             problem: unknown(name, names),

@@ -17,8 +17,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
-/// The head of a request must have come within this, from its connection or the request before.
-const HEAD_WITHIN: Duration = Duration::from_secs(30);
+/// The head of a request must have come within this, from its connection or the request before. A
+/// bridge keeps idle connections for 90 s: were they closed here first, a query could be on its way.
+const HEAD_WITHIN: Duration = Duration::from_secs(120);
 
 /// When there is no room for another connection in this process (too many files are open): how long
 /// until it is tried again.

@@ -47,7 +47,10 @@ fn real_settings() -> BTreeMap<String, String> {
     let help = String::from_utf8(output.stdout).unwrap();
     let mut settings = BTreeMap::new();
     for entry in help.split("\n      --").skip(1) {
-        let flag = entry.split(' ').next().unwrap();
+        let flag = entry.split([' ', '\n']).next().unwrap();
+        if flag == "print-config" {
+            continue;
+        }
         let key = flag.replace('-', "_");
         let variable = format!("[env: MCP_WEB_AGENT_{}", key.to_uppercase());
         assert!(entry.contains(&variable), "--{flag} has no {variable}");

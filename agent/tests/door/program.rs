@@ -212,3 +212,42 @@ async fn no_log_shows_a_key_or_a_token() {
         }
     }
 }
+
+#[tokio::test]
+async fn the_configuration_in_effect_is_a_file_that_gives_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.toml");
+    let printed = async |program: &mut Command| {
+        let output = soon("end", program.arg("--print-config").output()).await;
+        let output = output.unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut first = program();
+    first
+        .args(["--provider", "commands", "--max-rounds", "3"])
+        .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
+        .env(
+            "MCP_WEB_AGENT_ALLOWED_ORIGINS",
+            "loopback,https://a.example",
+        );
+    let first = printed(&mut first).await;
+    for line in [
+        "max_rounds = 3 # from its flag",
+        "allowed_origins = [\"loopback\", \"https://a.example\"] # from its variable",
+        "# token is set and not shown # from its variable",
+        "# model is not set",
+        "query_timeout = \"10m\"",
+    ] {
+        assert!(first.lines().any(|it| it == line), "{line}: {first}");
+    }
+    std::fs::write(&path, &first).unwrap();
+    let second = printed(program().arg("--config").arg(&path)).await;
+    let values = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        lines
+            .map(|line| line.split(" # ").next().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(values(&first), values(&second));
+}

@@ -1,0 +1,56 @@
+//! The configuration in effect, written as a file that gives the same.
+
+use std::fmt::Write;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use toml::Value;
+
+use super::file::settings_in;
+
+/// The settings as TOML, with those that a flag or a variable has set marked. Secrets are left out,
+/// and said to be.
+pub(crate) fn to_toml(command: &Command, matches: &ArgMatches) -> String {
+    let mut text = String::from("# The configuration of mcp-web-agent in effect.\n");
+    let mut heading = None;
+    for arg in settings_in(command) {
+        if arg.get_help_heading() != heading {
+            heading = arg.get_help_heading();
+            let _ = write!(text, "\n# {}\n\n", heading.unwrap_or_default());
+        }
+        let name = arg.get_id().as_str();
+        let from = match matches.value_source(name) {
+            Some(ValueSource::CommandLine) => " # from its flag",
+            Some(ValueSource::EnvVariable) => " # from its variable",
+            _ => "",
+        };
+        let _ = match shown(arg, matches) {
+            Shown::NotSet => writeln!(text, "# {name} is not set"),
+            Shown::Secret => writeln!(text, "# {name} is set and not shown{from}"),
+            Shown::Value(value) => writeln!(text, "{name} = {value}{from}"),
+        };
+    }
+    text
+}
+
+enum Shown {
+    NotSet,
+    Secret,
+    Value(Value),
+}
+
+fn shown(arg: &Arg, matches: &ArgMatches) -> Shown {
+    let Some(given) = matches.get_raw(arg.get_id().as_str()) else {
+        return Shown::NotSet;
+    };
+    if arg.is_hide_env_values_set() {
+        return Shown::Secret;
+    }
+    let mut texts = given.map(|text| text.to_string_lossy().into_owned());
+    if matches!(arg.get_action(), ArgAction::Append) {
+        return Shown::Value(Value::Array(texts.map(Value::String).collect()));
+    }
+    let text = texts.next().unwrap_or_default();
+    // A number may be a text in the file as well: only what it is for people differs.
+    Shown::Value(text.parse().map_or(Value::String(text), Value::Integer))
+}
