@@ -98,8 +98,8 @@ async fn start(settings: Config) -> Result<Running, StartError> {
 }
 
 fn arguments() -> Arguments {
-    let mut command = Arguments::command();
-    let matches = match config::read(&mut command, std::env::args_os()) {
+    let command = Arguments::command();
+    let matches = match config::read(&command, std::env::args_os()) {
         Ok(matches) => matches,
         Err(ReadingError::Arguments(error)) => error.exit(),
         Err(ReadingError::File(error)) => {

@@ -51,10 +51,10 @@ struct Wrong {
     problem: String,
 }
 
-/// Reads the arguments, the environment, and the file that one of them names: its values become the
-/// defaults of the command.
+/// Reads the arguments, the environment, and the file that one of them names: what that says is a
+/// default.
 pub(crate) fn read(
-    command: &mut Command,
+    command: &Command,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<ArgMatches, ReadingError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -63,15 +63,16 @@ pub(crate) fn read(
         return Ok(said);
     };
     let settings = settings_of(path, command).map_err(ReadingError::File)?;
+    let mut command = command.clone();
     for (name, values) in settings {
         use ValueSource::{CommandLine, EnvVariable};
         if !matches!(said.value_source(&name), Some(CommandLine | EnvVariable)) {
-            *command = std::mem::take(command).mut_arg(&name, |arg| {
+            command = command.mut_arg(&name, |arg| {
                 arg.value_delimiter(None).default_values(values)
             });
         }
     }
-    parse(command, &arguments)
+    parse(&command, &arguments)
 }
 
 /// What can be set, in the order of the help.

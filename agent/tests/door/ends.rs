@@ -27,16 +27,12 @@ async fn at_work(
     (events, call)
 }
 
-fn no_call_follows(mut page: Page) -> impl Future<Output = ()> {
-    async move {
-        // What the page hears next is the answer to this.
-        page.say_json(
-            json!({ "type": "query", "uuid": "after", "prompt": "hello", "context": [] }),
-        )
+async fn no_call_follows(mut page: Page) {
+    // What the page hears next is the answer to this.
+    page.say_json(json!({ "type": "query", "uuid": "after", "prompt": "hello", "context": [] }))
         .await;
-        let told = page.told().await;
-        assert_eq!(told["uuid"], "after", "{told}");
-    }
+    let told = page.told().await;
+    assert_eq!(told["uuid"], "after", "{told}");
 }
 
 #[tokio::test]
