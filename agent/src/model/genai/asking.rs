@@ -2,7 +2,7 @@
 
 use genai::Headers;
 use genai::chat::{
-    CacheControl, ChatMessage, ChatOptions, ChatRequest, ContentPart, MessageContent,
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatRole, ContentPart, MessageContent,
     ReasoningEffort, Tool as TheirTool, ToolChoice, ToolName, ToolResponse,
 };
 use serde_json::{Map, Value, json};
@@ -42,6 +42,7 @@ impl Asking {
             .flat_map(|message| self.message(message, with_thoughts))
             .collect();
         if self.provider == Provider::Anthropic {
+            messages = alternating(messages);
             // What is asked again begins with all that was asked before.
             if let Some(last) = messages.last_mut() {
                 last.options = Some(CacheControl::Ephemeral.into());
@@ -224,6 +225,25 @@ fn told(result: &CallResult) -> String {
         true => format!("Error: {}", result.text),
         false => result.text.clone(),
     }
+}
+
+/// Model and person take turns: what the person says after results belongs to them.
+fn alternating(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
+    let mut turns: Vec<ChatMessage> = Vec::new();
+    for message in messages {
+        match turns.last_mut() {
+            Some(last) if is_persons(last) && is_persons(&message) => {
+                last.role = ChatRole::User;
+                last.content.extend(message.content);
+            }
+            _ => turns.push(message),
+        }
+    }
+    turns
+}
+
+fn is_persons(message: &ChatMessage) -> bool {
+    matches!(message.role, ChatRole::User | ChatRole::Tool)
 }
 
 /// genai keeps the last result of a message for Ollama, and of none which tool it is of: of several

@@ -5,13 +5,22 @@ use std::borrow::Cow;
 use crate::model::{Provider, Tool};
 
 /// A page's tool of these names would become a tool of the provider's own: genai goes by the name.
+const OF_GEMINI: [&str; 4] = [
+    "googleSearch",
+    "googleSearchRetrieval",
+    "codeExecution",
+    "urlContext",
+];
+
+/// Whether a page's tool cannot have this name there.
 fn is_taken(provider: Provider, name: &str) -> bool {
     match provider {
         Provider::Anthropic => name == "web_search",
-        Provider::Gemini => matches!(
-            name,
-            "googleSearch" | "googleSearchRetrieval" | "codeExecution" | "urlContext"
-        ),
+        // https://ai.google.dev/api/caching#FunctionDeclaration: it begins with a letter or _.
+        Provider::Gemini => {
+            OF_GEMINI.contains(&name)
+                || !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        }
         Provider::Openai | Provider::Ollama | Provider::Commands => false,
     }
 }
@@ -54,6 +63,9 @@ mod tests {
         let back = |name: &str| ours(Provider::Anthropic, name.to_owned(), &tools);
         assert_eq!(theirs(Provider::Anthropic, "web_search"), "page_web_search");
         assert_eq!(theirs(Provider::Openai, "web_search"), "web_search");
+        assert_eq!(theirs(Provider::Gemini, "urlContext"), "page_urlContext");
+        assert_eq!(theirs(Provider::Gemini, "2nd"), "page_2nd");
+        assert_eq!(theirs(Provider::Gemini, "_2nd"), "_2nd");
         assert_eq!(theirs(Provider::Anthropic, "page_add"), "page_add");
         assert_eq!(back("page_web_search"), "web_search");
         assert_eq!(back("page_add"), "page_add");

@@ -79,3 +79,38 @@ fn a_turn_in_which_nothing_was_said_is_left_out() {
         assert_eq!(chat.messages.len(), 1, "{provider}");
     }
 }
+
+#[test]
+fn at_anthropic_person_and_model_take_turns() {
+    let result = CallResult {
+        id: "1".to_owned(),
+        tool: "add".to_owned(),
+        text: "done".to_owned(),
+        is_error: false,
+    };
+    let said = Turn {
+        text: "I add it.".to_owned(),
+        ..Turn::default()
+    };
+    let request = Request {
+        history: vec![
+            Message::User("Add it".to_owned()),
+            Message::Model(said),
+            Message::Results(vec![result]),
+            Message::Model(Turn::default()),
+            Message::User("Now call the other tool".to_owned()),
+        ],
+        ..request()
+    };
+    let (chat, _) = asking(Provider::Anthropic, "claude", Thinking::Off).ask(&request);
+    let roles: Vec<_> = chat.messages.iter().map(|message| &message.role).collect();
+    assert_eq!(
+        roles,
+        [&ChatRole::User, &ChatRole::Assistant, &ChatRole::User]
+    );
+    let parts = chat.messages[2].content.parts();
+    assert!(matches!(
+        &parts[..],
+        [ContentPart::ToolResponse(_), ContentPart::Text(_)]
+    ));
+}

@@ -279,3 +279,17 @@ async fn a_busy_provider_is_asked_again_and_one_that_wants_too_long_is_not() {
         }
     }
 }
+
+#[tokio::test]
+async fn an_answer_that_does_not_end_is_given_up() {
+    let begun = begun(Provider::Ollama);
+    let line = begun.lines().next().unwrap();
+    let line = line.replace("Okay, München", &"x".repeat(1024 * 1024));
+    let reply = Reply::new([line.as_str(); 65].join("\n"));
+    let failure = failure(Provider::Ollama, reply).await;
+    assert_eq!(failure.code, ErrorCode::ModelStreamBroken);
+    assert!(
+        failure.message.contains("more than an answer can be"),
+        "{failure}"
+    );
+}
