@@ -1,7 +1,8 @@
 //! Models of providers. Only this module knows `genai`, which writes requests and reads streams in
 //! the words of each provider; what it leaves out or gets wrong is made good here:
 //!
-//! - `asking` writes a request: caching, thinking, a forced tool, results of calls;
+//! - `asking` and `thinking` write a request: caching, a forced tool, results of calls;
+//! - `listening` hears an answer, and how long there is none;
 //! - `frames` looks at what comes over the wire, for the end that `genai` would make up;
 //! - `ending` makes a turn, or a failure, of what has come;
 //! - `trouble` knows the errors, and `words` what of them may be shown.
@@ -10,28 +11,29 @@ mod asking;
 mod ending;
 mod frames;
 mod kept;
+mod listening;
 mod names;
+mod signs;
+mod thinking;
 mod trouble;
 mod words;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bridge_protocol::ErrorCode;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use genai::adapter::AdapterKind;
-use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
-use tokio::time::{Instant, timeout_at};
 
 use self::frames::Frames;
+use self::listening::{Listening, Patience};
 use self::trouble::Teller;
 use super::retrying::{Attempt, Trouble};
-use super::{Event, ModelSettings, Provider, Request, Tool};
+use super::{Event, ModelSettings, Provider, Request};
 use crate::config::Secret;
 use crate::failure::Failure;
 use crate::outgoing;
@@ -51,13 +53,6 @@ pub(super) struct Hosted {
     asking: asking::Asking,
     teller: Teller,
     patience: Patience,
-}
-
-/// How long to wait for a provider.
-#[derive(Clone, Copy, Debug)]
-struct Patience {
-    first_token_within: Duration,
-    silence: Duration,
 }
 
 impl fmt::Debug for Hosted {
@@ -171,15 +166,7 @@ impl Attempt for Hosted {
         let begin = async move {
             let opened = client.exec_chat_stream(target, chat, Some(&options)).await;
             let stream = opened.map_err(|error| teller.trouble(error, false))?.stream;
-            Ok(Listening {
-                stream,
-                frames,
-                teller,
-                tools,
-                patience,
-                asked: Instant::now(),
-                has_spoken: false,
-            })
+            Ok(Listening::new(stream, frames, teller, tools, patience))
         };
         stream::once(begin)
             .map(|begun| match begun {
@@ -188,115 +175,6 @@ impl Attempt for Hosted {
             })
             .flatten()
             .boxed()
-    }
-}
-
-/// An answer on its way. Dropping it closes the connection.
-struct Listening {
-    stream: ChatStream,
-    frames: Arc<Frames>,
-    teller: Teller,
-    tools: Arc<[Tool]>,
-    patience: Patience,
-    asked: Instant,
-    /// A word, a thought, or a piece of a call.
-    has_spoken: bool,
-}
-
-impl Listening {
-    fn events(self) -> BoxStream<'static, Result<Event, Trouble>> {
-        stream::unfold(Some(self), |listening| async {
-            Some(listening?.next().await)
-        })
-        .boxed()
-    }
-
-    async fn next(mut self) -> (Result<Event, Trouble>, Option<Self>) {
-        match self.hear().await {
-            Ok(event @ Event::End { .. }) => (Ok(event), None),
-            Ok(event) => (Ok(event), Some(self)),
-            Err(trouble) => (Err(trouble), None),
-        }
-    }
-
-    /// The next event that somebody wants to hear.
-    async fn hear(&mut self) -> Result<Event, Trouble> {
-        loop {
-            let event = match self.wait().await? {
-                Some(Ok(event)) => event,
-                Some(Err(_)) if self.frames.take_idle() => continue,
-                Some(Err(error)) => return Err(self.failed(error)),
-                None => return Err(self.ended_early()),
-            };
-            if self.frames.is_too_much() {
-                return Err(Trouble::last(self.teller.too_much()));
-            }
-            match event {
-                ChatStreamEvent::Chunk(piece) if !piece.content.is_empty() => {
-                    self.has_spoken = true;
-                    return Ok(Event::Text(piece.content));
-                }
-                ChatStreamEvent::ReasoningChunk(piece) if !piece.content.is_empty() => {
-                    self.has_spoken = true;
-                    return Ok(Event::Thinking(piece.content));
-                }
-                ChatStreamEvent::ToolCallChunk(_) => self.has_spoken = true,
-                ChatStreamEvent::End(end) => return self.end(end),
-                _ => {}
-            }
-        }
-    }
-
-    async fn wait(&mut self) -> Result<Option<genai::Result<ChatStreamEvent>>, Trouble> {
-        loop {
-            let until = self.until();
-            match timeout_at(until, self.stream.next()).await {
-                Ok(event) => return Ok(event),
-                // Something has come that is no event: a comment, a ping.
-                Err(_) if self.until() > until => {}
-                Err(_) => return Err(self.silent()),
-            }
-        }
-    }
-
-    fn until(&self) -> Instant {
-        match self.has_spoken {
-            false => self.asked + self.patience.first_token_within,
-            true => self.frames.last() + self.patience.silence,
-        }
-    }
-
-    fn silent(&self) -> Trouble {
-        Trouble::last(match self.has_spoken {
-            false => self.teller.not_begun(self.patience.first_token_within),
-            true => self.teller.silent(self.patience.silence),
-        })
-    }
-
-    fn failed(&self, error: genai::Error) -> Trouble {
-        match self.frames.refusal() {
-            Some(words) => Trouble::last(self.teller.refused(&words)),
-            None => self.teller.trouble(error, self.has_spoken),
-        }
-    }
-
-    /// The stream is at its end, and nobody has said so.
-    fn ended_early(&self) -> Trouble {
-        match self.frames.error() {
-            Some(error) => self.teller.event(&error, self.has_spoken),
-            None => Trouble::last(self.teller.unfinished(self.has_spoken)),
-        }
-    }
-
-    fn end(&self, end: genai::chat::StreamEnd) -> Result<Event, Trouble> {
-        // genai makes up an end where the stream ends.
-        if !self.frames.has_ended() {
-            return Err(self.ended_early());
-        }
-        let refusal = self.frames.refusal();
-        let (turn, usage) =
-            ending::turn(end, refusal, &self.teller, &self.tools).map_err(Trouble::last)?;
-        Ok(Event::End { turn, usage })
     }
 }
 

@@ -30,7 +30,8 @@ pub struct ModelSettings {
     #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
     pub base_url: Option<Url>,
 
-    /// File with the provider's key, instead of the environment.
+    /// File with the provider's key. Without it: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or
+    /// `GEMINI_API_KEY` of the environment.
     #[arg(long, env = "MCP_WEB_AGENT_API_KEY_FILE", value_name = "PATH")]
     pub api_key_file: Option<PathBuf>,
 

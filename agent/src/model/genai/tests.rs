@@ -7,12 +7,14 @@ mod ollama;
 mod openai;
 mod wire;
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use self::wire::{Reply, Wire};
 use super::*;
 use crate::model::retrying::Retrying;
-use crate::model::{Call, CallResult, Choice, Message, Model, Thinking, Turn, Usage};
+use crate::model::{Call, CallResult, Choice, Message, Model, Thinking, Tool, Turn, Usage};
 
 const KEY: &str = "a-key-of-the-tests";
 

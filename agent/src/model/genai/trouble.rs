@@ -10,6 +10,7 @@ use genai::Error;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
+use super::signs::{self, Kind};
 use super::words;
 use crate::config::Secret;
 use crate::failure::Failure;
@@ -72,11 +73,7 @@ impl Teller {
         let words = words::of_body(body, self.key.as_ref());
         // Gemini says so with 400.
         let is_bad_key = matches!(status, 401 | 403) || body.contains("API_KEY_INVALID");
-        let again = match headers.get("x-should-retry") {
-            Some(should) if should == "false" => Again::Never,
-            _ if body.contains("insufficient_quota") => Again::Never,
-            _ => wait(headers, body),
-        };
+        let again = signs::again(headers, body);
         match status {
             _ if is_bad_key => Trouble::last(self.unauthorized(status, words)),
             429 => Trouble {
@@ -94,7 +91,7 @@ impl Teller {
     /// An error that came in the stream.
     pub(super) fn event(&self, body: &Value, has_spoken: bool) -> Trouble {
         let words = words::of_value(body, self.key.as_ref());
-        let (failure, again) = match kind(body) {
+        let (failure, again) = match signs::kind(body) {
             Kind::RateLimited if !has_spoken => (self.rate_limited("", words), Again::Soon),
             Kind::Unavailable if !has_spoken => (self.unavailable("", words), Again::Soon),
             _ => {
@@ -160,6 +157,10 @@ impl Teller {
                 failure.with_remedy("the operator of the agent must check model and base URL")
             }
             413 => failure.with_remedy("ask with less context"),
+            // OpenAI's newer models do not take tools by chat completions while they think.
+            _ if failure.message.contains("reasoning_effort") => {
+                failure.with_remedy("the operator of the agent must set `thinking` to off")
+            }
             _ => failure,
         }
     }
@@ -236,63 +237,4 @@ impl Teller {
 /// A name that the provider chose.
 fn cut(name: &str) -> String {
     name.chars().take(64).collect()
-}
-
-/// When the provider wants to be asked again.
-fn wait(headers: &HeaderMap, body: &str) -> Again {
-    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
-    let seconds = number("retry-after-ms")
-        .map(|milliseconds| milliseconds / 1000.0)
-        .or_else(|| number("retry-after"))
-        .or_else(|| retry_info(body));
-    match seconds.map(Duration::try_from_secs_f64) {
-        Some(Ok(time)) => Again::After(time),
-        _ => Again::Soon,
-    }
-}
-
-/// Gemini's way to say it: `google.rpc.RetryInfo` among the details, `"retryDelay": "34.07s"`.
-fn retry_info(body: &str) -> Option<f64> {
-    let body: Value = serde_json::from_str(body).ok()?;
-    let error = body
-        .pointer("/error")
-        .or_else(|| body.pointer("/0/error"))?;
-    let details = error.get("details")?.as_array()?;
-    let delay = details.iter().find_map(|detail| detail.get("retryDelay"))?;
-    delay.as_str()?.strip_suffix('s')?.parse().ok()
-}
-
-enum Kind {
-    RateLimited,
-    Unavailable,
-    Other,
-}
-
-/// The kind of an error event: by its number, or by one of its names.
-fn kind(body: &Value) -> Kind {
-    let error = body.get("error").unwrap_or(body);
-    match error.get("code").and_then(Value::as_u64) {
-        Some(429) => return Kind::RateLimited,
-        Some(408 | 500..) => return Kind::Unavailable,
-        _ => {}
-    }
-    let names = ["type", "code", "status"].into_iter();
-    let names = names.filter_map(|name| error.get(name)?.as_str());
-    let names = names.collect::<Vec<_>>().join(" ").to_ascii_lowercase();
-    let is_one_of = |words: &[&str]| words.iter().any(|word| names.contains(word));
-    if is_one_of(&["rate_limit", "resource_exhausted"]) {
-        return Kind::RateLimited;
-    }
-    const UNAVAILABLE: [&str; 6] = [
-        "overloaded",
-        "unavailable",
-        "server_error",
-        "api_error",
-        "timeout",
-        "internal",
-    ];
-    match is_one_of(&UNAVAILABLE) {
-        true => Kind::Unavailable,
-        false => Kind::Other,
-    }
 }

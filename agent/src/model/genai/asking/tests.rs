@@ -51,6 +51,20 @@ fn openai_itself_is_given_a_cache_key_and_told_not_to_think_if_it_knows_how() {
 }
 
 #[test]
+fn gemini_thinks_as_little_as_it_can() {
+    for (model, expected) in [
+        ("gemini-3.8-flash", "low"),
+        ("gemini-2.5-flash-lite", "budget"),
+        ("gemini-2.5-pro", "zero"),
+    ] {
+        let (_, options) = asking(Provider::Gemini, model, Thinking::Off).ask(&request());
+        let effort = options.reasoning_effort.unwrap();
+        assert_eq!(effort.variant_name(), expected, "{model}");
+        assert_eq!(options.capture_reasoning_content, Some(false));
+    }
+}
+
+#[test]
 fn only_gpt_oss_has_levels_of_thinking_at_ollama() {
     for (model, thinking, expected) in [
         ("gpt-oss:20b", Thinking::High, "high"),

@@ -94,6 +94,15 @@ async fn a_key_that_gemini_does_not_know_is_no_bad_request() {
 }
 
 #[tokio::test]
+async fn a_model_that_must_not_think_with_tools_is_told_by_its_setting() {
+    // As openai/openai-openapi#541 reports it.
+    let body = r#"{"error": {"message": "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use /v1/responses instead.", "type": "invalid_request_error", "param": "reasoning_effort", "code": null}}"#;
+    let failure = failure(Provider::Openai, Reply::status(400, body)).await;
+    assert_eq!(failure.code, ErrorCode::ModelRequestRefused);
+    assert!(failure.remedy.unwrap().contains("`thinking` to off"));
+}
+
+#[tokio::test]
 async fn a_stream_that_is_cut_is_not_one_that_ends_without_its_end() {
     for provider in ALL {
         for pieces in [3, usize::MAX] {

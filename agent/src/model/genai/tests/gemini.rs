@@ -76,7 +76,7 @@ async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
     let path = "/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
     assert_eq!(asked[0].path, path);
     assert_eq!(asked[0].headers["x-goog-api-key"], KEY);
-    let config = json!({"maxOutputTokens": 100});
+    let config = json!({"maxOutputTokens": 100, "thinkingConfig": {"thinkingBudget": 0}});
     assert_eq!(asked[0].body["generationConfig"], config);
     let said = asked[1].body["contents"][1]["parts"].as_array().unwrap();
     assert_eq!(said[0]["text"], "Okay, München – 天气:");
