@@ -4,7 +4,7 @@ use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
 use super::soon;
 
@@ -25,7 +25,8 @@ pub(super) struct PageCall {
 impl Page {
     pub(super) async fn connect(bridge: &bridge::Running, tools: &[Value]) -> Self {
         let url = format!("ws://{}/ws?session=asks", bridge.local_addr());
-        let (socket, _) = connect_async(url).await.unwrap();
+        // As browsers do: without a wait for the acknowledgement of what was sent before.
+        let (socket, _) = connect_async_with_config(url, None, true).await.unwrap();
         let mut page = Self { socket };
         page.say(
             json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
