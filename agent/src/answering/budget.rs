@@ -18,6 +18,14 @@ pub(super) struct Budget<'a> {
     tokens: u64,
 }
 
+/// What there is no more of after one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scarce {
+    Rounds,
+    Calls,
+    Tokens,
+}
+
 impl<'a> Budget<'a> {
     pub(super) fn new(limits: &'a Limits) -> Self {
         Self {
@@ -31,7 +39,7 @@ impl<'a> Budget<'a> {
     /// Another turn, which reads this many bytes: how many tokens it may write.
     pub(super) fn turn_begins(&mut self, reads: u64) -> Result<u32, Failure> {
         if self.rounds == self.limits.max_rounds {
-            return Err(self.exceeded());
+            return Err(self.exceeded(Scarce::Rounds));
         }
         let after = self.tokens.saturating_add(tokens(reads));
         let left = self.limits.max_tokens.saturating_sub(after);
@@ -61,9 +69,19 @@ impl<'a> Budget<'a> {
         granted
     }
 
-    /// Whether the next turn must be the answer.
-    pub(super) fn leaves_one_turn(&self) -> bool {
-        self.rounds + 1 >= self.limits.max_rounds || self.calls == self.limits.max_calls
+    /// What leaves room for one turn only, which reads this many bytes: it must be the answer. Of
+    /// tokens, one turn more would take at least as many again.
+    pub(super) fn leaves_one_turn(&self, reads: u64) -> Option<Scarce> {
+        let two = tokens(reads).saturating_mul(2);
+        if self.rounds + 1 >= self.limits.max_rounds {
+            Some(Scarce::Rounds)
+        } else if self.calls == self.limits.max_calls {
+            Some(Scarce::Calls)
+        } else if self.tokens.saturating_add(two) >= self.limits.max_tokens {
+            Some(Scarce::Tokens)
+        } else {
+            None
+        }
     }
 
     pub(super) fn rounds(&self) -> usize {
@@ -75,12 +93,13 @@ impl<'a> Budget<'a> {
     }
 
     /// The model goes on where it should have answered.
-    pub(super) fn exceeded(&self) -> Failure {
-        let (used, what, setting) = match self.calls == self.limits.max_calls {
-            true => (self.calls, "calls of tools", "max_calls"),
-            false => (self.rounds, "rounds", "max_rounds"),
+    pub(super) fn exceeded(&self, scarce: Scarce) -> Failure {
+        let (what, setting) = match scarce {
+            Scarce::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),
+            Scarce::Calls => (format!("{} calls of tools", self.calls), "max_calls"),
+            Scarce::Tokens => (format!("{} tokens", self.limits.max_tokens), "max_tokens"),
         };
-        let message = format!("the model has used its {used} {what} and has not answered");
+        let message = format!("the model has used its {what} and has not answered");
         exceeded(message, setting)
     }
 
@@ -141,9 +160,9 @@ mod tests {
     fn the_last_round_is_known_before_it_begins() {
         let limits = limits();
         let mut budget = Budget::new(&limits);
-        for last in [false, true] {
+        for last in [None, Some(Scarce::Rounds)] {
             budget.turn_begins(0).unwrap();
-            assert_eq!(budget.leaves_one_turn(), last);
+            assert_eq!(budget.leaves_one_turn(0), last);
         }
         budget.turn_begins(0).unwrap();
         let failure = budget.turn_begins(0).unwrap_err();
@@ -157,11 +176,12 @@ mod tests {
         let limits = limits();
         let mut budget = Budget::new(&limits);
         assert_eq!(budget.calls_wanted(4), 4);
-        assert!(!budget.leaves_one_turn());
+        assert_eq!(budget.leaves_one_turn(0), None);
         assert_eq!(budget.calls_wanted(4), 1);
-        assert!(budget.leaves_one_turn());
+        assert_eq!(budget.leaves_one_turn(0), Some(Scarce::Calls));
         assert_eq!(budget.calls_wanted(1), 0);
-        assert!(budget.exceeded().message.contains("5 calls"));
+        let failure = budget.exceeded(Scarce::Calls);
+        assert!(failure.message.contains("5 calls"), "{failure}");
     }
 
     #[test]
@@ -175,6 +195,8 @@ mod tests {
         };
         budget.turn_ended(told, 40, 17);
         assert_eq!(budget.tokens(), 55);
+        assert_eq!(budget.leaves_one_turn(80), None);
+        assert_eq!(budget.leaves_one_turn(90), Some(Scarce::Tokens));
         assert_eq!(budget.turn_begins(80), Ok(25), "what is left");
         let failure = budget.turn_begins(180).unwrap_err();
         assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);

@@ -81,23 +81,16 @@ impl Caller<'_> {
         Ok(self.ended(numbered, ended, record).await)
     }
 
-    /// Says that calls are not made.
-    pub(super) async fn not_made(
+    /// Says that these calls are too many.
+    pub(super) async fn too_many(
         &self,
         calls: &[Numbered<'_>],
         results: &mut [Option<CallResult>],
     ) {
         let [_, ..] = calls else { return };
         let most = self.limits.max_calls;
-        for numbered in calls {
-            let call = numbered.call;
-            results[numbered.place] = Some(CallResult {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                text: format!("Not called: a query may make {most} calls, and they are made."),
-                is_error: true,
-            });
-        }
+        let why = format!("a query may make {most} calls, and they are made.");
+        not_made(calls, &why, results);
         let text = format!(
             "The {most} calls of this query are made: the model has to answer with what it knows"
         );
@@ -173,6 +166,18 @@ impl Caller<'_> {
     /// Nobody listening is no failure: whoever does not want the answer drops it.
     async fn say(&self, content: QueryContent) {
         let _ = self.say.send(content).await;
+    }
+}
+
+/// The page does not hear of these calls, and the model hears why.
+pub(super) fn not_made(calls: &[Numbered<'_>], why: &str, results: &mut [Option<CallResult>]) {
+    for Numbered { place, call, .. } in calls {
+        results[*place] = Some(CallResult {
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+            text: format!("Not called: {why}"),
+            is_error: true,
+        });
     }
 }
 

@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tracing::debug;
 
 use super::Answer;
-use super::budget::{Budget, bytes_of};
-use super::calls::{Caller, Numbered};
+use super::budget::{Budget, Scarce, bytes_of};
+use super::calls::{Caller, Numbered, not_made};
 use super::offer::Offer;
 use super::prompt::{self, ANSWER_NOW, Mark, SYSTEM};
 use super::record::Record;
@@ -35,6 +35,8 @@ pub(super) struct Run<'a> {
     /// The model has stopped without calling it, and must call it now.
     response_is_due: bool,
     budget: Budget<'a>,
+    /// Why the next turn must be the answer, if it must.
+    last: Option<Scarce>,
     /// Calls of the query so far, also those that were not made.
     calls: usize,
     history: Vec<Message>,
@@ -52,9 +54,7 @@ impl<'a> Run<'a> {
         let offer = Offer::new(bridge.list().await?);
         let response = response_tool(asked, &offer)?;
         let mark = Mark::new();
-        let budget = Budget::new(limits);
-        let opening = prompt::opening(asked, &offer, budget.leaves_one_turn(), &mark);
-        Ok(Self {
+        let mut run = Self {
             asked,
             prompt: asked.prompt.as_str().into(),
             bridge,
@@ -65,17 +65,32 @@ impl<'a> Run<'a> {
             offer,
             response,
             response_is_due: false,
-            budget,
+            budget: Budget::new(limits),
+            last: None,
             calls: 0,
-            history: vec![Message::User(opening)],
+            history: Vec::new(),
             record: Record::default(),
-        })
+        };
+        run.open();
+        Ok(run)
+    }
+
+    fn open(&mut self) {
+        let opening = |run: &Self, is_last: bool| {
+            let opening = prompt::opening(run.asked, &run.offer, is_last, &run.mark);
+            Message::User(opening)
+        };
+        self.history = vec![opening(self, false)];
+        self.last = self.budget.leaves_one_turn(self.reads());
+        if self.last.is_some() {
+            self.history = vec![opening(self, true)];
+        }
     }
 
     pub(super) async fn until_answered(mut self) -> Result<Answer, Failure> {
         loop {
-            let is_last = self.budget.leaves_one_turn();
-            let must_respond = is_last || self.response_is_due;
+            let last = self.last;
+            let must_respond = last.is_some() || self.response_is_due;
             let choice = match &self.response {
                 Some(response) if must_respond => Choice::Only(response.clone()),
                 _ => Choice::Auto,
@@ -83,11 +98,11 @@ impl<'a> Run<'a> {
             let is_forced = choice != Choice::Auto;
             let turn = self.turn(choice).await?;
             self.check_responds(&turn, is_forced)?;
-            match (turn.calls.is_empty(), self.response.clone()) {
-                (true, None) => return Ok(self.answered(Some(turn.text))),
-                (true, Some(response)) => self.demand(&response, &turn),
-                (false, None) if is_last => return Err(self.budget.exceeded()),
-                (false, _) => {
+            match (turn.calls.is_empty(), self.response.clone(), last) {
+                (true, None, _) => return Ok(self.answered(Some(turn.text))),
+                (true, Some(response), _) => self.demand(&response, &turn),
+                (false, None, Some(scarce)) => return Err(self.budget.exceeded(scarce)),
+                (false, ..) => {
                     if self.makes_calls(&turn).await? {
                         return Ok(self.answered(None));
                     }
@@ -97,7 +112,7 @@ impl<'a> Run<'a> {
     }
 
     async fn turn(&mut self, choice: Choice) -> Result<Turn, Failure> {
-        let reads = SYSTEM.len() as u64 + self.offer.bytes() + bytes_of(&self.history);
+        let reads = self.reads();
         let max_output_tokens = self.budget.turn_begins(reads)?;
         let said = self.model.turn(Request {
             query: self.asked.uuid.clone(),
@@ -126,6 +141,11 @@ impl<'a> Run<'a> {
         Ok(turn)
     }
 
+    /// What the model reads in its next turn, in bytes.
+    fn reads(&self) -> u64 {
+        SYSTEM.len() as u64 + self.offer.bytes() + bytes_of(&self.history)
+    }
+
     /// A model that had to call the response tool has called it.
     fn check_responds(&self, turn: &Turn, is_forced: bool) -> Result<(), Failure> {
         let responds = turn.calls.iter().any(|call| self.is_response(call));
@@ -147,10 +167,11 @@ impl<'a> Run<'a> {
             let reminder = prompt::reminder(response, &self.mark);
             self.history.push(Message::User(reminder));
         }
+        self.last = self.budget.leaves_one_turn(self.reads());
     }
 
-    /// Makes the calls of a turn: those of the response tool last, each alone. True if one of these
-    /// has succeeded, which completes the query.
+    /// Makes the calls of a turn: that of the response tool last and alone. True if it has succeeded,
+    /// which completes the query.
     async fn makes_calls(&mut self, turn: &Turn) -> Result<bool, Failure> {
         let (responses, others) = self.numbered(&turn.calls);
         let granted = self.budget.calls_wanted(others.len());
@@ -164,13 +185,14 @@ impl<'a> Run<'a> {
             say: self.say,
         };
         caller.all(others, &mut results, &mut self.record).await?;
-        caller.not_made(beyond, &mut results).await;
-        for response in responses {
-            let result = caller.alone(response, &mut self.record).await?;
+        caller.too_many(beyond, &mut results).await;
+        if let Some((response, again)) = responses.split_first() {
+            let result = caller.alone(*response, &mut self.record).await?;
             if !result.is_error {
                 return Ok(true);
             }
             results[response.place] = Some(result);
+            not_made(again, "the answer is one call.", &mut results);
         }
         self.tell(results.into_iter().flatten().collect());
         self.look_at_tools().await?;
@@ -188,14 +210,16 @@ impl<'a> Run<'a> {
         numbered.partition(|numbered| self.is_response(numbered.call))
     }
 
-    fn tell(&mut self, mut results: Vec<CallResult>) {
-        if self.budget.leaves_one_turn()
+    fn tell(&mut self, results: Vec<CallResult>) {
+        self.history.push(Message::Results(results));
+        self.last = self.budget.leaves_one_turn(self.reads());
+        if self.last.is_some()
             && self.response.is_none()
+            && let Some(Message::Results(results)) = self.history.last_mut()
             && let Some(last) = results.last_mut()
         {
             self.mark.note(&mut last.text, ANSWER_NOW);
         }
-        self.history.push(Message::Results(results));
     }
 
     /// What a call has done may have brought other tools.

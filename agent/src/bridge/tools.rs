@@ -3,6 +3,7 @@
 mod content;
 mod failing;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::QueryId;
@@ -12,6 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::NeverRetry;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{RoleClient, ServiceError};
 use serde_json::value::RawValue;
@@ -70,8 +72,13 @@ impl BridgeTools {
         token: &Secret,
         query: &QueryId,
     ) -> Result<Self, Failure> {
-        let config = StreamableHttpClientTransportConfig::with_uri(bridge.route(&["mcp"]).as_str())
-            .auth_header(token.text());
+        let url = bridge.route(&["mcp"]);
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
+            .auth_header(token.text())
+            // How many calls run at once is decided by who makes them.
+            .max_concurrent_requests(usize::MAX);
+        // A call whose answer breaks off is cancelled: there is nothing to come back to.
+        config.retry_config = Arc::new(NeverRetry::default());
         let transport = StreamableHttpClientTransport::with_client(bridge.http.clone(), config);
         let lifecycle = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],

@@ -52,7 +52,7 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
 async fn a_response_that_fails_is_told_to_the_model() {
     let mut world = World::asking(&[tool("plan")], plan()).await;
     let model = Script::new([
-        calls(&[("plan", json!({ "n": "one" }))]),
+        calls(&[("plan", json!({ "n": "one" })), ("plan", json!({ "n": 2 }))]),
         calls(&[("plan", json!({ "n": 1 }))]),
     ]);
     let (answer, _) = world
@@ -62,7 +62,9 @@ async fn a_response_that_fails_is_told_to_the_model() {
         })
         .await;
     assert!(answer.unwrap().result.is_none());
-    assert!(model.results()[0].is_error);
+    let results = model.results();
+    assert!(results.iter().all(|result| result.is_error));
+    assert_eq!(results[1].text, "Not called: the answer is one call.");
 }
 
 #[tokio::test]

@@ -128,3 +128,21 @@ async fn restricted_tools_are_all_that_is_offered_and_the_bridge_refuses_others(
     assert!(refused.is_error);
     assert!(refused.text.contains("ToolNotAllowed"), "{}", refused.text);
 }
+
+#[tokio::test]
+async fn where_no_token_is_left_for_another_turn_the_model_must_answer() {
+    let limits = Limits {
+        max_tokens: 20_000,
+        max_tool_result_bytes: 100_000,
+        ..Limits::default()
+    };
+    let mut world = World::asking(&[tool("read")], json!({})).await;
+    let model = Script::new([calls(&[("read", json!({}))]), says("Long.")]);
+    let (answer, _) = world
+        .answer(&model, &limits, async |page: &mut Page| {
+            page.serve(json!("x".repeat(50_000))).await;
+        })
+        .await;
+    assert_eq!(answer.unwrap().result.as_deref(), Some("Long."));
+    assert!(model.results()[0].text.ends_with(ANSWER_NOW));
+}
