@@ -40,6 +40,11 @@ struct Arguments {
     )]
     config: Option<PathBuf>,
 
+    /// Stop when stdin ends, too: a program that starts the agent and holds the other end leaves none
+    /// behind when it is killed.
+    #[arg(long, env = "MCP_WEB_AGENT_UNTIL_STDIN_ENDS", help_heading = "Program")]
+    until_stdin_ends: bool,
+
     /// Print the configuration in effect as TOML, without secrets, and end.
     #[arg(long, help_heading = "Program")]
     print_config: bool,
@@ -74,9 +79,14 @@ The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 ///
 /// When the process has a global tracing subscriber already.
 pub async fn run() -> ExitCode {
-    let Arguments { settings, log, .. } = arguments();
+    let Arguments {
+        settings,
+        log,
+        until_stdin_ends,
+        ..
+    } = arguments();
     log_to_stderr(log);
-    let stop_requested = stop::requested();
+    let stop_requested = stop::requested(until_stdin_ends);
     match start(settings).await {
         Ok(running) => {
             tracing::info!("{} answers", running.model_label());
@@ -138,7 +148,8 @@ fn log_to_stderr(filter: EnvFilter) {
 /// Libraries that log what is said: prompts, answers of providers, headers when they trace.
 fn shows_messages(event: &Metadata<'_>) -> bool {
     let is_of = |name: &str| event.target().starts_with(name);
-    // It logs the bodies of providers' errors as errors. What matters of them, the failure says.
-    is_of("genai")
-        || (*event.level() >= Level::DEBUG && ["rmcp", "hyper", "reqwest"].into_iter().any(is_of))
+    // They log as errors what fails a query, providers' bodies included: its failure says what
+    // matters of that.
+    ["genai", "rmcp"].into_iter().any(is_of)
+        || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_of))
 }

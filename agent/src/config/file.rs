@@ -150,11 +150,13 @@ fn setting(
 /// texts, a list may be a text with commas.
 fn written(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     let one = |text: String| Some(vec![text]);
+    if is_switch(arg) {
+        return value.as_bool().and_then(|on| one(on.to_string()));
+    }
     let is_list = matches!(arg.get_action(), ArgAction::Append);
     match value {
         DeValue::String(text) if is_list => Some(text.split(',').map(str::to_owned).collect()),
         DeValue::String(text) => one(text.clone().into_owned()),
-        DeValue::Boolean(on) => one(on.to_string()),
         DeValue::Integer(number) => {
             let digits = i128::from_str_radix(number.as_str(), number.radix());
             one(digits.ok()?.to_string())
@@ -167,8 +169,16 @@ fn written(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     }
 }
 
+/// A flag without a value: true or false in a file.
+pub(super) fn is_switch(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::SetTrue)
+}
+
 /// Whether the flag would take it; if not, what is allowed.
 fn check(arg: &Arg, values: &[String]) -> Result<(), String> {
+    if is_switch(arg) {
+        return Ok(());
+    }
     let alone = arg.clone().env(None::<&'static str>).value_delimiter(None);
     let alone = alone.required(false).exclusive(false);
     let command = Command::new(CONFIG).no_binary_name(true).arg(alone);
@@ -189,8 +199,11 @@ fn check(arg: &Arg, values: &[String]) -> Result<(), String> {
 }
 
 fn form(arg: &Arg) -> String {
+    if is_switch(arg) {
+        return "allowed are true and false".to_owned();
+    }
     let name = arg.get_value_names().and_then(<[_]>::first);
-    format!("allowed is {}", name.map_or("true or false", |it| it))
+    format!("allowed is {}", name.map_or("a value", |it| it))
 }
 
 /// Says that a key means nothing, and which one may have been meant.

@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::Value;
 
-use super::file::settings_in;
+use super::file::{is_switch, settings_in};
 
 /// The settings as TOML, with those that a flag or a variable has set marked. Secrets are left out,
 /// and said to be.
@@ -40,7 +40,11 @@ enum Shown {
 }
 
 fn shown(arg: &Arg, matches: &ArgMatches) -> Shown {
-    let Some(given) = matches.get_raw(arg.get_id().as_str()) else {
+    let name = arg.get_id().as_str();
+    if is_switch(arg) {
+        return Shown::Value(Value::Boolean(matches.get_flag(name)));
+    }
+    let Some(given) = matches.get_raw(name) else {
         return Shown::NotSet;
     };
     if arg.is_hide_env_values_set() {

@@ -40,27 +40,38 @@ fn is_key(key: &str) -> bool {
     !key.contains("::")
 }
 
-/// What the help says the flags, their variables and their defaults are.
-fn real_settings() -> BTreeMap<String, String> {
+fn printed(argument: &str) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
-    let output = program.env_clear().arg("--help").output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    let mut settings = BTreeMap::new();
-    for entry in help.split("\n      --").skip(1) {
-        let flag = entry.split([' ', '\n']).next().unwrap();
-        if flag == "print-config" {
-            continue;
+    let output = program.env_clear().arg(argument).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What the program itself says its keys and their defaults are.
+fn real_settings() -> BTreeMap<String, String> {
+    let setting = |line: &str| {
+        if let Some(key) = line.strip_suffix(" is not set") {
+            return Some((key.strip_prefix("# ")?.to_owned(), "none".to_owned()));
         }
-        let key = flag.replace('-', "_");
+        let (key, value) = line.split_once(" = ").filter(|_| !line.starts_with('#'))?;
+        let value = value.replace("false", "off");
+        Some((key.to_owned(), value.replace(['[', ']', '"'], "")))
+    };
+    printed("--print-config")
+        .lines()
+        .filter_map(setting)
+        .collect()
+}
+
+#[test]
+fn every_setting_has_a_flag_and_a_variable_of_its_name() {
+    let help = printed("--help");
+    for key in real_settings().keys() {
+        let flag = format!("\n      --{}", key.replace('_', "-"));
+        let (_, entry) = help.split_once(&flag).unwrap_or_else(|| panic!("{flag}"));
+        let entry = entry.split("\n      --").next().unwrap();
         let variable = format!("[env: MCP_WEB_AGENT_{}", key.to_uppercase());
-        assert!(entry.contains(&variable), "--{flag} has no {variable}");
-        let default = entry
-            .split_once("[default: ")
-            .map_or("none", |(_, rest)| rest.split_once(']').unwrap().0);
-        settings.insert(key, default.to_owned());
+        assert!(entry.contains(&variable), "{flag} has no {variable}");
     }
-    settings.remove("config");
-    settings
 }
 
 #[test]

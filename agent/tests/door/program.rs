@@ -60,6 +60,31 @@ async fn it_says_where_it_listens_and_stops_on_a_signal() {
 }
 
 #[tokio::test]
+async fn it_stops_when_stdin_ends_if_that_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.toml");
+    std::fs::write(&path, "until_stdin_ends = true").unwrap();
+    let mut child = commands()
+        .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
+        .env("MCP_WEB_AGENT_CONFIG", &path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    announced(&mut child).await;
+    assert!(child.try_wait().unwrap().is_none(), "it is still open");
+    drop(child.stdin.take());
+    assert!(soon("end", child.wait()).await.unwrap().success());
+
+    // Its own is at its end from the beginning, and it listens.
+    let mut child = commands()
+        .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
+        .spawn()
+        .unwrap();
+    let health = announced(&mut child).await.replace("/query", "/healthz");
+    assert_eq!(answered(http().get(health)).await.0, 200);
+}
+
+#[tokio::test]
 async fn it_shares_a_credential_of_the_user_that_nobody_has_given() {
     let home = tempfile::tempdir().unwrap();
     let mut child = commands().env("HOME", home.path()).spawn().unwrap();
@@ -174,6 +199,10 @@ async fn a_file_has_what_flags_and_variables_do_not_say() {
             ["`thinking`", "off, low, medium, high"],
         ),
         ("query_timeout = 5", ["`query_timeout`", "250ms"]),
+        (
+            "until_stdin_ends = \"yes\"",
+            ["`until_stdin_ends`", "true and false"],
+        ),
         ("token = \"hush hush\"", ["`token`", "visible ASCII"]),
         ("token = \"hush", [":1: this is not TOML", ""]),
         ("[agent]\nbind = \"a\"", ["`agent` is not a setting", ""]),
