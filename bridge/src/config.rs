@@ -290,7 +290,7 @@ impl Config {
             page_grace: self.page_grace,
             heartbeat_every: self.heartbeat,
             queries: QueryLimits {
-                agent: self.agent.agent_url.is_some(),
+                agent: self.agent.is_there(),
                 most: self.agent.max_queries,
                 timeout: self.agent.query_timeout,
                 attach_within: self.agent.query_attach,

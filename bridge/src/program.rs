@@ -16,6 +16,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::config::{Config, Reading, ReadingError};
 use crate::http::App;
+use crate::queries::fill_in_credential;
 use crate::server::{Ready, Running, serve};
 
 /// The exit code when settings are wrong.
@@ -106,7 +107,7 @@ pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSetting
 ///
 /// When the process has a global tracing subscriber already.
 pub async fn run(
-    settings: ProgramSettings,
+    mut settings: ProgramSettings,
     app: App,
     announcement: impl FnOnce(&Running) -> String,
 ) -> ExitCode {
@@ -114,6 +115,7 @@ pub async fn run(
         return check(&settings.bridge);
     }
     log_to_stderr(settings.log);
+    fill_in_credential(&mut settings.bridge);
     hold_freed_memory();
     let stop_requested = stop::requested();
     match serve(settings.bridge, app).await {

@@ -5,12 +5,15 @@
 
 mod agent;
 mod asking;
+mod child;
+mod credential;
 mod direct;
 mod events;
 mod said;
 mod token;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, Query, QueryId, SessionId};
@@ -30,6 +33,8 @@ use agent::Agent;
 use asking::Asking;
 use token::{Hashed, QueryToken};
 
+pub(crate) use child::program as agent_program;
+pub(crate) use credential::fill_in as fill_in_credential;
 pub(crate) use token::looks_like_one;
 
 /// How long an agent may take to end the stream of a query that is over.
@@ -43,6 +48,8 @@ pub(crate) struct Queries {
     tokens: DashMap<Hashed, QueryId>,
     tasks: TaskTracker,
     hub: OnceLock<Weak<Hub>>,
+    /// The agent that the bridge runs itself; its process ends with the task.
+    child: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 /// What else lives as long as a query.
@@ -109,15 +116,32 @@ impl Queries {
         }
     }
 
+    /// Runs the agent beside the bridge, which listens here.
+    pub(crate) fn run_agent(&self, bridge: SocketAddr) {
+        if let Some(agent) = self.agent.clone() {
+            let task = tokio::spawn(child::run(agent, bridge));
+            *self.child() = Some(AbortOnDropHandle::new(task));
+        }
+    }
+
+    fn child(&self) -> MutexGuard<'_, Option<AbortOnDropHandle<()>>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whom to tell how it went.
     pub(crate) fn start(&self, hub: &Arc<Hub>) {
         let _ = self.hub.set(Arc::downgrade(hub));
     }
 
-    /// Waits until agents have been told what they must hear.
+    /// Waits until agents have been told what they must hear. The bridge's own ends.
     pub(crate) async fn stop(&self) {
         self.tasks.close();
         self.tasks.wait().await;
+        let child = self.child().take();
+        if let Some(child) = child {
+            child.abort();
+            let _ = child.await;
+        }
     }
 
     // ---- what realms want ----

@@ -54,6 +54,9 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     ready.tokens.start();
     let definitions = Definitions::new(mcp::check_definition, config.max_definition_bytes);
     let hub = Hub::new(config, definitions);
+    if hub.config.agent.run_agent {
+        hub.queries.run_agent(address);
+    }
     let stopping = CancellationToken::new();
     let tokens = Arc::new(ready.tokens);
     let v1 = hub.config.compat.map(|_| Leg::new(&hub, &tokens));

@@ -19,7 +19,15 @@ pub struct Agent {
     #[arg(long, env = "MCP_WEB_AGENT_URL", value_name = "URL")]
     pub agent_url: Option<AgentUrl>,
 
-    /// Credential that the bridge shows the agent, as `Authorization: Bearer …`.
+    /// Run the agent, `mcp-web-agent`, beside the bridge, and with it: the program in the same folder
+    /// or in the search path. It has a credential of its own for each start, and takes its settings
+    /// from the environment (`ANTHROPIC_API_KEY`, `MCP_WEB_AGENT_…`).
+    #[arg(long, env = "MCP_WEB_RUN_AGENT")]
+    pub run_agent: bool,
+
+    /// Credential that the bridge shows the agent, as `Authorization: Bearer …`. Without one the
+    /// program uses, for an agent on this machine, the one that both keep in
+    /// `mcp-web/agent-token` of the user's configuration directory.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN",
@@ -58,10 +66,18 @@ pub struct Agent {
     pub max_query_bytes: usize,
 }
 
+impl Agent {
+    /// Whether there is one to ask.
+    pub(crate) fn is_there(&self) -> bool {
+        self.agent_url.is_some() || self.run_agent
+    }
+}
+
 impl Default for Agent {
     fn default() -> Self {
         Self {
             agent_url: None,
+            run_agent: false,
             agent_token: None,
             agent_timeout: Duration::from_secs(30),
             agent_silence: Duration::from_secs(45),

@@ -7,6 +7,12 @@ use std::time::Duration;
 pub struct Secret(String);
 
 impl Secret {
+    /// A new one. Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
+    pub(crate) fn random() -> Self {
+        let (one, other) = (uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+        Self(format!("{one}{other}"))
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.0
     }

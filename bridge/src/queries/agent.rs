@@ -6,7 +6,7 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, PageToBridge, Query, QueryId};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use super::events::{Event, Reader};
 use super::said::{self, Said};
@@ -20,10 +20,20 @@ const TOKEN_HEADER: &str = "mcp-web-query-token";
 
 const EVENT_STREAM: &str = "text/event-stream";
 
+/// Where an agent listens.
+#[derive(Debug)]
+pub(super) enum Address {
+    At(Url),
+    /// It is being started.
+    Awaited,
+    /// It cannot be started.
+    Nowhere,
+}
+
 /// Where queries go.
 #[derive(Debug)]
 pub(super) struct Agent {
-    url: Url,
+    address: watch::Sender<Address>,
     credential: Option<Secret>,
     within: Duration,
     silence: Duration,
@@ -32,16 +42,33 @@ pub(super) struct Agent {
 }
 
 impl Agent {
-    /// `None` when none is configured.
+    /// `None` when none is configured. One that the bridge runs says where it is, and is asked with a
+    /// credential that nobody else has.
     pub(super) fn of(config: &config::Agent) -> Option<Self> {
-        let url = config.agent_url.as_ref()?;
+        let (address, credential) = match &config.agent_url {
+            _ if config.run_agent => (Address::Awaited, Some(Secret::random())),
+            Some(url) => {
+                let url = Url::parse(url.as_str()).ok()?;
+                (Address::At(url), config.agent_token.clone())
+            }
+            None => return None,
+        };
         Some(Self {
-            url: Url::parse(url.as_str()).ok()?,
-            credential: config.agent_token.clone(),
+            address: watch::Sender::new(address),
+            credential,
             within: config.agent_timeout,
             silence: config.agent_silence,
             http: OnceCell::new(),
         })
+    }
+
+    /// The agent listens somewhere else now, or does not.
+    pub(super) fn moved(&self, address: Address) {
+        self.address.send_replace(address);
+    }
+
+    pub(super) fn credential(&self) -> Option<&Secret> {
+        self.credential.as_ref()
     }
 
     /// Asks. Any 2xx accepts. A stream of events is read to the end of the query; of another answer
@@ -96,9 +123,10 @@ impl Agent {
         fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
     ) -> Result<Response, QueryFailed> {
         let answered = tokio::time::timeout(self.within, async {
-            let client = self.http.get_or_try_init(|| client(&self.url)).await;
+            let url = self.url().await?;
+            let client = self.http.get_or_try_init(|| client(&url)).await;
             let client = client.map_err(|error| unreachable(&error))?;
-            let mut request = fill(client.request(method, self.url_of(id)));
+            let mut request = fill(client.request(method, of_query(url, id)));
             if let Some(credential) = &self.credential {
                 request = request.bearer_auth(credential.text());
             }
@@ -109,13 +137,27 @@ impl Agent {
         answered.await.map_err(late)?
     }
 
-    fn url_of(&self, id: &QueryId) -> Url {
-        let mut url = self.url.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.push(id.as_str());
+    /// Once it is known.
+    async fn url(&self) -> Result<Url, QueryFailed> {
+        let mut address = self.address.subscribe();
+        let known = address.wait_for(|address| !matches!(address, Address::Awaited));
+        match known.await.as_deref() {
+            Ok(Address::At(url)) => Ok(url.clone()),
+            _ => {
+                let error = "The agent that the bridge runs cannot start";
+                let remedy = "see what it says in the bridge's log";
+                let code = ErrorCode::AgentUnavailable;
+                Err(QueryFailed::new(code, error, Some(remedy)))
+            }
         }
-        url
     }
+}
+
+fn of_query(mut url: Url, id: &QueryId) -> Url {
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.push(id.as_str());
+    }
+    url
 }
 
 /// How an agent has taken a query.

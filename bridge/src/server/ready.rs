@@ -9,6 +9,7 @@ use crate::auth::Tokens;
 use crate::config::Config;
 use crate::http::Resource;
 use crate::origin::Policy;
+use crate::queries::agent_program;
 
 /// Why a bridge does not start. The message says what to change.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,15 @@ pub enum StartError {
     /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
+    /// An agent is to be run, and another one to be asked.
+    #[error("`run_agent` runs an agent of the bridge's own: do not set `agent_url` beside it")]
+    TwoAgents,
+    /// An agent is to be run, and there is none.
+    #[error(
+        "`run_agent` runs `mcp-web-agent`, which is neither in the folder of this program nor in \
+         the search path: install it, or set `agent_url`"
+    )]
+    NoAgent,
     /// The address is taken, or not one of this machine.
     #[error(
         "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
@@ -72,6 +82,12 @@ impl Ready {
         };
         if !tokens.are_configured() && !config.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.bind));
+        }
+        if config.agent.run_agent && config.agent.agent_url.is_some() {
+            return Err(StartError::TwoAgents);
+        }
+        if config.agent.run_agent && agent_program().is_none() {
+            return Err(StartError::NoAgent);
         }
         let resource = Resource::new(&config.identity).map_err(StartError::Identity)?;
         let policy = Policy::new(&config.allowed_hosts, &config.origins());

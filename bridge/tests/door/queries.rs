@@ -2,6 +2,7 @@
 
 mod attaching;
 mod direct;
+mod own_agent;
 mod streams;
 
 use std::time::Duration;

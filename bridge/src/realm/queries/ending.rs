@@ -55,9 +55,10 @@ impl QueryEnding {
     /// How long its id matters to others than its page.
     fn until(&self, limits: &QueryLimits, now: Now) -> Option<Instant> {
         let within = match self {
-            QueryEnding::AgentLost(_) | QueryEnding::TimedOut | QueryEnding::PageCancelled => {
-                limits.stop_within
-            }
+            QueryEnding::AgentLost(_)
+            | QueryEnding::BridgeStopping
+            | QueryEnding::TimedOut
+            | QueryEnding::PageCancelled => limits.stop_within,
             QueryEnding::PageGone => limits.attach_within.max(limits.stop_within),
             _ => return None,
         };

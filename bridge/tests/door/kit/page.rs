@@ -50,7 +50,11 @@ pub(crate) struct Page {
 impl Page {
     /// An open socket that has said nothing yet.
     pub(crate) async fn open(bridge: &Running, session: &str, origin: Option<&str>) -> Self {
-        let url = format!("ws://{}/ws?session={session}", bridge.local_addr());
+        Self::open_to(&bridge.local_addr().to_string(), session, origin).await
+    }
+
+    async fn open_to(address: &str, session: &str, origin: Option<&str>) -> Self {
+        let url = format!("ws://{address}/ws?session={session}");
         let mut request = url.into_client_request().unwrap();
         if let Some(origin) = origin {
             request
@@ -69,7 +73,12 @@ impl Page {
 
     /// A page that was let in.
     pub(crate) async fn connect(bridge: &Running, session: &str, token: &str) -> Self {
-        let mut page = Self::open(bridge, session, None).await;
+        Self::connect_to(&bridge.local_addr().to_string(), session, token).await
+    }
+
+    /// The same of a bridge at this address.
+    pub(crate) async fn connect_to(address: &str, session: &str, token: &str) -> Self {
+        let mut page = Self::open_to(address, session, None).await;
         page.authenticate(session, token).await;
         let welcome = page.hear().await;
         assert!(

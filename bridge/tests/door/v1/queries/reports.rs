@@ -115,3 +115,27 @@ async fn a_message_without_its_fields_ends_nothing() {
         .await;
     assert_eq!(page.hear().await["message"], "on");
 }
+
+#[tokio::test]
+async fn a_page_reads_words_of_an_agent_that_streams_and_ends_its_stream_by_leaving() {
+    let mut agent = SmallAgent::start().await;
+    let bridge = bridge_with(compat(&agent)).await;
+    let mut page = page_of(&bridge, "asks").await;
+    page.say(query(UUID, json!({}))).await;
+    let events = agent.next().await.stream().await;
+    assert_eq!(page.hear().await["type"], "query_accepted");
+    for content in [
+        json!({ "type": "thinking", "text": "hm" }),
+        json!({ "type": "tool-started", "id": "1", "tool": "t", "arguments": {} }),
+        json!({ "type": "text", "text": "Two cards" }),
+    ] {
+        let progress = json!({ "content": content });
+        events.say("query_progress", progress).await;
+    }
+    for message in ["Calling t", "Two cards"] {
+        let progress = json!({ "type": "query_progress", "uuid": UUID, "message": message });
+        assert_eq!(page.hear().await, progress);
+    }
+    drop(page);
+    events.closed().await;
+}
