@@ -136,6 +136,8 @@ impl Called {
 /// It can do nothing that a server could ask of it.
 fn this_client() -> ClientConfig {
     let name = Implementation::new("mcp-web-agent", env!("CARGO_PKG_VERSION"));
+    // Pages show people who has called.
+    let name = name.with_title("Ask AI");
     ClientConfig::new(ClientCapabilities::default(), name)
 }
 
