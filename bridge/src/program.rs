@@ -56,6 +56,13 @@ pub struct ProgramSettings {
     log: EnvFilter,
 }
 
+impl ProgramSettings {
+    /// The settings of the bridge, for a program that adds to them.
+    pub fn bridge_mut(&mut self) -> &mut Config {
+        &mut self.bridge
+    }
+}
+
 /// Reads a program's settings from its arguments, its environment and its configuration file: the
 /// first that says something wins. Ends the process where that is all there is to do: with `--help`, `--version` and
 /// `--print-config` after printing them, and with the exit code 2 when a setting is wrong, which

@@ -39,13 +39,16 @@ macro_rules! files {
 
 files! {
     "" { "icon.svg" "overview.html" }
-    "css/" { "base.css" "board.css" "panel.css" }
+    "css/" { "ask.css" "base.css" "board.css" "panel.css" }
     "js/" {
+        "ask-agent.js" "ask-box.js" "ask-failures.js" "ask-memory.js" "ask-questions.js"
+        "ask-view.js" "ask-words.js" "asking.js"
         "batch-tools.js" "board-view.js" "board.js" "call-log.js" "card-dragging.js"
-        "card-editor.js" "card-keys.js" "card-view.js" "client-config.js" "dates.js" "described.js"
+        "card-editor.js" "card-keys.js" "card-view.js" "client-config.js" "dates.js" "day-plan.js"
+        "described.js"
         "dom.js" "hints.js" "json-view.js" "main.js" "motion.js" "notices.js" "offers.js"
         "overview.js" "panel-calls.js" "panel-connect.js" "panel-connection.js" "panel-offers.js"
-        "picture.js" "prompts.js" "resources.js" "result-view.js" "schemas.js" "seed.js" "store.js" "tabs.js"
+        "picture.js" "plan-tool.js" "prompts.js" "resources.js" "result-view.js" "schemas.js" "seed.js" "store.js" "tabs.js"
         "theme-switch.js" "theme.js" "tools.js"
     }
 }

@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use agent::{ModelSettings, Provider};
 use bridge::{Config, Running};
+use demo_app::{AgentSettings, Answerer};
 use reqwest::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY,
 };
@@ -14,11 +16,25 @@ use reqwest::{Client, Response, StatusCode};
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 async fn demo() -> Running {
-    let config = Config {
+    let model = ModelSettings {
+        provider: Some(Provider::Commands),
+        ..ModelSettings::default()
+    };
+    let agent = agent::Config {
+        model,
+        ..agent::Config::default()
+    };
+    let mut config = Config {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
     };
-    bridge::serve(config, demo_app::app()).await.unwrap()
+    let answerer = Answerer::bind(AgentSettings(agent), &mut config);
+    let answerer = answerer.await.unwrap();
+    let app = demo_app::app(answerer.about());
+    let demo = bridge::serve(config, app).await.unwrap();
+    // It ends with the test's runtime.
+    answerer.serve(&demo).unwrap().unwrap();
+    demo
 }
 
 fn http() -> Client {
@@ -87,6 +103,30 @@ async fn files_have_the_types_that_browsers_insist_on() {
 }
 
 #[tokio::test]
+async fn the_page_is_told_who_answers() {
+    let demo = demo().await;
+    let about = get(&demo, "/demo/agent", "*/*").await;
+    assert_eq!(header(&about, CACHE_CONTROL), "no-store");
+    let about = about.text().await.unwrap();
+    let expected = r#"{"label":"commands (no language model)","languageModel":false}"#;
+    assert_eq!(about, expected);
+    demo.shutdown().await;
+}
+
+#[tokio::test]
+async fn an_agent_elsewhere_is_left_to_answer() {
+    let mut config = Config::default();
+    config.agent.agent_url = Some("agent.example:3003".parse().unwrap());
+    let agent = AgentSettings(agent::Config::default());
+    let answerer = Answerer::bind(agent, &mut config).await.unwrap();
+    let about = format!("{:?}", answerer.about());
+    assert!(about.contains("http://agent.example:3003/query"), "{about}");
+    let agent_url = config.agent.agent_url.unwrap();
+    assert_eq!(agent_url.as_str(), "http://agent.example:3003/query");
+    assert!(config.agent.agent_token.is_none());
+}
+
+#[tokio::test]
 async fn the_document_of_the_mcp_app_is_read_here_but_does_not_run() {
     let demo = demo().await;
     let document = get(&demo, "/demo/overview.html", "*/*").await;
@@ -127,7 +167,7 @@ async fn the_page_is_not_served_under_a_foreign_host() {
     demo.shutdown().await;
 }
 
-/// The settings of the program are those of its bridge.
+/// The settings of the program are those of its bridge, and of its agent.
 #[test]
 fn the_configuration_is_checked_and_printed_like_the_bridges() {
     let demo = |arguments: &[&str]| {
@@ -139,11 +179,17 @@ fn the_configuration_is_checked_and_printed_like_the_bridges() {
     let (code, said) = demo(&["--max-calls", "5", "--print-config"]);
     assert_eq!(code, Some(0));
     assert!(said.contains("max_calls = 5 # from --max-calls"), "{said}");
+    let (code, said) = demo(&["--agent-max-rounds", "3", "--print-config"]);
+    assert_eq!(code, Some(0));
+    let expected = "agent_max_rounds = 3 # from --agent-max-rounds";
+    assert!(said.contains(expected), "{said}");
     let (code, said) = demo(&["--check-config"]);
     assert_eq!(code, Some(0));
     assert!(said.starts_with("configuration is good\n"), "{said}");
     let (code, said) = demo(&["--bind", "0.0.0.0:3001", "--check-config"]);
     assert_eq!((code, said.as_str()), (Some(2), ""));
+    let (code, said) = demo(&["--agent-provider", "anthropic", "--check-config"]);
+    assert_eq!((code, said.as_str()), (Some(2), ""), "there is no key");
 }
 
 /// The state, the tools and the log of the page know no browser: Node runs their tests.

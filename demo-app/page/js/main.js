@@ -1,5 +1,5 @@
 /**
- * Puts the page together: board, tools, panel.
+ * Puts the page together: board, tools, panel, questions.
  *
  * The board works without a bridge. What the person does and what an AI client does goes through one
  * `BoardStore`; its changes come back to the view, which marks those of AI clients.
@@ -8,10 +8,12 @@
  * starts without cards. The fragment `#calls`, `#tools` or `#connect` opens that part of the panel.
  */
 
+import { introduceAgent } from "./ask-agent.js";
+import { AskBox } from "./ask-box.js";
 import { BoardView } from "./board-view.js";
 import { emptyBoard } from "./board.js";
 import { CardEditor } from "./card-editor.js";
-import { byId } from "./dom.js";
+import { byId, setText } from "./dom.js";
 import { Notices, announce, changeText } from "./notices.js";
 import { boardOffers } from "./offers.js";
 import { CallsPanel } from "./panel-calls.js";
@@ -97,6 +99,7 @@ async function connect() {
   } catch {
     const missing = `The bridge has no SDK at ${SDK}. Build it with cargo xtask sdk and start the demo again. The board works by hand meanwhile.`;
     new ConnectionPanel().showMissingSdk(missing);
+    setText(byId("ask-model"), "Without its SDK this page cannot ask.");
     return;
   }
   const mcpWeb = new sdk.McpWeb({
@@ -113,5 +116,6 @@ async function connect() {
   new CallsPanel(mcpWeb);
   const panel = new OffersPanel(boardOffers(mcpWeb, store));
   announceChanges(store, panel);
+  new AskBox(mcpWeb, store, await introduceAgent());
   await ConnectPanel.of(mcpWeb);
 }

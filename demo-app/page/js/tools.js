@@ -10,6 +10,7 @@ import { actorOf, described, summary } from "./described.js";
 import { isoDate } from "./dates.js";
 import { READS, writes } from "./hints.js";
 import { drawnBoard } from "./picture.js";
+import { arrangeDay } from "./plan-tool.js";
 import { card, cards, column, due, id, label, labelIds, note, object, summary as summarySchema, title } from "./schemas.js";
 
 /**
@@ -113,6 +114,7 @@ export function boardTools(store) {
       annotations: READS,
       handler: () => drawnBoard(store.board, new Date()),
     },
+    arrangeDay(store),
     scheduleCards(store),
     clearDone(store),
   ];

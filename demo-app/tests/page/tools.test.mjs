@@ -41,6 +41,7 @@ test("every tool gives all four hints", () => {
     ["remove_card", false, true, false, false],
     ["summarise_board", true, false, true, false],
     ["draw_board", true, false, true, false],
+    ["arrange_day", false, false, true, false],
     ["schedule_cards", false, false, true, false],
     ["clear_done", false, true, true, false],
   ]);

@@ -1,0 +1,55 @@
+/**
+ * The questions that this page can ask, as the SDK's `mcpWeb.query` takes them.
+ *
+ * Without a language model the agent carries out `/tool {json}` lines: then the page writes those that a
+ * model might have chosen, and shows them.
+ *
+ * @typedef {{ title: string, lines?: string, query: object }} Question `lines` where the page wrote some
+ */
+
+import { MAX_TODAY, mostUrgent } from "./day-plan.js";
+import { isoDate } from "./dates.js";
+import { described } from "./described.js";
+import { PLAN_TOOL } from "./plan-tool.js";
+import { cards, object } from "./schemas.js";
+
+/** The answer is text, and nothing on the board changes. @returns {Question} */
+export function summaryOf(board, now, { languageModel }) {
+  const title = "Summarise the board";
+  const tools = ["list_cards", "summarise_board"];
+  if (!languageModel) return inLines(title, ["/summarise_board {}", "/list_cards {\"column\":\"doing\"}"], { tools });
+  const prompt = "Summarise the board in at most four short sentences: what is under way, what is late, what comes next.";
+  return { title, query: { prompt, context: [boardNow(board), today(now)], tools, restrictTools: true } };
+}
+
+/** The answer is a call of the page's own tool, which rearranges the cards. @returns {Question} */
+export function planFor(board, now, { languageModel }) {
+  const title = "Plan my day";
+  if (!languageModel) return inLines(title, planLines(board), { responseTool: PLAN_TOOL });
+  const prompt = `Plan my day: choose at most ${MAX_TODAY} of the open cards, first things first. `
+    + "Begin with what is overdue, then what is due next, then what is in progress. Say in a sentence why.";
+  return { title, query: { prompt, context: [boardNow(board), today(now)], responseTool: PLAN_TOOL } };
+}
+
+/** What the person wrote. @returns {Question} */
+export const written = (prompt, now) => ({ title: prompt, query: { prompt, context: [{ tool: "summarise_board" }, today(now)] } });
+
+/** The first two are called side by side: a blank line begins a new round. */
+function planLines(board) {
+  const plan = { today: mostUrgent(board), reason: "What is due first comes first, then what is in progress." };
+  return ["/list_cards {}", "/summarise_board {}", "", `/${PLAN_TOOL} ${JSON.stringify(plan)}`];
+}
+
+function inLines(title, lines, query) {
+  const prompt = lines.join("\n");
+  return { title, lines: prompt, query: { ...query, prompt } };
+}
+
+const boardNow = (board) => ({
+  name: "board",
+  value: { cards: board.cards.map(described) },
+  schema: object({ cards }, ["cards"]),
+  description: "The board as the person sees it, column by column, top to bottom.",
+});
+
+const today = (now) => ({ name: "today", value: isoDate(now), description: "Today’s date where the person is." });

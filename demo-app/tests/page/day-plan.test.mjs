@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { planFor, summaryOf } from "../../page/js/ask-questions.js";
+import { addCard, cardsIn, emptyBoard } from "../../page/js/board.js";
+import { mostUrgent, movesFor } from "../../page/js/day-plan.js";
+import { arrangeDay } from "../../page/js/plan-tool.js";
+import { BoardStore } from "../../page/js/store.js";
+
+const NOW = new Date(2026, 2, 10, 12);
+const CARDS = [
+  { title: "someday" },
+  { title: "next week", due: "2026-03-17" },
+  { title: "under way", column: "doing" },
+  { title: "late", column: "doing", due: "2026-03-09" },
+  { title: "finished", column: "done", due: "2026-03-01" },
+];
+
+const board = () => CARDS.reduce((it, card) => addCard(it, card).board, emptyBoard());
+const titles = (store, column) => cardsIn(store.board, column).map(({ title }) => title);
+const arrange = (store, input) => arrangeDay(store).handler(input, { client: { name: "tester" } });
+
+test("the cards for today stand first, and what was in progress goes back", () => {
+  const store = new BoardStore(board());
+  const { today } = arrange(store, { today: ["c4", "c2"], reason: "late first" });
+  assert.deepEqual(titles(store, "doing"), ["late", "next week"]);
+  assert.deepEqual(titles(store, "todo"), ["under way", "someday"]);
+  assert.deepEqual(today.map(({ title }) => title), ["late", "next week"]);
+});
+
+test("a board that stands that way already is left alone", () => {
+  const store = new BoardStore(board());
+  arrange(store, { today: ["c4", "c2"] });
+  assert.deepEqual(movesFor(store.board, ["c4", "c2"]), []);
+});
+
+test("unknown and finished cards are refused before anything moves", () => {
+  const store = new BoardStore(board());
+  assert.throws(() => arrange(store, { today: ["c2", "c9"] }), /no card c9: list_cards/);
+  assert.throws(() => arrange(store, { today: ["c2", "c5"] }), /c5 is done already/);
+  assert.deepEqual(titles(store, "doing"), ["under way", "late"]);
+});
+
+test("what is due comes first, then what is in progress", () => {
+  assert.deepEqual(mostUrgent(board()), ["c4", "c2", "c3"]);
+});
+
+test("without a language model the page writes the lines, and they carry out the plan", () => {
+  const { lines, query } = planFor(board(), NOW, { languageModel: false });
+  assert.equal(query.prompt, lines);
+  assert.equal(query.responseTool, "arrange_day");
+  const [rounds, plan] = lines.split("\n\n");
+  assert.deepEqual(rounds.split("\n"), ["/list_cards {}", "/summarise_board {}"]);
+  const store = new BoardStore(board());
+  arrange(store, JSON.parse(plan.replace("/arrange_day ", "")));
+  assert.deepEqual(titles(store, "doing"), ["late", "next week", "under way"]);
+});
+
+test("a language model is given the board, today's date, and no tool that changes anything for a summary", () => {
+  const { lines, query } = summaryOf(board(), NOW, { languageModel: true });
+  assert.equal(lines, undefined);
+  assert.deepEqual(query.context.map(({ name }) => name), ["board", "today"]);
+  assert.equal(query.context[0].value.cards.length, CARDS.length);
+  assert.equal(query.context[1].value, "2026-03-10");
+  assert.deepEqual([query.tools, query.restrictTools], [["list_cards", "summarise_board"], true]);
+});
