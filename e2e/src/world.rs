@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -22,6 +23,7 @@ pub struct World {
     address: SocketAddr,
     token: String,
     _place: Place,
+    _beside: Option<(Option<ProcessGroup>, TempDir)>,
 }
 
 /// Held as long as the world exists.
@@ -74,9 +76,62 @@ impl World {
         Self::start(Program::Bridge, &[], Place::alone().await).await
     }
 
-    /// Starts `demo-app`.
+    /// Starts `demo-app`. No language model answers its page, whatever keys this machine has.
     pub async fn demo() -> Self {
-        Self::start(Program::Demo, &[], Place::among_others().await).await
+        Self::demo_with(&["--agent-provider", "commands"]).await
+    }
+
+    /// Starts `demo-app` with further arguments.
+    pub async fn demo_with(arguments: &[&str]) -> Self {
+        Self::start(Program::Demo, arguments, Place::among_others().await).await
+    }
+
+    /// Starts a bridge as a guide says: `script` is for a shell that finds the programs of this
+    /// workspace and, in place of ports and a home, has ones of its own. It cannot be started again.
+    pub async fn by_shell(script: &str, variables: &[(&str, &str)]) -> Self {
+        let place = Place::among_others().await;
+        let home = TempDir::with_prefix("mcp-web-home-").unwrap();
+        let bridge = shell(script, variables, &home);
+        Self::of_processes(bridge, None, home, place).await
+    }
+
+    /// The same with an agent that a second shell starts. The ports that the guide names are others
+    /// here.
+    pub async fn by_two_shells(bridge: &str, agent: &str, variables: &[(&str, &str)]) -> Self {
+        let place = Place::among_others().await;
+        let home = TempDir::with_prefix("mcp-web-home-").unwrap();
+        let port = free_port();
+        let bind = format!("127.0.0.1:{port}");
+        let agent = agent.replace("localhost:3001", &format!("localhost:{port}"));
+        let mut agent = shell(&agent, variables, &home);
+        agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
+        let mut agent = ProcessGroup::start("mcp-web-agent", agent);
+        let line = agent.line_with("listening on http://").await;
+        let there = format!("localhost:{}", port_in(&line));
+        let bridge = bridge.replace("localhost:3003", &there);
+        let mut bridge = shell(&bridge, variables, &home);
+        bridge.env("MCP_WEB_BIND", bind);
+        Self::of_processes(bridge, Some(agent), home, place).await
+    }
+
+    async fn of_processes(
+        bridge: Command,
+        agent: Option<ProcessGroup>,
+        home: TempDir,
+        place: Place,
+    ) -> Self {
+        let program = Program::Bridge;
+        let mut process = ProcessGroup::start(program.name(), bridge);
+        let line = process.line_with(program.announcement()).await;
+        Self {
+            program,
+            arguments: Vec::new(),
+            process,
+            address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
+            token: "a-token-for-one-journey-0123456789".to_owned(),
+            _place: place,
+            _beside: Some((agent, home)),
+        }
     }
 
     async fn start(program: Program, arguments: &[&str], place: Place) -> Self {
@@ -90,6 +145,7 @@ impl World {
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
             _place: place,
+            _beside: None,
         }
     }
 
@@ -187,6 +243,29 @@ async fn listen(
     let line = process.line_with(program.announcement()).await;
     let address = (Ipv4Addr::LOCALHOST, port_in(&line)).into();
     (process, address)
+}
+
+/// A shell that runs a block of a guide.
+fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
+    let programs = tools::built("mcp-web-bridge");
+    let programs = programs.parent().expect("a program lies in a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("sh");
+    command
+        .args(["-euc", script])
+        .env("PATH", format!("{}:{path}", programs.display()))
+        .env("XDG_CONFIG_HOME", home.path())
+        .env("NO_PROXY", "localhost,127.0.0.1")
+        .env("MCP_WEB_BIND", "127.0.0.1:0")
+        .envs(variables.iter().copied());
+    command
+}
+
+/// One that the system has just given and taken back, for a program that must know another's before
+/// that has one.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
 }
 
 /// The port in `… http://host:PORT/…`.

@@ -1,6 +1,8 @@
 //! Whole-system journeys: real bridge, real browser, real AI clients. One module per journey.
 #![allow(clippy::unwrap_used)]
 
+mod ask_ai;
+mod ask_guide;
 mod asked_in_page;
 mod bridge_restart;
 mod cancel;

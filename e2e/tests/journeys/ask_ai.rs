@@ -1,0 +1,377 @@
+//! "Ask AI" in the demo: a person presses a button, a model answers with the tools of the page, and
+//! the board changes. The model is one that is played, on the wires of four providers.
+
+use e2e::{
+    Break, Browser, ColorScheme, Ending, Format, PlainHttp, Provider, Script, Scripts, Turn, World,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::demo_page::open_demo;
+
+/// Keeps what the bridge says of queries, from the first socket on.
+const LISTEN: &str = r#"
+    const Native = WebSocket;
+    window.heard = [];
+    window.WebSocket = class extends Native {
+      constructor(...given) {
+        super(...given);
+        this.addEventListener("message", ({ data }) => {
+          const message = JSON.parse(data);
+          if (message.type.startsWith("query_")) heard.push(message);
+        });
+      }
+    };
+"#;
+
+/// The demo in a browser, with a model behind it.
+struct Demo {
+    browser: Browser,
+    provider: Provider,
+    world: World,
+    _key: TempDir,
+}
+
+impl Demo {
+    async fn open(format: Format, script: impl Into<Scripts>) -> Self {
+        let provider = Provider::start(script.into()).await;
+        let folder = TempDir::with_prefix("mcp-web-key-").unwrap();
+        let key = folder.path().join("key");
+        std::fs::write(&key, Provider::KEY).unwrap();
+        let arguments = [
+            &format!("--agent-provider={}", format.name()),
+            "--agent-model=the-played-one",
+            &format!("--agent-base-url={}", provider.base_url(format)),
+            &format!("--agent-api-key-file={}", key.display()),
+        ];
+        let mut world = World::demo_with(&arguments).await;
+        let browser = Browser::open().await;
+        let listen = json!({ "source": LISTEN });
+        let command = "Page.addScriptToEvaluateOnNewDocument";
+        browser.devtools(command, listen).await;
+        take_over(&browser, &mut world).await;
+        Self {
+            browser,
+            provider,
+            world,
+            _key: folder,
+        }
+    }
+
+    async fn press(&self, id: &str) {
+        let ready = format!("document.getElementById('{id}').ariaDisabled !== 'true'");
+        self.browser.wait_for(&ready).await;
+        let press = format!("document.getElementById('{id}').click()");
+        self.browser.eval(&press, json!(null)).await;
+    }
+
+    /// Waits until the slip says so.
+    async fn is(&self, state: &str) {
+        let shown = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
+        self.browser.wait_for(&shown).await;
+    }
+
+    async fn shows(&self, text: &str) {
+        let text = json!(text);
+        let shown = format!("document.getElementById('ask-slip').innerText.includes({text})");
+        self.browser.wait_for(&shown).await;
+    }
+
+    /// Titles of a column's cards, top to bottom.
+    async fn cards(&self, column: &str) -> Value {
+        let titles = format!(
+            "return [...document.querySelectorAll('[data-column={column}] .card-title-text')]
+               .map((title) => title.textContent)"
+        );
+        self.browser.eval(&titles, json!(null)).await
+    }
+
+    /// The tools that the slip shows, each with how it went.
+    async fn chips(&self) -> Value {
+        let chips = "return [...document.querySelectorAll('#ask-slip .chip')]
+            .map((chip) => `${chip.querySelector('code').textContent} ${chip.dataset.state}`)";
+        self.browser.eval(chips, json!(null)).await
+    }
+
+    /// What this document has heard of queries: the kinds of messages, of progress its own kind.
+    async fn heard(&self) -> Vec<String> {
+        let kinds = "return heard.map(({ type, content }) => content?.type ?? type)";
+        let kinds = self.browser.eval(kinds, json!(null)).await;
+        serde_json::from_value(kinds).unwrap()
+    }
+
+    async fn is_well(&self) {
+        assert_eq!(
+            self.browser.console().await,
+            [""; 0],
+            "the console is quiet"
+        );
+        let log = self.world.log();
+        assert!(!log.contains(Provider::KEY), "keys are not logged");
+        assert!(!log.contains(self.world.token()), "tokens are not logged");
+    }
+}
+
+async fn take_over(browser: &Browser, world: &mut World) {
+    browser.goto(&world.url()).await;
+    browser
+        .wait_for("mcpWeb.status.state === 'connected'")
+        .await;
+    let token = browser.eval("return mcpWeb.authToken", json!(null)).await;
+    world.take_token(token.as_str().unwrap().to_owned());
+}
+
+/// Looks with two tools at once, then answers with the tool that the page demands.
+fn a_plan() -> Script {
+    Script::new([
+        Turn::saying("I look at ")
+            .text("the board first.")
+            .call("list_cards", json!({}))
+            .call("summarise_board", json!({})),
+        Turn::saying("The recipe pages are late.").call(
+            "arrange_day",
+            json!({ "today": ["c6", "c3", "c5"], "reason": "Late first, then the paper." }),
+        ),
+    ])
+}
+
+const PLANNED: [&str; 3] = [
+    "Proofread the recipe pages",
+    "Order 120 g uncoated stock",
+    "Redraw the harbour map",
+];
+
+#[tokio::test]
+async fn a_day_is_planned_on_the_wire_of_anthropic() {
+    plans_the_day(Format::Anthropic).await;
+}
+
+#[tokio::test]
+async fn a_day_is_planned_on_the_wire_of_openai() {
+    plans_the_day(Format::OpenAi).await;
+}
+
+#[tokio::test]
+async fn a_day_is_planned_on_the_wire_of_gemini() {
+    plans_the_day(Format::Gemini).await;
+}
+
+#[tokio::test]
+async fn a_day_is_planned_on_the_wire_of_ollama() {
+    plans_the_day(Format::Ollama).await;
+}
+
+async fn plans_the_day(format: Format) {
+    let demo = Demo::open(format, a_plan()).await;
+    let about = "document.getElementById('ask-model').textContent.includes('the-played-one')";
+    demo.browser.wait_for(about).await;
+
+    demo.press("ask-plan").await;
+    demo.is("complete").await;
+
+    assert_eq!(demo.cards("doing").await, json!(PLANNED));
+    let chips = [
+        "list_cards done",
+        "summarise_board done",
+        "arrange_day done",
+    ];
+    assert_eq!(demo.chips().await, json!(chips));
+    demo.shows("Late first, then the paper.").await;
+    assert!(demo.browser.text().await.contains("Moved by Ask AI"));
+    events_are_in_order(&demo.heard().await);
+    let exchanges = demo.provider.exchanges();
+    assert_eq!(exchanges.len(), 2, "one request for each round");
+    let told = exchanges[1].body.to_string();
+    let place = |text: &str| {
+        told.find(text)
+            .unwrap_or_else(|| panic!("{text} in {told}"))
+    };
+    assert!(
+        place("Agree the price with the printer") < place("nextDue"),
+        "results come in the order of the calls: {told}"
+    );
+    demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
+    let name = format!("ask-plan-{}", format.name());
+    demo.browser.screenshot(&name).await;
+    demo.is_well().await;
+}
+
+/// Accepted, text before the tools of its turn, both begun before they are heard to end, the last
+/// word last and once.
+fn events_are_in_order(heard: &[String]) {
+    let mut kinds: Vec<&str> = heard.iter().map(String::as_str).collect();
+    kinds.dedup();
+    let shown = [
+        "query_accepted",
+        "text",
+        "tool-started",
+        "tool-finished",
+        "text",
+        "tool-started",
+    ];
+    assert_eq!(kinds[..6], shown, "{heard:?}");
+    let ends = |kind: &&str| ["query_complete", "query_failure", "query_cancel"].contains(kind);
+    assert_eq!(kinds.last(), Some(&"query_complete"), "{heard:?}");
+    assert_eq!(
+        kinds.iter().filter(|kind| ends(kind)).count(),
+        1,
+        "{heard:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_summary_is_text_and_changes_nothing() {
+    let script = Script::new([
+        Turn::calling("add_card", json!({ "title": "Not asked for" })),
+        Turn::saying("Two cards are under way, ").text("one of them is late."),
+    ]);
+    let demo = Demo::open(Format::Anthropic, script).await;
+
+    demo.press("ask-summary").await;
+    demo.is("complete").await;
+
+    demo.shows("Two cards are under way, one of them is late.")
+        .await;
+    assert_eq!(demo.chips().await, json!(["add_card failed"]));
+    assert!(!demo.browser.text().await.contains("Not asked for"));
+    let asked = demo.provider.asked(0).await.body.to_string();
+    assert!(
+        asked.contains("Redraw the harbour map"),
+        "the board is told: {asked}"
+    );
+    for (name, scheme, width, height) in [
+        ("ask-summary-dark", ColorScheme::Dark, 1280, 900),
+        ("ask-summary-phone", ColorScheme::Light, 390, 844),
+    ] {
+        demo.browser.emulate(scheme, width, height).await;
+        let fits = "document.documentElement.scrollWidth <= innerWidth";
+        demo.browser.wait_for(fits).await;
+        demo.browser.screenshot(name).await;
+    }
+    demo.is_well().await;
+}
+
+#[tokio::test]
+async fn a_failure_is_explained_and_one_may_ask_again() {
+    let broken = Turn::saying("All is ")
+        .text("well.")
+        .broken(1, Break::Error);
+    let demo = Demo::open(Format::Anthropic, broken).await;
+
+    demo.press("ask-summary").await;
+    demo.is("failed").await;
+    demo.shows("All is").await;
+    demo.shows("The answer broke off.").await;
+    demo.shows("ModelStreamBroken").await;
+    demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
+    demo.browser.screenshot("ask-failed").await;
+
+    demo.press("ask-plan").await;
+    demo.shows("Plan my day").await;
+    demo.is("failed").await;
+    demo.is_well().await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_refused_is_said_so_and_not_shown() {
+    let demo = Demo::open(Format::OpenAi, Turn::refused(401)).await;
+    demo.press("ask-summary").await;
+    demo.is("failed").await;
+    demo.shows("The model’s provider does not accept the key.")
+        .await;
+    demo.shows("ModelUnauthorized").await;
+    assert!(!demo.browser.text().await.contains(Provider::KEY));
+    demo.is_well().await;
+}
+
+#[tokio::test]
+async fn whoever_cancels_hears_no_more_and_the_provider_is_left_alone() {
+    let script = Script::new([Turn::saying("I begin ")
+        .pausing(1)
+        .text("and would go on.")
+        .call("add_card", json!({ "title": "Too late" }))]);
+    let demo = Demo::open(Format::Anthropic, script).await;
+
+    demo.press("ask-plan").await;
+    demo.shows("I begin").await;
+    demo.press("ask-stop").await;
+
+    demo.is("cancelled").await;
+    let exchange = demo.provider.ended(0).await;
+    assert_eq!(exchange.ending(), Some(Ending::ClosedByClient));
+    let heard = demo.heard().await;
+    assert!(
+        !heard.iter().any(|kind| kind == "query_cancel"),
+        "{heard:?}"
+    );
+    assert!(!demo.browser.text().await.contains("Too late"));
+    let open = demo.browser.eval("return mcpWeb.openQueries", json!(null));
+    assert_eq!(open.await, json!([]));
+    demo.is_well().await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_reloaded_takes_its_question_up_again() {
+    let script = Script::new([
+        Turn::saying("I look first.").call("list_cards", json!({})),
+        Turn::saying("Well, ").pausing(1).text("then.").call(
+            "arrange_day",
+            json!({ "today": ["c6", "c3", "c5"], "reason": "Late first, then the paper." }),
+        ),
+    ]);
+    let demo = Demo::open(Format::Gemini, script).await;
+
+    demo.press("ask-plan").await;
+    demo.shows("Well,").await;
+    demo.browser.reload().await;
+    demo.shows("Plan my day").await;
+    demo.shows("I look first.").await;
+    demo.is("running").await;
+    demo.provider.go_on();
+
+    demo.is("complete").await;
+    assert_eq!(demo.cards("doing").await, json!(PLANNED));
+    assert_eq!(
+        demo.chips().await,
+        json!(["list_cards done", "arrange_day done"])
+    );
+    let heard = demo.heard().await;
+    assert_eq!(heard.first().map(String::as_str), Some("query_accepted"));
+    assert_eq!(heard.last().map(String::as_str), Some("query_complete"));
+    demo.is_well().await;
+}
+
+#[tokio::test]
+async fn without_a_language_model_the_page_writes_the_lines_itself() {
+    let mut world = World::demo().await;
+    let browser = open_demo(&mut world).await;
+    browser
+        .wait_for(
+            "document.getElementById('ask-model').textContent.startsWith('No language model')",
+        )
+        .await;
+    let press = "document.getElementById('ask-plan').click()";
+    browser
+        .wait_for("document.getElementById('ask-plan').ariaDisabled === 'false'")
+        .await;
+    browser.eval(press, json!(null)).await;
+    let slip = "document.getElementById('ask-slip')";
+    browser
+        .wait_for(&format!("{slip}.dataset.state === 'complete'"))
+        .await;
+    let text = format!("{slip}.textContent");
+    let text = browser.wait_for(&text).await;
+    let text = text.as_str().unwrap();
+    assert!(text.contains("/arrange_day {\"today\":[\"c6\","), "{text}");
+    assert!(text.contains("this page wrote the lines itself"), "{text}");
+    let script = PlainHttp::new(&world);
+    let cards = script.call("list_cards", json!({ "column": "doing" }));
+    let cards = cards.await.unwrap();
+    assert!(
+        cards.to_string().contains("Order 120 g uncoated stock"),
+        "{cards}"
+    );
+    browser.emulate(ColorScheme::Light, 1280, 900).await;
+    browser.screenshot("ask-lines").await;
+    assert_eq!(browser.console().await, [""; 0], "the console is quiet");
+}

@@ -1,0 +1,194 @@
+//! docs/ask-ai.md, 'Add an "Ask AI" button', as it stands there: only ports, the key and the address
+//! of the provider differ.
+
+use e2e::{Browser, Format, Provider, Script, Site, Turn, World};
+use serde_json::json;
+
+const GUIDE: &str = include_str!("../../../docs/ask-ai.md");
+
+/// Where the guide's page is, and its bridge.
+struct Followed {
+    browser: Browser,
+    provider: Provider,
+    world: World,
+    _site: Site,
+}
+
+impl Followed {
+    /// Starts what the block with `command` starts, and opens the page with `more` in its script.
+    async fn start(script: Script, command: &str, more: &[&str]) -> Self {
+        let provider = Provider::start(script).await;
+        let shell = block("sh", command)
+            .replace(
+                "YOUR-KEY # or OPENAI_API_KEY, or GEMINI_API_KEY",
+                Provider::KEY,
+            )
+            .replace(
+                "http://localhost:1234/v1",
+                &provider.base_url(Format::OpenAi),
+            );
+        let url = provider.base_url(Format::Anthropic);
+        let played = played_at(&url);
+        let variables = match shell.contains("ANTHROPIC_API_KEY") {
+            true => &played[..],
+            false => &[],
+        };
+        let world = World::by_shell(&shell, variables).await;
+        Self::open(provider, world, more).await
+    }
+
+    async fn open(provider: Provider, world: World, more: &[&str]) -> Self {
+        let here = format!("localhost:{}", world.address().port());
+        let page = block("html", "<!doctype html>").replace("localhost:3001", &here);
+        let more: String = more.iter().map(|text| block("js", text)).collect();
+        let page = page.replace("</script>", &format!("{more}\n</script>"));
+        let site = Site::with_index(page).await;
+        let browser = Browser::open().await;
+        browser.goto(site.url()).await;
+        Self {
+            browser,
+            provider,
+            world,
+            _site: site,
+        }
+    }
+
+    async fn press(&self, button: &str) {
+        let press = format!("document.querySelector('{button}').click()");
+        self.browser.eval(&press, json!(null)).await;
+    }
+
+    async fn list_is(&self, items: &[&str]) {
+        let texts = "[...document.querySelectorAll('#list li')].map((item) => item.textContent)";
+        let shown = format!(
+            "JSON.stringify({texts}) === {}",
+            json!(json!(items).to_string())
+        );
+        self.browser.wait_for(&shown).await;
+    }
+
+    async fn answer_is(&self, text: &str) {
+        let answer = "document.querySelector('#answer').textContent";
+        self.browser
+            .wait_for(&format!("{answer} === {}", json!(text)))
+            .await;
+    }
+}
+
+/// What sends the agent to a provider that is played: with a key alone it asks the real one.
+fn played_at(url: &str) -> [(&str, &str); 2] {
+    [
+        ("MCP_WEB_AGENT_PROVIDER", "anthropic"),
+        ("MCP_WEB_AGENT_BASE_URL", url),
+    ]
+}
+
+/// The block of code in `language` that contains `text`.
+fn block(language: &str, text: &str) -> String {
+    let fence = format!("\n```{language}\n");
+    let blocks = GUIDE.split(&fence).skip(1);
+    let mut blocks = blocks.filter_map(|rest| rest.split("\n```").next());
+    let found = blocks.find(|block| block.contains(text));
+    found
+        .unwrap_or_else(|| panic!("the guide has no {language} block with {text:?}"))
+        .to_owned()
+}
+
+fn pancakes() -> Script {
+    Script::new([
+        Turn::saying("Milk is missing.").call("add_item", json!({ "text": "Milk" })),
+        Turn::saying("Now you have it all."),
+    ])
+}
+
+#[tokio::test]
+async fn from_an_empty_file_to_an_answer() {
+    let guide = Followed::start(pancakes(), "ANTHROPIC_API_KEY", &["const { text } ="]).await;
+    // The line that waits for the end alone asks as soon as the page is there.
+    guide.list_is(&["Flour", "Milk"]).await;
+    guide.provider.quiet().await;
+
+    guide.press("#ask button").await;
+    guide.list_is(&["Flour", "Milk", "Milk"]).await;
+    guide
+        .answer_is("Milk is missing. [add_item] Now you have it all.")
+        .await;
+    let asked = guide.provider.exchanges();
+    assert!(asked.iter().all(|it| it.format == Format::Anthropic));
+    let log = guide.world.log();
+    assert!(!log.contains(Provider::KEY), "the key is not logged");
+    assert_eq!(
+        guide.browser.console().await,
+        [""; 0],
+        "the console is quiet"
+    );
+}
+
+#[tokio::test]
+async fn with_a_server_of_ones_own() {
+    let guide = Followed::start(pancakes(), "MCP_WEB_AGENT_BASE_URL", &[]).await;
+    guide.press("#ask button").await;
+    guide.list_is(&["Flour", "Milk"]).await;
+    guide
+        .answer_is("Milk is missing. [add_item] Now you have it all.")
+        .await;
+    let asked = guide.provider.asked(0).await;
+    assert_eq!(asked.format, Format::OpenAi);
+    assert_eq!(asked.body["model"], "the-name-of-your-model");
+}
+
+#[tokio::test]
+async fn without_a_model() {
+    let guide = Followed::start(Script::default(), "=commands", &[]).await;
+    let prompt = GUIDE
+        .split("Ask `/")
+        .nth(1)
+        .and_then(|rest| rest.split('`').next());
+    let prompt = format!("/{}", prompt.unwrap());
+    let write = format!(
+        "document.querySelector('[name=prompt]').value = {}",
+        json!(prompt)
+    );
+    guide.browser.eval(&write, json!(null)).await;
+    guide.press("#ask button").await;
+    guide.list_is(&["Flour", "Milk"]).await;
+    assert!(guide.provider.exchanges().is_empty());
+}
+
+#[tokio::test]
+async fn with_an_agent_of_its_own() {
+    let provider = Provider::start(pancakes()).await;
+    let agent = block("sh", "mcp-web-agent").replace("YOUR-KEY", Provider::KEY);
+    let url = provider.base_url(Format::Anthropic);
+    let bridge = block("sh", "--agent-url");
+    let world = World::by_two_shells(&bridge, &agent, &played_at(&url)).await;
+    let guide = Followed::open(provider, world, &[]).await;
+    guide.press("#ask button").await;
+    guide.list_is(&["Flour", "Milk"]).await;
+    guide
+        .answer_is("Milk is missing. [add_item] Now you have it all.")
+        .await;
+}
+
+#[tokio::test]
+async fn an_answer_that_is_a_call_and_a_reload_in_the_middle() {
+    let sorted = ["Milk", "Flour"];
+    let script = Script::new([Turn::saying("Milk stands ")
+        .pausing(1)
+        .text("in front.")
+        .call("sort_list", json!({ "items": sorted }))]);
+    let more = ["const sortList =", "attachQuery"];
+    let guide = Followed::start(script, "ANTHROPIC_API_KEY", &more).await;
+    guide
+        .browser
+        .wait_for("document.querySelector('#sort')")
+        .await;
+    guide.press("#sort").await;
+    guide.answer_is("Milk stands ").await;
+
+    guide.browser.reload().await;
+    guide.answer_is("Milk stands ").await;
+    guide.provider.go_on();
+    guide.list_is(&sorted).await;
+    guide.answer_is("Milk stands in front. [sort_list] ").await;
+}
