@@ -25,9 +25,14 @@ const MEANINGS = {
   AgentUnavailable: ["The agent does not answer", "Start the demo again, then ask again."],
   AgentFailed: ["The agent has failed", AGAIN],
   BridgeUnavailable: ["The agent cannot reach the tools of this page", "Start the demo again, then ask again."],
+  ToolNotFound: ["A tool that the question needs is switched off", "Switch it on under “On offer”, then ask again."],
+  Disconnected: ["This page is not connected", "Connect it at the top of the panel, then ask again."],
   InsufficientScope: ["This page may not ask questions", "Give its token the scope “query”."],
   BridgeStopping: ["The demo is being stopped", "Start it again, then ask again."],
 };
+
+/** Here the page knows better than the program what the person can do. */
+const OWN_ADVICE = new Set(["ToolNotFound", "Disconnected"]);
 
 /**
  * @param {import("./asking.js").Failure} failure
@@ -36,7 +41,8 @@ const MEANINGS = {
 export function explained({ code, message, remedy }) {
   const [meaning, advice] = MEANINGS[code] ?? ["The question was not answered", AGAIN];
   const what = remedy ? message.replace(`: ${remedy}`, "") : message;
-  return { meaning, advice: remedy ? sentence(remedy) : advice, detail: code ? `${what} (${code})` : what };
+  const best = remedy && !OWN_ADVICE.has(code) ? sentence(remedy) : advice;
+  return { meaning, advice: best, detail: code ? `${what} (${code})` : what };
 }
 
 /** Remedies begin in lower case and end without a stop, for logs. */

@@ -73,6 +73,8 @@ test("a failure is explained by its code, with the remedy that came along", () =
     detail: "the provider answers 401 (ModelUnauthorized)",
   });
   assert.equal(explained({ message: "odd" }).advice, "Ask again.");
+  const switchedOff = explained({ code: "ToolNotFound", message: "the page has no tool", remedy: "add it before" });
+  assert.match(switchedOff.advice, /On offer/);
 });
 
 test("a screen reader hears the steps as they come and the answer when it is whole", () => {
