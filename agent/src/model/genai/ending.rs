@@ -35,7 +35,7 @@ pub(super) fn turn(
         Stop::Failed(reason) => return Err(teller.stopped(&reason)),
     }
     let text = content.joined_texts().unwrap_or_default();
-    let kept = Thoughts::of(&content).keep();
+    let kept = Thoughts::of(&content, end.captured_reasoning_content).keep();
     let usage = end.captured_usage.map(usage).unwrap_or_default();
     Ok((Turn { text, calls, kept }, usage))
 }

@@ -29,6 +29,8 @@ struct Heard {
     error: Option<Value>,
     /// The last frame has nothing in it, which genai takes for an error.
     is_idle: bool,
+    wants_thoughts: bool,
+    is_torn: bool,
 }
 
 impl Frames {
@@ -40,6 +42,8 @@ impl Frames {
             refusal: None,
             error: None,
             is_idle: false,
+            wants_thoughts: false,
+            is_torn: false,
         });
         Self { provider, heard }
     }
@@ -72,6 +76,16 @@ impl Frames {
         std::mem::take(&mut self.heard().is_idle)
     }
 
+    /// Whether the server takes thoughts back as it gave them.
+    pub(super) fn wants_thoughts(&self) -> bool {
+        self.heard().wants_thoughts
+    }
+
+    /// Whether a frame has come in two.
+    pub(super) fn is_torn(&self) -> bool {
+        self.heard().is_torn
+    }
+
     fn hear(&self, event: Option<&str>, data: &str) {
         let mut heard = self.heard();
         heard.last = Instant::now();
@@ -81,6 +95,9 @@ impl Frames {
             // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
             Provider::Anthropic => {
                 heard.has_ended |= event == Some("message_stop") && !data.is_empty();
+                // genai takes the halves of a line's end (CR and LF) that come one after the other
+                // for two, hence the name of an event and its data for two frames, and drops both.
+                heard.is_torn |= event.is_some() == data.is_empty();
             }
             Provider::Openai => heard.openai(data),
             Provider::Gemini => heard.gemini(data),
@@ -103,6 +120,9 @@ impl Heard {
     /// https://platform.openai.com/docs/api-reference/chat-streaming
     fn openai(&mut self, data: &str) {
         self.has_ended |= data == "[DONE]";
+        // https://api-docs.deepseek.com/guides/thinking_mode: who says this wants to hear it again
+        // with the results of calls. OpenAI says nothing of the kind, and others refuse it.
+        self.wants_thoughts |= data.contains("\"reasoning_content\"");
         // Every chunk of a refusal has one; others have none, or null.
         if !data.contains("\"refusal\"") {
             return;
@@ -211,6 +231,7 @@ mod tests {
         ] {
             let frames = Frames::new(provider);
             frames.hear(event, goes_on);
+            assert_eq!(frames.is_torn(), provider == Provider::Anthropic);
             assert!(!frames.has_ended(), "{provider}");
             frames.hear(event, end);
             assert!(frames.has_ended(), "{provider}");

@@ -20,8 +20,12 @@ pub(super) struct Thoughts {
 }
 
 impl Thoughts {
-    pub(super) fn of(content: &MessageContent) -> Self {
+    /// Of what was said, and of the thoughts beside it that are wanted again.
+    pub(super) fn of(content: &MessageContent, beside: Option<String>) -> Self {
         let mut thoughts = Self::default();
+        thoughts
+            .parts
+            .extend(beside.map(ContentPart::ReasoningContent));
         for part in content.parts() {
             match part {
                 ContentPart::ToolCall(call) => thoughts.sign(call),

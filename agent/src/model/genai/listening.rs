@@ -79,6 +79,9 @@ impl Listening {
             if self.frames.is_too_much() {
                 return Err(Trouble::last(self.teller.too_much()));
             }
+            if self.frames.is_torn() {
+                return Err(Trouble::last(self.teller.unreadable()));
+            }
             match event {
                 ChatStreamEvent::Chunk(piece) if !piece.content.is_empty() => {
                     self.has_spoken = true;
@@ -132,14 +135,18 @@ impl Listening {
     fn ended_early(&self) -> Trouble {
         match self.frames.error() {
             Some(error) => self.teller.event(&error, self.has_spoken),
+            None if self.frames.is_torn() => Trouble::last(self.teller.unreadable()),
             None => Trouble::last(self.teller.unfinished(self.has_spoken)),
         }
     }
 
-    fn end(&self, end: StreamEnd) -> Result<Event, Trouble> {
+    fn end(&self, mut end: StreamEnd) -> Result<Event, Trouble> {
         // genai makes up an end where the stream ends.
         if !self.frames.has_ended() {
             return Err(self.ended_early());
+        }
+        if !self.frames.wants_thoughts() {
+            end.captured_reasoning_content = None;
         }
         let refusal = self.frames.refusal();
         let (turn, usage) =

@@ -59,7 +59,7 @@ impl Teller {
             },
             Error::ChatResponse { body, .. } => self.event(&body, has_spoken),
             Error::StreamParse { .. } | Error::JsonValueExt(_) | Error::SerdeJson(_) => {
-                Trouble::last(self.broken("it sends what cannot be read"))
+                Trouble::last(self.unreadable())
             }
             _ => Trouble::last(self.says(
                 ErrorCode::AgentFailed,
@@ -190,6 +190,10 @@ impl Teller {
 
     pub(super) fn stopped(&self, reason: &str) -> Failure {
         self.broken(&format!("it stopped with the reason {}", cut(reason)))
+    }
+
+    pub(super) fn unreadable(&self) -> Failure {
+        self.broken("it sends what cannot be read")
     }
 
     pub(super) fn too_much(&self) -> Failure {

@@ -189,6 +189,21 @@ async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinkin
 }
 
 #[tokio::test]
+async fn no_piece_is_lost_without_a_word_where_lines_end_with_two_characters() {
+    let whole = format!("{BEGUN}{}", end("end_turn")).replace('\n', "\r\n");
+    let whole = Reply::new(whole);
+    let wire = Wire::new([whole.clone(), whole.in_pieces_of(1)]).await;
+    let model = asking(Provider::Anthropic, &settings(&wire));
+    let heard = hear(&model, request(vec![question()])).await;
+    assert_eq!(heard.end.unwrap().0.text, "Okay, München – 天气:");
+    let failure = hear(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap_err();
+    assert_eq!(failure.code, ErrorCode::ModelStreamBroken);
+}
+
+#[tokio::test]
 async fn a_turn_that_is_dropped_closes_the_connection() {
     let wire = Wire::new([Reply::new(BEGUN).then(Then::Hang)]).await;
     let model = asking(Provider::Anthropic, &settings(&wire));

@@ -137,15 +137,23 @@ async fn a_refusal_beside_the_text_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn thoughts_of_a_compatible_server_are_heard() {
-    let thought = chunk(r#"{"reasoning_content":"Hm."}"#, "null");
-    let wire = Wire::new([Reply::new(format!("{thought}{}{}", begun(), end("stop")))]).await;
-    let model = asking(Provider::Openai, &settings(&wire));
-    let heard = hear(&model, request(vec![question()])).await;
-    assert_eq!(heard.thoughts, "Hm.");
-    assert!(heard.end.is_ok());
-    assert_eq!(
-        wire.asked()[0].headers["authorization"],
-        format!("Bearer {KEY}")
-    );
+async fn thoughts_go_back_to_a_server_that_says_them_in_a_field_of_its_own() {
+    for (field, goes_back) in [("reasoning_content", true), ("reasoning", false)] {
+        let thought = chunk(&format!("{{\"{field}\":\"Hm.\"}}"), "null");
+        let calls = format!("{thought}{}{}", calls(), end("tool_calls"));
+        let done = format!("{}{}", begun(), end("stop"));
+        let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
+        let model = asking(Provider::Openai, &settings(&wire));
+        let heard = hear(&model, request(vec![question()])).await;
+        assert_eq!(heard.thoughts, "Hm.");
+        let (turn, _) = heard.end.unwrap();
+        let results = results(&turn);
+        let history = vec![question(), Message::Model(turn), results];
+        hear(&model, request(history)).await.end.unwrap();
+        let asked = wire.asked();
+        let bearer = format!("Bearer {KEY}");
+        assert_eq!(asked[0].headers["authorization"], bearer.as_str());
+        let said = asked[1].body["messages"][2].get("reasoning_content");
+        assert_eq!(said, goes_back.then(|| json!("Hm.")).as_ref(), "{field}");
+    }
 }
