@@ -1,8 +1,13 @@
 //! Queries that nobody wants any more, and bridges that are gone.
 
+use std::net::SocketAddr;
+
 use bridge_protocol::{ErrorCode, QueryContent};
 use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::world::UUID;
 use super::{Script, World, calls, soon, tool};
@@ -77,6 +82,43 @@ async fn a_bridge_that_goes_during_a_call_fails_the_query() {
     let ending = async { tokio::join!(answering, running.shutdown()) };
     let (answer, ()) = soon("the end", ending).await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::BridgeUnavailable);
+}
+
+/// Passes on what is said to a bridge, until it is dropped.
+async fn line_to(bridge: SocketAddr) -> (Bridge, AbortOnDropHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let passing = tokio::spawn(async move {
+        let mut open = JoinSet::new();
+        while let Ok((mut from, _)) = listener.accept().await {
+            open.spawn(async move {
+                let mut to = TcpStream::connect(bridge).await.unwrap();
+                tokio::io::copy_bidirectional(&mut from, &mut to).await
+            });
+        }
+    });
+    let bridge = Bridge::new(url.parse().unwrap()).unwrap();
+    (bridge, AbortOnDropHandle::new(passing))
+}
+
+#[tokio::test]
+async fn a_line_to_the_bridge_that_breaks_during_a_call_fails_the_query_at_once() {
+    let mut world = World::asking(&[tool("add")], json!({})).await;
+    let (bridge, line) = line_to(world.running.local_addr()).await;
+    let tools = bridge.tools(&world.token, &world.asked.uuid).await.unwrap();
+    let model = Script::new([calls(&[("add", json!({}))])]);
+    let limits = Limits::default();
+    let (say, _said) = mpsc::channel(16);
+    let answering = answer(world.asked.clone(), &tools, &model, &limits, &say);
+    let mut answering = std::pin::pin!(answering);
+    let call = tokio::select! {
+        answer = &mut answering => panic!("{answer:?}"),
+        call = world.page.call() => call,
+    };
+    drop(line);
+    let failure = soon("the end", answering).await.unwrap_err();
+    assert_eq!(failure.code, ErrorCode::BridgeUnavailable);
+    world.page.cancelled(&call).await;
 }
 
 #[tokio::test]
