@@ -11,11 +11,13 @@ import { toolAnswer } from "./mcp-web/answers.js";
 import { AppHandle, appParts } from "./mcp-web/app.js";
 import { Calls } from "./mcp-web/calls.js";
 import { checked } from "./mcp-web/checks.js";
+import { httpConfig, stdioConfig } from "./mcp-web/configuration.js";
 import { content } from "./mcp-web/content.js";
 import { Definitions } from "./mcp-web/definitions.js";
 import { inBrowser, randomHex } from "./mcp-web/environment.js";
 import { McpWebError } from "./mcp-web/error.js";
 import { jsonOf } from "./mcp-web/json.js";
+import { askInPage, loaded } from "./mcp-web/later.js";
 import { notify, subscribe } from "./mcp-web/listeners.js";
 import { loadCore } from "./mcp-web/load.js";
 import { bridgeUrl, checkedOptions } from "./mcp-web/options.js";
@@ -33,19 +35,8 @@ const inWordsOfThePage = (code, message) =>
 const importGlue = () => import("./mcp_web_core.js");
 const importAdvice = () => import("./mcp-web-advice.js");
 const importImages = () => import("./mcp-web-images.js");
+const importDialog = () => import("./mcp-web-dialog.js");
 const importDiagnosis = () => import("./mcp-web-diagnose.js");
-
-/** Says which file is missing where a module cannot be loaded. */
-const loaded = (importing, name, what) =>
-  importing.catch((cause) => {
-    throw new McpWebError(`${what}Unavailable`, `mcp-web-${name}.js of the SDK's package could not be loaded`, { cause });
-  });
-
-async function askInPage(request, signal) {
-  if (typeof document !== "object") throw new McpWebError("DialogUnavailable", "a worker has no document for a dialog");
-  const { elicit } = await loaded(import("./mcp-web-dialog.js"), "dialog", "Dialog");
-  return elicit(request, signal);
-}
 
 export class McpWeb {
   #options;
@@ -122,21 +113,11 @@ export class McpWeb {
   }
 
   get mcpConfig() {
-    if (!this.#token) return undefined;
-    const env = { MCP_SERVER_URL: `${this.#bridgeUrl}/mcp`, AUTH_TOKEN: this.#token };
-    return this.#config({ command: "mcp-web-stdio", args: [], env });
+    return this.#token && stdioConfig(this.#options.name, this.#bridgeUrl, this.#token);
   }
 
   get remoteMcpConfig() {
-    if (!this.#token) return undefined;
-    const headers = { Authorization: `Bearer ${this.#token}` };
-    return this.#config({ type: "http", url: `${this.#bridgeUrl}/mcp`, headers });
-  }
-
-  /** Clients make tool prefixes of this name, so it keeps to what they allow there. */
-  #config(server) {
-    const name = this.#options.name.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "");
-    return { mcpServers: { [name || "mcp-web"]: server } };
+    return this.#token && httpConfig(this.#options.name, this.#bridgeUrl, this.#token);
   }
 
   onStatusChange(listener) {
@@ -374,7 +355,7 @@ export class McpWeb {
       ask: (...request) => this.#connection.ask(...request),
       elicitInPage,
       importImages,
-      dialog: (request, signal) => askInPage({ ...request, appName: name }, signal),
+      dialog: (request, signal) => askInPage(importDialog, { ...request, appName: name }, signal),
     };
   }
 }

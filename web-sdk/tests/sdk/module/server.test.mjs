@@ -23,6 +23,15 @@ test("connecting on a server says what is wrong", async () => {
   assert.equal(error.code, "NotInBrowser");
 });
 
+test("a query on a server fails, and there are none to take up", async () => {
+  const mcpWeb = new McpWeb({ name: "Board" });
+  const query = mcpWeb.query({ prompt: "Summarise the board" });
+  await assert.rejects(query.result, { name: "McpWebError", code: "NotInBrowser" });
+  assert.equal(query.state, "failed");
+  await assert.rejects(mcpWeb.attachQuery(query.uuid).result, { code: "NotInBrowser" });
+  assert.deepEqual(mcpWeb.openQueries, []);
+});
+
 test("a diagnosis on a server says that it is one", async () => {
   const { ok, summary } = await new McpWeb({ name: "Board", bridgeUrl: "http://127.0.0.1:9" }).diagnose();
   assert.equal(ok, false);

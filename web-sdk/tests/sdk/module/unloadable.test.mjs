@@ -45,6 +45,14 @@ test("everything that waited for the wasm hears why it cannot be loaded", () =>
     assert.deepEqual(states, ["failed", "loading", "failed"]);
   }));
 
+test("a query fails for the same reason, whether it was asked before or after", () =>
+  withPage({}, async (mcpWeb) => {
+    const query = mcpWeb.query({ prompt: "?" });
+    await assert.rejects(query.result, { code: "WasmLoadFailed" });
+    await assert.rejects(mcpWeb.query({ prompt: "?" }).result, { code: "WasmLoadFailed" });
+    assert.equal(query.state, "failed");
+  }));
+
 const answers = [
   ["that is not there", () => new Response("", { status: 404 }), /HTTP 404.*serve mcp_web_core_bg\.wasm/],
   ["that is a page", () => new Response("<!doctype html>"), /another file.*serve mcp_web_core_bg\.wasm/],

@@ -36,6 +36,20 @@ async function reconnect(bridge, meanwhile = () => {}, bridgeId) {
 const settled = () => new Promise((resolve) => setTimeout(resolve));
 
 export default {
+  // First: all pages of the document hear that they are put aside.
+  async "a page that was put aside and is shown again takes its queries up"() {
+    const { bridge, mcpWeb, query } = await asking();
+    say(bridge, query, "accepted");
+    dispatchEvent(new PageTransitionEvent("pagehide", { persisted: true }));
+    await bridge.next("leaving");
+    dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }));
+    await bridge.accept();
+    equal((await bridge.next("query_attach")).uuid, query.uuid);
+    complete(bridge, query, { result: "Done" });
+    equal((await query.result).text, "Done");
+    await mcpWeb.disconnect();
+  },
+
   async "progress is heard in order, then the answer"() {
     const { bridge, query, asked } = await asking({ prompt: "Summarise the board" });
     equal(asked, { type: "query", uuid: query.uuid, prompt: "Summarise the board", context: [] });
