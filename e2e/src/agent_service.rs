@@ -76,8 +76,13 @@ impl AgentService {
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(tools::built("mcp-web-agent"));
-        command.args(["--provider", format.name(), "--model", "mock"]);
-        command.args(["--base-url", &provider.base_url(format)]);
+        command.args(["--provider", format.name()]);
+        let base_url = provider.base_url(format);
+        for (flag, value) in [("--model", "mock"), ("--base-url", base_url.as_str())] {
+            if !arguments.contains(&flag) {
+                command.args([flag, value]);
+            }
+        }
         if let Some(variable) = format.key_variable() {
             command.env(variable, key);
         }

@@ -2,4 +2,14 @@
 //! says, on the wires of four real ones.
 #![allow(clippy::unwrap_used)]
 
+mod asking;
+mod cancelling;
+mod credentials;
+mod curl;
+mod direct;
+mod failures;
+mod gone;
 mod mock;
+mod reloaded;
+mod rounds;
+mod tools;
