@@ -146,7 +146,7 @@ impl AgentService {
     }
 
     /// Its process.
-    pub fn process(&self) -> &ProcessGroup {
+    pub(crate) fn process(&self) -> &ProcessGroup {
         &self.process
     }
 }

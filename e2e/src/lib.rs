@@ -14,6 +14,7 @@
 
 mod adapter;
 mod agent_service;
+pub mod asking;
 mod browser;
 mod clients;
 pub mod conformance;

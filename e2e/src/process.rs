@@ -118,6 +118,14 @@ impl ProcessGroup {
         1024 * kibibytes.expect("a size").parse::<u64>().unwrap()
     }
 
+    /// The memory that the leader has now, in bytes (Linux).
+    pub(crate) fn resident(&self) -> u64 {
+        let rollup = self.proc("smaps_rollup");
+        let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
+        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
+        1024 * kibibytes.expect("a size").parse::<u64>().unwrap()
+    }
+
     /// The processor time of all its threads, by the scheduler's clock: `stat` counts in
     /// hundredths of a second. A thread that has ended no longer counts.
     pub(crate) fn cpu_of_threads(&self) -> Duration {

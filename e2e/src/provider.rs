@@ -79,8 +79,7 @@ impl Provider {
 
     /// How many requests are being answered now.
     pub fn open(&self) -> usize {
-        let exchanges = self.exchanges();
-        exchanges.iter().filter(|it| it.end.is_none()).count()
+        self.records().count(|exchange| exchange.end.is_none())
     }
 
     /// Waits until the request of this number, counted from 0, has arrived.
@@ -105,6 +104,17 @@ impl Provider {
         let mut news = self.records().news();
         within("the provider to have nothing to do", async {
             while self.open() > 0 {
+                news.changed().await.unwrap();
+            }
+        })
+        .await;
+    }
+
+    /// Waits until so many answers stand at [`Turn::pausing`].
+    pub async fn pausing(&self, answers: usize) {
+        let mut news = self.records().news();
+        within(format!("{answers} answers to pause"), async {
+            while self.records().count(|exchange| exchange.is_pausing) < answers {
                 news.changed().await.unwrap();
             }
         })

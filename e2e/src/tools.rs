@@ -10,12 +10,16 @@ pub fn workspace() -> &'static Path {
         .expect("the crate is a folder of the workspace")
 }
 
-/// A program of this workspace, built beside the test that runs it.
+/// A program of this workspace, built beside the test or the program that runs it.
 pub fn built(name: &str) -> PathBuf {
-    let test = env::current_exe().expect("a test knows its own path");
-    // target/<profile>/deps/<test>
-    let profile = test.ancestors().nth(2).expect("a test lies in `deps`");
-    existing(profile.join(name), name)
+    let own = env::current_exe().expect("a program knows its own path");
+    // target/<profile>/deps/<test> or target/<profile>/<program>
+    let mut folders = own.ancestors().skip(1);
+    let profile = folders.find(|folder| !folder.ends_with("deps"));
+    existing(
+        profile.expect("a program lies in a folder").join(name),
+        name,
+    )
 }
 
 /// The built npm package, for projects that install it.

@@ -58,10 +58,7 @@ impl Server {
 
     /// Resident memory in bytes.
     pub(crate) fn resident(&self) -> u64 {
-        let rollup = self.process.proc("smaps_rollup");
-        let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
-        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        1024 * kibibytes.unwrap().parse::<u64>().unwrap()
+        self.process.resident()
     }
 
     /// Processor time of all threads so far, by the scheduler's own clock: `stat` counts in

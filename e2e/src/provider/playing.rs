@@ -337,7 +337,9 @@ impl Performance {
     }
 
     async fn paused(&self) {
+        self.underway.pauses(true);
         let permit = self.go_on.acquire().await;
         permit.expect("it is never closed").forget();
+        self.underway.pauses(false);
     }
 }

@@ -28,6 +28,8 @@ pub struct Exchange {
     pub arrived: Instant,
     /// When the first byte of the answer's body was sent.
     pub first_byte: Option<Instant>,
+    /// Whether it stands where the script says that it waits.
+    pub is_pausing: bool,
     /// How it ended, and when.
     pub end: Option<(Ending, Instant)>,
 }
@@ -82,6 +84,11 @@ impl Records {
         self.exchanges().get(number).cloned()
     }
 
+    /// How many of them are so.
+    pub(super) fn count(&self, is_so: impl Fn(&Exchange) -> bool) -> usize {
+        self.exchanges().iter().filter(|it| is_so(it)).count()
+    }
+
     /// A request has arrived. It ends when the returned value is told so or dropped.
     pub(super) fn arrived(
         self: &Arc<Self>,
@@ -100,6 +107,7 @@ impl Records {
             turn: None,
             arrived: Instant::now(),
             first_byte: None,
+            is_pausing: false,
             end: None,
         });
         drop(exchanges);
@@ -148,6 +156,11 @@ impl Underway {
         self.records.change(self.number, |exchange| {
             exchange.first_byte.get_or_insert(now);
         });
+    }
+
+    pub(super) fn pauses(&self, is_pausing: bool) {
+        self.records
+            .change(self.number, |exchange| exchange.is_pausing = is_pausing);
     }
 
     pub(super) fn ended(&self, ending: Ending) {

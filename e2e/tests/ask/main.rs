@@ -8,6 +8,7 @@ mod credentials;
 mod curl;
 mod direct;
 mod failures;
+mod figures;
 mod gone;
 mod mock;
 mod reloaded;

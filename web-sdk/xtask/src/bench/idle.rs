@@ -140,7 +140,7 @@ fn registering_table(lines: &[Value]) -> String {
     text
 }
 
-fn printed(what: &str, mut command: Command) -> Result<Vec<Value>> {
+pub(super) fn printed(what: &str, mut command: Command) -> Result<Vec<Value>> {
     command.arg("--json");
     step(what, || {
         let printed = read(&mut command, &format!("{what}: see what is wrong above"))?;
@@ -155,7 +155,7 @@ fn printed(what: &str, mut command: Command) -> Result<Vec<Value>> {
     })
 }
 
-fn number(value: &Value) -> f64 {
+pub(super) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_default()
 }
 

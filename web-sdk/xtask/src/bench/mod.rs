@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: what calls and pages cost, beside the least that they could cost.
 //!
-//! The bridge, the two floors and what puts load on them are built once. Then each section is measured:
+//! Bridge, agent, the two floors and what puts load on them are built once. Then each section is measured:
 //! calls, row by row ([`plan`]), several times over ([`measure`]) at a server that is pinned to one core
-//! with the load generator ([`server`]); pages that do nothing by a program of their own ([`idle`]). What
-//! came of it is printed, and written where the docs show it ([`tables`], [`document`]).
+//! with the load generator ([`server`]); pages that do nothing and queries by programs of their own
+//! ([`idle`], [`ask`]). What came of it is printed, and written where the docs show it ([`tables`], [`document`]).
 
+mod ask;
 mod document;
 mod idle;
 mod measure;
@@ -59,6 +60,8 @@ pub(crate) enum Section {
     Beside,
     /// Many pages of one token that register many tools
     Registering,
+    /// Queries that pages ask an agent
+    Ask,
 }
 
 impl Section {
@@ -134,6 +137,7 @@ impl Bench {
             Section::Resting => Ok(format!("{setting}.\n\n{}", idle::resting(self)?)),
             Section::Beside => Ok(format!("{setting}.\n\n{}", idle::beside(self)?)),
             Section::Registering => Ok(format!("{setting}.\n\n{}", idle::registering(self)?)),
+            Section::Ask => Ok(format!("{setting}.\n\n{}", ask::ask(self)?)),
         }
     }
 
@@ -161,12 +165,15 @@ impl Bench {
 
 /// One call, because cargo unites the features of what it builds together.
 fn build(workspace: &Workspace, profile: &str) -> Result<()> {
-    let what = "building the bridge, the floors and what puts load on them";
+    let what = "building bridge, agent, the floors and what puts load on them";
     step(what, || {
         let mut build = cargo(workspace);
         build.args(["build", "--profile", profile]);
-        build.args(["--package", "bridge", "--package", "e2e"]);
-        for program in ["mcp-web-bridge", "floor", "load", "idle"] {
+        for package in ["bridge", "agent", "e2e"] {
+            build.args(["--package", package]);
+        }
+        let own = ["mcp-web-bridge", "mcp-web-agent"];
+        for program in own.into_iter().chain(["floor", "load", "idle", "ask"]) {
             build.args(["--bin", program]);
         }
         run_command(&mut build, "fix the errors above")?;

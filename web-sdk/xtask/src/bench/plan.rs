@@ -19,6 +19,17 @@ pub(super) struct Plan {
     pub(super) large_routes: &'static [Route],
     /// Pages that do nothing.
     pub(super) idle: Idle,
+    /// Queries.
+    pub(super) ask: Ask,
+}
+
+/// What is measured of queries.
+#[derive(Debug)]
+pub(super) struct Ask {
+    /// How many are asked on each wire, one after the other.
+    pub(super) queries: usize,
+    /// How many are asked at once.
+    pub(super) at_once: usize,
 }
 
 /// What is measured of pages that do nothing.
@@ -64,6 +75,10 @@ impl Plan {
                 heartbeat: 20,
                 registering: 300,
             },
+            ask: Ask {
+                queries: 500,
+                at_once: 500,
+            },
         }
     }
 
@@ -81,6 +96,10 @@ impl Plan {
                 rest: 3,
                 heartbeat: 2,
                 registering: 60,
+            },
+            ask: Ask {
+                queries: 50,
+                at_once: 500,
             },
         }
     }

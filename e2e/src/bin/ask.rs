@@ -1,0 +1,60 @@
+//! `ask`: how soon a page hears a model, and what hundreds of queries at once take.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Parser;
+use e2e::Format;
+use e2e::asking::{at_once, first_word};
+use e2e::idle::room_for;
+use serde::Serialize;
+
+/// Starts a bridge, an agent and a provider, asks queries, and prints what they took.
+#[derive(Parser)]
+struct Arguments {
+    /// How many queries are asked on each wire, one after the other
+    #[arg(long, default_value_t = 500)]
+    queries: usize,
+
+    /// How many queries are asked at once
+    #[arg(long, default_value_t = 500)]
+    at_once: usize,
+
+    /// Print lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    async fn run(&self) -> Result<()> {
+        // In the bridge, in the agent and here each query has several connections.
+        room_for(4 * self.at_once)?;
+        for format in Format::ALL {
+            self.print(&first_word(format, self.queries).await);
+        }
+        let many = at_once(self.at_once).await;
+        self.print(&many);
+        ensure!(many.completed == many.queries, "queries were lost");
+        Ok(())
+    }
+
+    fn print(&self, figures: &(impl Serialize + Display)) {
+        match serde_json::to_string(figures) {
+            Ok(line) if self.json => println!("{line}"),
+            _ => println!("{figures}"),
+        }
+    }
+}
+
+/// One thread: the rest of the machine is for bridge and agent.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match Arguments::parse().run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
