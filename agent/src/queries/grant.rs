@@ -17,6 +17,10 @@ use crate::failure::Failure;
 /// The bridge must answer within this.
 const GRANTED_WITHIN: Duration = Duration::from_secs(10);
 
+/// The agent ends a query so long before the bridge would: then its reader hears why, and not that the
+/// bridge does not know the query any more.
+const AHEAD_OF_BRIDGE: Duration = Duration::from_secs(1);
+
 /// What the bridge opens a query with: what it must enforce, and neither prompt nor context.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,6 +50,7 @@ struct Opened {
 pub(crate) struct Granted {
     /// The query's own.
     pub(crate) token: Secret,
+    /// How long the agent has for it.
     pub(crate) within: Duration,
 }
 
@@ -77,7 +82,9 @@ impl Place {
             response_tool: query.response_tool.as_ref(),
             tools: query.tools.as_deref(),
             restrict_tools: query.restrict_tools,
-            timeout: query.timeout,
+            timeout: query
+                .timeout
+                .map(|it| it.saturating_add(AHEAD_OF_BRIDGE.as_secs() * 1000)),
         };
         let opened = tokio::time::timeout(
             GRANTED_WITHIN,
@@ -122,7 +129,8 @@ async fn open(
     }
     let understood = serde_json::from_slice::<Opened>(&body).ok().and_then(|it| {
         let token = it.token.parse().ok()?;
-        let within = Duration::try_from_secs_f64(it.expires_in).ok()?;
+        let open = Duration::try_from_secs_f64(it.expires_in).ok()?;
+        let within = open.saturating_sub(AHEAD_OF_BRIDGE);
         Some(Granted { token, within })
     });
     understood.ok_or_else(|| unavailable("the bridge answers what this agent cannot read").into())
