@@ -5,6 +5,8 @@ mod ended;
 mod grant;
 mod run;
 mod teller;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -1,0 +1,83 @@
+//! A fault of the agent itself is an end like others.
+
+use futures_util::stream::BoxStream;
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::*;
+use crate::model::{Event, Request};
+
+const TOKEN: &str = "token-of-the-test-page-0123456789";
+
+/// A model with a fault.
+#[derive(Debug)]
+struct Faulty;
+
+impl Model for Faulty {
+    fn label(&self) -> &str {
+        "faulty"
+    }
+
+    fn turn(&self, _: Request) -> BoxStream<'static, Result<Event, Failure>> {
+        panic!("a fault, as this test wants it")
+    }
+}
+
+/// The token of a query that a bridge has opened for a page.
+async fn opened(bridge: &bridge::Running, id: &QueryId) -> (Secret, impl Sized + use<>) {
+    let url = format!("ws://{}/ws?session=page", bridge.local_addr());
+    let (mut page, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
+        "sessionId": "page" });
+    page.send(Message::Text(hello.to_string().into()))
+        .await
+        .unwrap();
+    page.next().await.unwrap().unwrap();
+    let url: reqwest::Url = format!("{}/query/{id}", bridge.url()).parse().unwrap();
+    let http = crate::outgoing::client(&url).unwrap();
+    let opened = http.put(url).bearer_auth(TOKEN).json(&json!({})).send();
+    let opened: Value = opened.await.unwrap().json().await.unwrap();
+    (opened["token"].as_str().unwrap().parse().unwrap(), page)
+}
+
+#[tokio::test]
+async fn a_fault_fails_the_query_and_gives_its_place_back() {
+    let config = bridge::Config {
+        bind: ([127, 0, 0, 1], 0).into(),
+        ..bridge::Config::default()
+    };
+    let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
+    let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
+    let (token, _page) = opened(&bridge, &id).await;
+    let reached = Bridge::new(bridge.url().parse().unwrap()).unwrap();
+    let queries = Queries::new(reached, Arc::new(Faulty), Limits::default(), 1);
+    let queries = Arc::new(queries);
+    let asked: bridge_protocol::Query =
+        serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
+    let (reader, mut told) = Reader::new();
+    let place = queries.take_place(&id, Asker::Bridge).unwrap();
+    let query = Query {
+        asked,
+        token,
+        within: None,
+    };
+    let is_direct = false;
+    place.answer(query, Teller::Reader { reader, is_direct });
+    let mut events: Vec<Value> = Vec::new();
+    while let Some(event) = told.recv().await {
+        events.push(serde_json::from_str(&event.encode()).unwrap());
+    }
+    let [accepted, failure] = events.as_slice() else {
+        panic!("{events:?}");
+    };
+    assert_eq!(accepted["type"], "query_accepted");
+    assert_eq!(
+        (&failure["type"], &failure["code"]),
+        (&json!("query_failure"), &json!("AgentFailed"))
+    );
+    queries.stop().await;
+    assert_eq!(queries.running(), 0);
+    let refused = queries.take_place(&id, Asker::Bridge).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::AgentUnavailable);
+}
