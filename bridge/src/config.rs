@@ -195,7 +195,7 @@ pub struct Config {
     pub page_grace: Duration,
 
     /// How often page code must show that it is alive.
-    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "20s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "25s", value_parser = duration)]
     pub heartbeat: Duration,
 
     /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1, and every path

@@ -24,6 +24,7 @@ use tokio::sync::Semaphore;
 use crate::auth::RealmId;
 use crate::config::Config;
 use crate::definition::Definitions;
+use crate::hashing::Quick;
 use crate::kept::Kept;
 use crate::page_wire;
 use crate::queries::Queries;
@@ -47,7 +48,7 @@ pub(crate) struct Hub {
     pub(crate) definitions: Definitions,
     pub(crate) kept: Arc<Kept>,
     /// In boxes: the tables have room for more than there are, and move what is in them as they grow.
-    realms: DashMap<RealmId, Box<Entry>>,
+    realms: DashMap<RealmId, Box<Entry>, Quick>,
     /// One for all realms.
     limits: Arc<RealmLimits>,
     places: Places,
@@ -66,8 +67,8 @@ pub(crate) struct Hub {
 #[derive(Debug)]
 struct Entry {
     realm: Realm,
-    pages: HashMap<ConnectionId, PageLine>,
-    callers: HashMap<CallId, Caller>,
+    pages: HashMap<ConnectionId, PageLine, Quick>,
+    callers: HashMap<CallId, Caller, Quick>,
     clients: HashMap<ClientId, Arc<NewsLine>>,
     /// When the timer will look at this realm.
     wakes_at: Option<Instant>,
@@ -82,7 +83,7 @@ impl Hub {
             claims: Arc::default(),
             definitions,
             kept: Kept::new(&config.results),
-            realms: DashMap::new(),
+            realms: DashMap::default(),
             limits: Arc::new(config.realm_limits()),
             timer: Timer::default(),
             queries: Queries::new(&config),
@@ -200,8 +201,8 @@ impl Hub {
                 let place = self.places.take(occupancy)?;
                 vacant.insert(Box::new(Entry {
                     realm: Realm::new(Arc::clone(&self.limits)),
-                    pages: HashMap::new(),
-                    callers: HashMap::new(),
+                    pages: HashMap::default(),
+                    callers: HashMap::default(),
                     clients: HashMap::new(),
                     wakes_at: None,
                     place,

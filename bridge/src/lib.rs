@@ -16,6 +16,7 @@ mod auth;
 mod calls;
 mod config;
 mod definition;
+mod hashing;
 mod http;
 mod hub;
 mod json;

@@ -43,11 +43,13 @@ use indexmap::IndexMap;
 
 use crate::config::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use crate::definition::Definition;
+use crate::hashing::Quick;
 use crate::tool::Tool;
 use catalogue::Catalogue;
 use clients::Client;
 use deadlines::{Deadline, Deadlines};
 use routes::Routes;
+use routing::Sessions;
 
 pub(crate) use admission::Welcome;
 #[cfg(test)]
@@ -126,8 +128,8 @@ pub(crate) struct Refusal {
 #[derive(Debug)]
 pub(crate) struct Realm {
     limits: Arc<RealmLimits>,
-    sessions: IndexMap<SessionId, Session>,
-    calls: HashMap<CallId, Call>,
+    sessions: Sessions,
+    calls: HashMap<CallId, Call, Quick>,
     /// Those in flight, in the order in which they were asked.
     queries: IndexMap<QueryId, query::Query>,
     /// Those that are over, in the order in which they ended.
@@ -144,8 +146,8 @@ impl Realm {
     pub(crate) fn new(limits: impl Into<Arc<RealmLimits>>) -> Self {
         Self {
             limits: limits.into(),
-            sessions: IndexMap::new(),
-            calls: HashMap::new(),
+            sessions: Sessions::default(),
+            calls: HashMap::default(),
             queries: IndexMap::new(),
             over: IndexMap::new(),
             clients: IndexMap::new(),

@@ -32,8 +32,10 @@ pub const STALE_AFTER: Duration = Duration::from_secs(2);
 /// How long a session outlives a connection that broke without a close frame.
 pub const PAGE_GRACE: Duration = Duration::from_secs(5);
 
-/// How often the bridge sends `heartbeat` to a page.
-pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(20);
+/// How often the bridge sends `heartbeat` to a page. Less than the 30 s after which the most
+/// impatient of proxies and address translators forget a silent connection; ten thousand pages at
+/// rest cost less than two hundredths of a core.
+pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(25);
 
 /// How long a page waits after a close that means "later".
 pub const RETRY_LATER: Duration = Duration::from_secs(30);

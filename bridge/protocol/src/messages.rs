@@ -287,8 +287,14 @@ fn fields<'a, T: Deserialize<'a>>(kind: &'static str, text: &'a str) -> Result<T
 }
 
 fn encode(message: &impl Serialize) -> String {
-    // Strings, numbers and raw JSON only: there is nothing in a message that can fail to encode.
-    serde_json::to_string(message).unwrap_or_default()
+    /// What a call has mostly.
+    const ROOM: usize = 512;
+    let mut text = Vec::with_capacity(ROOM);
+    // Strings, numbers and raw JSON only: there is nothing in a message that can fail to encode, and
+    // all of it is UTF-8.
+    let written = serde_json::to_writer(&mut text, message).is_ok();
+    let text = String::from_utf8(text).unwrap_or_default();
+    if written { text } else { String::new() }
 }
 
 #[cfg(test)]

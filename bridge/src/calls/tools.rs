@@ -34,13 +34,13 @@ pub(crate) async fn call(
 ) -> Result<Outcome<ToolResult>, CallError> {
     let for_query = request.caller.context.query_id.is_some();
     if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() && !for_query {
-        return meta_tools::call(hub, request).await;
+        return Box::pin(meta_tools::call(hub, request)).await;
     }
     if for_query && for_query::reads_a_result(hub, &request) {
         return meta_tools::call(hub, request).await;
     }
     if meta_tools::is_meant(hub, &request) && !for_query {
-        return meta_tools::call(hub, request).await;
+        return Box::pin(meta_tools::call(hub, request)).await;
     }
     call_page(hub, request, Called::ByName).await
 }

@@ -8,6 +8,7 @@ use bridge_protocol::{Kind, SessionId};
 use super::Session;
 use super::routing::{self, Sessions};
 use crate::definition::Definition;
+use crate::hashing::Quick;
 use crate::tool::Tool;
 
 /// Fewer sessions are looked through with each call: an index of so few finds nothing sooner.
@@ -22,7 +23,7 @@ const NEW_ENTRIES: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     /// By each name that a tool has or had.
-    by_tool: HashMap<Box<str>, Having>,
+    by_tool: HashMap<Box<str>, Having, Quick>,
     entries: usize,
     most: usize,
     /// Those that were called by their own name.
@@ -69,7 +70,7 @@ impl Routes {
     }
 
     fn forget(&mut self) {
-        self.by_tool = HashMap::new();
+        self.by_tool = HashMap::default();
         self.entries = 0;
     }
 

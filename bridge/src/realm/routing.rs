@@ -8,6 +8,7 @@ use super::catalogue::ClosedApp;
 use super::session::{Served, SessionSummary};
 use crate::config::AmbiguousCalls;
 use crate::definition::Definition;
+use crate::hashing::Quick;
 
 /// What the caller said about the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +62,7 @@ impl RouteError {
     }
 }
 
-pub(super) type Sessions = IndexMap<SessionId, Session>;
+pub(super) type Sessions = IndexMap<SessionId, Session, Quick>;
 
 /// Finds what clients know under a name.
 pub(super) fn route(
@@ -146,6 +147,12 @@ fn choose<T>(
             Ok((id.clone(), found))
         }
         Target::Any => {
+            if let Some([only]) = among
+                && let Some((id, session)) = sessions.get_key_value(only)
+                && let Some(found) = find(session)
+            {
+                return Ok((id.clone(), found));
+            }
             let found = |(id, session)| Some((id, session, find(session)?));
             let mut having: Vec<(&SessionId, &Session, T)> = match among {
                 Some(ids) => ids

@@ -16,6 +16,7 @@ use super::catalogue::AppKey;
 use super::deadlines::Deadline;
 use super::{ConnectionId, Dialect, Now};
 use crate::auth::Person;
+use crate::hashing::Quick;
 
 pub(crate) use items::Served;
 pub(super) use items::{Lists, lists_of};
@@ -152,7 +153,7 @@ pub(crate) struct Session {
     /// When it ends, whatever happens.
     pub(super) ends: Option<Instant>,
     pub(super) items: Items,
-    pub(super) calls: IndexSet<CallId>,
+    pub(super) calls: IndexSet<CallId, Quick>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
     /// The URIs of this session that clients are subscribed to.
@@ -188,7 +189,7 @@ impl Session {
             phase,
             ends: None,
             items: Items::default(),
-            calls: IndexSet::new(),
+            calls: IndexSet::default(),
             items_are_former: false,
             subscribed: BTreeSet::new(),
             told_subscriptions: BTreeSet::new(),

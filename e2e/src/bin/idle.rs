@@ -33,7 +33,7 @@ struct Arguments {
     per_token: Option<usize>,
 
     /// How often the bridge looks after pages at rest, in seconds
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 25)]
     heartbeat: u64,
 
     /// How many pages of one token register 100 tools each

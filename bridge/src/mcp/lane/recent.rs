@@ -2,10 +2,10 @@
 //! words each time: they are read once.
 
 use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::hashing::Quick;
 use crate::mcp::known::Known;
 
 /// So many are remembered; one more, and all are forgotten.
@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 2 * 1024;
 /// The words, by their hash.
 #[derive(Debug, Default)]
 pub(in crate::mcp) struct Recent {
-    hasher: RandomState,
+    hasher: Quick,
     clients: Mutex<HashMap<u64, Client>>,
 }
 

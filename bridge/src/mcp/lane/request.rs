@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bridge_protocol::{LogLevel, SessionId};
-use http::HeaderMap;
 use http::header::{ACCEPT, AsHeaderName};
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use rmcp::model::{ClientCapabilities, Implementation, LoggingLevel, ProtocolVersion};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,6 +20,10 @@ use crate::mcp::endpoint::session_of;
 use crate::mcp::handler::SESSION_PIN;
 use crate::mcp::known::{Known, Wishes};
 use crate::mcp::session::Session;
+
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 const MODERN: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
@@ -107,11 +111,10 @@ fn modern(
     params: &Params<'_>,
     version: &RawValue,
 ) -> Option<Arc<Known>> {
-    let is_named =
-        || Some(method == "tools/list" || only(headers, "mcp-name")? == plain_name(params)?);
+    let is_named = || Some(method == "tools/list" || only(headers, NAME)? == plain_name(params)?);
     let fits = text(version)? == MODERN.as_str()
-        && headers.get("mcp-protocol-version")?.to_str().ok()? == MODERN.as_str()
-        && only(headers, "mcp-method")? == method
+        && headers.get(VERSION)?.to_str().ok()? == MODERN.as_str()
+        && only(headers, METHOD)? == method
         && is_named()?;
     if !fits {
         return None;
@@ -135,7 +138,7 @@ fn modern(
 
 /// A request in an MCP session names a revision that has sessions, or none.
 fn check_legacy_version(headers: &HeaderMap) -> Option<()> {
-    let Some(version) = headers.get("mcp-protocol-version") else {
+    let Some(version) = headers.get(VERSION) else {
         return Some(());
     };
     let version = version.to_str().ok()?;

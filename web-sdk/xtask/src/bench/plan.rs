@@ -72,7 +72,7 @@ impl Plan {
             idle: Idle {
                 pages: 10_000,
                 rest: 60,
-                heartbeat: 20,
+                heartbeat: 25,
                 registering: 300,
             },
             ask: Ask {
