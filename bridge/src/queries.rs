@@ -9,6 +9,7 @@ mod child;
 mod credential;
 mod direct;
 mod events;
+mod life;
 mod said;
 mod token;
 
@@ -20,9 +21,6 @@ use bridge_protocol::{ErrorCode, Query, QueryId, SessionId};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use serde_json::value::RawValue;
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::auth::{Person, Principal, RealmId, TokenRefusal};
@@ -35,6 +33,7 @@ use token::{Hashed, QueryToken};
 
 pub(crate) use child::program as agent_program;
 pub(crate) use credential::fill_in as fill_in_credential;
+pub(crate) use life::Life;
 pub(crate) use token::looks_like_one;
 
 /// How long an agent may take to end the stream of a query that is over.
@@ -50,49 +49,6 @@ pub(crate) struct Queries {
     hub: OnceLock<Weak<Hub>>,
     /// The agent that the bridge runs itself; its process ends with the task.
     child: Mutex<Option<AbortOnDropHandle<()>>>,
-}
-
-/// What else lives as long as a query.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Life {
-    over: CancellationToken,
-    /// It is, and its agent is being told so.
-    stopped: CancellationToken,
-    /// What its agent has asked and has not been answered in full.
-    requests: TaskTracker,
-    /// Its page is back.
-    has_page: Arc<Notify>,
-}
-
-impl Life {
-    /// Held while a request of the agent is answered.
-    pub(crate) fn request(&self) -> TaskTrackerToken {
-        self.requests.token()
-    }
-
-    /// Cancelled when the query is over. Whoever cancels it cancels nothing else.
-    pub(crate) fn over(&self) -> CancellationToken {
-        self.over.child_token()
-    }
-
-    /// Resolves when its page is back after this was called, or the query is over.
-    pub(crate) fn page_or_end(&self) -> impl Future<Output = ()> {
-        let back = Arc::clone(&self.has_page).notified_owned();
-        let over = self.over();
-        async move {
-            tokio::select! {
-                () = back => {}
-                () = over.cancelled() => {}
-            }
-        }
-    }
-
-    /// Resolves when the query is over and its agent has all its answers.
-    pub(crate) async fn end(&self) {
-        self.over.cancelled().await;
-        self.requests.close();
-        self.requests.wait().await;
-    }
 }
 
 /// A query whose id means something to somebody.

@@ -8,6 +8,7 @@
 mod absence;
 mod calls;
 mod ending;
+mod memory;
 mod refusal;
 
 use std::time::Duration;
@@ -230,7 +231,7 @@ impl Realm {
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_queries(&self) -> Vec<(std::time::Instant, Deadline)> {
         assert!(self.queries.len() <= self.limits.queries.most);
-        assert!(self.over.len() <= ending::MAX_OVER);
+        assert!(self.over.len() <= memory::MAX_OVER);
         for (id, query) in &self.queries {
             assert!(!self.over.contains_key(id), "{id} is over and is not");
             let is_there = self.sessions.contains_key(&query.session);

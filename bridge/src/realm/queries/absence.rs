@@ -98,23 +98,4 @@ impl Realm {
         let query = self.queries.get(id);
         query.is_some_and(|query| query.page != Page::There)
     }
-
-    /// Changes what is remembered of a query, and with it what is due.
-    pub(in crate::realm) fn change_over(&mut self, id: &QueryId, change: impl FnOnce(&mut Over)) {
-        let Some(over) = self.over.get_mut(id) else {
-            return;
-        };
-        let former = over.deadline();
-        change(over);
-        let due = over.deadline();
-        if former != due {
-            let deadline = || crate::realm::deadlines::Deadline::Query(id.clone());
-            if let Some(former) = former {
-                self.deadlines.remove((former, deadline()));
-            }
-            if let Some(due) = due {
-                self.deadlines.insert(due, deadline());
-            }
-        }
-    }
 }

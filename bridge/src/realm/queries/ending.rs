@@ -7,18 +7,10 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::{QueryFailed, QueryLimits, QueryRefusal, sends};
+use super::{QueryFailed, QueryLimits, QueryRefusal};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{Asker, Over, Page, Query};
 use crate::realm::{ConnectionId, Effect, Effects, Failure, Now, Realm};
-
-/// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
-/// oldest is forgotten.
-pub(super) const MAX_OVER: usize = 64;
-
-/// What is kept of queries that are over, for pages that are away or are loaded anew, in bytes for
-/// each token. Of more the oldest is dropped; the newest is kept.
-const OVER_BYTES: usize = 16 * 1024 * 1024;
 
 /// How a query ends.
 #[derive(Debug)]
@@ -198,17 +190,6 @@ impl Realm {
         self.end_query(id, QueryEnding::PageGone, now)
     }
 
-    /// The agent has heard that the query has ended, or could not be told.
-    pub(crate) fn agent_stopped(&mut self, id: &QueryId) -> Effects {
-        match self.over.get_mut(id) {
-            Some(over) if over.page_gone => {
-                over.is_stopping = false;
-                Effects::new()
-            }
-            _ => self.nothing_matters_any_more(id),
-        }
-    }
-
     /// Something of a query is due.
     pub(in crate::realm) fn query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         match self.queries.get(id) {
@@ -217,23 +198,6 @@ impl Realm {
                 self.end_query(id, QueryEnding::TimedOut, now)
             }
             Some(_) => self.query_page_gone(id, now),
-        }
-    }
-
-    fn over_due(&mut self, id: &QueryId, now: Now) -> Effects {
-        let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
-        self.change_over(id, |over| {
-            if passed(over.kept_until) {
-                over.kept_until = None;
-                match over.must_attach {
-                    true => over.hearing.forget(),
-                    false => over.hearing.forget_told(),
-                }
-            }
-        });
-        match self.over.get(id) {
-            Some(over) if passed(over.until) => self.nothing_matters_any_more(id),
-            _ => Effects::new(),
         }
     }
 
@@ -291,16 +255,6 @@ impl Realm {
         effects
     }
 
-    /// As far as the page can hear.
-    fn tell_end(&self, id: &QueryId, over: &mut Over) -> Effects {
-        let session = self.sessions.get(&over.session);
-        let connection = session.and_then(|session| session.phase.connection());
-        match connection.filter(|_| !over.must_attach) {
-            Some(connection) => sends(connection, over.hearing.take_untold(id)),
-            None => Effects::new(),
-        }
-    }
-
     /// No tool runs for a query that has ended.
     fn cancel_calls_of(&mut self, id: &QueryId, now: Now) -> Effects {
         let calls = self.calls.iter();
@@ -312,55 +266,5 @@ impl Realm {
             self.abort_call(&call, failure, now)
         };
         calls.into_iter().flat_map(cancel).collect()
-    }
-
-    fn remember_query(&mut self, id: &QueryId, over: Over) -> Effects {
-        let mut effects = Effects::new();
-        if self.over.len() == MAX_OVER
-            && let Some(oldest) = self.over.keys().next().cloned()
-        {
-            effects.extend(self.nothing_matters_any_more(&oldest));
-            self.change_over(&oldest, |over| over.kept_until = None);
-            self.over.shift_remove(&oldest);
-        }
-        if over.until.is_none() {
-            effects.push(Effect::QueryForgotten { query: id.clone() });
-        }
-        if let Some(at) = over.deadline() {
-            self.deadlines.insert(at, Deadline::Query(id.clone()));
-        }
-        self.over.insert(id.clone(), over);
-        self.forget_most();
-        effects
-    }
-
-    fn forget_most(&mut self) {
-        let mut bytes = 0;
-        let mut much = Vec::new();
-        for (age, (id, over)) in self.over.iter().rev().enumerate() {
-            bytes += over.hearing.bytes();
-            if age > 0 && bytes > OVER_BYTES && over.hearing.bytes() > 0 {
-                much.push(id.clone());
-            }
-        }
-        for id in much {
-            self.change_over(&id, |over| {
-                over.hearing.forget();
-                over.kept_until = None;
-            });
-        }
-    }
-
-    /// The id of a query that is over means nothing to anybody but its page.
-    fn nothing_matters_any_more(&mut self, id: &QueryId) -> Effects {
-        if self.over.get(id).is_none_or(|over| over.until.is_none()) {
-            return Effects::new();
-        }
-        self.change_over(id, |over| {
-            over.until = None;
-            over.is_stopping = false;
-            over.page_gone = false;
-        });
-        Effects::from([Effect::QueryForgotten { query: id.clone() }])
     }
 }
