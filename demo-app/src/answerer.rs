@@ -45,9 +45,12 @@ impl Answerer {
         AgentSettings(mut agent): AgentSettings,
         bridge: &mut bridge::Config,
     ) -> Result<Self, agent::StartError> {
-        if let Some(elsewhere) = &bridge.agent.agent_url {
-            let label = OnceLock::from(format!("The agent at {elsewhere}"));
-            let about = About::new(label, true);
+        let elsewhere = match &bridge.agent.agent_url {
+            Some(url) => Some(format!("The agent at {url}")),
+            None => (bridge.agent.run_agent).then(|| "The agent beside the bridge".to_owned()),
+        };
+        if let Some(label) = elsewhere {
+            let about = About::new(OnceLock::from(label), true);
             return Ok(Self { own: None, about });
         }
         let provider = provider(&agent.model);

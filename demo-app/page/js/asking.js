@@ -38,12 +38,19 @@ const CHANGES = {
 };
 
 /** The query is complete. @param result of the SDK's query @param {Plan} [plan] @returns {Asked} */
-export function answered(question, { text, value }, plan, now) {
+export function answered(question, { text, value, response, toolCalls = [] }, plan, now) {
+  const blocks = response ? withLast(question.blocks, toolCalls.at(-1)) : question.blocks;
   const said = text ?? (typeof value === "string" ? value : undefined);
   // An agent that streams has said it already.
-  const isNews = said && !question.blocks.some((block) => block.kind === "text" && block.text.endsWith(said));
-  const blocks = isNews ? [...question.blocks, { kind: "text", text: said }] : question.blocks;
-  return ended({ ...question, blocks, plan }, "complete", now);
+  const isNews = said && !blocks.some((block) => block.kind === "text" && block.text.endsWith(said));
+  const all = isNews ? [...blocks, { kind: "text", text: said }] : blocks;
+  return ended({ ...question, blocks: all, plan }, "complete", now);
+}
+
+/** The call that completes a question may be faster than the news that it has begun. */
+function withLast(blocks, { tool, arguments: input }) {
+  const isKnown = blocks.some(({ calls }) => calls?.some((call) => call.tool === tool && call.state !== "failed"));
+  return isKnown ? blocks : CHANGES["tool-started"](blocks, { id: "response", tool, arguments: input });
 }
 
 /** @param {Failure} error @returns {Asked} */

@@ -65,6 +65,14 @@ test("a tool whose end nobody heard of has completed its question, or is cancell
   assert.equal(running.blocks[0].calls[0].state, "running", "what was before stays as it was");
 });
 
+test("the call that completes a question is shown, also when nobody heard that it has begun", () => {
+  const toolCalls = [{ tool: "arrange_day", arguments: { today: ["c1"] }, result: {} }];
+  const result = { response: { arguments: toolCalls[0].arguments, result: {} }, toolCalls };
+  const chips = (from) => answered(from, result, undefined, LATER).blocks.flatMap(({ calls }) => calls.map(({ tool, state }) => `${tool} ${state}`));
+  assert.deepEqual(chips(question()), ["arrange_day done"]);
+  assert.deepEqual(chips(after([started("1", "arrange_day")])), ["arrange_day done"]);
+});
+
 test("a failure is explained by its code, with the remedy that came along", () => {
   const error = { code: "ModelUnauthorized", message: "the provider answers 401: check ANTHROPIC_API_KEY", remedy: "check ANTHROPIC_API_KEY" };
   assert.deepEqual(explained(failed(question(), error, LATER).error), {
