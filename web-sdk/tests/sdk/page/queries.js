@@ -307,7 +307,7 @@ export default {
     equal((await bridge.next("query_cancel")).uuid, query.uuid);
     const taken = await asking({ prompt: "?", timeout: 30 });
     say(taken.bridge, taken.query, "accepted");
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await rejects(taken.mcpWeb.query({ prompt: "?", timeout: 31 }).result, { code: "QueryTimeout" });
     equal(taken.query.state, "running", "the bridge looks after that");
   },
 
