@@ -1,125 +1,13 @@
 //! "Ask AI" in the demo: a person presses a button, a model answers with the tools of the page, and
 //! the board changes. The model is one that is played, on the wires of four providers.
 
-use e2e::{
-    Break, Browser, ColorScheme, Ending, Format, PlainHttp, Provider, Script, Scripts, Turn, World,
-};
-use serde_json::{Value, json};
-use tempfile::TempDir;
+mod demo;
 
+use e2e::{Break, ColorScheme, Ending, Format, PlainHttp, Provider, Script, Turn, World};
+use serde_json::json;
+
+use self::demo::Demo;
 use crate::demo_page::open_demo;
-
-/// Keeps what the bridge says of queries, from the first socket on.
-const LISTEN: &str = r#"
-    const Native = WebSocket;
-    window.heard = [];
-    window.WebSocket = class extends Native {
-      constructor(...given) {
-        super(...given);
-        this.addEventListener("message", ({ data }) => {
-          const message = JSON.parse(data);
-          if (message.type.startsWith("query_")) heard.push(message);
-        });
-      }
-    };
-"#;
-
-/// The demo in a browser, with a model behind it.
-struct Demo {
-    browser: Browser,
-    provider: Provider,
-    world: World,
-    _key: TempDir,
-}
-
-impl Demo {
-    async fn open(format: Format, script: impl Into<Scripts>) -> Self {
-        let provider = Provider::start(script.into()).await;
-        let folder = TempDir::with_prefix("mcp-web-key-").unwrap();
-        let key = folder.path().join("key");
-        std::fs::write(&key, Provider::KEY).unwrap();
-        let arguments = [
-            &format!("--agent-provider={}", format.name()),
-            "--agent-model=the-played-one",
-            &format!("--agent-base-url={}", provider.base_url(format)),
-            &format!("--agent-api-key-file={}", key.display()),
-        ];
-        let mut world = World::demo_with(&arguments).await;
-        let browser = Browser::open().await;
-        let listen = json!({ "source": LISTEN });
-        let command = "Page.addScriptToEvaluateOnNewDocument";
-        browser.devtools(command, listen).await;
-        take_over(&browser, &mut world).await;
-        Self {
-            browser,
-            provider,
-            world,
-            _key: folder,
-        }
-    }
-
-    async fn press(&self, id: &str) {
-        let ready = format!("document.getElementById('{id}').ariaDisabled !== 'true'");
-        self.browser.wait_for(&ready).await;
-        let press = format!("document.getElementById('{id}').click()");
-        self.browser.eval(&press, json!(null)).await;
-    }
-
-    /// Waits until the slip says so.
-    async fn is(&self, state: &str) {
-        let shown = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
-        self.browser.wait_for(&shown).await;
-    }
-
-    async fn shows(&self, text: &str) {
-        let text = json!(text);
-        let shown = format!("document.getElementById('ask-slip').innerText.includes({text})");
-        self.browser.wait_for(&shown).await;
-    }
-
-    /// Titles of a column's cards, top to bottom.
-    async fn cards(&self, column: &str) -> Value {
-        let titles = format!(
-            "return [...document.querySelectorAll('[data-column={column}] .card-title-text')]
-               .map((title) => title.textContent)"
-        );
-        self.browser.eval(&titles, json!(null)).await
-    }
-
-    /// The tools that the slip shows, each with how it went.
-    async fn chips(&self) -> Value {
-        let chips = "return [...document.querySelectorAll('#ask-slip .chip')]
-            .map((chip) => `${chip.querySelector('code').textContent} ${chip.dataset.state}`)";
-        self.browser.eval(chips, json!(null)).await
-    }
-
-    /// What this document has heard of queries: the kinds of messages, of progress its own kind.
-    async fn heard(&self) -> Vec<String> {
-        let kinds = "return heard.map(({ type, content }) => content?.type ?? type)";
-        let kinds = self.browser.eval(kinds, json!(null)).await;
-        serde_json::from_value(kinds).unwrap()
-    }
-
-    async fn is_well(&self) {
-        assert_eq!(
-            self.browser.console().await,
-            [""; 0],
-            "the console is quiet"
-        );
-        let log = self.world.log();
-        assert!(!log.contains(Provider::KEY), "keys are not logged");
-        assert!(!log.contains(self.world.token()), "tokens are not logged");
-    }
-}
-
-async fn take_over(browser: &Browser, world: &mut World) {
-    browser.goto(&world.url()).await;
-    browser
-        .wait_for("mcpWeb.status.state === 'connected'")
-        .await;
-    let token = browser.eval("return mcpWeb.authToken", json!(null)).await;
-    world.take_token(token.as_str().unwrap().to_owned());
-}
 
 /// Looks with two tools at once, then answers with the tool that the page demands.
 fn a_plan() -> Script {
