@@ -30,7 +30,7 @@ impl Asking {
                 self.change(|realm, _| realm.query_accepted(&self.id));
             }
             Ok(Taken::Streams(stream)) => {
-                self.change(|realm, _| realm.query_accepted(&self.id));
+                self.change(|realm, _| realm.query_streams(&self.id));
                 self.hear(stream).await;
             }
         }

@@ -160,6 +160,14 @@ impl Realm {
         self.tell(id)
     }
 
+    /// The same of one that says in a stream what the page hears, and its end.
+    pub(crate) fn query_streams(&mut self, id: &QueryId) -> Effects {
+        if let Some(query) = self.queries.get_mut(id) {
+            query.streams = true;
+        }
+        self.query_accepted(id)
+    }
+
     /// The agent reports how it is getting on.
     pub(crate) fn query_progressed(
         &mut self,

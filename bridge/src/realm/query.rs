@@ -92,6 +92,10 @@ pub(super) struct Query {
     /// Whether the agent hears of every end that is not its own, and not only of the page's cancel.
     pub(super) tells_agent: bool,
     expires: Instant,
+    /// Its agent answers with a stream of events.
+    pub(super) streams: bool,
+    /// Its response tool was called: what is left is to hear the agent out.
+    pub(super) is_answered: bool,
 }
 
 impl Query {
@@ -112,7 +116,15 @@ impl Query {
             tells_agent: asker != Asker::Page(Dialect::V1),
             expires: now.instant + terms.time(limits.timeout),
             terms,
+            streams: false,
+            is_answered: false,
         }
+    }
+
+    /// The answer is there; the agent may say until then what it has said before.
+    pub(super) fn answered(&mut self, until: Instant) {
+        self.is_answered = true;
+        self.expires = self.expires.min(until);
     }
 
     pub(super) fn deadline(&self) -> Instant {

@@ -32,6 +32,7 @@ impl Realm {
             return Err(over.map_or(QueryRefusal::NotFound, QueryRefusal::of_over));
         };
         match query.page {
+            _ if query.is_answered => Err(QueryRefusal::NotFound),
             Page::There | Page::Arriving => Ok(&query.session),
             Page::Gone { .. } => Err(QueryRefusal::PageGone),
         }
@@ -84,9 +85,12 @@ impl Realm {
             return Effects::new();
         };
         query.tool_calls.record(&call.request, ending);
-        match query.is_answered_by(call, ending) {
-            true => self.end_query(id, QueryEnding::Completed(None), now),
+        let is_answered = !query.is_answered && query.is_answered_by(call, ending);
+        match is_answered {
             false => Effects::new(),
+            // What the agent has said before on its stream may come later.
+            true if query.streams => self.query_answered(id, now),
+            true => self.end_query(id, QueryEnding::Completed(None), now),
         }
     }
 }

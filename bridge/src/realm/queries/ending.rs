@@ -1,6 +1,6 @@
 //! How queries end, and what is remembered of them.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridge_protocol::{
     BridgeToPage, CallId, ErrorCode, QueryCancel, QueryComplete, QueryId, SessionId,
@@ -11,6 +11,10 @@ use super::{QueryFailed, QueryLimits, QueryRefusal};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{Asker, Over, Page, Query};
 use crate::realm::{ConnectionId, Effect, Effects, Failure, Now, Realm};
+
+/// How long an agent is heard out whose query's response tool was called: its stream may bring what
+/// it has said before.
+const HEARD_OUT_WITHIN: Duration = Duration::from_secs(1);
 
 /// How a query ends.
 #[derive(Debug)]
@@ -112,6 +116,12 @@ impl Realm {
         }
     }
 
+    /// The response tool was called: nothing runs any more, and the agent is heard out.
+    pub(super) fn query_answered(&mut self, id: &QueryId, now: Now) -> Effects {
+        self.change_query(id, |query| query.answered(now.instant + HEARD_OUT_WITHIN));
+        self.cancel_calls_of(id, now)
+    }
+
     /// The agent is done. A query that demands a response tool fails by this.
     pub(crate) fn query_completed(
         &mut self,
@@ -120,6 +130,7 @@ impl Realm {
         now: Now,
     ) -> (Result<(), QueryRefusal>, Effects) {
         let demanded = match self.running_query(id) {
+            Ok(query) if query.is_answered => None,
             Ok(query) => query
                 .response_tool()
                 .map(QueryFailed::response_tool_demanded),
@@ -217,6 +228,12 @@ impl Realm {
     ) -> Effects {
         let Some(mut query) = self.queries.shift_remove(id) else {
             return Effects::new();
+        };
+        let ending = match ending {
+            QueryEnding::PageCancelled => ending,
+            // However the agent says it, or not.
+            _ if query.is_answered => QueryEnding::Completed(None),
+            _ => ending,
         };
         let deadline = Deadline::Query(id.clone());
         self.deadlines.remove((query.deadline(), deadline));

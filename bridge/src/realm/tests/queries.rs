@@ -30,7 +30,7 @@ pub(super) fn agent_failed(error: &str) -> QueryFailed {
     QueryFailed::of_agent(error.to_owned(), None, None)
 }
 
-fn named(name: &str) -> QueryTool {
+pub(super) fn named(name: &str) -> QueryTool {
     QueryTool {
         name: name.to_owned(),
         description: None,

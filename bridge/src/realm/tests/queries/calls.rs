@@ -158,3 +158,42 @@ fn tool_calls_are_bounded_in_number() {
     });
     assert_eq!(calls, Some(1024));
 }
+
+#[test]
+fn an_agent_that_streams_is_heard_out_when_its_response_tool_was_called() {
+    let answered = || {
+        let mut scene = Scene::with_page();
+        let asked = Asked {
+            response_tool: Some(named("echo")),
+            ..asked(QUERY)
+        };
+        scene.ask_agent(asked);
+        let effects = scene.realm.query_streams(&id(QUERY));
+        scene.then(effects);
+        scene.call_for_query("a", "echo").unwrap();
+        scene.call_for_query("b", "other").unwrap();
+        scene.answer(FIRST, "a");
+        assert_eq!(scene.told(), ["call-cancel b", "end b", "end a"]);
+        // No tool runs afterwards.
+        assert!(scene.call_for_query("c", "echo").is_err());
+        scene.progress("said before").unwrap();
+        assert_eq!(scene.told(), ["\"said before\""]);
+        scene
+    };
+    let complete = r#"complete nothing ["echo", "other"]"#;
+    let told = [complete, "ended q", "forgotten q"];
+    let mut scene = answered();
+    scene.complete().unwrap();
+    assert_eq!(scene.told(), told);
+    let mut scene = answered();
+    let lost = agent_failed("cut");
+    let effects = scene.realm.agent_lost(&id(QUERY), lost, scene.now);
+    assert_eq!(scene.then(effects).told(), told);
+    // One that says nothing more is not waited for.
+    let mut scene = answered();
+    scene.after(1.0);
+    assert_eq!(scene.told(), told);
+    let mut scene = answered();
+    scene.cancel_by_page();
+    assert_eq!(scene.told(), ["stop q"]);
+}

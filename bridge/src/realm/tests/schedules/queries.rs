@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bridge_protocol::QueryId;
 use proptest::prelude::*;
 
-use super::super::queries::{agent_failed, asked, call_for, id};
+use super::super::queries::{agent_failed, asked, call_for, id, named};
 use super::super::*;
 use super::World;
 
@@ -156,7 +156,9 @@ impl World {
         match step {
             QueryStep::Asked { tab, query } => {
                 let connection = self.connection(tab);
-                let asked = asked(name(query).as_str());
+                let mut asked = asked(name(query).as_str());
+                // What is called in these schedules.
+                asked.response_tool = (query % 2 == 1).then(|| named("t0"));
                 let session = Self::session(tab);
                 if self.realm.knows_for(&session, &asked.uuid) {
                     self.queries.hears_again(&asked.uuid);
@@ -191,6 +193,7 @@ impl World {
                 }
                 Vec::new()
             }
+            QueryStep::Accepted { query } if query % 4 == 1 => realm.query_streams(&name(query)),
             QueryStep::Accepted { query } => realm.query_accepted(&name(query)),
             QueryStep::Refused { query } => {
                 let why = QueryFailed::new(ErrorCode::AgentUnavailable, "no", None);
@@ -209,7 +212,7 @@ impl World {
             }
             QueryStep::AgentLost { query } => {
                 // A stream of events begins with the acceptance.
-                let mut effects = realm.query_accepted(&name(query));
+                let mut effects = realm.query_streams(&name(query));
                 let why = agent_failed("cut");
                 effects.extend(realm.agent_lost(&name(query), why, self.now));
                 effects
