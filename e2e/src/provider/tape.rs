@@ -170,11 +170,14 @@ impl Upstream {
     }
 }
 
+/// What is done with an answer that has come whole.
+type Finish = Box<dyn FnOnce(&[u8]) + Send>;
+
 /// An answer that passes and is kept.
 struct Copied {
     pieces: stream::BoxStream<'static, reqwest::Result<Bytes>>,
     copy: Vec<u8>,
-    finish: Option<Box<dyn FnOnce(&[u8]) + Send>>,
+    finish: Option<Finish>,
 }
 
 impl Copied {

@@ -120,13 +120,11 @@ fn contents(contents: &[Value]) -> Result<(), Refusal> {
             ));
         }
         let before = index.checked_sub(1).map(|before| &contents[before]["role"]);
-        if role == "model" {
-            if before.is_none_or(|before| before != "user") {
-                return bad(
-                    "Please ensure that function call turn comes immediately after a user turn or \
-                     after a function response turn.",
-                );
-            }
+        if role == "model" && before.is_none_or(|before| before != "user") {
+            return bad(
+                "Please ensure that function call turn comes immediately after a user turn or \
+                 after a function response turn.",
+            );
         }
         responses(index, parts, &asked)?;
         asked = field(parts, "functionCall");
