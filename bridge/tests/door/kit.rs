@@ -54,7 +54,8 @@ pub(crate) fn http() -> reqwest::Client {
         let provider = rustls::crypto::ring::default_provider();
         provider.install_default().unwrap();
         let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
-        builder.no_proxy().build().unwrap()
+        // With the agent in a build, the reqwest that every crate shares undoes compression.
+        builder.no_proxy().no_gzip().build().unwrap()
     });
     HTTP.clone()
 }
