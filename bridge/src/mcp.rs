@@ -47,7 +47,6 @@ use sessions::BoundSessions;
 
 pub(crate) use convert::CLIENT_CHARS;
 pub(crate) use convert::check_definition;
-#[allow(unused_imports, reason = "for a way to it without the router")]
 pub(crate) use endpoint::{endpoint, serve};
 
 tokio::task_local! {

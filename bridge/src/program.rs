@@ -171,9 +171,17 @@ fn say(text: &str) {
         .and_then(|()| stdout.flush());
 }
 
+/// rmcp tells of the end of each request, and tells a cancelled one as an error. Who wants that names
+/// it in the filter.
+const CHATTER: &str = "rmcp::service=off";
+
 /// Strictly: what is wrong in a filter is not passed over.
 fn log_filter(text: &str) -> Result<EnvFilter, String> {
-    EnvFilter::try_new(text).map_err(|error| {
+    let filter = match text.contains("rmcp") {
+        true => text.to_owned(),
+        false => format!("{text},{CHATTER}"),
+    };
+    EnvFilter::try_new(filter).map_err(|error| {
         format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
     })
 }
@@ -193,4 +201,22 @@ fn log_to_stderr(filter: EnvFilter) {
 /// The WebSocket library traces whole frames.
 fn shows_frames(event: &Metadata<'_>) -> bool {
     *event.level() == Level::TRACE && event.target().starts_with("tungstenite")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_ask_for_what_rmcp_says_of_each_request_does_not_hear_it() {
+        for (asked, hears) in [
+            ("info", false),
+            ("bridge=debug", false),
+            ("info,rmcp=info", true),
+        ] {
+            let filter = log_filter(asked).unwrap().to_string();
+            assert_eq!(!filter.contains(CHATTER), hears, "{filter}");
+        }
+        assert!(log_filter("info,=,").is_err());
+    }
 }
