@@ -28,12 +28,13 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use crate::auth::RealmId;
+use crate::config::TextCount;
 use crate::realm::{ClosedApp, Failure, RouteError, Target};
 
 pub(crate) use arguments::Arguments;
 pub(crate) use attend::Client;
 pub(crate) use completion::{CompletionRequest, Proposals, complete};
-pub(crate) use fitting::{contents, fitted};
+pub(crate) use fitting::{FittedTool, contents, fitted};
 pub(crate) use for_query::{page_of_query, tools_of_query};
 pub(crate) use get_result::get_result;
 pub(crate) use prompts::{PromptRequest, get_prompt};
@@ -69,6 +70,11 @@ impl Caller<'_> {
 pub(crate) struct Takes {
     /// The largest answer, in bytes as it is sent.
     pub(crate) bytes: Option<usize>,
+    /// The largest answer that goes out as an event of a stream, where that may be less.
+    pub(crate) event_bytes: Option<usize>,
+    /// The characters of all texts together, where the tool says nothing else.
+    pub(crate) text_chars: Option<usize>,
+    pub(crate) text_count: TextCount,
     /// Whether it knows `resource_link` blocks.
     pub(crate) links: bool,
     /// How long it waits for the answer to a tool call.
@@ -180,19 +186,23 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
         RouteError::AppNotOpen { name, app } => {
             CallError::failed(ErrorCode::NoSessionsFound, not_open(&name, &app))
         }
-        RouteError::SessionNotFound { session, available } => choose(
-            ErrorCode::SessionNotFound,
-            format!("no session {session:?}: choose one of available_sessions"),
-            available,
-        ),
+        RouteError::SessionNotFound { session, available } => {
+            choose(ErrorCode::SessionNotFound, no_session(&session), available)
+        }
         RouteError::Ambiguous { name, available } => choose(
             ErrorCode::SessionNotSpecified,
             format!(
-                "several pages have `{name}`: name one of available_sessions in `_meta.sessionId`"
+                "several pages have `{name}`: name one of available_sessions in \
+                 `_meta[\"mcp-web/sessionId\"]`"
             ),
             available,
         ),
     }
+}
+
+/// What a caller hears that names a session which is not there.
+fn no_session(session: &SessionId) -> String {
+    format!("no session `{session}`: choose one of available_sessions")
 }
 
 /// What a caller hears whose app has left, while what it offered is still listed.
@@ -202,7 +212,7 @@ fn not_open(name: &str, app: &ClosedApp) -> String {
         None => String::new(),
     };
     format!(
-        "`{name}` belongs to {:?}, and no page of it is open now: open the app{place} in a browser \
+        "`{name}` belongs to \"{}\", and no page of it is open now: open the app{place} in a browser \
          and retry",
         app.name
     )

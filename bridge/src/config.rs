@@ -11,6 +11,7 @@ mod profiles;
 mod reading;
 mod results;
 mod tabs;
+mod text_limit;
 mod values;
 mod written;
 
@@ -32,8 +33,9 @@ pub use profiles::{ClientProfile, Profile, Profiles};
 pub(crate) use reading::{Reading, ReadingError};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
+pub(crate) use text_limit::{RESULT_SIZE_KEY, TextCount, TextLimit};
 pub use values::Secret;
-use values::{count, duration, duration_or_none, result_bytes};
+use values::{count, duration, duration_or_none, icon, result_bytes};
 
 /// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub(crate) const LOOPBACK: &str = "loopback";
@@ -98,6 +100,20 @@ pub struct Config {
         default_value = "mcp-web"
     )]
     pub name: String,
+
+    /// What this bridge is for, in a sentence that MCP clients may show.
+    #[arg(
+        long,
+        env = "MCP_WEB_DESCRIPTION",
+        value_name = "TEXT",
+        default_value = DEFAULT_DESCRIPTION
+    )]
+    pub description: String,
+
+    /// Icon that MCP clients may show: an `https:` or `http:` address, or a `data:image/…` URI of at
+    /// most 64 KiB.
+    #[arg(long, env = "MCP_WEB_ICON", value_name = "URI", value_parser = icon)]
+    pub icon: Option<String>,
 
     /// Largest HTTP request body, in bytes.
     #[arg(long, env = "MCP_WEB_MAX_REQUEST_BYTES", value_name = "BYTES",
@@ -226,6 +242,8 @@ pub struct Config {
     pub profiles: Profiles,
 }
 
+const DEFAULT_DESCRIPTION: &str = "Lets AI clients use web apps through the apps' own tools.";
+
 const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 3001);
 
 impl Default for Config {
@@ -239,6 +257,8 @@ impl Default for Config {
             allowed_origins: vec![LOOPBACK.to_owned()],
             allowed_hosts: vec![LOOPBACK.to_owned()],
             name: "mcp-web".to_owned(),
+            description: DEFAULT_DESCRIPTION.to_owned(),
+            icon: None,
             max_request_bytes: 4 * 1024 * 1024,
             max_connections: 20_000,
             request_head_within: Duration::from_secs(60),
@@ -304,11 +324,16 @@ impl Config {
 
     /// What the bridge says of itself.
     pub(crate) fn about(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut about = serde_json::json!({
             "name": self.name,
-            "description": "Lets AI clients use web apps through the apps' own tools.",
+            "description": self.description,
             "version": env!("CARGO_PKG_VERSION"),
-        })
+        });
+        if let Some(icon) = &self.icon {
+            about["icon"] = icon.as_str().into();
+            about["icons"] = serde_json::json!([{ "src": icon }]);
+        }
+        about
     }
 
     /// Whether it lets in whom the bridge of mcp-web 0.1 let in. Where other machines could come
@@ -384,6 +409,7 @@ mod tests {
 
     #[test]
     fn a_wrong_value_names_the_key_and_what_is_allowed() {
+        let long_icon = format!("https://{}", "x".repeat(64 * 1024));
         let cases = [
             (["--max-sessions", "0"], "whole numbers from 1 up"),
             (["--call-timeout", "soon"], "250ms, 5s, 2m"),
@@ -391,6 +417,8 @@ mod tests {
             (["--page-grace", "367days"], "up to 366days"),
             (["--max-result-bytes", "9999999999"], "allowed are 1 to"),
             (["--bind", "localhost"], "socket address"),
+            (["--icon", "icon.png"], "data:image/"),
+            (["--icon", &long_icon], "at most 65536 bytes"),
         ];
         for (arguments, allowed) in cases {
             let error = Config::try_parse_from(std::iter::once("mcp-web-bridge").chain(arguments))

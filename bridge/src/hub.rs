@@ -269,7 +269,7 @@ impl Hub {
                     Some(place) => entry.place = place,
                     // More tokens wait than may: this one keeps the better place it has.
                     None if occupancy == Occupancy::Clients => {}
-                    None => entry.realm.forget_catalogue(),
+                    None => entry.realm.forget_remembered(),
                 }
             }
             entry.realm.is_empty()

@@ -13,6 +13,7 @@
 //! To run a bridge inside another process, see [`serve`].
 
 mod auth;
+mod by_realm;
 mod calls;
 mod config;
 mod definition;

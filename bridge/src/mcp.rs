@@ -27,10 +27,12 @@ mod reach;
 mod replay;
 mod rounds;
 mod session;
+mod session_choice;
 mod sessions;
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -58,6 +60,10 @@ tokio::task_local! {
     static OPENED: Cell<Option<Arc<Session>>>;
 }
 
+/// A stream of events that says nothing shows so often that it is there. Some clients read for five
+/// seconds: httpx's, where an application makes its own.
+const KEEP_ALIVE: Duration = Duration::from_secs(4);
+
 /// The service and the sessions behind it.
 #[derive(Clone)]
 pub(crate) struct McpLeg {
@@ -73,14 +79,17 @@ impl McpLeg {
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_cancellation_token(stopping)
+            // It would begin streams with an event that older clients do not know.
+            .with_sse_retry(None)
+            .with_sse_keep_alive(Some(KEEP_ALIVE))
             .with_max_request_body_bytes(hub.config.max_request_bytes);
         let hub = Arc::clone(hub);
         let seal = Arc::new(Seal::new(&hub.config));
-        let service = StreamableHttpService::new(
-            move || Ok(Handler::new(Arc::clone(&hub), Arc::clone(&seal))),
-            Arc::clone(&sessions),
-            config,
-        );
+        let evicting = Arc::downgrade(&sessions);
+        let handler =
+            move || Handler::new(Arc::clone(&hub), Arc::clone(&seal), Weak::clone(&evicting));
+        let service =
+            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
         Self {
             service,
             sessions,

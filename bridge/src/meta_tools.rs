@@ -70,7 +70,8 @@ pub(crate) async fn call(
         _ => status(hub, &request),
     };
     let caller = &request.caller;
-    let fitted = calls::fitted(hub, caller, &request.tool, false, result).await;
+    let of_tool = calls::FittedTool::own(&request.tool);
+    let fitted = calls::fitted(hub, caller, of_tool, result).await;
     Ok(fitted.into())
 }
 

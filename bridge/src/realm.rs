@@ -20,6 +20,7 @@ mod conflicts;
 mod deadlines;
 mod dialect;
 mod effect;
+mod former_sessions;
 mod lifetime;
 mod pages;
 mod queries;
@@ -48,6 +49,7 @@ use crate::tool::Tool;
 use catalogue::Catalogue;
 use clients::Client;
 use deadlines::{Deadline, Deadlines};
+use former_sessions::FormerSessions;
 use routes::Routes;
 use routing::Sessions;
 
@@ -136,6 +138,8 @@ pub(crate) struct Realm {
     over: IndexMap<QueryId, query::Over>,
     clients: IndexMap<ClientId, Client>,
     catalogue: Catalogue,
+    /// Absent in most realms: their pages stay.
+    former_sessions: Option<Box<FormerSessions>>,
     deadlines: Deadlines,
     /// Counts up with each registration: of two items with one name the newer is listed.
     registrations: u64,
@@ -152,6 +156,7 @@ impl Realm {
             over: IndexMap::new(),
             clients: IndexMap::new(),
             catalogue: Catalogue::default(),
+            former_sessions: None,
             deadlines: Deadlines::default(),
             registrations: 0,
             routes: Routes::default(),
@@ -160,7 +165,7 @@ impl Realm {
 
     /// Nothing lives here any more; the realm can be forgotten.
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_only_remembered() && self.catalogue.is_empty()
+        self.is_only_remembered() && self.catalogue.is_empty() && self.former_sessions.is_none()
     }
 
     /// Nobody is here; at most it is remembered what there was.
@@ -183,6 +188,10 @@ impl Realm {
                 Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
                 Deadline::Catalogue(app) => self.catalogue_due(&app),
+                Deadline::FormerSessions => {
+                    self.forget_former_sessions();
+                    Effects::new()
+                }
                 Deadline::Query(query) => self.query_due(&query, now),
             });
         }
@@ -357,6 +366,10 @@ impl Realm {
         assert_eq!(names.len(), different.len(), "two sessions of one name");
         named.extend(self.catalogue.deadlines());
         assert!(self.catalogue.len() <= catalogue::MAX_APPS);
+        if let Some(former) = &self.former_sessions {
+            assert!((1..=former_sessions::MAX_FORMER_SESSIONS).contains(&former.len()));
+            named.insert(former.deadline());
+        }
         for (id, call) in &self.calls {
             assert!(
                 self.sessions[&call.session].calls.contains(id),

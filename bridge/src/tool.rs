@@ -231,6 +231,11 @@ impl Tool {
         &self.opened().input
     }
 
+    /// The characters that it says it may answer.
+    pub(crate) fn text_chars(&self) -> Option<usize> {
+        self.opened().text_chars
+    }
+
     pub(crate) fn output(&self) -> Option<&Validator> {
         self.opened().output.as_ref()
     }

@@ -35,6 +35,12 @@ pub(crate) trait Client: Send + Sync {
     /// The client is not asked within a call: it hears what it must answer as the outcome, and
     /// comes again with the answers (MCP 2026-07-28).
     fn answers_in_rounds(&self) -> bool;
+
+    /// Asked when the result is about to be made fit: whether it goes out as a body of its own. Else
+    /// it is an event of a stream, which some clients want shorter.
+    fn answers_whole(&self) -> bool {
+        false
+    }
 }
 
 /// A call in flight. Dropped before its ending, it is cancelled.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{CallError, Caller, Takes};
 use crate::auth::RealmId;
+use crate::config::TextLimit;
 use crate::hub::Hub;
 use crate::kept::Handle;
 use crate::off_thread::{self, LARGE_BYTES};
@@ -20,13 +21,38 @@ use crate::result::size::{self, ENVELOPE_BYTES};
 type Object = Map<String, Value>;
 
 impl Takes {
-    /// What a result may have. `promised`: the client was promised structured content.
-    pub(super) fn cap(&self, promised: bool) -> Option<Cap> {
+    /// What a result may have.
+    ///
+    /// `of_tool`: the characters that the tool says for itself. `promised`: the client was promised
+    /// structured content.
+    pub(super) fn cap(&self, of_tool: Option<usize>, promised: bool) -> Option<Cap> {
         Some(Cap {
             bytes: self.bytes?,
+            text: self.text_count.limit(self.text_chars, of_tool),
             links: self.links,
             promised,
         })
+    }
+}
+
+/// The tool whose result a client gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FittedTool<'a> {
+    pub(crate) tool: &'a str,
+    /// The characters that it says it may answer.
+    pub(crate) text_chars: Option<usize>,
+    /// The client was promised structured content.
+    pub(crate) promised: bool,
+}
+
+impl<'a> FittedTool<'a> {
+    /// A tool of the bridge's own.
+    pub(crate) fn own(tool: &'a str) -> Self {
+        Self {
+            tool,
+            text_chars: None,
+            promised: false,
+        }
     }
 }
 
@@ -34,16 +60,22 @@ impl Takes {
 pub(crate) async fn fitted(
     hub: &Hub,
     caller: &Caller<'_>,
-    tool: &str,
-    promised: bool,
+    called: FittedTool<'_>,
     result: ToolResult,
 ) -> ToolResult {
-    let Some(cap) = caller.takes.cap(promised) else {
+    let Some(mut cap) = caller.takes.cap(called.text_chars, called.promised) else {
         return result;
     };
-    if size::is_surely_within(&result, cap.bytes.saturating_sub(ENVELOPE_BYTES)) {
+    let as_event = caller.takes.event_bytes.filter(|bytes| *bytes < cap.bytes);
+    if let Some(bytes) = as_event.filter(|_| !caller.client.answers_whole()) {
+        cap.bytes = bytes;
+    }
+    let least = cap.text.map_or(usize::MAX, TextLimit::least);
+    let least = least.min(cap.bytes.saturating_sub(ENVELOPE_BYTES));
+    if size::is_surely_within(&result, least) {
         return result;
     }
+    let tool = called.tool;
     let (shelf, realm, name) = (Arc::clone(&hub.kept), caller.realm, tool.to_owned());
     let query = caller.context.query_id.clone();
     let is_small = size::is_surely_within(&result, LARGE_BYTES);
@@ -63,7 +95,7 @@ pub(super) async fn fitted_again(
     result: Arc<ToolResult>,
     handle: Handle,
 ) -> ToolResult {
-    let cap = caller.takes.cap(false);
+    let cap = caller.takes.cap(None, false);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
         match cap {

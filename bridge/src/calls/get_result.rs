@@ -83,7 +83,7 @@ pub(crate) async fn get_result(
     if wanted.offset.is_none() && wanted.length.is_none() {
         return fitted_again(caller, result, handle).await;
     }
-    let cap = caller.takes.cap(false);
+    let cap = caller.takes.cap(None, false);
     let offset = wanted.offset.unwrap_or(0);
     let part = off_thread::run(move || part(&result, &handle, offset, wanted.length, cap));
     part.await.unwrap_or_else(stopped)

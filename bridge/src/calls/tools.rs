@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use super::attend::{Attended, Line};
 use super::fitting::{fitted, stopped};
 use super::leaving::{go_on, patience, still_running};
-use super::{Arguments, CallError, Caller, Outcome, attend, for_query};
+use super::{Arguments, CallError, Caller, Outcome, attend, fitting, for_query};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::json::Json;
 use crate::meta_tools;
 use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{Answer, Ending, Failure, Request, RouteError, Target};
+use crate::realm::{Answer, Dialect, Ending, Failure, Request, RouteError, Target};
 use crate::result::ToolResult;
 use crate::schema::{self, Misfit};
 use crate::tool::{SESSION_ARGUMENT, Tool};
@@ -94,7 +94,13 @@ pub(crate) async fn call_page(
         }
         Outcome::Done(ending) => {
             let result = ended(&tool, ending).await;
-            let fitted = fitted(hub, caller, tool.name(), promised, result).await;
+            let of_tool = fitting::FittedTool {
+                tool: tool.name(),
+                // Through another tool the client goes by that one's definition.
+                text_chars: tool.text_chars().filter(|_| called == Called::ByName),
+                promised,
+            };
+            let fitted = fitted(hub, caller, of_tool, result).await;
             Ok(fitted.into())
         }
     }
@@ -110,25 +116,31 @@ async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, Call
     if let Err(refused) = for_query::aim(hub, request) {
         return Ok(Err(*refused));
     }
-    let (session, tool) = match route(hub, request) {
-        Ok(Ok(found)) => found,
+    let destination = match route(hub, request) {
+        Ok(Ok(destination)) => destination,
         Ok(Err(error)) => return no_route(error).map(Err),
         Err(unreadable) => return Ok(Err(failed(ErrorCode::InvalidArguments, unreadable))),
     };
-    let input = match checked_input(&tool, std::mem::take(&mut request.arguments)).await {
+    let Destination { session, tool, .. } = &destination;
+    let arguments = std::mem::take(&mut request.arguments);
+    let input = match destination.dialect {
+        // It reads its arguments itself, and takes what its published schema refuses: its bridge held
+        // nothing against that.
+        Dialect::V1 => arguments.into_raw(),
+        Dialect::V2 => checked_input(tool, arguments).await,
+    };
+    let input = match input {
         Ok(input) => input,
         Err(message) => return Ok(Err(failed(ErrorCode::InvalidArguments, message))),
     };
     let run = Request::Tool {
-        tool: Arc::clone(&tool),
+        tool: Arc::clone(tool),
         input,
     };
-    Ok(
-        match attend::open(hub, &mut request.caller, &session, run) {
-            Ok(line) => Ok((tool, line)),
-            Err(failure) => Err(ToolResult::failure(&failure)),
-        },
-    )
+    Ok(match attend::open(hub, &mut request.caller, session, run) {
+        Ok(line) => Ok((destination.tool, line)),
+        Err(failure) => Err(ToolResult::failure(&failure)),
+    })
 }
 
 /// The text of arguments that fit. It is not read where the tool takes any.
@@ -147,20 +159,34 @@ pub(super) async fn checked_input(
     arguments.into_raw()
 }
 
-/// The session and the tool, or why there is none.
-type Routed = Result<(SessionId, Arc<Tool>), RouteError>;
+/// Where a call goes.
+struct Destination {
+    session: SessionId,
+    tool: Arc<Tool>,
+    /// That of the session's page.
+    dialect: Dialect,
+}
+
+/// Where a call goes, or why nowhere.
+type Routed = Result<Destination, RouteError>;
 
 /// Finds the session, and takes `session_id` out of the arguments where it is ours. An error says
 /// why the arguments cannot be read.
 fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
     let find = |target: &Target| {
         let found = hub.look(request.caller.realm, |realm| {
-            realm.route_call(&request.tool, target)
+            let (session, definition) = realm.route_call(&request.tool, target)?;
+            let dialect = realm.session(&session).map(|(_, page)| page.dialect());
+            match (definition, dialect) {
+                (Definition::Tool(tool), Some(dialect)) => Ok(Destination {
+                    session,
+                    tool,
+                    dialect,
+                }),
+                _ => Err(RouteError::NoSessions),
+            }
         });
-        match found.unwrap_or(Err(RouteError::NoSessions))? {
-            (session, Definition::Tool(tool)) => Ok((session, tool)),
-            _ => Err(RouteError::NoSessions),
-        }
+        found.unwrap_or(Err(RouteError::NoSessions))
     };
     let otherwise = request.caller.target();
     if !request.arguments.name_a_session() {
@@ -170,24 +196,26 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
     let named = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
     let Some(named) = named else {
         return Ok(match find(&otherwise) {
-            Ok((session, tool)) => {
-                tool.take_session_argument(request.arguments.change()?);
-                Ok((session, tool))
+            Ok(destination) => {
+                let arguments = request.arguments.change()?;
+                destination.tool.take_session_argument(arguments);
+                Ok(destination)
             }
             Err(error) => Err(error),
         });
     };
     let by_argument = find(&Target::Session(SessionId::from(named)));
-    if let Ok((session, tool)) = &by_argument
-        && !tool.has_own_session_argument()
-    {
-        let found = (session.clone(), Arc::clone(tool));
-        tool.take_session_argument(request.arguments.change()?);
-        return Ok(Ok(found));
-    }
+    let by_argument = match by_argument {
+        Ok(destination) if !destination.tool.has_own_session_argument() => {
+            let arguments = request.arguments.change()?;
+            destination.tool.take_session_argument(arguments);
+            return Ok(Ok(destination));
+        }
+        other => other,
+    };
     // The argument may be the tool's own: then it does not route.
     Ok(match find(&otherwise) {
-        Ok((session, tool)) if tool.has_own_session_argument() => Ok((session, tool)),
+        Ok(destination) if destination.tool.has_own_session_argument() => Ok(destination),
         other => by_argument.and(other),
     })
 }
@@ -208,7 +236,7 @@ fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
             super::not_open(&name, &app),
         )),
         RouteError::SessionNotFound { session, available } => {
-            let message = format!("no session {session:?}: choose one of available_sessions");
+            let message = super::no_session(&session);
             let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
             Ok(ToolResult::error_object(
                 ErrorCode::SessionNotFound,

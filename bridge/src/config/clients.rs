@@ -9,7 +9,13 @@ use super::profiles::{ClientProfile, Profile};
 use super::written::{unknown, written};
 use super::{count, duration};
 
-const KEYS: [&str; 4] = ["name", "max_result_bytes", "max_image_edge", "patience"];
+const KEYS: [&str; 5] = [
+    "name",
+    "max_result_bytes",
+    "max_text_chars",
+    "max_image_edge",
+    "patience",
+];
 
 /// Reads the value of `clients`.
 pub(super) fn read(value: &Spanned<DeValue<'_>>) -> Result<Vec<ClientProfile>, Wrong> {
@@ -36,6 +42,10 @@ fn client(at: &Spanned<DeValue<'_>>, fields: &DeTable<'_>) -> Result<ClientProfi
             "max_result_bytes" => {
                 let bytes = field("max_result_bytes", Kind::Number, value, count)?;
                 profile.max_result_bytes = Some(bytes);
+            }
+            "max_text_chars" => {
+                let chars = field("max_text_chars", Kind::Number, value, text_chars)?;
+                profile.max_text_chars = Some(chars);
             }
             "max_image_edge" => {
                 let pixels = field("max_image_edge", Kind::Number, value, edge)?;
@@ -80,6 +90,18 @@ fn client_name(text: &str) -> Result<String, String> {
             Err("allowed is the name in a client's clientInfo, or its beginning and *".to_owned())
         }
         name => Ok(name.to_owned()),
+    }
+}
+
+/// Less would leave no room for the note that something was cut.
+const MIN_TEXT_CHARS: usize = 8_192;
+
+fn text_chars(text: &str) -> Result<usize, String> {
+    match count(text)? {
+        chars if chars >= MIN_TEXT_CHARS => Ok(chars),
+        _ => Err(format!(
+            "allowed are whole numbers from {MIN_TEXT_CHARS} up"
+        )),
     }
 }
 

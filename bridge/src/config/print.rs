@@ -123,6 +123,9 @@ fn table(client: &ClientProfile) -> String {
     if let Some(bytes) = profile.max_result_bytes {
         let _ = writeln!(text, "max_result_bytes = {bytes}");
     }
+    if let Some(chars) = profile.max_text_chars {
+        let _ = writeln!(text, "max_text_chars = {chars}");
+    }
     if let Some(pixels) = profile.max_image_edge {
         let _ = writeln!(text, "max_image_edge = {pixels}");
     }

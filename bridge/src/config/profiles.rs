@@ -3,11 +3,15 @@
 
 use std::time::Duration;
 
+use super::text_limit::CLAUDE_CODE_TEXT_CHARS;
+
 /// What the AI client behind a call can take. `None`: what the bridge's own limits say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// The largest answer to a tool call, in bytes as it is sent.
     pub max_result_bytes: Option<usize>,
+    /// The characters of all texts in an answer, counted as UTF-16 code units.
+    pub max_text_chars: Option<usize>,
     /// The longer edge of an image in an answer, in pixels.
     pub max_image_edge: Option<u32>,
     /// How long the client waits for an answer. A call that takes longer gets a handle before.
@@ -36,15 +40,21 @@ fn fits(pattern: &str, client_name: &str) -> bool {
     }
 }
 
-/// The profiles of clients that the bridge knows by itself. A handle comes ten seconds before the
-/// minute after which Claude Desktop gives up, so that it arrives. Claude Code counts tokens, of
-/// which an answer may have 25,000; one is about four bytes. An edge of 1,568 pixels is what
-/// Anthropic's models look at: a larger image is scaled down before they see it.
-const BUILT_IN: [(&str, Profile); 2] = [
+/// The profiles of clients that the bridge knows by itself; `docs/clients.md` says how each was found.
+///
+/// - Claude Desktop gives up after a minute: a handle comes ten seconds before, so that it arrives. An
+///   edge of 1,568 pixels is what Anthropic's models looked at when it was tried.
+/// - Claude Code 2.1.330 puts a text of more than 50,000 characters into a file, and shows the model
+///   its first 2,000. It takes images of any size, and scales those down whose edge is longer than
+///   1,932 pixels. It waits for 300 s without a word, and hears every ten seconds that a call goes on.
+/// - Gemini CLI 0.61 puts a single text of 39,960 characters and more into a file; a result of several
+///   blocks, as one that was cut is, goes to the model whole.
+const BUILT_IN: [(&str, Profile); 3] = [
     (
         "claude-ai",
         Profile {
             max_result_bytes: Some(1_000_000),
+            max_text_chars: None,
             max_image_edge: Some(1_568),
             patience: Some(Duration::from_secs(50)),
         },
@@ -52,8 +62,18 @@ const BUILT_IN: [(&str, Profile); 2] = [
     (
         "claude-code",
         Profile {
-            max_result_bytes: Some(100_000),
-            max_image_edge: Some(1_568),
+            max_result_bytes: None,
+            max_text_chars: Some(CLAUDE_CODE_TEXT_CHARS),
+            max_image_edge: Some(1_932),
+            patience: None,
+        },
+    ),
+    (
+        "gemini-cli-mcp-client",
+        Profile {
+            max_result_bytes: None,
+            max_text_chars: Some(39_900),
+            max_image_edge: None,
             patience: None,
         },
     ),
@@ -132,8 +152,9 @@ mod tests {
         assert_eq!(desktop.max_image_edge, Some(1_568));
         assert_eq!(desktop.patience, Some(Duration::from_secs(50)));
         let code = profiles.of("claude-code");
-        assert_eq!(code.max_result_bytes, Some(100_000));
-        assert_eq!(code.max_image_edge, Some(1_568));
+        assert_eq!(code.max_result_bytes, None);
+        assert_eq!(code.max_text_chars, Some(50_000));
+        assert_eq!(code.max_image_edge, Some(1_932));
         assert_eq!(code.patience, None);
         for unknown in ["", "claude", "claude-ai-2", "Claude-AI", "*"] {
             assert_eq!(profiles.of(unknown), Profile::default(), "{unknown}");
@@ -156,7 +177,7 @@ mod tests {
         assert_eq!(bytes("e"), None);
         assert_eq!(bytes("claude-ai"), Some(4));
         assert_eq!(profiles.of("claude-ai").patience, None);
-        assert_eq!(bytes("claude-code"), Some(100_000));
+        assert_eq!(bytes("claude-code"), None);
     }
 
     #[test]

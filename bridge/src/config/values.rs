@@ -52,6 +52,23 @@ pub(super) fn credential(text: &str) -> Result<Secret, String> {
     }
 }
 
+/// The most bytes of the URI of an icon: each client hears it when it connects.
+const MAX_ICON_BYTES: usize = 64 * 1024;
+
+/// The URI of an icon (MCP 2025-11-25, "Icons").
+pub(super) fn icon(text: &str) -> Result<String, String> {
+    let schemes = ["https://", "http://", "data:image/"];
+    let is_icon = schemes.iter().any(|scheme| text.starts_with(scheme))
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && text.len() <= MAX_ICON_BYTES;
+    match is_icon {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "allowed are https://, http:// and data:image/ URIs of at most {MAX_ICON_BYTES} bytes"
+        )),
+    }
+}
+
 pub(super) fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if number > 0 => Ok(number),

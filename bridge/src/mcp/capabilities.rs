@@ -1,8 +1,10 @@
 //! What this server says of itself: the same whether or not a page is there, since clients ask once.
 
 use rmcp::model::{
-    ExtensionCapabilities, Implementation, JsonObject, ServerCapabilities, ServerConfig,
+    ExtensionCapabilities, Icon, Implementation, JsonObject, ServerCapabilities, ServerConfig,
 };
+
+use crate::config::Config;
 
 /// MCP Apps (SEP-1865): tools that point to a `ui://` resource.
 const UI_EXTENSION: &str = "io.modelcontextprotocol/ui";
@@ -12,7 +14,7 @@ const INSTRUCTIONS: &str = "The tools of this server live in web pages that a pe
     open and close. If a tool you expect is missing, call get_connection_status or \
     list_session_tools; call_session_tool reaches every tool of every open page.";
 
-pub(super) fn server(name: &str) -> ServerConfig {
+pub(super) fn server(config: &Config) -> ServerConfig {
     let mut extensions = ExtensionCapabilities::new();
     extensions.insert(UI_EXTENSION.to_owned(), JsonObject::new());
     let capabilities = ServerCapabilities::builder()
@@ -27,7 +29,10 @@ pub(super) fn server(name: &str) -> ServerConfig {
         .enable_logging()
         .enable_extensions_with(extensions)
         .build();
+    let mut implementation = Implementation::new(&config.name, env!("CARGO_PKG_VERSION"));
+    implementation.description = Some(config.description.clone());
+    implementation.icons = config.icon.as_ref().map(|icon| vec![Icon::new(icon)]);
     ServerConfig::new(capabilities)
-        .with_server_info(Implementation::new(name, env!("CARGO_PKG_VERSION")))
+        .with_server_info(implementation)
         .with_instructions(INSTRUCTIONS)
 }

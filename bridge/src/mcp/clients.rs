@@ -18,6 +18,7 @@ use crate::realm::{ClientId, Refusal};
 const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
 
 /// The client's place in the realm. It leaves when this is dropped.
+#[derive(Debug)]
 pub(super) struct Client {
     hub: Weak<Hub>,
     realm: RealmId,

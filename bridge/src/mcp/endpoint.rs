@@ -97,8 +97,9 @@ async fn by_rmcp(
     normalise_accept(&parts.method, &mut parts.headers);
     let named = session_of(&parts.headers);
     let session = named.and_then(|id| edge.mcp.sessions.of(realm, id));
+    let is_end = parts.method == Method::DELETE;
     // rmcp calls the end of a session that is not there its own failure.
-    if parts.method == Method::DELETE && named.is_some() && session.is_none() {
+    if is_end && named.is_some() && session.is_none() {
         let message = "there is no such MCP session: it has ended, or belongs to another token";
         return Problem::new(ErrorCode::SessionNotFound, message).into_response();
     }
@@ -106,7 +107,7 @@ async fn by_rmcp(
     let mut opened = None;
     if let Asked::Message(method) = &asked {
         if method == "initialize" && named.is_none() {
-            match place_for_session(edge, realm) {
+            match place_for_session(edge, realm).await {
                 Ok(place) => opened = Some(Arc::new(Session::new(realm, place))),
                 Err(problem) => return problem.into_response(),
             }
@@ -120,11 +121,15 @@ async fn by_rmcp(
     if let Some(session) = &opened {
         parts.extensions.insert(Arc::clone(session));
     }
-    let open = session.as_ref().map(Session::open);
+    // The session that opens is not idle before its first answer has been read.
+    let open = session.as_ref().or(opened.as_ref()).map(Session::open);
     let request = Request::from_parts(parts, Full::new(body));
     let served = OPENED.scope(Cell::new(opened), edge.mcp.service.handle(request));
     let response = REALM.scope(realm, served).await;
     let response = response.map(|body| Encoding::new(body, large, open));
+    if is_end && response.status() == StatusCode::ACCEPTED {
+        return StatusCode::NO_CONTENT.into_response();
+    }
     if let (Some(life), Some(held)) = (life, request_of_query) {
         if let Some(session) = session_of(response.headers()).filter(|_| opens) {
             edge.mcp.end_with_query(edge, life, session);
@@ -224,19 +229,27 @@ pub(super) fn session_of(headers: &http::HeaderMap) -> Option<&str> {
     headers.get(SESSION_HEADER)?.to_str().ok()
 }
 
-fn place_for_session(edge: &Edge, realm: RealmId) -> Result<OwnedSemaphorePermit, Problem> {
+/// A place for one more MCP session. Where there is none, the session of the same token that has been
+/// idle for longest makes room.
+async fn place_for_session(edge: &Edge, realm: RealmId) -> Result<OwnedSemaphorePermit, Problem> {
     let config = &edge.hub.config;
-    let of_token = edge
-        .hub
-        .read(realm, |realm| realm.client_count())
-        .unwrap_or(0);
-    let (count, setting) = match edge.mcp.sessions.place() {
-        None => (config.max_mcp_sessions, "max_mcp_sessions"),
-        Some(_) if of_token >= config.max_clients => (config.max_clients, "max_clients"),
-        Some(place) => return Ok(place),
-    };
-    let message = format!(
-        "{count} MCP sessions are open, which is the limit: close some clients, or raise `{setting}`"
-    );
-    Err(Problem::new(ErrorCode::SessionLimitExceeded, message))
+    loop {
+        let clients = edge.hub.read(realm, |realm| realm.client_count());
+        let is_full = clients.unwrap_or(0) >= config.max_clients;
+        let place = edge.mcp.sessions.place();
+        let (count, setting) = match place {
+            None => (config.max_mcp_sessions, "max_mcp_sessions"),
+            Some(_) if is_full => (config.max_clients, "max_clients"),
+            Some(place) => return Ok(place),
+        };
+        drop(place);
+        if edge.mcp.sessions.evict_idle(realm).await {
+            continue;
+        }
+        let message = format!(
+            "{count} MCP sessions are open, which is the limit, and none of this token is idle: \
+             close some clients, or raise `{setting}`"
+        );
+        return Err(Problem::new(ErrorCode::SessionLimitExceeded, message));
+    }
 }

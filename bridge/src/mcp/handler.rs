@@ -1,9 +1,9 @@
 //! The MCP methods, answered from the realm.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, Weak};
 
-use bridge_protocol::{Kind, SessionId};
+use bridge_protocol::{ConnectedClient, Kind, SessionId};
 use http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, Extensions,
@@ -21,13 +21,16 @@ use serde_json::{Map, Value};
 
 use super::clients::Client;
 use super::encoding::Large;
-use super::known::{Known, Wishes};
+use super::known::{Known, Wishes, event_bytes};
 use super::reach::Reach;
 use super::rounds::{Asked, Seal};
-use super::session::Session;
+use super::session::{Open, Session};
+use super::session_choice::{BARE_SESSION_KEY, NO_SESSION_TEXT, SESSION_KEY, SessionChoice};
+use super::sessions::BoundSessions;
 use super::{REALM, capabilities, convert};
 use crate::auth::{Principal, RealmId};
 use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
+use crate::config::RESULT_SIZE_KEY;
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::off_thread::LARGE_BYTES;
@@ -45,24 +48,46 @@ const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 pub(super) struct Handler {
     hub: Arc<Hub>,
     seal: Arc<Seal>,
-    /// The client of this MCP session, from `initialize` to its end.
-    client: Mutex<Option<Client>>,
+    sessions: Weak<BoundSessions>,
     /// The MCP session, from `initialize` on.
     session: OnceLock<Arc<Session>>,
 }
 
 impl Handler {
-    pub(super) fn new(hub: Arc<Hub>, seal: Arc<Seal>) -> Self {
+    pub(super) fn new(hub: Arc<Hub>, seal: Arc<Seal>, sessions: Weak<BoundSessions>) -> Self {
         Self {
             hub,
             seal,
-            client: Mutex::new(None),
+            sessions,
             session: OnceLock::new(),
         }
     }
 
-    fn client(&self) -> MutexGuard<'_, Option<Client>> {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Gives a client its place in the realm. Where the token has no more, its session that has been
+    /// idle for longest makes room.
+    async fn connect(
+        &self,
+        realm: RealmId,
+        client: ConnectedClient,
+    ) -> Result<Option<Client>, ErrorData> {
+        loop {
+            let refusal = match Client::connect(&self.hub, realm, client.clone()) {
+                Ok(connected) => return Ok(connected),
+                Err(refusal) => refusal,
+            };
+            let Some(sessions) = self.sessions.upgrade() else {
+                return Err(refused(refusal));
+            };
+            if !sessions.evict_idle(realm).await {
+                return Err(refused(refusal));
+            }
+        }
+    }
+
+    /// A request of this session is being answered as long as this lives, whether or not its client
+    /// still reads.
+    fn open(&self) -> Option<Open> {
+        self.session.get().map(Session::open)
     }
 
     /// What is listed of a kind, as far as the model takes it: the bridge's own first.
@@ -105,8 +130,10 @@ impl Handler {
         is_tool: bool,
     ) -> Result<Caller<'a>, ErrorData> {
         let principal = principal_of(context)?;
+        let headers = &parts(&context.extensions)?.headers;
         let wishes = Wishes {
-            session: session_of(context),
+            event_bytes: event_bytes(headers),
+            session: session_of(&self.hub, principal.realm, context)?,
             progress: context.meta.get_progress_token().is_some(),
             log_level: match self.session.get() {
                 Some(session) => Some(session.log_level()),
@@ -144,11 +171,21 @@ impl Handler {
 
 /// Runs a request. Dropping it cancels it in the page.
 async fn unless_cancelled<T>(
+    session: Option<&Arc<Session>>,
     context: &RequestContext<RoleServer>,
     run: impl Future<Output = Result<T, calls::CallError>>,
     modern: bool,
 ) -> Result<T, ErrorData> {
+    let session_ended = async {
+        match session {
+            Some(session) => session.ended().await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
+        () = session_ended => {
+            Err(ErrorData::internal_error("the MCP session has ended", None))
+        }
         () = context.ct.cancelled() => {
             Err(ErrorData::internal_error("the call was cancelled", None))
         }
@@ -180,19 +217,32 @@ fn session_in(context: &RequestContext<RoleServer>) -> Option<Arc<Session>> {
     parts.extensions.get::<Arc<Session>>().cloned()
 }
 
-/// `_meta.sessionId`, else the client's pin.
-fn session_of(context: &RequestContext<RoleServer>) -> Option<SessionId> {
-    let named = context.meta.0.get("sessionId").and_then(|id| id.as_str());
-    let pinned = || {
-        let headers = &parts(&context.extensions).ok()?.headers;
-        headers.get(SESSION_PIN)?.to_str().ok()
+/// The page that a request names.
+fn session_of(
+    hub: &Hub,
+    realm: RealmId,
+    context: &RequestContext<RoleServer>,
+) -> Result<Option<SessionId>, ErrorData> {
+    let meta = &context.meta.0;
+    let own = match meta.get(SESSION_KEY) {
+        Some(own) => {
+            let not_text = || ErrorData::invalid_params(NO_SESSION_TEXT, None);
+            Some(own.as_str().ok_or_else(not_text)?)
+        }
+        None => None,
     };
-    named.or_else(pinned).map(SessionId::from)
+    let headers = &parts(&context.extensions)?.headers;
+    let choice = SessionChoice {
+        own,
+        bare: meta.get(BARE_SESSION_KEY).and_then(Value::as_str),
+        pin: headers.get(SESSION_PIN).and_then(|pin| pin.to_str().ok()),
+    };
+    Ok(choice.resolve(hub, realm))
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        capabilities::server(&self.hub.config.name)
+        capabilities::server(&self.hub.config)
     }
 
     async fn initialize(
@@ -213,19 +263,26 @@ impl ServerHandler for Handler {
             session.initialized_by(known.able_to(&request.capabilities));
         }
         let client = convert::connected_client(Some(request.client_info), Some(version));
-        let mut place = self.client();
-        // A client that initialises again is still one client.
-        *place = None;
-        *place = Client::connect(&self.hub, realm_of(&context)?, client).map_err(refused)?;
+        let realm = realm_of(&context)?;
+        match self.session.get() {
+            Some(session) => {
+                // A client that initialises again is still one client.
+                session.connected(None);
+                session.connected(self.connect(realm, client).await?);
+            }
+            None => {
+                return Err(ErrorData::internal_error(
+                    "the request opens no session",
+                    None,
+                ));
+            }
+        }
         Ok(answer)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if let Some(session) = self.session.get() {
-            session.ready();
-        }
-        if let Some(client) = &mut *self.client() {
-            client.notify(context.peer);
+            session.ready(context.peer);
         }
     }
 
@@ -250,8 +307,7 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
         let client = convert::connected_client(context.client_info(), context.protocol_version());
-        let client = Client::connect(&self.hub, realm_of(context)?, client).map_err(refused)?;
-        match client {
+        match self.connect(realm_of(context)?, client).await? {
             Some(client) => client.listen(subscription).await.map_err(refused),
             None => {
                 subscription.cancelled().await;
@@ -265,10 +321,10 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        match &*self.client() {
-            Some(client) => client.subscribe(request.uri).map_err(refused),
-            None => Ok(()),
-        }
+        let subscribe = |client: &Client| client.subscribe(request.uri);
+        let session = self.session.get();
+        let subscribed = session.and_then(|session| session.with_client(subscribe));
+        subscribed.unwrap_or(Ok(())).map_err(refused)
     }
 
     async fn unsubscribe(
@@ -276,8 +332,8 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if let Some(client) = &*self.client() {
-            client.unsubscribe(&request.uri);
+        if let Some(session) = self.session.get() {
+            session.with_client(|client| client.unsubscribe(&request.uri));
         }
         Ok(())
     }
@@ -288,7 +344,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         calls::page_of_query(&self.hub, principal_of(&context)?).await;
-        let tools = self.list(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
+        let mut tools: Vec<McpTool> = self.list(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
+        if let Some(chars) = self.known(&context).result_size_to_publish() {
+            for tool in &mut tools {
+                let meta = tool.meta.get_or_insert_default();
+                meta.0.entry(RESULT_SIZE_KEY).or_insert(chars.into());
+            }
+        }
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -308,6 +370,7 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let _open = self.open();
         let reach = Reach::new(&context);
         let asked = Asked {
             what: format!("tools/call {}", request.name),
@@ -323,7 +386,7 @@ impl ServerHandler for Handler {
             arguments: request.arguments.unwrap_or_default().into(),
         };
         let run = calls::call(&self.hub, call);
-        match unless_cancelled(&context, run, reach.modern()).await? {
+        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
             Outcome::Done(result) => {
                 if !size::is_surely_within(&result, LARGE_BYTES) {
                     Large::expect(&context);
@@ -351,6 +414,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let _open = self.open();
         let reach = Reach::new(&context);
         let asked = Asked {
             what: format!("prompts/get {}", request.name),
@@ -366,7 +430,7 @@ impl ServerHandler for Handler {
             arguments: request.arguments.unwrap_or_default(),
         };
         let run = calls::get_prompt(&self.hub, prompt);
-        match unless_cancelled(&context, run, reach.modern()).await? {
+        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
             Outcome::Done(result) => Ok(GetPromptResponse::Complete(convert::answer(result)?)),
             Outcome::InputRequired { ticket, requests } => Ok(self
                 .seal
@@ -398,6 +462,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let _open = self.open();
         let uri = request.uri;
         let reach = Reach::new(&context);
         if own_resources::is_one(&uri) {
@@ -415,7 +480,7 @@ impl ServerHandler for Handler {
         let caller = self.caller(&context, &reach, asked, false)?;
         let realm = caller.realm;
         let run = calls::read_resource(&self.hub, caller, uri);
-        match unless_cancelled(&context, run, reach.modern()).await? {
+        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
             Outcome::Done(result) => Ok(ReadResourceResponse::Complete(convert::answer(result)?)),
             Outcome::InputRequired { ticket, requests } => Ok(self
                 .seal
@@ -442,7 +507,7 @@ impl ServerHandler for Handler {
                 .collect(),
         };
         let run = calls::complete(&self.hub, completion);
-        let proposals = unless_cancelled(&context, run, reach.modern()).await?;
+        let proposals = unless_cancelled(self.session.get(), &context, run, reach.modern()).await?;
         Ok(convert::completion(proposals))
     }
 }

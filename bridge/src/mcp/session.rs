@@ -1,5 +1,6 @@
 //! What the bridge itself knows of an MCP session (revisions before 2026-07-28), beside rmcp: whose
-//! it is, who the client is, which calls of the lane it runs, and since when it is idle.
+//! it is, who the client is and what it listens to, which calls of the lane it runs, and since when
+//! it is idle.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,11 +9,15 @@ use std::time::Duration;
 
 use bridge_protocol::LogLevel;
 use futures_util::task::AtomicWaker;
+use rmcp::RoleServer;
 use rmcp::model::RequestId;
+use rmcp::service::Peer;
 use rmcp::transport::streamable_http_server::session::SessionId;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::clients::Client;
 use super::known::Known;
 use crate::auth::RealmId;
 
@@ -25,13 +30,17 @@ pub(super) struct Session {
     pub(super) realm: RealmId,
     id: OnceLock<SessionId>,
     state: Mutex<State>,
-    _place: OwnedSemaphorePermit,
+    ended: CancellationToken,
 }
 
 #[derive(Debug)]
 struct State {
     /// From `initialize` on.
     client: Option<Arc<Known>>,
+    /// The client's place in its realm, from `initialize` to the end of the session.
+    connected: Option<Client>,
+    /// The session's own place among all, until its end.
+    permit: Option<OwnedSemaphorePermit>,
     /// The client has said `notifications/initialized`.
     is_ready: bool,
     log_level: LogLevel,
@@ -52,12 +61,14 @@ struct Called {
 }
 
 impl Session {
-    pub(super) fn new(realm: RealmId, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(realm: RealmId, permit: OwnedSemaphorePermit) -> Self {
         Self {
             realm,
             id: OnceLock::new(),
             state: Mutex::new(State {
                 client: None,
+                connected: None,
+                permit: Some(permit),
                 is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
@@ -65,7 +76,7 @@ impl Session {
                 last: Instant::now(),
                 has_ended: false,
             }),
-            _place: place,
+            ended: CancellationToken::new(),
         }
     }
 
@@ -83,8 +94,38 @@ impl Session {
         self.state().client = Some(Arc::new(client));
     }
 
-    pub(super) fn ready(&self) {
-        self.state().is_ready = true;
+    /// The client has its place in the realm; one that it had before is given back.
+    pub(super) fn connected(&self, client: Option<Client>) {
+        let mut state = self.state();
+        // A session that has ended meanwhile keeps no place.
+        let client = client.filter(|_| !state.has_ended);
+        let former = std::mem::replace(&mut state.connected, client);
+        // To leave a realm takes its lock.
+        drop(state);
+        drop(former);
+    }
+
+    /// The client has finished its handshake: from now on it hears of changes.
+    pub(super) fn ready(&self, peer: Peer<RoleServer>) {
+        let mut state = self.state();
+        state.is_ready = true;
+        if let Some(client) = &mut state.connected {
+            client.notify(peer);
+        }
+    }
+
+    /// Does something with the client's place in its realm, if it has one.
+    pub(super) fn with_client<T>(&self, act: impl FnOnce(&Client) -> T) -> Option<T> {
+        self.state().connected.as_ref().map(act)
+    }
+
+    /// Whether the client knows events without data (MCP 2025-11-25 and later).
+    pub(super) fn knows_priming_events(&self) -> bool {
+        let state = self.state();
+        state
+            .client
+            .as_ref()
+            .is_some_and(|client| client.knows_priming_events())
     }
 
     pub(super) fn log_level(&self) -> LogLevel {
@@ -139,6 +180,21 @@ impl Session {
         let mut state = self.state();
         state.has_ended = true;
         state.calls.iter().for_each(|call| call.cancel());
+        let places = (state.connected.take(), state.permit.take());
+        // To leave a realm takes its lock.
+        drop(state);
+        self.ended.cancel();
+        drop(places);
+    }
+
+    /// Waits for its end.
+    pub(super) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Since when nothing of it is open; `None` while something is.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        self.idle_at(Duration::ZERO)
     }
 
     /// When it will have been idle for so long, if nothing happens; `None` while something is open.

@@ -18,12 +18,14 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::events::Events;
+use super::replay::RETRY;
 use super::session::{Session, request_key};
 use super::{OPENED, REALM};
 use crate::auth::RealmId;
+use crate::by_realm::ByRealm;
 use crate::config::Config;
 
-/// The id with which rmcp opens a stream of its own.
+/// The id of the event without data with which a stream begins that a client opens by itself.
 const FIRST_EVENT: &str = "0";
 
 /// A session that is idle ends this long after its time at the latest, in parts of that time:
@@ -37,6 +39,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 pub(super) struct BoundSessions {
     inner: LocalSessionManager,
     sessions: DashMap<SessionId, Arc<Session>>,
+    by_realm: ByRealm<SessionId>,
     events: Events,
     places: Arc<Semaphore>,
     idle: Duration,
@@ -69,6 +72,7 @@ impl BoundSessions {
         Self {
             inner,
             sessions: DashMap::new(),
+            by_realm: ByRealm::default(),
             events,
             places: Arc::new(Semaphore::new(config.max_mcp_sessions)),
             idle: config.mcp_session_idle,
@@ -115,8 +119,31 @@ impl BoundSessions {
         next.max(Instant::now() + self.idle / IDLE_PART)
     }
 
+    /// Ends the session of this realm that has been idle for longest: one without a request, a
+    /// stream and a call. False when there is none.
+    pub(super) async fn evict_idle(&self, realm: RealmId) -> bool {
+        loop {
+            let ids = self.by_realm.of(realm).into_iter();
+            let idle = ids.filter_map(|id| {
+                let since = self.sessions.get(&id)?.idle_since()?;
+                Some((since, id))
+            });
+            let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
+                return false;
+            };
+            // A request may have come meanwhile.
+            let is_idle = |session: &Arc<Session>| session.idle_since() == Some(since);
+            if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
+                tracing::debug!("an idle MCP session made room for another of its token");
+                let _ = tokio::time::timeout(CLOSE_WITHIN, self.end(&id, &session)).await;
+                return true;
+            }
+        }
+    }
+
     /// A session that is no longer among the others.
     async fn end(&self, id: &SessionId, session: &Session) -> Result<(), LocalSessionManagerError> {
+        self.by_realm.remove(session.realm, id);
         session.end();
         self.events.forget(id);
         self.inner.close_session(id).await
@@ -131,19 +158,46 @@ impl Drop for BoundSessions {
     }
 }
 
-/// Notes that what this stream brings is this session's.
-fn owned<S: Stream<Item = ServerSseMessage>>(
-    events: &Events,
-    id: &SessionId,
-    stream: S,
-) -> impl Stream<Item = ServerSseMessage> + use<S> {
-    let (id, events) = (Arc::clone(id), events.clone());
-    // Each event says so: a log that had to go begins anew.
-    stream.inspect(move |event| {
-        if let Some(event_id) = &event.event_id {
-            events.heard_by(&id, event_id);
-        }
-    })
+impl BoundSessions {
+    /// Notes that what this stream brings is this session's, and leaves out what its client does not
+    /// know.
+    fn owned<S: Stream<Item = ServerSseMessage>>(
+        &self,
+        id: &SessionId,
+        stream: S,
+    ) -> impl Stream<Item = ServerSseMessage> + use<S> {
+        let (owner, events) = (Arc::clone(id), self.events.clone());
+        // Each event says so: a log that had to go begins anew.
+        let owned = stream.inspect(move |event| {
+            if let Some(event_id) = &event.event_id {
+                events.heard_by(&owner, event_id);
+            }
+        });
+        // rmcp begins the stream of each request with one, whatever the client's revision.
+        let primes = self.primes(id);
+        owned.filter(move |event| std::future::ready(primes || event.message.is_some()))
+    }
+
+    /// Whether the streams of a session begin with an event without data.
+    fn primes(&self, id: &SessionId) -> bool {
+        let session = self.sessions.get(id);
+        session.is_some_and(|session| session.knows_priming_events())
+    }
+
+    /// The stream that a client opens by itself.
+    async fn standalone(
+        &self,
+        id: &SessionId,
+    ) -> Result<
+        impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        LocalSessionManagerError,
+    > {
+        let stream = self.inner.create_standalone_stream(id).await?;
+        let priming = self
+            .primes(id)
+            .then(|| ServerSseMessage::priming(FIRST_EVENT, RETRY));
+        Ok(futures_util::stream::iter(priming).chain(self.owned(id, stream)))
+    }
 }
 
 impl SessionManager for BoundSessions {
@@ -157,6 +211,7 @@ impl SessionManager for BoundSessions {
         };
         let (id, transport) = self.inner.create_session().await?;
         session.named(&id);
+        self.by_realm.insert(session.realm, Arc::clone(&id));
         self.sessions.insert(Arc::clone(&id), session);
         Ok((id, transport))
     }
@@ -196,7 +251,7 @@ impl SessionManager for BoundSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.create_stream(id, message).await?;
-        Ok(owned(&self.events, id, stream))
+        Ok(self.owned(id, stream))
     }
 
     async fn accept_message(
@@ -218,8 +273,7 @@ impl SessionManager for BoundSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        let stream = self.inner.create_standalone_stream(id).await?;
-        Ok(owned(&self.events, id, stream))
+        self.standalone(id).await
     }
 
     async fn resume(
@@ -228,15 +282,14 @@ impl SessionManager for BoundSessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         if last_event_id == FIRST_EVENT {
-            let stream = self.inner.create_standalone_stream(id).await?;
-            return Ok(owned(&self.events, id, stream).left_stream());
+            return Ok(self.standalone(id).await?.left_stream());
         }
         // An event of another session is as good as none.
         if !self.events.is_of(id, &last_event_id) {
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
         let stream = self.inner.resume(id, last_event_id).await?;
-        Ok(stream.right_stream())
+        Ok(self.owned(id, stream).right_stream())
     }
 
     /// rmcp asks this for requests without a session, whose dropped stream is a cancel: nothing of

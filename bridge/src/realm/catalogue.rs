@@ -128,8 +128,9 @@ impl Realm {
         Some(lists_of(remembered.definitions.iter()))
     }
 
-    /// Nobody remembers what a token's apps offered.
-    pub(crate) fn forget_catalogue(&mut self) {
+    /// Nobody remembers what a token's apps offered, and which sessions it had.
+    pub(crate) fn forget_remembered(&mut self) {
+        self.forget_former_sessions();
         let apps: Vec<_> = self.catalogue.0.keys().cloned().collect();
         for app in apps {
             self.forget_app(&app);

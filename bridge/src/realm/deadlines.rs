@@ -14,6 +14,8 @@ pub(super) enum Deadline {
     Session(SessionId),
     /// The end of what is remembered of an app.
     Catalogue(AppKey),
+    /// The end of what is remembered of sessions that have ended.
+    FormerSessions,
     /// The receipt, or the end, of a call.
     Call(CallId),
     /// The end of a query's time, or of its page's, or of its memory.

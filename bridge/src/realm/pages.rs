@@ -129,7 +129,9 @@ impl Realm {
             );
             effects.extend(self.end_call(&call, Ending::Failed(failure), now));
         }
-        self.sessions.shift_remove(id);
+        if let Some(session) = self.sessions.shift_remove(id) {
+            self.remember_session(id.clone(), &session, now);
+        }
         let mut changed: Vec<_> = match remembered {
             true => Vec::new(),
             false => had.into_keys().collect(),

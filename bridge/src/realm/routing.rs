@@ -13,8 +13,8 @@ use crate::hashing::Quick;
 /// What the caller said about the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// This one, by its id or its name (argument `session_id`, `_meta.sessionId`, or the client's
-    /// pin).
+    /// This one, by its id or its name (argument `session_id`, `_meta["mcp-web/sessionId"]`, or the
+    /// client's pin).
     Session(SessionId),
     /// The only one that has what is asked for.
     Any,

@@ -1,5 +1,7 @@
 //! A result that is larger than its client takes: first what is there twice goes, then texts are
 //! cut, with a note that says so and how to get the rest. Data in base64 is left out or whole.
+//!
+//! The note stands first: clients that shorten a result themselves keep its beginning.
 
 use std::sync::Arc;
 
@@ -9,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::size::{self, ENVELOPE_BYTES};
 use super::{ToolResult, text_block, text_of};
+use crate::config::TextLimit;
 use crate::kept::{Handle, NoRoom};
 use crate::own_resources::result_uri;
 use crate::realm::Failure;
@@ -27,6 +30,8 @@ const NOTE_BYTES: usize = 2048;
 pub(crate) struct Cap {
     /// Of a whole answer, as it is sent.
     pub(crate) bytes: usize,
+    /// Characters of all texts together.
+    pub(crate) text: Option<TextLimit>,
     /// Whether it knows `resource_link` blocks (MCP 2025-06-18 and later).
     pub(crate) links: bool,
     /// The client was promised structured content: the tool that it called has an output schema.
@@ -34,6 +39,23 @@ pub(crate) struct Cap {
 }
 
 impl Cap {
+    /// The characters of text that a result with this content may have.
+    fn for_text(&self, content: &[Value]) -> usize {
+        let has_images = content.iter().any(|block| block["type"] == "image");
+        self.text.map_or(usize::MAX, |text| match has_images {
+            true => text.with_images,
+            false => text.without_images,
+        })
+    }
+
+    /// Whether the texts are not too long. What was promised as structured content is not cut for
+    /// its length as text: clients put what is too long for them into a file.
+    fn has_room_for_texts(&self, result: &ToolResult) -> bool {
+        let promised = self.promised && !result.is_error && result.structured.is_some();
+        let texts = result.content.iter().filter_map(text_of);
+        promised || texts.map(size::characters).sum::<usize>() <= self.for_text(&result.content)
+    }
+
     fn for_result(&self) -> usize {
         self.bytes.saturating_sub(ENVELOPE_BYTES)
     }
@@ -50,18 +72,27 @@ pub(crate) fn fit(
     keep: impl FnOnce(Arc<ToolResult>, usize) -> Result<Handle, NoRoom>,
 ) -> ToolResult {
     let bytes = size::of(&result);
-    if bytes <= cap.for_result() {
+    let fits = bytes <= cap.for_result();
+    // No text has more characters than bytes.
+    if fits && cap.text.is_none_or(|text| bytes <= text.least()) {
         return result;
     }
     result = result.read();
+    let has_room = cap.has_room_for_texts(&result);
+    if fits && has_room {
+        return result;
+    }
     let promised = cap.promised && !result.is_error;
-    if dropped_double(&mut result, bytes, promised, cap) {
+    if has_room && dropped_double(&mut result, bytes, promised, cap) {
         return result;
     }
     let whole = Arc::new(result);
     let rest = Rest {
         bytes,
-        limit: cap.bytes,
+        limit: match fits {
+            true => Limit::Characters(cap.for_text(&whole.content)),
+            false => Limit::Bytes(cap.bytes),
+        },
         kept: keep(Arc::clone(&whole), bytes),
     };
     match whole.structured.as_ref().filter(|_| promised) {
@@ -105,19 +136,23 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
         ..ToolResult::default()
     };
     let mut left = cap.for_content().saturating_sub(size::encoded(&shown));
+    let for_text = cap.for_text(&whole.content);
+    let mut characters_left = for_text.saturating_sub(NOTE_BYTES);
     let (mut texts, mut text_bytes, mut is_cut) = (0, 0, false);
     let mut left_out = Vec::new();
     for block in &whole.content {
         let bytes = size::encoded(block) + 1;
         let text = text_of(block);
-        let fits = bytes <= left && !(is_cut && text.is_some());
+        let characters = text.map_or(0, size::characters);
+        let fits = bytes <= left && characters <= characters_left && !(is_cut && text.is_some());
         let instead = match text {
             _ if fits => block.clone(),
             Some(_) if is_cut => continue,
             Some(text) => {
                 is_cut = true;
                 let around = bytes - (size::encoded(&text) - 2);
-                text_block(size::beginning(text, left.saturating_sub(around)).to_owned())
+                let first = size::first_characters(text, characters_left);
+                text_block(size::beginning(first, left.saturating_sub(around)).to_owned())
             }
             None => {
                 left_out.push(kind_of(block));
@@ -128,6 +163,7 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
         if let Some(text) = text_of(&instead) {
             // Blocks before this one are lines of the whole text.
             text_bytes += usize::from(texts > 0) + text.len();
+            characters_left = characters_left.saturating_sub(size::characters(text));
             texts += 1;
         }
         shown.content.push(instead);
@@ -139,8 +175,8 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
         structured: shown.structured.is_none() && whole.structured.is_some() && !whole.doubled,
         meta: meta.is_none() && whole.meta.is_some(),
     });
-    shown.content.push(text_block(note));
-    shown.content.extend(rest.link(cap));
+    let first = std::iter::once(text_block(note)).chain(rest.link(cap));
+    shown.content.splice(..0, first);
     let marks = shown.meta.get_or_insert_default();
     marks.insert(CUT_META.to_owned(), rest.data());
     shown
@@ -158,10 +194,28 @@ struct Shown {
     meta: bool,
 }
 
+/// What a result was too large for.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    /// Of the answer as it is sent.
+    Bytes(usize),
+    /// Of its texts.
+    Characters(usize),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Limit::Bytes(bytes) => write!(f, "{bytes}"),
+            Limit::Characters(most) => write!(f, "{most} characters of text"),
+        }
+    }
+}
+
 /// What a client does not get with its answer.
 struct Rest {
     bytes: usize,
-    limit: usize,
+    limit: Limit,
     kept: Result<Handle, NoRoom>,
 }
 
@@ -174,7 +228,7 @@ impl Rest {
         let is_cut = shown.text_bytes < shown.all_text_bytes;
         if is_cut {
             note += &format!(
-                " Above are the first {} of {} bytes of its text.",
+                " Below are the first {} of {} bytes of its text.",
                 shown.text_bytes, shown.all_text_bytes
             );
         }
@@ -212,7 +266,10 @@ impl Rest {
     }
 
     fn data(&self) -> Value {
-        let mut data = json!({ "bytes": self.bytes, "limit": self.limit });
+        let mut data = match self.limit {
+            Limit::Bytes(limit) => json!({ "bytes": self.bytes, "limit": limit }),
+            Limit::Characters(most) => json!({ "bytes": self.bytes, "characters": most }),
+        };
         if let Ok(handle) = &self.kept {
             data["handle"] = json!(handle.as_str());
         }
@@ -291,7 +348,10 @@ pub(crate) fn part(
         .floor_char_boundary(end)
         .max(text.ceil_char_boundary(start + 1));
     let wanted = &text[start..end];
-    let part = cap.map_or(wanted, |cap| size::beginning(wanted, cap.for_content()));
+    let part = cap.map_or(wanted, |cap| {
+        let most = cap.for_text(&[]).saturating_sub(NOTE_BYTES);
+        size::beginning(size::first_characters(wanted, most), cap.for_content())
+    });
     let end = start + part.len();
     let next = match end < text.len() {
         true => {
@@ -302,7 +362,7 @@ pub(crate) fn part(
     let note = format!("[Bytes {start} to {end} of {}. {next}]", text.len());
     let place = json!({ "offset": start, "end": end, "bytes": text.len() });
     ToolResult {
-        content: vec![text_block(part.to_owned()), text_block(note)],
+        content: vec![text_block(note), text_block(part.to_owned())],
         meta: Some(Map::from_iter([(PART_META.to_owned(), place)])),
         is_error: whole.is_error,
         ..ToolResult::default()

@@ -92,6 +92,23 @@ pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
     text
 }
 
+/// The characters of a text as clients in JavaScript count them: UTF-16 code units.
+pub(crate) fn characters(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The longest beginning of a text that has no more characters than this, counted so.
+pub(crate) fn first_characters(text: &str, most: usize) -> &str {
+    let mut left = most;
+    for (at, character) in text.char_indices() {
+        match left.checked_sub(character.len_utf16()) {
+            Some(rest) => left = rest,
+            None => return &text[..at],
+        }
+    }
+    text
+}
+
 /// As serde_json writes it.
 fn escaped(character: char) -> usize {
     match character {
@@ -132,6 +149,18 @@ mod tests {
             let longer: String = beginning.chars().chain(next).collect();
             let longer = serde_json::to_string(&longer).unwrap().len() - 2;
             assert!(next.is_none() || longer > bytes, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn the_first_characters_end_between_characters() {
+        let text = every_kind_of_character();
+        for most in 0..=characters(&text) + 1 {
+            let first = first_characters(&text, most);
+            assert!(text.starts_with(first) && characters(first) <= most);
+            let next = text[first.len()..].chars().next();
+            let longer = next.map(|next| characters(first) + next.len_utf16());
+            assert!(longer.is_none_or(|longer| longer > most), "{most}");
         }
     }
 

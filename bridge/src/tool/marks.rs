@@ -2,8 +2,17 @@
 
 use serde_json::{Map, Value};
 
+use crate::config::RESULT_SIZE_KEY;
+
 /// The key in a tool's `_meta` with which it says that its handler never asks the client.
 const ASKS_CLIENT: &str = "mcp-web/asksClient";
+
+/// The characters that a tool says it may answer, for clients that read that. They ignore what is no
+/// whole number above zero.
+pub(super) fn text_chars(published: &Map<String, Value>) -> Option<usize> {
+    let chars = published.get("_meta")?.get(RESULT_SIZE_KEY)?.as_u64()?;
+    usize::try_from(chars).ok().filter(|chars| *chars > 0)
+}
 
 /// SEP-2243: the value of such a property is in a header too.
 const HEADER: &str = "x-mcp-header";

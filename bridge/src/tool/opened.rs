@@ -6,7 +6,7 @@ use bridge_protocol::{ErrorCode, limits};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ORIGINAL_NAME, SESSION_ARGUMENT, fields, repair};
+use super::{ORIGINAL_NAME, SESSION_ARGUMENT, fields, marks, repair};
 use crate::meta_tools;
 use crate::schema::Validator;
 use crate::v1::Listings;
@@ -26,6 +26,8 @@ pub(super) struct Opened {
     pub(super) has_own_session_argument: bool,
     pub(super) input: Validator,
     pub(super) output: Option<Validator>,
+    /// The characters that it says it may answer.
+    pub(super) text_chars: Option<usize>,
     /// As lists have it, in this form and in the plain one: encoded when it is listed first.
     pub(super) listed: [OnceLock<Option<Box<str>>>; 2],
     /// As clients of mcp-web 0.1 see it.
@@ -77,6 +79,7 @@ impl Opened {
             add_session_argument(&mut schema);
         }
         let plain_input = repair::without_unions(&schema);
+        let text_chars = marks::text_chars(&published);
         published.insert("inputSchema".to_owned(), schema);
         if let Some(output) = &output {
             published.insert("outputSchema".to_owned(), output.schema().clone());
@@ -89,6 +92,7 @@ impl Opened {
             has_own_session_argument,
             input,
             output,
+            text_chars,
             listed: Default::default(),
             v1: Listings::default(),
         })

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use bridge_protocol::well_formed;
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde_json::json;
@@ -42,8 +43,11 @@ impl Arguments {
         if !may_name_session(written.get()) {
             return Ok(as_written(written.to_owned()));
         }
-        let mut fields: IndexMap<Cow<'_, str>, &RawValue> =
-            serde_json::from_str(written.get()).map_err(|_| NotAnObject)?;
+        let readable = well_formed(written.get());
+        let mut fields = fields(written.get())
+            // Half a surrogate pair in a name is JSON, and no text.
+            .or_else(|_| fields(&readable))
+            .map_err(|_| NotAnObject)?;
         let Some(named) = fields.shift_remove(SESSION_ARGUMENT) else {
             return Ok(as_written(written.to_owned()));
         };
@@ -52,6 +56,11 @@ impl Arguments {
             wanted: Wanted::named(Some(named)),
         })
     }
+}
+
+/// The members of an object, with each value as it was written.
+fn fields(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
+    serde_json::from_str(json)
 }
 
 /// Whether a look inside is worth it: a name that is written with escapes is one, too.
@@ -104,6 +113,16 @@ mod tests {
                 Wanted::Any,
             ),
             (r#"{"session_id":""}"#, "{}", Wanted::Any),
+            (
+                r#"{"half \ud83d":"\ud83d"}"#,
+                r#"{"half \ud83d":"\ud83d"}"#,
+                Wanted::Any,
+            ),
+            (
+                r#"{"session_id":"s","half":"\ud83d"}"#,
+                r#"{"half":"\ud83d"}"#,
+                page(),
+            ),
             (r#"{"session_id":7}"#, "{}", Wanted::Nothing),
         ];
         for (sent, input, wanted) in cases {

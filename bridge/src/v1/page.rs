@@ -104,7 +104,7 @@ pub(crate) fn decode(text: &str, strict: Strict) -> Result<Heard, BadFrame> {
     let kind = text_of(frame.kind).unwrap_or_default();
     Ok(match kind.as_ref() {
         "activity" => Heard::Active(frame.milliseconds()),
-        "register-tool" => frame.tool(strict)?,
+        "register-tool" => frame.tool()?,
         "register-resource" => registered(RESOURCE, Kind::Resource, object(frame.resource)?),
         "tool-response" => match text_of(frame.request_id) {
             Some(id) => Heard::Said(answer::of_tool(
@@ -149,18 +149,14 @@ impl Frame<'_> {
         (0.0..=LATEST_MS).contains(&at).then_some(at as u64)
     }
 
-    /// Its own bridge passed no output schema on, and its pages may promise what MCP has no words
-    /// for: a string, or a list.
-    fn tool(&self, strict: Strict) -> Result<Heard, BadFrame> {
+    /// Without its output schema: its own bridge passed none on, so that its pages may answer
+    /// something else, and strict clients hold what is listed against the answers.
+    fn tool(&self) -> Result<Heard, BadFrame> {
         let mut definition = object(self.tool)?;
         if definition.get().contains("\"outputSchema\"") {
             let mut tool: Map<String, Value> =
                 serde_json::from_str(definition.get()).map_err(|_| BadFrame)?;
-            let publishable = tool
-                .get("outputSchema")
-                .is_some_and(|schema| schema["type"] == "object");
-            if strict.0 || !publishable {
-                tool.shift_remove("outputSchema");
+            if tool.shift_remove("outputSchema").is_some() {
                 definition = to_raw_value(&tool).map_err(|_| BadFrame)?;
             }
         }

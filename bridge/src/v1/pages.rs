@@ -2,6 +2,7 @@
 
 use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::realm::{Realm, Session};
 use crate::tool::Tool;
@@ -77,6 +78,20 @@ impl<'a> Pages<'a> {
             Wanted::Any if self.count() == 1 => self.each().next(),
             Wanted::Any | Wanted::Nothing => None,
         }
+    }
+
+    /// The page that `_meta.sessionId` of a call names. Other clients than that of mcp-web 0.1 put
+    /// ids of their own there: one that names no page, and did not until recently, means nothing.
+    pub(super) fn named_in_meta(self, raw: Option<&RawValue>) -> Wanted {
+        match Wanted::named(raw) {
+            Wanted::Session(id) if self.realm.knows_session_id(&id) => Wanted::Session(id),
+            _ => Wanted::Any,
+        }
+    }
+
+    /// Whether one of the pages has a tool of this name.
+    pub(super) fn have_tool(self, name: &str) -> bool {
+        self.each().any(|(_, page)| page.tool(name).is_some())
     }
 
     /// What clients hear of each page.

@@ -72,6 +72,14 @@ impl Results {
         out.extend_from_slice(b",\"isError\":true}");
     }
 
+    /// Writes what a call hears while no page is connected: words that a model can pass on.
+    pub(super) fn no_page(self, out: &mut Vec<u8>) {
+        let text =
+            "No page is connected with this token: open the app in a browser, then call again.";
+        let content = json!([{ "type": "text", "text": text }]);
+        write_json(&json!({ "content": content, "isError": true }), out);
+    }
+
     /// Writes the result whose text is this.
     pub(super) fn told(self, body: &impl Serialize, out: &mut Vec<u8>) {
         let _ = self.printed(body, out);

@@ -59,7 +59,7 @@ impl Leg {
         };
         let id = message.id;
         if message.method.starts_with("notifications/") {
-            self.sessions.touch(asked.mcp_session);
+            let _used = asked.mcp_session.map(|id| self.sessions.answering(id));
             return Reply::Accepted;
         }
         if message.method == "initialize" {
@@ -68,10 +68,19 @@ impl Leg {
                 Err(refused) => refused.reply(id),
             };
         }
-        if asked.mcp_session.is_some() && !self.sessions.touch(asked.mcp_session) {
-            return Reply::NoSuchMcpSession;
-        }
+        let answering = match asked.mcp_session.map(|id| self.sessions.answering(id)) {
+            Some(None) => return Reply::NoSuchMcpSession,
+            answering => answering.flatten(),
+        };
         let answered = match self.sight(&asked, &message).await {
+            // A session of another token is as good as none.
+            Ok(sight)
+                if answering
+                    .as_ref()
+                    .is_some_and(|of| !of.is_of(sight.realm())) =>
+            {
+                return Reply::NoSuchMcpSession;
+            }
             Ok(sight) => self.method(&sight, &message).await,
             Err(refused) => Err(refused),
         };
@@ -167,8 +176,8 @@ impl Leg {
             Ok(arguments) => arguments.wanted.clone(),
             Err(_) => Wanted::Any,
         };
-        let wanted = wanted.or(|| Wanted::named(params.meta().session));
         let found = self.look(sight, |pages| {
+            let wanted = wanted.or(|| pages.named_in_meta(params.meta().session));
             place(pages, name.as_deref(), &wanted, results)
         });
         let place = match found {
@@ -181,7 +190,10 @@ impl Leg {
                 results.told(&shapes::NOT_CONNECTED, out);
                 return Ok(());
             }
-            None => return Err(Refused::Request(ErrorCode::NoSessionsFound)),
+            None => {
+                results.no_page(out);
+                return Ok(());
+            }
         };
         let Ok(arguments) = arguments else {
             results.refused(&CallRefused::arguments(), out);

@@ -89,7 +89,8 @@ impl Tools {
     /// Of the page that is meant, or of all: of two tools of one name the first page's. `None` when
     /// the page that is named is not there.
     pub(super) fn of(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
-        let lists_sessions = pages.allows(LIST_SESSIONS).is_ok();
+        // A page's own tool of that name goes before the bridge's.
+        let lists_sessions = pages.allows(LIST_SESSIONS).is_ok() && !pages.have_tool(LIST_SESSIONS);
         if let Some((_, page)) = pages.meant(wanted) {
             let tools = page.tools();
             let allowed = tools.filter(|tool| pages.allows(tool.name()).is_ok());

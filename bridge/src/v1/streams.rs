@@ -14,6 +14,7 @@ use tokio::time::{Instant, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::auth::{Principal, RealmId};
+use crate::by_realm::ByRealm;
 use crate::hub::{Hub, NewsLine};
 use crate::mcp::CLIENT_CHARS;
 use crate::realm::ClientId;
@@ -36,6 +37,7 @@ type Open = DashMap<String, Arc<McpSession>>;
 pub(crate) struct McpSessions {
     hub: Weak<Hub>,
     open: Arc<Open>,
+    by_realm: Arc<ByRealm<String>>,
     places: Arc<Semaphore>,
     idle: Duration,
     sweeper: JoinHandle<()>,
@@ -47,10 +49,12 @@ impl Drop for McpSessions {
     }
 }
 
-/// One of them. It leaves its realm when it is dropped.
+/// One of them. It leaves its realm at its end.
 #[derive(Debug)]
 pub(crate) struct McpSession {
+    id: String,
     hub: Weak<Hub>,
+    by_realm: Weak<ByRealm<String>>,
     realm: RealmId,
     /// When its token ends.
     ends_at: Option<Instant>,
@@ -58,22 +62,22 @@ pub(crate) struct McpSession {
     told: Option<(ClientId, Arc<NewsLine>)>,
     used: Mutex<Used>,
     ended: CancellationToken,
-    _place: OwnedSemaphorePermit,
 }
 
 #[derive(Debug)]
 struct Used {
     last: Instant,
+    /// Requests that are being answered.
+    requests: usize,
+    /// Its place among all, until its end.
+    permit: Option<OwnedSemaphorePermit>,
     /// The stream that hears the news; a newer one takes its place.
     stream: Option<CancellationToken>,
 }
 
 impl Drop for McpSession {
     fn drop(&mut self) {
-        self.ended.cancel();
-        if let (Some(hub), Some((client, _))) = (self.hub.upgrade(), &self.told) {
-            hub.client_left(self.realm, *client);
-        }
+        self.end();
     }
 }
 
@@ -82,17 +86,50 @@ impl McpSession {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A session with an open stream is in use.
-    fn is_over(&self, idle: Duration) -> bool {
-        if self.ended.is_cancelled() {
-            return true;
+    /// The session is over: its places are free.
+    fn end(&self) {
+        self.ended.cancel();
+        let permit = self.used().permit.take();
+        if permit.is_none() {
+            return;
         }
+        if let Some(by_realm) = self.by_realm.upgrade() {
+            by_realm.remove(self.realm, &self.id);
+        }
+        if let (Some(hub), Some((client, _))) = (self.hub.upgrade(), &self.told) {
+            hub.client_left(self.realm, *client);
+        }
+    }
+
+    /// Since when it has neither a stream nor a request; `None` while it has one.
+    fn idle_since(&self) -> Option<Instant> {
         let used = self.used();
-        let listening = used
-            .stream
-            .as_ref()
-            .is_some_and(|stream| !stream.is_cancelled());
-        !listening && used.last.elapsed() >= idle
+        let mut stream = used.stream.iter();
+        let listening = stream.any(|stream| !stream.is_cancelled());
+        (!listening && used.requests == 0).then_some(used.last)
+    }
+
+    fn is_over(&self, idle: Duration) -> bool {
+        let is_idle = |since: Instant| since.elapsed() >= idle;
+        self.ended.is_cancelled() || self.idle_since().is_some_and(is_idle)
+    }
+}
+
+/// A request of a session that is being answered.
+#[derive(Debug)]
+pub(super) struct Answering(Arc<McpSession>);
+
+impl Answering {
+    pub(super) fn is_of(&self, realm: RealmId) -> bool {
+        self.0.realm == realm
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let mut used = self.0.used();
+        used.requests -= 1;
+        used.last = Instant::now();
     }
 }
 
@@ -105,21 +142,20 @@ impl McpSessions {
             places: Arc::new(Semaphore::new(hub.config.max_mcp_sessions)),
             sweeper: tokio::spawn(sweep(Arc::clone(&open), idle)),
             open,
+            by_realm: Arc::default(),
             idle,
         }
     }
 
-    /// Opens one, and says its id. `until`: it ends with this.
+    /// Opens one, and says its id. Where there is no place, the session of the same token that has
+    /// been idle for longest makes room. `until`: it ends with this.
     pub(super) fn open(
         &self,
         principal: &Principal,
         info: ClientInfo,
         until: CancellationToken,
     ) -> Result<String, Full> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let (Ok(place), Some(hub)) = (place, self.hub.upgrade()) else {
-            return Err(Full);
-        };
+        let hub = self.hub.upgrade().ok_or(Full)?;
         let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
         let client = ConnectedClient {
             id: 0,
@@ -131,27 +167,64 @@ impl McpSessions {
             protocol_version: "2024-11-05".to_owned(),
         };
         let realm = principal.realm;
-        let told = hub.client_connected(realm, client).map_err(|_| Full)?;
+        let (permit, told) = loop {
+            let permit = Arc::clone(&self.places).try_acquire_owned();
+            let told = permit
+                .is_ok()
+                .then(|| hub.client_connected(realm, client.clone()));
+            match (permit, told) {
+                (Ok(permit), Some(Ok(told))) => break (permit, told),
+                _ if self.evict_idle(realm) => {}
+                _ => return Err(Full),
+            }
+        };
+        let id = uuid::Uuid::new_v4().to_string();
         let session = McpSession {
+            id: id.clone(),
             hub: Weak::clone(&self.hub),
+            by_realm: Arc::downgrade(&self.by_realm),
             realm,
             ends_at: principal.ends_at(),
             told,
             used: Mutex::new(Used {
                 last: Instant::now(),
+                requests: 0,
+                permit: Some(permit),
                 stream: None,
             }),
             ended: until,
-            _place: place,
         };
-        let id = uuid::Uuid::new_v4().to_string();
+        self.by_realm.insert(realm, id.clone());
         self.open.insert(id.clone(), Arc::new(session));
         Ok(id)
     }
 
-    /// A client has used it. False when there is none of this id.
-    pub(super) fn touch(&self, id: Option<&str>) -> bool {
-        id.is_some_and(|id| self.find(id).is_some())
+    /// A request of a session is being answered as long as this lives; `None` when there is no
+    /// session of this id.
+    pub(super) fn answering(&self, id: &str) -> Option<Answering> {
+        let session = self.find(id)?;
+        session.used().requests += 1;
+        Some(Answering(session))
+    }
+
+    /// Ends the session of this realm that has been idle for longest. False when none is idle.
+    fn evict_idle(&self, realm: RealmId) -> bool {
+        loop {
+            let ids = self.by_realm.of(realm).into_iter();
+            let idle = ids.filter_map(|id| {
+                let since = self.open.get(&id)?.idle_since()?;
+                Some((since, id))
+            });
+            let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
+                return false;
+            };
+            // A request may have come meanwhile.
+            let is_idle = |session: &Arc<McpSession>| session.idle_since() == Some(since);
+            if let Some((_, session)) = self.open.remove_if(&id, |_, it| is_idle(it)) {
+                session.end();
+                return true;
+            }
+        }
     }
 
     /// Who finds a session uses it. Both happen while the map is held, so that the sweeper sees
@@ -174,7 +247,7 @@ impl McpSessions {
     /// Ends it.
     pub(crate) fn end(&self, id: &str) {
         if let Some((_, session)) = self.open.remove(id) {
-            session.ended.cancel();
+            session.end();
         }
     }
 }
@@ -342,14 +415,14 @@ mod tests {
         let stream = events(&session, CancellationToken::new());
         drop(session);
         tokio::time::advance(Duration::from_secs(3599)).await;
-        assert!(sessions.touch(Some(&used)));
+        assert!(sessions.answering(&used).is_some());
         tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(!sessions.touch(Some(&idle)));
-        assert!(sessions.touch(Some(&used)));
+        assert!(sessions.answering(&idle).is_none());
+        assert!(sessions.answering(&used).is_some());
         assert!(sessions.of(None, &listening).is_some());
         drop(stream);
         tokio::time::advance(Duration::from_secs(3600)).await;
-        assert!(!sessions.touch(Some(&listening)));
+        assert!(sessions.answering(&listening).is_none());
         // The sweeper's turn.
         tokio::time::sleep(SWEEP_EVERY).await;
         assert!(sessions.open.is_empty());

@@ -222,6 +222,21 @@ async fn a_call_that_takes_its_time_is_a_stream_and_can_be_come_back_to() {
     assert!(again.next().await.is_none());
 }
 
+/// A client waits for the head of an answer for so long: one that says nothing must come in time.
+#[tokio::test]
+async fn a_call_without_a_session_that_takes_its_time_is_a_stream() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let params = json!({ "name": "echo", "arguments": {} });
+    let call = crate::mcp::stateless(&bridge, "tools/call", params);
+    let (response, call) = tokio::join!(soon("head", call.send()), page.call());
+    let response = response.unwrap();
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    page.answer(&call, json!({ "n": 1 })).await;
+    let answer = answer(response).await;
+    assert_eq!(answer["result"]["structuredContent"], json!({ "n": 1 }));
+}
+
 /// A session is idle only when nothing of it goes on, whoever serves it.
 #[tokio::test]
 async fn a_session_lives_by_its_calls_and_streams() {

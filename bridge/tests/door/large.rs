@@ -12,6 +12,7 @@ const CAP: usize = 20_000;
 fn capped(bytes: usize, results: Results) -> Config {
     let profile = Profile {
         max_result_bytes: Some(bytes),
+        max_text_chars: None,
         max_image_edge: Some(1_000),
         patience: None,
     };
@@ -54,6 +55,12 @@ async fn answer_of(client: &McpClient, page: &mut Page, tool: &str, result: Valu
     serde_json::from_str::<Value>(&text).unwrap()["result"].clone()
 }
 
+/// What is shown of a result that was cut: it stands behind the note.
+fn last_text(result: &Value) -> &str {
+    let blocks = result["content"].as_array().unwrap();
+    blocks.last().unwrap()["text"].as_str().unwrap()
+}
+
 async fn get(client: &McpClient, arguments: Value) -> Value {
     client.call("get_result", arguments).await["result"].clone()
 }
@@ -63,7 +70,7 @@ async fn read_parts(client: &McpClient, handle: &str) -> String {
     let (mut text, mut offset) = (String::new(), 0);
     loop {
         let part = get(client, json!({ "handle": handle, "offset": offset })).await;
-        text += text_of(&part);
+        text += last_text(&part);
         let place = &part["_meta"]["mcp-web/part"];
         offset = place["end"].as_u64().unwrap();
         if offset == place["bytes"].as_u64().unwrap() {
@@ -81,16 +88,16 @@ async fn a_text_is_cut_to_what_the_client_takes_and_the_rest_can_be_read() {
         let text = piece.repeat(30_000);
         let result = answer_of(&client, &mut page, "echo", json!(text)).await;
         assert_eq!(result["isError"], false);
-        let shown = text_of(&result);
+        let shown = last_text(&result);
         assert!(text.starts_with(shown) && shown.len() > 1_000);
-        let note = result["content"][1]["text"].as_str().unwrap();
+        let note = text_of(&result);
         assert!(
             note.contains(&format!("first {} of {}", shown.len(), text.len())),
             "{note}"
         );
         let handle = result["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
         assert_eq!(read_parts(&client, handle).await, text);
-        let link = &result["content"][2];
+        let link = &result["content"][1];
         assert_eq!(link["type"], "resource_link");
         assert_eq!(link["uri"], format!("mcp-web://results/{handle}"));
 
@@ -115,7 +122,7 @@ async fn a_client_that_takes_it_reads_the_whole_by_its_link() {
     let client = McpClient::connect(&bridge, TOKEN).await;
     let text = "x".repeat(30_000);
     let result = answer_of(&client, &mut page, "echo", json!(text)).await;
-    let uri = result["content"][2]["uri"].clone();
+    let uri = result["content"][1]["uri"].clone();
     let params = json!({ "uri": uri });
     let read = stateless_request(&bridge, TOKEN, "resources/read", params.clone()).await;
     let content = &read["result"]["contents"][0];
@@ -192,7 +199,7 @@ async fn what_is_there_twice_goes_first() {
     };
     let (answer, ()) = call.await;
     assert_eq!(answer["result"]["isError"], false);
-    assert!(huge.to_string().starts_with(text_of(&answer["result"])));
+    assert!(huge.to_string().starts_with(last_text(&answer["result"])));
 }
 
 #[tokio::test]
@@ -261,7 +268,7 @@ async fn what_cannot_be_kept_is_said_to_be_lost() {
     let first = first["_meta"]["mcp-web/cut"]["handle"].as_str().unwrap();
     assert_eq!(read_parts(&client, first).await.len(), 30_000);
     let lost = answer_of(&client, &mut page, "echo", json!("x".repeat(60_000))).await;
-    let note = lost["content"][1]["text"].as_str().unwrap();
+    let note = text_of(&lost);
     assert!(
         note.contains("could not be kept") && note.contains("max_kept_bytes"),
         "{note}"
@@ -363,4 +370,124 @@ async fn no_page_registers_a_kept_result() {
     let item = json!({ "uri": "mcp-web://results/h", "name": "mine" });
     let registered = page.register_items(&[(Kind::Resource, item)]).await;
     assert_eq!(registered.errors[0].code, ErrorCode::DefinitionInvalid);
+}
+
+/// The profile that the bridge has for Claude Code by itself.
+#[tokio::test]
+async fn claude_code_gets_images_whole_and_texts_that_its_model_sees() {
+    let own = json!({ "name": "own", "_meta": { "anthropic/maxResultSizeChars": 90_000 } });
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), own]).await;
+    let client = McpClient::named(&bridge, "claude-code").await;
+    let called = async |page: &mut Page, tool: &str, result: Value| {
+        let text = answer_text(&client, page, tool, result).await;
+        serde_json::from_str::<Value>(&text).unwrap()["result"].take()
+    };
+    let image = format!("data:image/png;base64,{}", "A".repeat(900_000));
+    let result = called(&mut page, "echo", json!(image)).await;
+    assert_eq!(result["content"][0]["type"], "image");
+
+    // Characters count, not bytes.
+    let fits = "é".repeat(50_000);
+    let result = called(&mut page, "echo", json!(fits)).await;
+    assert!(text_of(&result) == fits);
+    let result = called(&mut page, "echo", json!("x".repeat(50_001))).await;
+    let note = text_of(&result);
+    assert!(
+        note.starts_with("[Cut:") && note.contains("get_result"),
+        "{note}"
+    );
+    let shown = last_text(&result).len() + note.len();
+    assert!((45_000..=50_000).contains(&shown), "{shown}");
+
+    // A tool may say that it has more, and Claude Code listens.
+    let more = "x".repeat(90_000);
+    let result = called(&mut page, "own", json!(more)).await;
+    assert!(text_of(&result) == more);
+    let result = called(&mut page, "own", json!("x".repeat(90_001))).await;
+    assert!(text_of(&result).starts_with("[Cut:"));
+    // Another client goes by no such number.
+    let other = McpClient::connect(&bridge, TOKEN).await;
+    let text = answer_text(&other, &mut page, "own", json!("x".repeat(90_001))).await;
+    assert!(text.contains(&"x".repeat(90_001)));
+}
+
+#[tokio::test]
+async fn what_an_operator_allows_claude_code_is_published_to_it() {
+    let profile = Profile {
+        max_text_chars: Some(200_000),
+        ..Profile::default()
+    };
+    let name = "claude-code".to_owned();
+    let config = Config {
+        profiles: bridge::Profiles::new(vec![bridge::ClientProfile { name, profile }]),
+        ..on_free_port()
+    };
+    let bridge = bridge_with(config).await;
+    let own = json!({ "name": "own", "_meta": { "anthropic/maxResultSizeChars": 90_000 } });
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool(), own]).await;
+    let published = async |client: &McpClient| {
+        let answer = client.request("tools/list", json!({})).await;
+        let tools = answer["result"]["tools"].as_array().unwrap().clone();
+        let of = |name: &str| {
+            let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
+            tool["_meta"]["anthropic/maxResultSizeChars"].clone()
+        };
+        [of("echo"), of("own"), of("get_result")]
+    };
+    let client = McpClient::named(&bridge, "claude-code").await;
+    assert_eq!(
+        published(&client).await,
+        [json!(200_000), json!(90_000), json!(200_000)]
+    );
+    let other = McpClient::connect(&bridge, TOKEN).await;
+    assert_eq!(
+        published(&other).await,
+        [json!(null), json!(90_000), json!(null)]
+    );
+    let more = "x".repeat(200_000);
+    let text = answer_text(&client, &mut page, "echo", json!(more)).await;
+    assert!(text.contains(&more));
+}
+
+/// As the Python SDK 2 and fastmcp 4 send it.
+const HTTPX2: &str = "python-httpx2/2.12.0";
+
+#[tokio::test]
+async fn events_for_httpx2_have_at_most_1_mib_and_bodies_any_size() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let large = "x".repeat(3_000_000);
+    // What can be asked gets events only.
+    let able = McpClient::with_agent(&bridge, HTTPX2, json!({ "elicitation": {} })).await;
+    let cut = answer_text(&able, &mut page, "echo", json!(large)).await;
+    assert!(cut.len() <= 1024 * 1024, "{}", cut.len());
+    let cut: Value = serde_json::from_str(&cut).unwrap();
+    assert!(
+        text_of(&cut["result"]).contains("get_result"),
+        "{}",
+        text_of(&cut["result"])
+    );
+    let plain = McpClient::with_agent(&bridge, HTTPX2, json!({})).await;
+    let whole = answer_text(&plain, &mut page, "echo", json!(large)).await;
+    let whole: Value = serde_json::from_str(&whole).unwrap();
+    assert!(text_of(&whole["result"]) == large);
+    // A stream that has begun ends with an event.
+    let params = json!({ "name": "echo", "arguments": {}, "_meta": { "progressToken": 7 } });
+    let call = request(1, "tools/call", params);
+    let handler = async {
+        let call = page.call().await;
+        let progress =
+            json!({ "type": "call-progress", "requestId": call.request_id, "progress": 1 });
+        page.say_json(progress).await;
+        page.answer(&call, json!(large)).await;
+    };
+    let (response, ()) = tokio::join!(plain.post(&call), handler);
+    let text = soon("answer", response.text()).await.unwrap();
+    let longest = text.lines().map(str::len).max().unwrap();
+    assert!((900_000..=1024 * 1024).contains(&longest), "{longest}");
+    // Others read longer events.
+    let other = McpClient::with_capabilities(&bridge, TOKEN, json!({ "elicitation": {} })).await;
+    let whole = answer_text(&other, &mut page, "echo", json!(large)).await;
+    assert!(whole.len() > 3_000_000);
 }

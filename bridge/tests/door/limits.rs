@@ -38,7 +38,9 @@ async fn tokens_pages_and_mcp_sessions_are_counted() {
         assert_eq!(failure.code, code);
         assert!(failure.error.contains(setting), "{}", failure.error);
     }
-    let _client = McpClient::connect(&bridge, TOKEN).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    // One that is idle would make room.
+    let _stream = client.listen().await;
     let initialize = request(
         0,
         "initialize",

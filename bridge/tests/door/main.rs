@@ -22,6 +22,7 @@ mod parts;
 mod plain_http;
 mod queries;
 mod query_results;
+mod real_clients;
 mod refusals;
 mod replay;
 mod resources;

@@ -338,7 +338,7 @@ async fn pages_hear_which_clients_are_connected() {
         }
     };
     assert_eq!(connected[0].info.name, "door-test");
-    assert_eq!(connected[0].protocol_version, "2025-06-18");
+    assert_eq!(connected[0].protocol_version, "2025-11-25");
     let delete = http()
         .delete(&client.url)
         .bearer_auth(TOKEN)

@@ -50,7 +50,8 @@ async fn an_agent_reads_the_rest_of_its_own_result_and_of_no_other() {
     let text = json!("x".repeat(30_000));
     let cut = called(&client, &mut page, &text).await;
     let handle = &cut["_meta"]["mcp-web/cut"]["handle"];
-    assert!(text_of(&cut).len() < 20_000);
+    let shown = |result: &Value| result["content"][1]["text"].as_str().unwrap().len();
+    assert!(shown(&cut) < 20_000);
     let blocks = cut["content"].as_array().unwrap();
     // The token of a query reads no resources: a link would lead nowhere.
     assert!(
@@ -58,10 +59,10 @@ async fn an_agent_reads_the_rest_of_its_own_result_and_of_no_other() {
         "{cut:.200}"
     );
 
-    let offset = text_of(&cut).len();
+    let offset = shown(&cut);
     let rest = json!({ "handle": handle, "offset": offset });
     let read = client.call("get_result", rest.clone()).await;
-    assert_eq!(text_of(&read["result"]).len(), 30_000 - offset);
+    assert_eq!(shown(&read["result"]), 30_000 - offset);
     // Plain HTTP has no cap.
     let body = json!({ "toolName": "get_result", "toolInput": { "handle": handle } });
     let plain = http().post(format!("{}/tool-call", bridge.url()));

@@ -69,7 +69,7 @@ impl Request {
                 ("/tool-call", "accept: */*\r\n".to_owned(), body)
             }
             Route::Mcp2025 => {
-                let meta = session.as_ref().map(|id| json!({ "sessionId": id }));
+                let meta = session.as_ref().map(|id| json!({ "mcp-web/sessionId": id }));
                 ("/mcp", in_session(peer), message(tool, &arguments, meta))
             }
             Route::Mcp2026 => {
@@ -84,12 +84,12 @@ impl Request {
                     "io.modelcontextprotocol/clientCapabilities": {},
                 });
                 if let Some(session) = session {
-                    meta["sessionId"] = json!(session);
+                    meta["mcp-web/sessionId"] = json!(session);
                 }
                 ("/mcp", headers, message(tool, &arguments, Some(meta)))
             }
             Route::V1 => {
-                let meta = session.as_ref().map(|id| json!({ "sessionId": id }));
+                let meta = session.as_ref().map(|id| json!({ "mcp-web/sessionId": id }));
                 let body = message(tool, &arguments, meta);
                 ("/", "accept: */*\r\n".to_owned(), body)
             }

@@ -1,5 +1,6 @@
 //! `tools/call`.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,10 +23,11 @@ use crate::meta_tools;
 use crate::off_thread::{self, LARGE_BYTES};
 use crate::result::{ToolResult, size};
 
-/// An answer that comes within this, with nothing before it, is one JSON body in an MCP session.
-/// What takes longer is a stream, so that the client hears where to come back to: nobody loses much
-/// with a connection that breaks so early, and most pages answer within it.
-const QUICK: Duration = Duration::from_millis(50);
+/// An answer that comes within this, with nothing before it, is one JSON body. What takes longer is a
+/// stream: the client hears that its call goes on, and in an MCP session where to come back to. Nobody
+/// loses much with a connection that breaks so early, and some clients read no long events, but
+/// bodies of any length. Clients wait at least five seconds for the head of an answer.
+const WHOLE_WITHIN: Duration = Duration::from_secs(2);
 
 /// rmcp's clients take no longer body, while the longest event is theirs to set: longer answers are
 /// events.
@@ -90,12 +92,6 @@ impl Call {
         })
     }
 
-    /// Nothing but the answer can come of it.
-    fn tells_nothing(&self) -> bool {
-        let context = &self.request.caller.context;
-        !context.progress && context.log_level.is_none()
-    }
-
     fn told(&self) -> Arc<Told> {
         Arc::clone(&self.hearer.told)
     }
@@ -137,16 +133,13 @@ impl Call {
 /// A call of MCP 2026-07-28, which ends with its connection.
 async fn alone(request: &Request<'_>, call: Call) -> Response {
     let events_only = request.events_only;
-    if call.tells_nothing() {
-        // It would be moved with each layer of the server that passes a request on.
-        return whole(Box::pin(call.run()).await, events_only);
-    }
     let told = call.told();
-    let mut running = Running::new(call.run(), told, None);
-    match running.next().await {
-        Next::Message(first) => stream::unkept(first, running),
-        Next::Answer(answer) => whole(answer, events_only),
-        Next::Cancelled => stream::none(),
+    let mut running = Running::new(call.run(), Arc::clone(&told), None);
+    match next_within(&told, running.next(), events_only).await {
+        None => stream::unkept(None, running),
+        Some(Next::Message(first)) => stream::unkept(Some(first), running),
+        Some(Next::Answer(answer)) => whole(answer, events_only),
+        Some(Next::Cancelled) => stream::none(),
     }
 }
 
@@ -156,12 +149,9 @@ async fn in_session(request: &Request<'_>, call: Call) -> Option<Response> {
     let key = key_of(request.id)?;
     let in_flight = session.call(key)?;
     let (told, hub) = (call.told(), Arc::clone(&call.hub));
-    let mut held = Held::new(Running::new(call.run(), told, Some(in_flight)), &hub);
-    let first = match request.events_only {
-        true => None,
-        false => tokio::time::timeout(QUICK, held.next()).await.ok(),
-    };
-    let first = match first {
+    let running = Running::new(call.run(), Arc::clone(&told), Some(in_flight));
+    let mut held = Held::new(running, &hub);
+    let first = match next_within(&told, held.next(), request.events_only).await {
         Some(Next::Answer(answer)) => {
             held.release();
             return Some(whole(answer, false));
@@ -174,7 +164,32 @@ async fn in_session(request: &Request<'_>, call: Call) -> Option<Response> {
         None => None,
     };
     let events = request.edge.mcp.sessions.events();
-    Some(stream::kept(first, held, events, &hub))
+    let primes = request.known.knows_priming_events();
+    Some(stream::kept(first, held, events, &hub, primes))
+}
+
+/// What comes of a call first. `None`: nothing within the time in which an answer is a body of its
+/// own, and from now on everything is an event.
+async fn next_within(
+    told: &Told,
+    next: impl Future<Output = Next>,
+    events_only: bool,
+) -> Option<Next> {
+    if events_only {
+        told.is_streamed();
+        return None;
+    }
+    let mut next = pin!(next);
+    let first = match tokio::time::timeout(WHOLE_WITHIN, &mut next).await {
+        Ok(first) => first,
+        Err(_) if told.is_streamed() => return None,
+        // The answer is being shaped as a body.
+        Err(_) => next.await,
+    };
+    if let Next::Message(_) = first {
+        told.is_streamed();
+    }
+    Some(first)
 }
 
 /// Whether each page that has the tool says that it does not ask.

@@ -1,7 +1,7 @@
 //! The client of a call on the lane. It hears progress and logs, and cannot be asked anything.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bridge_protocol::{
     CallLog, CallProgress, ClientError, ClientRequest, ClientResponse, ErrorCode, LogLevel,
@@ -20,9 +20,36 @@ use crate::realm::CallEvent;
 /// A call is polled for its next message only when the last one was taken, and hears nothing more
 /// until then: what waits here is what waited for the caller when it was polled.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<VecDeque<Vec<u8>>>);
+pub(super) struct Told {
+    waiting: Mutex<VecDeque<Vec<u8>>>,
+    /// How the answer goes out, once that is decided: nobody decides twice.
+    form: OnceLock<Form>,
+}
+
+/// How an answer goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As a body of its own.
+    Whole,
+    /// As the last event of a stream.
+    Event,
+}
 
 impl Told {
+    /// The stream begins. False when the answer is a body of its own: it will be there at once.
+    pub(super) fn is_streamed(&self) -> bool {
+        *self.form.get_or_init(|| Form::Event) == Form::Event
+    }
+
+    /// The answer is there. False when a stream has begun, or begins with what waits.
+    fn is_whole(&self) -> bool {
+        let form = match self.lock().is_empty() {
+            true => Form::Whole,
+            false => Form::Event,
+        };
+        *self.form.get_or_init(|| form) == Form::Whole
+    }
+
     pub(super) fn tell(&self, message: &impl Serialize) {
         if let Ok(json) = serde_json::to_vec(message) {
             self.lock().push_back(json);
@@ -34,7 +61,7 @@ impl Told {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Vec<u8>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,5 +165,9 @@ impl Client for Hearer {
 
     fn answers_in_rounds(&self) -> bool {
         self.in_rounds
+    }
+
+    fn answers_whole(&self) -> bool {
+        self.told.is_whole()
     }
 }

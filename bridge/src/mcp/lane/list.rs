@@ -21,7 +21,8 @@ static OWN: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
 
 pub(super) fn serve(request: &Request<'_>) -> Option<Response> {
     let params = request.params;
-    if params.name.is_some() || params.arguments.is_some() {
+    let is_other = request.known.result_size_to_publish().is_some();
+    if params.name.is_some() || params.arguments.is_some() || is_other {
         return None;
     }
     let hub = &request.edge.hub;

@@ -13,6 +13,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::mcp::session_choice::{BARE_SESSION_KEY, SESSION_KEY};
+
 /// A message of a client.
 #[derive(Default)]
 pub(in crate::mcp) struct Message<'a> {
@@ -55,7 +57,10 @@ pub(super) struct Meta<'a> {
     pub(super) client_info: Option<&'a RawValue>,
     pub(super) client_capabilities: Option<&'a RawValue>,
     pub(super) log_level: Option<&'a RawValue>,
+    /// `mcp-web/sessionId`.
     pub(super) session: Option<&'a RawValue>,
+    /// `sessionId`: other clients than ours mean something else by it.
+    pub(super) bare_session: Option<&'a RawValue>,
     is_odd: bool,
 }
 
@@ -186,7 +191,8 @@ impl<'de> Members<'de> for Meta<'de> {
             "io.modelcontextprotocol/clientInfo" => &mut self.client_info,
             "io.modelcontextprotocol/clientCapabilities" => &mut self.client_capabilities,
             "io.modelcontextprotocol/logLevel" => &mut self.log_level,
-            "sessionId" => &mut self.session,
+            SESSION_KEY => &mut self.session,
+            BARE_SESSION_KEY => &mut self.bare_session,
             _ => return map.next_value::<IgnoredAny>().map(drop),
         };
         self.is_odd |= once(place, map)?;

@@ -18,8 +18,9 @@ use crate::http::Edge;
 use crate::mcp::convert;
 use crate::mcp::endpoint::session_of;
 use crate::mcp::handler::SESSION_PIN;
-use crate::mcp::known::{Known, Wishes};
+use crate::mcp::known::{Known, Wishes, event_bytes};
 use crate::mcp::session::Session;
+use crate::mcp::session_choice::SessionChoice;
 
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -39,7 +40,9 @@ pub(super) struct Request<'a> {
     /// The client takes nothing but a stream of events.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
-    pin: Option<&'a str>,
+    /// The page that it names.
+    chosen: Option<SessionId>,
+    event_bytes: Option<usize>,
 }
 
 impl<'a> Request<'a> {
@@ -55,12 +58,24 @@ impl<'a> Request<'a> {
             "tools/call" => Scope::ToolsCall,
             _ => Scope::ToolsRead,
         };
+        // Another value than a text is rmcp's to refuse.
+        let session = match params.meta.session {
+            Some(session) => Some(text(session)?),
+            None => None,
+        };
         let is_id = matches!(id.get().as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..]);
         // What an agent may see and call is decided elsewhere, and ends with its query.
         let is_agent = principal.query.is_some();
         if message.is_odd() || !is_id || is_agent || principal.needs(scope).is_err() {
             return None;
         }
+        let bare = params.meta.bare_session.and_then(text);
+        let chosen = SessionChoice {
+            own: session.as_deref(),
+            bare: bare.as_deref(),
+            pin: headers.get(SESSION_PIN).and_then(|pin| pin.to_str().ok()),
+        };
+        let chosen = chosen.resolve(&edge.hub, principal.realm);
         let (known, session, log_level) = match params.meta.protocol_version {
             Some(version) => {
                 let known = modern(edge, headers, method, params, version)?;
@@ -84,7 +99,8 @@ impl<'a> Request<'a> {
             session,
             events_only: takes_events_only(headers)?,
             log_level,
-            pin: headers.get(SESSION_PIN).and_then(|pin| pin.to_str().ok()),
+            chosen,
+            event_bytes: event_bytes(headers),
         })
     }
 
@@ -93,12 +109,11 @@ impl<'a> Request<'a> {
     }
 
     pub(super) fn wishes(&self) -> Wishes {
-        let named = self.params.meta.session.and_then(text);
-        let session = named.as_deref().or(self.pin).map(SessionId::from);
         Wishes {
-            session,
+            session: self.chosen.clone(),
             progress: self.params.meta.progress_token.is_some(),
             log_level: self.log_level,
+            event_bytes: self.event_bytes,
         }
     }
 }

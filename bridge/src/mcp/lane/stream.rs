@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -16,13 +15,11 @@ use tokio::time::{Instant, Sleep};
 
 use super::running::{Held, Next, Running};
 use crate::hub::Hub;
+use crate::mcp::KEEP_ALIVE;
 use crate::mcp::events::{Events, Stored};
 use crate::mcp::reach::NOTIFY_WITHIN;
 use crate::mcp::replay::RETRY;
 use crate::result::Written;
-
-/// A stream that says nothing shows so often that it is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// So many events may wait for a client that reads slowly.
 const WAITING_EVENTS: usize = 16;
@@ -61,8 +58,9 @@ pub(super) fn none() -> Response {
 }
 
 /// The call of a request without a session: it is cancelled when the stream is dropped.
-pub(super) fn unkept(first: Vec<u8>, running: Running) -> Response {
-    let first = stream::iter([event(None, one_line(first))]);
+pub(super) fn unkept(first: Option<Vec<u8>>, running: Running) -> Response {
+    let first = first.map(|first| event(None, one_line(first)));
+    let first = stream::iter(first);
     let rest = stream::unfold(Some(running), |running| async move {
         let mut running = running?;
         let (json, running) = match running.next().await {
@@ -76,13 +74,22 @@ pub(super) fn unkept(first: Vec<u8>, running: Running) -> Response {
 }
 
 /// The call of an MCP session: it goes on when the stream is lost, and the client can come back.
-pub(super) fn kept(first: Option<Vec<u8>>, held: Held, events: &Events, hub: &Hub) -> Response {
+///
+/// `primes`: the client knows events without data.
+pub(super) fn kept(
+    first: Option<Vec<u8>>,
+    held: Held,
+    events: &Events,
+    hub: &Hub,
+    primes: bool,
+) -> Response {
     let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
     if let Some(running) = held.release() {
         let line = Line {
             events: events.clone(),
             stream: uuid::Uuid::new_v4().to_string(),
             sender: Some(sender),
+            primes,
             is_silent: false,
         };
         hub.kept.spawn(line.carry(first, running));
@@ -96,14 +103,18 @@ struct Line {
     stream: String,
     /// `None` when the client is gone.
     sender: Option<mpsc::Sender<Event>>,
+    /// Whether the stream begins with an event without data.
+    primes: bool,
     /// The client does not read.
     is_silent: bool,
 }
 
 impl Line {
     async fn carry(mut self, first: Option<Vec<u8>>, mut running: Running) {
-        let id = self.keep(&running, Stored::Retry);
-        self.prime(id).await;
+        if self.primes {
+            let id = self.keep(&running, Stored::Retry);
+            self.prime(id).await;
+        }
         let mut next = first.map(Next::Message);
         loop {
             match next.take() {
@@ -231,6 +242,7 @@ mod tests {
             events: Events::new(1_000),
             stream: "s".to_owned(),
             sender: Some(sender),
+            primes: true,
             is_silent: false,
         };
         let carried = tokio::spawn(line.carry(None, running));

@@ -51,7 +51,7 @@ fn a_page_that_is_gone_fails_its_calls_at_once() {
         [("c".to_owned(), Some(ErrorCode::PageGone))]
     );
     assert!(scene.tools_changed());
-    assert!(scene.realm.is_empty());
+    assert!(scene.realm.is_only_remembered());
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn a_page_that_does_not_come_back_ends_with_the_grace() {
         scene.endings(),
         [("c".to_owned(), Some(ErrorCode::PageGone))]
     );
-    assert!(scene.realm.is_empty());
+    assert!(scene.realm.is_only_remembered());
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_v1_session_ends_with_its_connection() {
         scene.end(FIRST, parting);
         let ended = [("c".to_owned(), Some(ErrorCode::PageGone))];
         assert_eq!(scene.endings(), ended);
-        assert!(scene.realm.is_empty());
+        assert!(scene.realm.is_only_remembered());
     }
 }
 

@@ -122,7 +122,7 @@ fn a_session_ends_when_it_has_lasted_as_long_as_it_may() {
         [("c".to_owned(), Some(ErrorCode::PageGone))]
     );
     assert_eq!(closes(&scene), [(1, CloseCode::PolicyViolation)]);
-    assert!(scene.realm.is_empty());
+    assert!(scene.realm.is_only_remembered());
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn nothing_is_remembered_where_the_operator_wants_that_or_while_a_page_of_the_ap
     connect(&mut scene, 1, page(TAB, None)).unwrap();
     scene.register(FIRST, &["echo"]);
     scene.end(FIRST, Parting::Gone);
-    assert!(scene.realm.is_empty());
+    assert!(scene.realm.is_only_remembered());
 
     let mut scene = Scene::new();
     connect(&mut scene, 1, page(TAB, None)).unwrap();
@@ -349,4 +349,35 @@ fn an_ambiguous_call_goes_where_the_operator_says() {
     assert_eq!(routed(Focused, &["a", "b"]), None);
     assert_eq!(routed(LastActive, &["a"]).as_deref(), Some("a"));
     assert_eq!(routed(LastActive, &[]).as_deref(), Some("b"));
+}
+
+#[test]
+fn sessions_that_have_ended_are_known_for_a_time_in_bounded_number() {
+    let mut scene = limited(|limits| limits.catalogue_ttl = Duration::ZERO);
+    let end = |scene: &mut Scene, number: u64, session: &str, name: Option<&str>| {
+        connect(scene, number, page(session, name)).unwrap();
+        let effects = scene.realm.connection_ended(
+            &session.into(),
+            ConnectionId(number),
+            Parting::Gone,
+            scene.now,
+        );
+        scene.then(effects);
+    };
+    assert!(!scene.realm.knows_session(&"first".into()));
+    end(&mut scene, 1, "first", Some("board"));
+    for called in ["first", "board"] {
+        assert!(scene.realm.knows_session(&called.into()), "{called}");
+    }
+    for number in 0..300 {
+        end(&mut scene, number + 2, &format!("s{number}"), None);
+    }
+    assert!(!scene.realm.knows_session(&"first".into()));
+    assert!(scene.realm.knows_session(&"s299".into()));
+    assert!(!scene.realm.is_empty());
+    scene.now.instant += Duration::from_secs(3600);
+    let effects = scene.realm.deadline_passed(scene.now);
+    scene.then(effects);
+    assert!(!scene.realm.knows_session(&"s299".into()));
+    assert!(scene.realm.is_empty());
 }

@@ -5,6 +5,7 @@ use super::*;
 fn cap(bytes: usize) -> Cap {
     Cap {
         bytes,
+        text: None,
         links: true,
         promised: false,
     }
@@ -21,8 +22,8 @@ fn fitted(result: ToolResult, cap: Cap) -> (ToolResult, Option<Arc<ToolResult>>)
     (fitted, kept.into_inner())
 }
 
-fn last_text(result: &ToolResult) -> &str {
-    result.content.iter().rev().find_map(text_of).unwrap()
+fn note_of(result: &ToolResult) -> &str {
+    text_of(&result.content[0]).unwrap()
 }
 
 fn blocks(blocks: Value) -> ToolResult {
@@ -55,7 +56,7 @@ fn what_is_there_twice_goes_first_and_nothing_is_lost() {
     let (structured_only, kept) = fitted(result, promised);
     assert_eq!(kept, None);
     assert_eq!(structured_only.structured, Some(value));
-    assert!(last_text(&structured_only).contains("structuredContent"));
+    assert!(note_of(&structured_only).contains("structuredContent"));
 }
 
 #[test]
@@ -64,9 +65,9 @@ fn a_text_is_cut_between_characters_with_a_note_that_is_true() {
         let text = character.repeat(20_000);
         let (cut, kept) = fitted(ToolResult::text(text.clone()), cap(10_000));
         assert_eq!(kept.unwrap().whole_text(), text);
-        let shown = text_of(&cut.content[0]).unwrap();
+        let shown = text_of(&cut.content[2]).unwrap();
         assert!(text.starts_with(shown) && !shown.is_empty());
-        let note = last_text(&cut);
+        let note = note_of(&cut);
         let (of, offset) = (text.len(), shown.len());
         assert!(
             note.contains(&format!("first {offset} of {of} bytes")),
@@ -74,7 +75,7 @@ fn a_text_is_cut_between_characters_with_a_note_that_is_true() {
         );
         let call = format!("{{\"handle\": \"h\", \"offset\": {offset}}}");
         assert!(note.contains(&call), "{note}");
-        assert_eq!(cut.content[2]["uri"], "mcp-web://results/h");
+        assert_eq!(cut.content[1]["uri"], "mcp-web://results/h");
         assert_eq!(cut.meta.unwrap()[CUT_META]["handle"], "h");
     }
 }
@@ -94,10 +95,10 @@ fn base64_is_whole_or_left_out() {
     ]));
     let (cut, _) = fitted(result, cap(20_000));
     assert_eq!(
-        cut.content[..3],
+        cut.content[2..],
         [text("before"), image(100), text("after")]
     );
-    let note = last_text(&cut);
+    let note = note_of(&cut);
     assert!(note.contains("1 × image/png left out"), "{note}");
     assert!(!note.contains("of its text"), "{note}");
 }
@@ -114,10 +115,10 @@ fn the_offset_in_the_note_goes_on_where_several_texts_were_cut() {
     let whole = kept.unwrap();
     let whole_text = whole.whole_text();
     let shown: Vec<_> = cut.content.iter().filter_map(text_of).collect();
-    let shown = shown[..2].join("\n");
+    let shown = shown[1..].join("\n");
     assert!(whole_text.starts_with(&shown));
     let rest = part(&whole, &Handle::of("h"), shown.len(), None, None);
-    assert_eq!(shown + text_of(&rest.content[0]).unwrap(), whole_text);
+    assert_eq!(shown + text_of(&rest.content[1]).unwrap(), whole_text);
 }
 
 #[test]
@@ -136,18 +137,18 @@ fn parts_of_a_text_make_the_whole() {
             if let Some(cap) = cap {
                 assert!(size::encoded(&part) + ENVELOPE_BYTES <= cap.bytes);
             }
-            read += text_of(&part.content[0]).unwrap();
+            read += text_of(&part.content[1]).unwrap();
             let end = part.meta.unwrap()[PART_META]["end"].as_u64().unwrap();
             offset = usize::try_from(end).unwrap();
         }
         assert_eq!(read, text);
     }
     let beyond = part(&whole, &Handle::of("h"), usize::MAX, None, None);
-    assert_eq!(text_of(&beyond.content[0]), Some(""));
-    assert!(last_text(&beyond).contains("This is the end"));
+    assert_eq!(text_of(&beyond.content[1]), Some(""));
+    assert!(note_of(&beyond).contains("This is the end"));
     // An offset within a character begins with that character.
     let within = part(&whole, &Handle::of("h"), 2, Some(2), None);
-    assert_eq!(text_of(&within.content[0]), Some("é"));
+    assert_eq!(text_of(&within.content[1]), Some("é"));
 }
 
 #[test]
@@ -171,7 +172,7 @@ fn promised_structure_is_whole_or_a_failure() {
     let result = ToolResult::from_content(content, Some(structured.clone()), None).unwrap();
     let (cut, _) = fitted(result, promised);
     assert_eq!(cut.structured, Some(structured));
-    assert!(last_text(&cut).contains("of 20000 bytes"));
+    assert!(note_of(&cut).contains("of 20000 bytes"));
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn what_cannot_be_kept_is_said_to_be_lost() {
     ] {
         let result = ToolResult::text("x".repeat(20_000));
         let cut = fit(result, cap(10_000), |_, _| Err(why));
-        let note = last_text(&cut);
+        let note = note_of(&cut);
         assert!(
             note.contains("could not be kept") && note.contains(key),
             "{note}"
@@ -202,7 +203,7 @@ fn many_blocks_and_a_large_meta_leave_room_for_the_note() {
     let meta = json!({ "large": "m".repeat(50_000) });
     let result = ToolResult::from_content(json!(many), None, Some(meta)).unwrap();
     let (cut, _) = fitted(result, cap(6_000));
-    let note = last_text(&cut);
+    let note = note_of(&cut);
     assert!(
         note.contains("× other left out") && note.contains("_meta left out"),
         "{note}"
@@ -217,4 +218,74 @@ fn an_old_client_hears_of_no_link() {
     };
     let (cut, _) = fitted(ToolResult::text("x".repeat(20_000)), old);
     assert!(cut.content.iter().all(|block| block["type"] == "text"));
+}
+
+/// As much text as Claude Code takes, in small.
+const TEXT: TextLimit = TextLimit {
+    without_images: 20_000,
+    with_images: 16_000,
+};
+
+fn text_cap() -> Cap {
+    Cap {
+        text: Some(TEXT),
+        ..cap(10_000_000)
+    }
+}
+
+#[test]
+fn a_long_text_is_cut_by_its_characters() {
+    for character in ["a", "é", "漢", "😀"] {
+        let units = character.encode_utf16().count();
+        let fits = ToolResult::text(character.repeat(TEXT.without_images / units));
+        assert_eq!(fitted(fits.clone(), text_cap()), (fits, None));
+        let text = character.repeat(TEXT.without_images / units + 1);
+        let (cut, kept) = fitted(ToolResult::text(text.clone()), text_cap());
+        assert_eq!(kept.unwrap().whole_text(), text);
+        let texts = cut.content.iter().filter_map(text_of);
+        let shown: usize = texts.map(size::characters).sum();
+        assert!(
+            (TEXT.without_images - NOTE_BYTES..=TEXT.without_images).contains(&shown),
+            "{shown}"
+        );
+        assert!(
+            note_of(&cut).contains("20000 characters of text"),
+            "{}",
+            note_of(&cut)
+        );
+    }
+}
+
+#[test]
+fn images_are_no_text() {
+    let image = json!({ "type": "image", "data": "A".repeat(1_000_000), "mimeType": "image/png" });
+    let text = |characters: usize| json!({ "type": "text", "text": "x".repeat(characters) });
+    let fits = blocks(json!([image, text(TEXT.with_images), image]));
+    assert_eq!(fitted(fits.clone(), text_cap()), (fits, None));
+    let (cut, _) = fitted(
+        blocks(json!([text(TEXT.with_images + 1), image])),
+        text_cap(),
+    );
+    assert_eq!(cut.content.last(), Some(&image));
+    assert!(note_of(&cut).starts_with("[Cut:"), "{}", note_of(&cut));
+}
+
+#[test]
+fn promised_structure_is_not_cut_for_its_length_as_text() {
+    let promised = Cap {
+        promised: true,
+        ..text_cap()
+    };
+    let result = ToolResult::from_value(Some(json!({ "text": "x".repeat(30_000) })));
+    assert_eq!(fitted(result.clone(), promised), (result.clone(), None));
+    let (cut, kept) = fitted(result, text_cap());
+    assert!(kept.is_some() && cut.structured.is_none());
+}
+
+#[test]
+fn parts_have_no_more_characters_than_the_client_takes() {
+    let whole = ToolResult::text("漢".repeat(50_000));
+    let part = part(&whole, &Handle::of("h"), 0, None, Some(text_cap()));
+    let texts = part.content.iter().filter_map(text_of);
+    assert!(texts.map(size::characters).sum::<usize>() <= TEXT.without_images);
 }

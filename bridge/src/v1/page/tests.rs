@@ -59,18 +59,14 @@ fn registrations_become_our_own_with_their_definition_verbatim() {
 }
 
 #[test]
-fn an_output_schema_stays_where_mcp_has_words_for_it() {
-    for (schema, strict, stays) in [
-        (json!({ "type": "object" }), LENIENT, true),
-        (json!({ "type": "object" }), Strict(true), false),
-        (json!({ "type": "array" }), LENIENT, false),
-        (json!(true), LENIENT, false),
-    ] {
+fn a_tool_is_registered_without_its_output_schema() {
+    for schema in [json!({ "type": "object" }), json!({ "type": "array" }), json!(true)] {
         let tool = json!({ "name": "t", "outputSchema": schema, "last": 1 });
         let frame = json!({ "type": "register-tool", "tool": tool });
-        let definition = &said(&frame, strict)["items"][0]["definition"];
-        assert_eq!(definition.get("outputSchema").is_some(), stays, "{frame}");
-        assert_eq!(definition["last"], 1);
+        for strict in [LENIENT, Strict(true)] {
+            let definition = &said(&frame, strict)["items"][0]["definition"];
+            assert_eq!(*definition, json!({ "name": "t", "last": 1 }));
+        }
     }
 }
 

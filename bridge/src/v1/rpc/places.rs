@@ -43,7 +43,7 @@ pub(super) fn place(
         None => CallRefused::because(ErrorCode::ToolNameRequired),
         Some(name) => match (pages.allows(name), pages.meant(wanted)) {
             (Err(allowed), _) => CallRefused::not_allowed(allowed),
-            (Ok(()), _) if name == shapes::LIST_SESSIONS => {
+            (Ok(()), _) if name == shapes::LIST_SESSIONS && !pages.have_tool(name) => {
                 results.told(&json!({ "sessions": pages.entries() }), &mut answer);
                 return Err(answer);
             }

@@ -24,6 +24,10 @@ pub(super) struct Sight {
 }
 
 impl Sight {
+    pub(super) fn realm(&self) -> RealmId {
+        self.realm
+    }
+
     pub(super) fn caller(&self) -> Caller<'_> {
         Caller {
             realm: self.realm,

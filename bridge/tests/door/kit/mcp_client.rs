@@ -3,13 +3,15 @@
 use bridge::Running;
 use serde_json::{Value, json};
 
-use super::{http, soon};
+use super::{TOKEN, http, soon};
 
 /// An MCP client of the 2025 revisions, over HTTP by hand.
 pub(crate) struct McpClient {
     pub(crate) url: String,
     pub(crate) token: String,
     pub(crate) session: String,
+    /// Its `User-Agent`.
+    agent: &'static str,
     http: reqwest::Client,
 }
 
@@ -23,25 +25,66 @@ impl McpClient {
         token: &str,
         capabilities: Value,
     ) -> Self {
-        let url = format!("{}/mcp", bridge.url());
-        let mut client = Self {
-            url,
+        let (client, _) = Self::opening(bridge, token, "2025-11-25", capabilities).await;
+        client
+    }
+
+    /// A client that calls itself so.
+    pub(crate) async fn named(bridge: &Running, name: &str) -> Self {
+        let mut client = Self::at(bridge, TOKEN, "");
+        client.initialize(name, "2025-11-25", json!({})).await;
+        client
+    }
+
+    /// A client whose requests have this `User-Agent`.
+    pub(crate) async fn with_agent(
+        bridge: &Running,
+        agent: &'static str,
+        capabilities: Value,
+    ) -> Self {
+        let mut client = Self::at(bridge, TOKEN, agent);
+        client
+            .initialize("door-test", "2025-11-25", capabilities)
+            .await;
+        client
+    }
+
+    fn at(bridge: &Running, token: &str, agent: &'static str) -> Self {
+        Self {
+            url: format!("{}/mcp", bridge.url()),
             token: token.to_owned(),
             session: String::new(),
+            agent,
             http: http(),
-        };
-        let params = json!({ "protocolVersion": "2025-06-18", "capabilities": capabilities,
-            "clientInfo": { "name": "door-test", "version": "1.0.0" } });
-        let response = client.post(&request(0, "initialize", params)).await;
+        }
+    }
+
+    /// A client of a revision, and the text that answered its `initialize`.
+    pub(crate) async fn opening(
+        bridge: &Running,
+        token: &str,
+        version: &str,
+        capabilities: Value,
+    ) -> (Self, String) {
+        let mut client = Self::at(bridge, token, "");
+        let text = client.initialize("door-test", version, capabilities).await;
+        (client, text)
+    }
+
+    /// Opens its session. The text that answered `initialize`.
+    async fn initialize(&mut self, name: &str, version: &str, capabilities: Value) -> String {
+        let params = json!({ "protocolVersion": version, "capabilities": capabilities,
+            "clientInfo": { "name": name, "version": "1.0.0" } });
+        let response = self.post(&request(0, "initialize", params)).await;
         assert_eq!(response.status(), 200);
-        client.session = response.headers()["mcp-session-id"]
+        self.session = response.headers()["mcp-session-id"]
             .to_str()
             .unwrap()
             .to_owned();
-        let _ = answer(response).await;
+        let text = soon("answer", response.text()).await.unwrap();
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert_eq!(client.post(&initialized).await.status(), 202);
-        client
+        assert_eq!(self.post(&initialized).await.status(), 202);
+        text
     }
 
     pub(crate) async fn post(&self, message: &Value) -> reqwest::Response {
@@ -59,6 +102,9 @@ impl McpClient {
         request = request.header("accept", "application/json, text/event-stream");
         if !self.session.is_empty() {
             request = request.header("mcp-session-id", &self.session);
+        }
+        if !self.agent.is_empty() {
+            request = request.header("user-agent", self.agent);
         }
         soon("HTTP answer", request.send()).await.unwrap()
     }
@@ -87,6 +133,21 @@ impl McpClient {
     /// Sends a request whose answer comes as a stream of events.
     pub(crate) async fn stream(&self, id: u64, method: &str, params: Value) -> Events {
         Events::of(self.post(&request(id, method, params)).await)
+    }
+
+    /// Sends a request whose answer takes its time.
+    pub(crate) async fn start(&self, method: &str, params: Value) -> reqwest::Response {
+        self.post(&request(1, method, params)).await
+    }
+
+    /// Ends the session.
+    pub(crate) async fn leave(&self) -> reqwest::Response {
+        let request = self
+            .http
+            .delete(&self.url)
+            .bearer_auth(&self.token)
+            .header("mcp-session-id", &self.session);
+        soon("HTTP answer", request.send()).await.unwrap()
     }
 
     /// Answers a request of the server.

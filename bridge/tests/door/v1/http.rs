@@ -279,10 +279,35 @@ async fn an_unknown_meta_session_id_on_a_list_with_one_page_is_32602_with_data()
         assert_eq!(answer["error"], expected, "{method}");
     }
     let mut params = params;
+    // Other clients put ids of their own there: a call goes to the page.
     params["name"] = json!("t");
     let called = result(&bridge, "tools/call", params).await;
     assert_eq!(called["isError"], true);
+    assert_eq!(printed(&called)["error"], "ToolNotFound");
+}
+
+#[tokio::test]
+async fn a_call_for_a_page_that_is_gone_is_told_so() {
+    let bridge = bridge_with(compat()).await;
+    let gone = V1Page::connect(&bridge, "gone").await;
+    gone.go_away().await;
+    let _page = V1Page::connect(&bridge, "s").await;
+    let params = json!({ "name": "t", "_meta": { "sessionId": "gone" } });
+    let called = result(&bridge, "tools/call", params).await;
+    assert_eq!(called["isError"], true);
     assert_eq!(printed(&called), json!({ "error": "SessionNotFound" }));
+}
+
+#[tokio::test]
+async fn a_session_of_another_token_is_as_good_as_none_for_each_method() {
+    let bridge = bridge_with(compat()).await;
+    let session = initialized(&bridge).await;
+    for method in ["tools/list", "tools/call", "ping"] {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method });
+        let request = asking(&bridge, Method::POST, "/").bearer_auth("another-token");
+        let request = request.header("mcp-session-id", &session).json(&message);
+        assert_eq!(sent(request).await.status(), 404, "{method}");
+    }
 }
 
 #[tokio::test]

@@ -111,8 +111,30 @@ async fn without_a_page_there_is_get_connection_status_alone() {
     assert_eq!(status["connected"], false);
     let listed = result(&bridge, "prompts/list", json!({})).await;
     assert_eq!(listed, json!({ "prompts": [] }));
-    let answer = ask(&bridge, "tools/call", json!({ "name": "t" })).await;
-    assert_eq!(answer["error"]["message"], "NoSessionsFound");
+    let called = result(&bridge, "tools/call", json!({ "name": "t" })).await;
+    assert_eq!(called["isError"], true);
+    let text = crate::kit::text_of(&called);
+    assert!(text.starts_with("No page is connected"), "{text}");
+    assert!(text.contains("open the app in a browser"), "{text}");
+}
+
+#[tokio::test]
+async fn a_pages_own_list_sessions_is_listed_once_and_called() {
+    let bridge = bridge_with(compat()).await;
+    let mut page = V1Page::connect(&bridge, "s").await;
+    page.register_tool(tool("list_sessions")).await;
+    page.register_tool(tool("t")).await;
+    page.settled(&bridge, "t").await;
+    let listed = result(&bridge, "tools/list", json!({})).await;
+    assert_eq!(names(&listed), ["list_sessions", "t"]);
+    let call = ask(&bridge, "tools/call", json!({ "name": "list_sessions" }));
+    let answering = async {
+        let call = page.call().await;
+        assert_eq!(call["toolName"], "list_sessions");
+        page.respond(&call, json!("the page's own")).await;
+    };
+    let (answer, ()) = tokio::join!(call, answering);
+    assert_eq!(crate::kit::text_of(&answer["result"]), "the page's own");
 }
 
 #[tokio::test]

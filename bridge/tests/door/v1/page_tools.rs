@@ -201,7 +201,7 @@ async fn a_tool_that_the_bridge_refuses_is_a_registration_error_and_earlier_ones
 }
 
 #[tokio::test]
-async fn an_output_schema_that_mcp_has_no_words_for_costs_no_tool() {
+async fn an_output_schema_is_neither_listed_nor_held_against_results() {
     let bridge = bridge().await;
     let mut page = V1Page::connect(&bridge, "s").await;
     let promising = |name: &str, kind: &str| json!({ "name": name, "description": "d", "outputSchema": { "type": kind } });
@@ -212,8 +212,49 @@ async fn an_output_schema_that_mcp_has_no_words_for_costs_no_tool() {
     let list = client.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().unwrap();
     let of = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
-    assert!(of("text").get("outputSchema").is_none());
-    assert_eq!(of("t")["outputSchema"]["type"], "object");
+    for name in ["text", "t"] {
+        assert!(of(name).get("outputSchema").is_none(), "{name}");
+    }
+    let call = client.call("t", json!({}));
+    let answering = async {
+        let call = page.call().await;
+        page.respond(&call, json!("no object")).await;
+    };
+    let (answer, ()) = tokio::join!(call, answering);
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_eq!(crate::kit::text_of(&answer["result"]), "no object");
+}
+
+/// zod fills defaults in and drops what it does not know: its published schema says neither.
+#[tokio::test]
+async fn arguments_that_the_published_schema_refuses_reach_the_page() {
+    let bridge = bridge().await;
+    let mut page = V1Page::connect(&bridge, "s").await;
+    page.register_tool(
+        json!({ "name": "t", "description": "d", "inputSchema": { "type": "object",
+        "properties": { "size": { "type": "integer", "default": 8 } }, "required": ["size"],
+        "additionalProperties": false } }),
+    )
+    .await;
+    assert_eq!(tools_of(&bridge, 1).await, ["t"]);
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    for (sent, heard) in [
+        (json!({}), json!({})),
+        (json!({ "other": 1 }), json!({ "other": 1 })),
+        (
+            json!({ "size": "x", "session_id": "s" }),
+            json!({ "size": "x" }),
+        ),
+    ] {
+        let call = client.call("t", sent);
+        let answering = async {
+            let call = page.call().await;
+            assert_eq!(call["toolInput"], heard);
+            page.respond(&call, json!("done")).await;
+        };
+        let (answer, ()) = tokio::join!(call, answering);
+        assert_eq!(answer["result"]["isError"], false, "{answer}");
+    }
 }
 
 #[tokio::test]

@@ -82,7 +82,9 @@ async fn a_session_ends_when_it_has_been_idle_and_gives_its_place_back() {
     let session = initialized(&bridge).await;
     let again = async {
         loop {
-            let response = post(&bridge, &message(1, "initialize")).await;
+            // One of the same token would make room.
+            let request = asking(&bridge, Method::POST, "/").bearer_auth("another-token");
+            let response = sent(request.json(&message(1, "initialize"))).await;
             if response.headers().contains_key("mcp-session-id") {
                 return;
             }
@@ -98,13 +100,20 @@ async fn a_session_ends_when_it_has_been_idle_and_gives_its_place_back() {
 }
 
 #[tokio::test]
-async fn more_sessions_than_max_clients_of_a_token_are_refused() {
+async fn an_idle_session_makes_room_and_one_that_is_listened_to_does_not() {
     let config = Config {
         max_clients: 1,
         ..compat()
     };
     let bridge = bridge_with(config).await;
+    let idle = initialized(&bridge).await;
     let session = initialized(&bridge).await;
+    let request = asking(&bridge, Method::POST, "/").bearer_auth(TOKEN);
+    let request = request
+        .header("mcp-session-id", idle)
+        .json(&message(1, "tools/list"));
+    assert_eq!(sent(request).await.status(), 404);
+    let _stream = listen(&bridge, Some(&session)).await;
     let answer = json_of(post(&bridge, &message(2, "initialize")).await).await;
     let expected = json!({ "code": -32600, "message": "SessionLimitExceeded" });
     assert_eq!(answer["error"], expected);

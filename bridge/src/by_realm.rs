@@ -1,0 +1,55 @@
+//! Ids by the realm that they belong to, so that nobody looks through those of other tokens.
+
+use dashmap::DashMap;
+use indexmap::IndexSet;
+
+use crate::auth::RealmId;
+
+/// The ids of each realm that has some, the oldest first.
+#[derive(Debug)]
+pub(crate) struct ByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
+
+impl<Id> Default for ByRealm<Id> {
+    fn default() -> Self {
+        Self(DashMap::new())
+    }
+}
+
+impl<Id: Clone + Eq + std::hash::Hash> ByRealm<Id> {
+    pub(crate) fn insert(&self, realm: RealmId, id: Id) {
+        self.0.entry(realm).or_default().insert(id);
+    }
+
+    pub(crate) fn remove(&self, realm: RealmId, id: &Id) {
+        if let Some(mut ids) = self.0.get_mut(&realm) {
+            ids.shift_remove(id);
+        }
+        self.0.remove_if(&realm, |_, ids| ids.is_empty());
+    }
+
+    /// Those of a realm.
+    pub(crate) fn of(&self, realm: RealmId) -> Vec<Id> {
+        let ids = self.0.get(&realm);
+        ids.map_or_else(Vec::new, |ids| ids.iter().cloned().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_realm_without_ids_is_forgotten() {
+        let [one, two] = ["one", "two"].map(RealmId::of_token);
+        let ids = ByRealm::default();
+        ids.insert(one, 1);
+        ids.insert(two, 2);
+        ids.insert(one, 3);
+        assert_eq!([ids.of(one), ids.of(two)], [vec![1, 3], vec![2]]);
+        ids.remove(one, &1);
+        ids.remove(one, &3);
+        ids.remove(one, &3);
+        assert_eq!(ids.of(one), Vec::<i32>::new());
+        assert_eq!(ids.0.len(), 1);
+    }
+}

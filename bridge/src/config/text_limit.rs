@@ -1,0 +1,109 @@
+//! How much text of an answer a client shows its model.
+
+/// The characters of all texts in an answer that a client takes, counted as UTF-16 code units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TextLimit {
+    pub(crate) without_images: usize,
+    pub(crate) with_images: usize,
+}
+
+impl TextLimit {
+    /// What is taken in any case.
+    pub(crate) fn least(self) -> usize {
+        self.without_images.min(self.with_images)
+    }
+}
+
+/// What Claude Code shows its model of the texts of an answer, unless the tool says another number
+/// under [`RESULT_SIZE_KEY`]. More goes into a file.
+pub(super) const CLAUDE_CODE_TEXT_CHARS: usize = 50_000;
+
+/// The key in a tool's `_meta` with the characters that an answer may have, which Claude Code reads.
+pub(crate) const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";
+
+/// The most that Claude Code takes from there.
+const MAX_RESULT_SIZE_CHARS: usize = 500_000;
+
+/// How a client counts the texts of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum TextCount {
+    /// Each tool alike, with images or without.
+    #[default]
+    Same,
+    /// As Claude Code does: a tool may say a number of its own under [`RESULT_SIZE_KEY`], which
+    /// counts for answers without images.
+    ClaudeCode,
+}
+
+impl TextCount {
+    /// That of the client with this name in its `clientInfo`.
+    pub(crate) fn of(client_name: &str) -> Self {
+        match client_name {
+            "claude-code" => TextCount::ClaudeCode,
+            _ => TextCount::Same,
+        }
+    }
+
+    /// The limit for a tool, given what the client's profile and the tool's `_meta` say. `None`: there
+    /// is none.
+    pub(crate) fn limit(
+        self,
+        of_profile: Option<usize>,
+        of_tool: Option<usize>,
+    ) -> Option<TextLimit> {
+        let of_tool = of_tool.filter(|_| self == TextCount::ClaudeCode);
+        let without_images = match of_tool {
+            Some(of_tool) => of_tool.min(MAX_RESULT_SIZE_CHARS),
+            None => of_profile?,
+        };
+        let with_images = match self {
+            TextCount::Same => without_images,
+            TextCount::ClaudeCode => without_images.min(CLAUDE_CODE_TEXT_CHARS),
+        };
+        Some(TextLimit {
+            without_images,
+            with_images,
+        })
+    }
+
+    /// The number that each tool without one of its own must say, so that the client takes what its
+    /// profile allows.
+    pub(crate) fn to_publish(self, of_profile: Option<usize>) -> Option<usize> {
+        let more = of_profile.filter(|chars| *chars > CLAUDE_CODE_TEXT_CHARS)?;
+        (self == TextCount::ClaudeCode).then(|| more.min(MAX_RESULT_SIZE_CHARS))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tools_own_number_counts_for_claude_code_alone_and_without_images() {
+        let limit = |without_images, with_images| {
+            Some(TextLimit {
+                without_images,
+                with_images,
+            })
+        };
+        let code = TextCount::of("claude-code");
+        assert_eq!(code.limit(Some(50_000), None), limit(50_000, 50_000));
+        for (own, counts) in [(70_000, 70_000), (9_000_000, 500_000)] {
+            assert_eq!(code.limit(Some(50_000), Some(own)), limit(counts, 50_000));
+        }
+        assert_eq!(code.limit(Some(50_000), Some(100)), limit(100, 100));
+        let other = TextCount::of("claude-code-2");
+        assert_eq!(other.limit(Some(8_000), Some(70_000)), limit(8_000, 8_000));
+        assert_eq!(other.limit(None, Some(70_000)), None);
+    }
+
+    #[test]
+    fn what_a_profile_allows_beyond_the_usual_is_published_for_claude_code() {
+        let code = TextCount::ClaudeCode;
+        assert_eq!(code.to_publish(Some(50_000)), None);
+        assert_eq!(code.to_publish(Some(60_000)), Some(60_000));
+        assert_eq!(code.to_publish(Some(600_000)), Some(500_000));
+        assert_eq!(code.to_publish(None), None);
+        assert_eq!(TextCount::Same.to_publish(Some(60_000)), None);
+    }
+}
