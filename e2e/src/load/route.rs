@@ -69,7 +69,9 @@ impl Request {
                 ("/tool-call", "accept: */*\r\n".to_owned(), body)
             }
             Route::Mcp2025 => {
-                let meta = session.as_ref().map(|id| json!({ "mcp-web/sessionId": id }));
+                let meta = session
+                    .as_ref()
+                    .map(|id| json!({ "mcp-web/sessionId": id }));
                 ("/mcp", in_session(peer), message(tool, &arguments, meta))
             }
             Route::Mcp2026 => {
@@ -89,7 +91,7 @@ impl Request {
                 ("/mcp", headers, message(tool, &arguments, Some(meta)))
             }
             Route::V1 => {
-                let meta = session.as_ref().map(|id| json!({ "mcp-web/sessionId": id }));
+                let meta = session.as_ref().map(|id| json!({ "sessionId": id }));
                 let body = message(tool, &arguments, meta);
                 ("/", "accept: */*\r\n".to_owned(), body)
             }

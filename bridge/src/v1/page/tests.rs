@@ -60,7 +60,11 @@ fn registrations_become_our_own_with_their_definition_verbatim() {
 
 #[test]
 fn a_tool_is_registered_without_its_output_schema() {
-    for schema in [json!({ "type": "object" }), json!({ "type": "array" }), json!(true)] {
+    for schema in [
+        json!({ "type": "object" }),
+        json!({ "type": "array" }),
+        json!(true),
+    ] {
         let tool = json!({ "name": "t", "outputSchema": schema, "last": 1 });
         let frame = json!({ "type": "register-tool", "tool": tool });
         for strict in [LENIENT, Strict(true)] {
