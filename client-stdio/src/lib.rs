@@ -32,6 +32,7 @@ mod opening;
 mod output;
 mod oversized;
 mod param_headers;
+mod progress_gap;
 mod pump;
 mod sse;
 mod standing;

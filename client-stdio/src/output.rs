@@ -1,12 +1,15 @@
 //! What the client is to read. A task of its own writes it: a client that is busy with a large
 //! answer is listened to meanwhile.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::OccupiedEntry;
 use std::io;
 use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 
 use crate::message::Message;
 use crate::text::Text;
@@ -22,7 +25,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
 /// The way to the client.
 pub(crate) struct Output {
-    queue: mpsc::Sender<Text>,
+    queue: mpsc::Sender<(Option<Instant>, Text)>,
     bytes: watch::Sender<usize>,
     task: JoinHandle<io::Result<()>>,
 }
@@ -53,9 +56,17 @@ impl Output {
     /// # Errors
     /// When it does not read any more.
     pub(crate) async fn send(&self, message: Message) -> io::Result<()> {
+        self.send_at(None, message).await
+    }
+
+    /// The same, but it is not written before a time. Messages that come later may go first.
+    ///
+    /// # Errors
+    /// When the client does not read any more.
+    pub(crate) async fn send_at(&self, at: Option<Instant>, message: Message) -> io::Result<()> {
         let text = message.into_text();
         self.bytes.send_modify(|bytes| *bytes += text.len());
-        let queued = self.queue.send(text).await;
+        let queued = self.queue.send((at, text)).await;
         queued.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
@@ -76,12 +87,13 @@ impl Output {
 
 async fn write(
     output: impl AsyncWrite + Unpin,
-    mut waiting: mpsc::Receiver<Text>,
+    mut waiting: mpsc::Receiver<(Option<Instant>, Text)>,
     bytes: watch::Sender<usize>,
 ) -> io::Result<()> {
     // Large messages go past its buffer.
     let mut output = BufWriter::new(output);
-    while let Some(text) = waiting.recv().await {
+    let mut held = BTreeMap::new();
+    while let Some(text) = next(&mut waiting, &mut held).await {
         output.write_all(text.as_bytes()).await?;
         output.write_all(b"\n").await?;
         if waiting.is_empty() {
@@ -90,6 +102,35 @@ async fn write(
         bytes.send_modify(|bytes| *bytes -= text.len());
     }
     Ok(())
+}
+
+/// What is to be written next: what waits, or what was held back until now. `None`: that was all.
+async fn next(
+    waiting: &mut mpsc::Receiver<(Option<Instant>, Text)>,
+    held: &mut BTreeMap<(Instant, u64), Text>,
+) -> Option<Text> {
+    loop {
+        let first = held.first_entry();
+        let due = async {
+            match &first {
+                Some(first) => sleep_until(first.key().0).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = due => return first.map(OccupiedEntry::remove),
+            sent = waiting.recv() => match sent {
+                Some((None, text)) => return Some(text),
+                Some((Some(at), text)) => {
+                    let after = held.last_key_value().map_or(0, |((_, number), _)| number + 1);
+                    held.insert((at, after), text);
+                }
+                // The way is closed: what is held back needs no more company.
+                None => return held.pop_first().map(|(_, text)| text),
+            },
+        }
+    }
 }
 
 #[cfg(test)]
@@ -124,6 +165,32 @@ mod tests {
         };
         let (text, ()) = tokio::join!(reading, closing);
         assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_held_back_is_written_in_its_time_and_holds_up_nothing() {
+        let (far, near) = tokio::io::duplex(1024);
+        let (output, _room) = Output::new(near);
+        let line = |name: &str| format!(r#"{{"method":"{name}"}}"#);
+        let message = |name| Message::parse(line(name)).unwrap();
+        let began = Instant::now();
+        let at = |ms| Some(began + Duration::from_millis(ms));
+        output.send_at(at(20), message("third")).await.unwrap();
+        output.send_at(at(10), message("second")).await.unwrap();
+        output.send(message("first")).await.unwrap();
+        output
+            .send_at(at(3_600_000), message("last"))
+            .await
+            .unwrap();
+        let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(far));
+        for (name, ms) in [("first", 0), ("second", 10), ("third", 20)] {
+            assert_eq!(lines.next_line().await.unwrap(), Some(line(name)));
+            // Timers are as fine as a millisecond.
+            let late = began.elapsed() - Duration::from_millis(ms);
+            assert!(late <= Duration::from_millis(1), "{name}: {late:?}");
+        }
+        output.close().await;
+        assert_eq!(lines.next_line().await.unwrap(), Some(line("last")));
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ use crate::offline;
 use crate::opening::{Opening, begins_session};
 use crate::output::{Output, Room};
 use crate::oversized::Oversized;
+use crate::progress_gap::ProgressGap;
 use crate::standing::Standing;
 use crate::upstream::Link;
 
@@ -39,6 +40,7 @@ where
         in_flight: InFlight::default(),
         standing: Standing::default(),
         tools: Tools::default(),
+        progress_gap: ProgressGap::default(),
         bridge: Bridge::Unasked,
         backoff: Backoff::default(),
         told: None,
@@ -62,6 +64,7 @@ struct Pump<R> {
     in_flight: InFlight,
     standing: Standing,
     tools: Tools,
+    progress_gap: ProgressGap,
     bridge: Bridge,
     backoff: Backoff,
     /// Whether the client last saw the bridge's list (true) or our own; `None` before its first.
@@ -291,6 +294,7 @@ where
     }
 
     async fn bridge_said(&mut self, message: Message) -> io::Result<()> {
+        let mut write_at = None;
         let concerns_client = match &message {
             Message::Request(request) => {
                 self.in_flight.asked(request.id.clone());
@@ -301,26 +305,31 @@ where
                 id: Some(id),
                 is_error,
                 ..
-            } => self.bridge_answered(id, *is_error),
+            } => match self.bridge_answered(id, *is_error) {
+                Some(request) => {
+                    write_at = self.progress_gap.answer_at(&request, Instant::now());
+                    true
+                }
+                None => false,
+            },
             Message::Answer { id: None, text, .. } => {
                 tracing::warn!("the bridge reports an error without a request: {text}");
                 false
             }
         };
         if concerns_client {
-            self.tell(message).await?;
+            self.output.send_at(write_at, message).await?;
         }
         Ok(())
     }
 
-    fn bridge_answered(&mut self, id: &Id, is_error: bool) -> bool {
-        let Some(request) = self.in_flight.answered(id) else {
-            return false;
-        };
+    /// The request that has its answer; `None` when nobody waits for it any more.
+    fn bridge_answered(&mut self, id: &Id, is_error: bool) -> Option<Request> {
+        let request = self.in_flight.answered(id)?;
         if !is_error {
             self.standing.succeeded(&request);
         }
-        true
+        Some(request)
     }
 
     fn concerns_client(&mut self, method: &str, text: &str) -> bool {
@@ -329,6 +338,10 @@ where
             "notifications/subscriptions/acknowledged" => {
                 let id = about().and_then(|about| about.meta?.id);
                 id.is_some_and(|id| self.in_flight.acknowledged(&Id::new(&id)))
+            }
+            "notifications/progress" => {
+                self.progress_gap.reported(text, Instant::now());
+                true
             }
             "notifications/cancelled" => {
                 let id = about().and_then(|about| about.cancelled);

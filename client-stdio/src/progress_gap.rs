@@ -1,0 +1,103 @@
+//! Keeps the answer of a request apart from its last report of progress.
+//!
+//! The TypeScript SDKs (1.10 to 2.4) lose each report that they read together with the answer: they
+//! handle what they read at once, but a report a moment later, when its handler is gone. Only time
+//! between the two helps, whatever the order and the number of writes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use crate::message::{self, Request};
+
+/// So long after a report its answer is written. Node reads within a millisecond or two what was
+/// written, unless the machine is busy.
+const GAP: Duration = Duration::from_millis(10);
+
+/// When progress was last reported, by the token that its request gave.
+#[derive(Debug, Default)]
+pub(crate) struct ProgressGap {
+    reported: HashMap<Box<str>, Instant>,
+}
+
+#[derive(Deserialize)]
+struct Report<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    token: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Asking<'a> {
+    #[serde(borrow, rename = "_meta")]
+    meta: Report<'a>,
+}
+
+impl ProgressGap {
+    /// A `notifications/progress` goes to the client.
+    pub(crate) fn reported(&mut self, text: &str, now: Instant) {
+        self.reported.retain(|_, at| now < *at + GAP);
+        if let Some(Report { token }) = message::params(text) {
+            self.reported.insert(token.get().into(), now);
+        }
+    }
+
+    /// When the answer to a request may be written, if not at once.
+    pub(crate) fn answer_at(&mut self, request: &Request, now: Instant) -> Option<Instant> {
+        if self.reported.is_empty() {
+            return None;
+        }
+        let Asking { meta } = request.params()?;
+        let at = self.reported.remove(meta.token.get())? + GAP;
+        (now < at).then_some(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::message::Message;
+
+    use super::*;
+
+    fn request(token: &str) -> Request {
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","_meta":{{"progressToken":{token}}}}}}}"#
+        );
+        match Message::parse(text) {
+            Ok(Message::Request(request)) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn report(token: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+        )
+    }
+
+    #[test]
+    fn an_answer_waits_for_its_own_last_report_and_for_no_other() {
+        let mut gap = ProgressGap::default();
+        let now = Instant::now();
+        assert_eq!(gap.answer_at(&request("7"), now), None);
+        gap.reported(&report("7"), now);
+        gap.reported(&report("\"7\""), now);
+        let later = now + GAP / 2;
+        assert_eq!(gap.answer_at(&request("8"), later), None);
+        assert_eq!(gap.answer_at(&request("7"), later), Some(now + GAP));
+        assert_eq!(gap.answer_at(&request("\"7\""), now + GAP), None);
+    }
+
+    #[test]
+    fn reports_are_remembered_for_as_long_as_they_matter() {
+        let mut gap = ProgressGap::default();
+        let now = Instant::now();
+        for token in 0..1_000 {
+            gap.reported(&report(&token.to_string()), now);
+        }
+        gap.reported(&report("\"last\""), now + GAP);
+        assert_eq!(gap.reported.len(), 1);
+    }
+}
