@@ -12,8 +12,8 @@ const mcpWeb = new McpWeb({
   authToken: parameters.get("token"),
 });
 
-/** `notes` are the texts so far, `started` how many calls of `hang` began. */
-const app = { mcpWeb, notes: [], started: 0 };
+/** `notes` are the texts so far, `started` and `cancelled` count calls of `hang`. */
+const app = { mcpWeb, notes: [], started: 0, cancelled: 0 };
 window.app = app;
 
 const noteSchema = {
@@ -125,6 +125,7 @@ add({
     new Promise((_resolve, reject) => {
       app.started += 1;
       signal.addEventListener("abort", () => {
+        app.cancelled += 1;
         cancelled.resolve(String(signal.reason?.message ?? signal.reason));
         reject(signal.reason);
       });

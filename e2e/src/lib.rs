@@ -28,6 +28,7 @@ mod node;
 mod process;
 mod provider;
 mod random;
+mod real_clients;
 mod sdk_page;
 pub mod simulation;
 mod site;
@@ -57,6 +58,9 @@ pub use process::ProcessGroup;
 pub use provider::{
     Break, Ending, Exchange, Fault, Format, Piece, Provider, Script, Scripts, Stop, Tape, Tokens,
     Turn, Upstream, Voice,
+};
+pub use real_clients::{
+    Cell, ClientsApp, CommandLine, Driver, Output, Package, Row, Run, Server, Step,
 };
 pub use site::Site;
 pub use tls_front::TlsFront;

@@ -34,8 +34,12 @@ impl NodeProject {
 
     /// Makes the pinned packages importable.
     pub fn link_packages(&self) {
-        std::os::unix::fs::symlink(tools::node_modules(), self.path().join("node_modules"))
-            .unwrap();
+        self.link(&tools::node_modules());
+    }
+
+    /// Makes these packages importable.
+    pub fn link(&self, node_modules: &Path) {
+        std::os::unix::fs::symlink(node_modules, self.path().join("node_modules")).unwrap();
     }
 
     /// Starts Node 22 in the project with `arguments`.

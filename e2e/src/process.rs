@@ -73,6 +73,20 @@ impl ProcessGroup {
         .await
     }
 
+    /// Waits for the child's end and all that it printed. False when it goes on for longer.
+    pub async fn ended_within(&mut self, time: Duration) -> bool {
+        let ended = async {
+            while self.printed.changed().await.is_ok() {}
+            self.child.wait().await.expect("a child can be waited for");
+        };
+        tokio::time::timeout(time, ended).await.is_ok()
+    }
+
+    /// Interrupts the group (SIGINT), as a person does with Ctrl-C.
+    pub fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
     /// The processes that the child started, directly or not, whose command line contains `text`.
     pub fn descendants(&self, text: &str) -> Vec<Pid> {
         let mut family = vec![self.leader];

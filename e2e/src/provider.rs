@@ -1,6 +1,6 @@
 //! A provider of language models that says what a [`Script`] says, on the wires of the real ones.
 //!
-//! One server speaks Anthropic's Messages, OpenAI's chat completions, Gemini's
+//! One server speaks Anthropic's Messages, OpenAI's chat completions and Responses, Gemini's
 //! `streamGenerateContent` and Ollama's chat at once: the path says which. Which turn of the script
 //! is next is read from the history in the request, so that hundreds of queries can be asked side by
 //! side. A request that the provider would not take is refused in the provider's words.

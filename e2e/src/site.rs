@@ -75,6 +75,11 @@ impl Site {
         format!("{}/v1.html?bridge={}", self.url, world.url())
     }
 
+    /// The page that clients are driven against (`e2e/pages/clients.js`), connected to `world`.
+    pub fn clients_page(&self, world: &World) -> String {
+        self.page("clients.html", world)
+    }
+
     /// The same app under a content security policy that forbids WebAssembly.
     pub fn app_without_wasm(&self, world: &World) -> String {
         self.page("no-wasm.html", world)
@@ -158,6 +163,7 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const SCRIPT: &str = include_str!("../pages/app.js");
     const V1: &str = include_str!("../pages/v1.html");
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
+    const CLIENTS: &str = include_str!("../pages/clients.html");
     let page = || async { typed("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM)], page().await);
     let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET)], page().await);
@@ -182,6 +188,10 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
         .route(
             "/v1.html",
             get(async || typed("text/html; charset=utf-8", V1)),
+        )
+        .route(
+            "/clients.html",
+            get(async || typed("text/html; charset=utf-8", CLIENTS)),
         )
         .route("/{file}", get(script_of_the_pages))
         .route("/conformance.html", get(conformance))

@@ -43,6 +43,33 @@ pub fn node_modules() -> PathBuf {
     )
 }
 
+/// The installed packages of `e2e/clients/node/package.json`.
+pub fn clients_node_modules() -> PathBuf {
+    let default = workspace().join("target/tools/clients-node/node_modules");
+    existing(
+        configured("MCP_WEB_CLIENTS_NODE_MODULES", default),
+        "the npm packages of e2e/clients/node",
+    )
+}
+
+/// The name and the version of one of them.
+pub fn clients_package(name: &str) -> String {
+    let manifest = clients_node_modules().join(name).join("package.json");
+    let manifest = std::fs::read_to_string(manifest).expect("the package is installed");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it has a manifest");
+    let version = manifest["version"].as_str().expect("it has a version");
+    format!("{name} {version}")
+}
+
+/// The Python environment with the libraries on this major version of the MCP SDK.
+pub fn clients_python(major: u8) -> PathBuf {
+    let default = workspace().join(format!("target/tools/clients-python-{major}"));
+    existing(
+        configured(&format!("MCP_WEB_CLIENTS_PYTHON_{major}"), default),
+        "the Python packages of e2e/clients/python",
+    )
+}
+
 /// Chromium.
 pub fn chromium() -> PathBuf {
     existing(

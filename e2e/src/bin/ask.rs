@@ -30,7 +30,7 @@ impl Arguments {
     async fn run(&self) -> Result<()> {
         // In the bridge, in the agent and here each query has several connections.
         room_for(4 * self.at_once)?;
-        for format in Format::ALL {
+        for format in Format::OF_OUR_AGENT {
             self.print(&first_word(format, self.queries).await);
         }
         let many = at_once(self.at_once).await;

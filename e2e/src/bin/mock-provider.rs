@@ -10,7 +10,7 @@ use clap::Parser;
 use e2e::{Format, Provider, Script, Tape, Upstream, Voice};
 use tokio::net::TcpListener;
 
-/// Speaks the wires of Anthropic, OpenAI, Gemini and Ollama, and says what a script says.
+/// Speaks the wires of Anthropic, OpenAI (chat completions and Responses), Gemini and Ollama, and says what a script says.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on
@@ -63,7 +63,7 @@ impl Arguments {
         let listener = TcpListener::bind(self.bind).await?;
         let provider = Provider::serve(listener, self.voice()?);
         println!("listening on {}", provider.url());
-        for format in Format::ALL {
+        for format in Format::OF_OUR_AGENT {
             println!(
                 "mcp-web-agent --provider {} --base-url {} --model mock",
                 format.name(),

@@ -4,6 +4,7 @@ mod anthropic;
 mod gemini;
 mod ollama;
 mod openai;
+mod responses;
 
 use axum::http::HeaderMap;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub enum Format {
     Anthropic,
     /// `POST /v1/chat/completions`, server-sent events that end with `[DONE]`.
     OpenAi,
+    /// `POST /v1/responses`, server-sent events with names. Our agent does not speak it.
+    #[serde(rename = "openai-responses")]
+    OpenAiResponses,
     /// `POST /v1beta/models/{model}:streamGenerateContent?alt=sse`, server-sent events.
     Gemini,
     /// `POST /api/chat`, a line of JSON for each event.
@@ -64,13 +68,23 @@ pub(super) struct Frames {
 
 impl Format {
     /// All there are.
-    pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
+    pub const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::OpenAiResponses,
+        Self::Gemini,
+        Self::Ollama,
+    ];
+
+    /// Those that our agent speaks.
+    pub const OF_OUR_AGENT: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Gemini, Self::Ollama];
 
     /// The provider, as configurations call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
             Self::Gemini => "gemini",
             Self::Ollama => "ollama",
         }
@@ -80,7 +94,7 @@ impl Format {
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
-            Self::OpenAi => Some("OPENAI_API_KEY"),
+            Self::OpenAi | Self::OpenAiResponses => Some("OPENAI_API_KEY"),
             Self::Gemini => Some("GEMINI_API_KEY"),
             Self::Ollama => None,
         }
@@ -91,6 +105,7 @@ impl Format {
         match path {
             "/v1/messages" => Some((Self::Anthropic, None)),
             "/v1/chat/completions" => Some((Self::OpenAi, None)),
+            "/v1/responses" => Some((Self::OpenAiResponses, None)),
             "/api/chat" => Some((Self::Ollama, None)),
             _ => {
                 let model = path.strip_prefix("/v1beta/models/")?;
@@ -102,7 +117,7 @@ impl Format {
 
     pub(super) fn base_path(self) -> &'static str {
         match self {
-            Self::Anthropic | Self::OpenAi => "/v1/",
+            Self::Anthropic | Self::OpenAi | Self::OpenAiResponses => "/v1/",
             Self::Gemini => "/v1beta/",
             Self::Ollama => "/",
         }
@@ -110,7 +125,9 @@ impl Format {
 
     pub(super) fn content_type(self) -> &'static str {
         match self {
-            Self::Anthropic | Self::OpenAi => "text/event-stream; charset=utf-8",
+            Self::Anthropic | Self::OpenAi | Self::OpenAiResponses => {
+                "text/event-stream; charset=utf-8"
+            }
             Self::Gemini => "text/event-stream",
             Self::Ollama => "application/x-ndjson",
         }
@@ -121,6 +138,7 @@ impl Format {
         match self {
             Self::Anthropic => anthropic::request::check(asked, script),
             Self::OpenAi => openai::request::check(asked),
+            Self::OpenAiResponses => responses::check(asked),
             Self::Gemini => gemini::request::check(asked, script),
             Self::Ollama => ollama::check(asked),
         }
@@ -131,6 +149,7 @@ impl Format {
         let (list, role) = match self {
             Self::Anthropic | Self::OpenAi | Self::Ollama => ("messages", "assistant"),
             Self::Gemini => ("contents", "model"),
+            Self::OpenAiResponses => return responses::turns_before(asked),
         };
         let said = array(&asked.body[list]);
         said.iter()
@@ -142,6 +161,7 @@ impl Format {
         match self {
             Self::Anthropic => anthropic::write(scene),
             Self::OpenAi => openai::write(scene),
+            Self::OpenAiResponses => responses::write(scene),
             Self::Gemini => gemini::write(scene),
             Self::Ollama => ollama::write(scene),
         }
@@ -151,7 +171,7 @@ impl Format {
     pub(super) fn refusal(self, status: u16) -> Refusal {
         match self {
             Self::Anthropic => anthropic::refusal(status, None),
-            Self::OpenAi => openai::refusal(status, None),
+            Self::OpenAi | Self::OpenAiResponses => openai::refusal(status, None),
             Self::Gemini => gemini::refusal(status, None),
             Self::Ollama => ollama::refusal(status, None),
         }
@@ -162,6 +182,7 @@ impl Format {
         match self {
             Self::Anthropic => anthropic::error(),
             Self::OpenAi => openai::error(),
+            Self::OpenAiResponses => responses::error(),
             Self::Gemini => gemini::error(),
             Self::Ollama => ollama::error(),
         }
@@ -172,7 +193,7 @@ impl Format {
         let message = Some(message.to_owned());
         match self {
             Self::Anthropic => anthropic::refusal(400, message),
-            Self::OpenAi => openai::refusal(400, message),
+            Self::OpenAi | Self::OpenAiResponses => openai::refusal(400, message),
             Self::Gemini => gemini::refusal(400, message),
             Self::Ollama => ollama::refusal(400, message),
         }

@@ -36,7 +36,7 @@ const ONE: [&str; 2] = ["--max-queries", "1"];
 
 #[tokio::test]
 async fn before_the_model_says_anything() {
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let scripts = with_a_fine_one(Turn::silent());
         let asking = Asking::start_with(format, scripts, &[], &ONE).await;
         let page = asking.page(vec![]).await;
@@ -52,7 +52,7 @@ async fn before_the_model_says_anything() {
 
 #[tokio::test]
 async fn while_the_model_speaks() {
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let turn = Turn::saying("I begin").text("…").broken(1, Break::Hang);
         let asking = Asking::start_with(format, with_a_fine_one(turn), &[], &ONE).await;
         let page = asking.page(vec![]).await;
@@ -102,7 +102,7 @@ async fn after_a_tool_while_the_model_thinks_about_its_result() {
         Turn::calling("echo", json!({ "n": 1 })),
         Turn::calling("echo", json!({ "n": 2 })).broken(1, Break::Hang),
     ]);
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let asking = Asking::start_with(format, script.clone(), &[], &ONE).await;
         let page = asking.page(vec![NativeItem::echo()]).await;
         page.ask(query("q-1", "Hello")).await;

@@ -29,7 +29,7 @@ fn row(name: &'static str, turn: Turn, code: &'static str, asked: usize) -> Row 
         turn,
         code,
         asked,
-        of: &Format::ALL,
+        of: &Format::OF_OUR_AGENT,
     }
 }
 
@@ -209,7 +209,7 @@ async fn nothing_is_asked_again_once_something_was_said() {
 
 #[tokio::test]
 async fn a_wrong_key_and_a_provider_that_is_not_there_are_told_apart() {
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let provider = Provider::start(Turn::saying("Hello")).await;
         let place = AgentPlace::find();
         let arguments = place.for_bridge();

@@ -20,7 +20,9 @@ fn headers(format: Format, key: &str) -> HeaderMap {
             add("x-api-key", key.to_owned());
             add("anthropic-version", "2023-06-01".to_owned());
         }
-        Format::OpenAi => add("authorization", format!("Bearer {key}")),
+        Format::OpenAi | Format::OpenAiResponses => {
+            add("authorization", format!("Bearer {key}"));
+        }
         Format::Gemini => add("x-goog-api-key", key.to_owned()),
         Format::Ollama => {}
     }
@@ -31,6 +33,7 @@ fn url(provider: &Provider, format: Format) -> String {
     let path = match format {
         Format::Anthropic => "messages",
         Format::OpenAi => "chat/completions",
+        Format::OpenAiResponses => "responses",
         Format::Gemini => "models/mock:streamGenerateContent?alt=sse",
         Format::Ollama => "api/chat",
     };
@@ -43,6 +46,12 @@ fn first(format: Format, prompt: &str) -> Value {
         Format::Gemini => {
             json!({ "contents": [{ "role": "user", "parts": [{ "text": prompt }] }] })
         }
+        Format::OpenAiResponses => json!({
+            "model": "mock",
+            "stream": true,
+            "input": [{ "type": "message", "role": "user",
+                "content": [{ "type": "input_text", "text": prompt }] }],
+        }),
         _ => json!({
             "model": "mock",
             "max_tokens": 256,

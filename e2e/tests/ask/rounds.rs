@@ -26,7 +26,7 @@ fn results(format: Format, body: &Value) -> Vec<String> {
     let (list, role) = match format {
         Format::Gemini => ("contents", "user"),
         Format::Anthropic => ("messages", "user"),
-        Format::OpenAi | Format::Ollama => ("messages", "tool"),
+        _ => ("messages", "tool"),
     };
     let messages = body[list].as_array().unwrap().iter();
     let messages = messages.filter(|message| message["role"] == role);
@@ -138,7 +138,7 @@ async fn pieces_that_break_within_characters_and_lines_come_whole() {
         .call("echo", json!({ "text": text }))
         .shredded(3);
     let script = Script::new([turn, Turn::saying(text).shredded(1)]);
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let asking = Asking::start(format, script.clone()).await;
         let page = asking.page(vec![NativeItem::echo()]).await;
         let heard = Heard::of(&page, query("q-1", "Hello")).await;
@@ -151,7 +151,7 @@ async fn pieces_that_break_within_characters_and_lines_come_whole() {
 
 #[tokio::test]
 async fn the_response_tool_is_demanded_and_ends_the_query() {
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let script = Script::new([
             Turn::saying("I would sort them by day."),
             Turn::calling("arrange", json!({ "order": ["Milk"] })),
@@ -180,7 +180,7 @@ async fn the_response_tool_is_demanded_and_ends_the_query() {
                 config["allowedFunctionNames"] == json!(["arrange"])
             }
             // There the others are not offered.
-            Format::OpenAi | Format::Ollama => {
+            _ => {
                 let tools = demanded["tools"].as_array().unwrap();
                 tools.len() == 1 && tools[0]["function"]["name"] == "arrange"
             }

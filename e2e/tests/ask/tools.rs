@@ -19,7 +19,7 @@ fn counting(name: &str, count: &Arc<AtomicUsize>) -> NativeItem {
 
 #[tokio::test]
 async fn unknown_tools_throwing_tools_and_bad_arguments_go_back_to_the_model() {
-    for format in Format::ALL {
+    for format in Format::OF_OUR_AGENT {
         let script = Script::new([
             Turn::calling("no_such_tool", json!({}))
                 .call("throwing", json!({}))

@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask demo`, `test`, `bench`, `sdk` and `lint`.
+//! The project's commands: `cargo xtask demo`, `test`, `clients`, `bench`, `sdk` and `lint`.
 //!
 //! Each command is a list of steps. A step says what it does and how long it took, does nothing when
 //! nothing changed since its last run, and fails with one sentence that says what to do.
@@ -7,10 +7,12 @@
 //! worth keeping between checkouts.
 //!
 //! Reading order: [`sdk`] (with [`wasm_rustc`], which finds or makes a compiler for it), [`demo`],
-//! [`lint`], [`test`](mod@test) (with `node` and `chromium`, which install what it needs), [`bench`]; `step`, `process`,
+//! [`lint`], [`test`](mod@test) (with `node`, `python` and
+//! `chromium`, which install what it needs), [`clients`], [`bench`]; `step`, `process`,
 //! `fingerprint` and `lock` are what all of them stand on.
 
 pub mod bench;
+pub mod clients;
 pub mod demo;
 pub mod lint;
 pub mod sdk;
@@ -19,10 +21,12 @@ pub mod wasm_rustc;
 
 mod apt;
 mod chromium;
+mod document;
 mod fingerprint;
 mod lock;
 mod node;
 mod process;
+mod python;
 mod step;
 mod workspace;
 

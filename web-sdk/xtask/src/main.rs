@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{Workspace, bench, demo, lint, sdk, test};
+use xtask::{Workspace, bench, clients, demo, lint, sdk, test};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The project's commands")]
@@ -21,6 +21,8 @@ enum Task {
     },
     /// Install what the tests need and run every test
     Test(test::Options),
+    /// Run the MCP clients that nobody here wrote, and write what they did into docs/clients.md
+    Clients(clients::Options),
     /// Measure what a call costs, and write it into docs/benchmarks.md
     Bench(bench::Options),
     /// Build the web SDK into target/sdk
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Task::Demo { arguments } => demo::start(&workspace, &arguments),
         Task::Test(options) => return exit_code(test::run(&workspace, &options)),
+        Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Sdk => sdk::ensure(&workspace),
         Task::Lint => lint::check(&workspace),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use crate::Workspace;
 use crate::fingerprint::Fingerprint;
@@ -57,6 +58,54 @@ fn install(source: &Path, home: &Path) -> Result<()> {
     let advice = "check that npm reaches its registry and that the lock file fits package.json";
     read(&mut npm, advice)?;
     Ok(())
+}
+
+/// Installs the newest versions of the packages that `folder`'s package.json names into
+/// `target/tools/NAME`: those of the same major version where it names a package anew, as in
+/// `npm:@modelcontextprotocol/sdk@1.32.2`. Returns the `node_modules` folder.
+pub(crate) fn newest(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
+    let manifest = workspace.path(folder).join("package.json");
+    let home = workspace.tools().join(name);
+    step(&format!("newest npm packages of {folder}"), || {
+        let text = fs::read_to_string(&manifest)
+            .with_context(|| format!("restore {}", manifest.display()))?;
+        let mut manifest: Value = serde_json::from_str(&text).context("package.json is no JSON")?;
+        let packages = manifest["dependencies"].as_object_mut();
+        for version in packages
+            .into_iter()
+            .flat_map(|packages| packages.values_mut())
+        {
+            *version = newest_of(version.as_str().unwrap_or_default()).into();
+        }
+        if home.exists() {
+            fs::remove_dir_all(&home)?;
+        }
+        fs::create_dir_all(&home).with_context(|| format!("make {} writable", home.display()))?;
+        fs::write(home.join("package.json"), manifest.to_string())?;
+        let mut npm = npm("install");
+        npm.arg("--ignore-scripts").current_dir(&home);
+        read(&mut npm, "check that npm reaches its registry")?;
+        Ok(Outcome::Done(home.join("node_modules")))
+    })
+}
+
+/// `latest`; of a package under another name what its alias says, with `^` before the version. The
+/// oldest version that is tried stays: `~` before it keeps its minor version.
+fn newest_of(version: &str) -> String {
+    match version
+        .strip_prefix("npm:")
+        .and_then(|alias| alias.rsplit_once('@'))
+    {
+        None => "latest".to_owned(),
+        Some((package, version)) => {
+            let range = if version.starts_with("1.10.") {
+                '~'
+            } else {
+                '^'
+            };
+            format!("npm:{package}@{range}{version}")
+        }
+    }
 }
 
 /// A Node of at least 22.19: the one on the `PATH`, or one fetched as an npm package.
@@ -146,6 +195,13 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn newest_versions_keep_the_major_one_of_an_alias() {
+        assert_eq!(newest_of("2.4.0"), "latest");
+        assert_eq!(newest_of("npm:@a/sdk@1.32.2"), "npm:@a/sdk@^1.32.2");
+        assert_eq!(newest_of("npm:@a/sdk@1.10.2"), "npm:@a/sdk@~1.10.2");
+    }
 
     #[test]
     fn reads_and_compares_versions_of_node() {

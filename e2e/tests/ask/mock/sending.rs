@@ -27,6 +27,11 @@ async fn the_history_says_which_turn_is_next_and_a_name_in_the_prompt_which_scri
                 "contents",
                 json!({ "role": "model", "parts": [{ "text": "one" }] }),
             ),
+            Format::OpenAiResponses => (
+                "input",
+                json!({ "type": "message", "role": "assistant",
+                    "content": [{ "type": "output_text", "text": "one" }] }),
+            ),
             _ => ("messages", json!({ "role": "assistant", "content": "one" })),
         };
         let said = body[list].as_array_mut().unwrap();
@@ -39,7 +44,7 @@ async fn the_history_says_which_turn_is_next_and_a_name_in_the_prompt_which_scri
     provider.quiet().await;
     let exchanges = provider.exchanges();
     let turns: Vec<_> = exchanges.iter().map(|it| it.turn.unwrap()).collect();
-    assert_eq!(turns, [0, 1, 0].repeat(4));
+    assert_eq!(turns, [0, 1, 0].repeat(5));
     assert!(
         exchanges
             .iter()
@@ -60,6 +65,7 @@ async fn an_answer_breaks_as_the_script_says() {
         let error = match format {
             Format::Anthropic => r#"event: error"#,
             Format::OpenAi => r#"{"error":{"message":"The server had an error"#,
+            Format::OpenAiResponses => r#"event: error"#,
             Format::Gemini => r#""status":"UNAVAILABLE""#,
             Format::Ollama => r#"{"error":"an error was encountered"#,
         };
@@ -73,7 +79,14 @@ async fn an_answer_breaks_as_the_script_says() {
             ended.contains("first") && !ended.contains("second"),
             "{ended}"
         );
-        for word in ["message_stop", "[DONE]", "finishReason", r#""done":true"#] {
+        let last = [
+            "message_stop",
+            "[DONE]",
+            "response.completed",
+            "finishReason",
+            r#""done":true"#,
+        ];
+        for word in last {
             assert!(!ended.contains(word), "{ended}");
         }
         let mut cut = ask(&provider, format, &first(format, "[[cut]]"))
@@ -97,7 +110,7 @@ async fn an_answer_breaks_as_the_script_says() {
         .iter()
         .map(|it| it.ending())
         .collect::<Vec<_>>();
-    assert_eq!(endings, [Some(Ending::Broken); 12]);
+    assert_eq!(endings, [Some(Ending::Broken); 15]);
 }
 
 #[tokio::test]
@@ -120,6 +133,7 @@ async fn a_fault_may_pass_and_arguments_may_lack_their_end() {
         let ends = match format {
             Format::Anthropic => said.contains("message_stop"),
             Format::OpenAi => said.contains("[DONE]"),
+            Format::OpenAiResponses => said.contains("response.completed"),
             Format::Gemini => said.contains("MALFORMED_FUNCTION_CALL"),
             Format::Ollama => said.contains(r#""done_reason":"length""#),
         };
@@ -174,6 +188,11 @@ async fn pieces_may_be_shreds_and_turns_may_stop_for_many_reasons() {
     for (format, length, refusal) in [
         (Format::Anthropic, "max_tokens", "refusal"),
         (Format::OpenAi, "length", "content_filter"),
+        (
+            Format::OpenAiResponses,
+            "max_output_tokens",
+            "content_filter",
+        ),
         (Format::Gemini, "MAX_TOKENS", "SAFETY"),
         (Format::Ollama, "length", "stop"),
     ] {

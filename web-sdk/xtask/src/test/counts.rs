@@ -3,10 +3,10 @@ use std::ops::AddAssign;
 
 /// How tests ended.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) passed: u64,
-    pub(super) failed: u64,
-    pub(super) skipped: u64,
+pub(crate) struct Counts {
+    pub(crate) passed: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
 }
 
 impl Counts {

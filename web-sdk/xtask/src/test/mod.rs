@@ -17,10 +17,12 @@ use std::path::Path;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use crate::{Workspace, lint, sdk};
+use crate::{Workspace, clients, lint, sdk};
 use build::TestProgram;
 use report::Report;
-use tools::Tools;
+
+pub(crate) use counts::Counts;
+pub(crate) use tools::{ClientPackages, Tools};
 
 /// What to run.
 #[derive(Debug, Args)]
@@ -42,6 +44,8 @@ enum Suite {
     Wasm,
     /// Journeys through the whole system in a real browser
     Journeys,
+    /// MCP clients that nobody here wrote, against a page in a real browser
+    Clients,
 }
 
 impl Options {
@@ -53,13 +57,15 @@ impl Options {
     }
 
     fn wants_programs(&self) -> bool {
-        [Suite::Rust, Suite::Wasm, Suite::Journeys]
+        [Suite::Rust, Suite::Wasm, Suite::Journeys, Suite::Clients]
             .iter()
             .any(|suite| self.wants(*suite))
     }
 
     fn wants_program(&self, program: &TestProgram) -> bool {
-        self.wants(if program.crate_folder == Path::new("e2e") {
+        self.wants(if is_of_clients(program) {
+            Suite::Clients
+        } else if program.crate_folder == Path::new("e2e") {
             Suite::Journeys
         } else {
             Suite::Rust
@@ -105,7 +111,39 @@ fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> 
         report.suite(runs::sdk_in_browser(workspace, &tools, filter)?);
     }
     for program in journeys {
-        report.suite(runs::program(workspace, program, &tools, filter)?);
+        let run = runs::program(workspace, program, &tools, filter)?;
+        let is_whole = is_of_clients(program) && filter.is_none() && run.counts.failed == 0;
+        report.suite(run);
+        if is_whole {
+            report.check(clients::check_document(workspace));
+        }
     }
     Ok(())
+}
+
+/// The tests that run MCP clients.
+fn is_of_clients(program: &TestProgram) -> bool {
+    program.crate_folder == Path::new("e2e") && program.target == clients::TARGET
+}
+
+/// Runs the MCP clients, whose packages `tools` has, and counts the tests.
+pub(crate) fn run_clients(
+    workspace: &Workspace,
+    change: impl FnOnce(&mut Tools),
+) -> Result<Counts> {
+    let options = Options {
+        filter: None,
+        only: vec![Suite::Clients],
+    };
+    sdk::ensure(workspace)?;
+    let mut tools = Tools::ensure(workspace, &options)?;
+    change(&mut tools);
+    let mut counts = Counts::default();
+    for program in build::everything(workspace)?
+        .iter()
+        .filter(|it| is_of_clients(it))
+    {
+        counts += runs::program(workspace, program, &tools, None)?.counts;
+    }
+    Ok(counts)
 }

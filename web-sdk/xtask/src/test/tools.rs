@@ -10,15 +10,23 @@ use crate::chromium::Chromium;
 use crate::process::ask;
 use crate::step::{Outcome, step};
 use crate::wasm_rustc::WasmRustc;
-use crate::{Workspace, apt, node};
+use crate::{Workspace, apt, clients, node, python};
 
 /// What tests need beside Rust. Tests are told by environment where it is.
-pub(super) struct Tools {
+pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
     /// The file that makes the SDK's tests find the browser.
     pub(super) webdriver: PathBuf,
     chromium: Option<Chromium>,
     node: Option<Node>,
+    pub(crate) clients: Option<ClientPackages>,
+}
+
+/// The MCP clients that are driven, and where what they did is written down.
+pub(crate) struct ClientPackages {
+    pub(crate) node: PathBuf,
+    pub(crate) python: [PathBuf; 2],
+    pub(crate) rows: PathBuf,
 }
 
 struct Node {
@@ -31,7 +39,8 @@ impl Tools {
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
         let wasm_rustc = WasmRustc::ensure()?;
         node::packages(workspace, "web-sdk", "web-sdk-node")?;
-        let journeys = options.wants(Suite::Journeys);
+        let clients = options.wants(Suite::Clients);
+        let journeys = options.wants(Suite::Journeys) || clients;
         let chromium = (journeys || options.wants(Suite::Wasm))
             .then(Chromium::ensure)
             .transpose()?;
@@ -45,7 +54,11 @@ impl Tools {
         let node = (journeys || options.wants(Suite::Rust))
             .then(|| Node::ensure(workspace))
             .transpose()?;
+        let clients = clients
+            .then(|| ClientPackages::ensure(workspace))
+            .transpose()?;
         Ok(Self {
+            clients,
             wasm_rustc,
             webdriver,
             chromium,
@@ -67,6 +80,28 @@ impl Tools {
                 .env("MCP_WEB_NODE", &node.program)
                 .env("MCP_WEB_E2E_NODE_MODULES", &node.packages);
         }
+        if let Some(clients) = &self.clients {
+            let [one, two] = &clients.python;
+            command
+                .env("MCP_WEB_CLIENTS_NODE_MODULES", &clients.node)
+                .env("MCP_WEB_CLIENTS_PYTHON_1", one)
+                .env("MCP_WEB_CLIENTS_PYTHON_2", two)
+                .env("MCP_WEB_CLIENTS_ROWS", &clients.rows);
+        }
+    }
+}
+
+impl ClientPackages {
+    fn ensure(workspace: &Workspace) -> Result<Self> {
+        let python = |major: u8| {
+            let requirements = format!("e2e/clients/python/mcp-{major}.txt");
+            python::environment(workspace, &requirements, &format!("clients-python-{major}"))
+        };
+        Ok(Self {
+            node: node::packages(workspace, "e2e/clients/node", "clients-node")?,
+            python: [python(1)?, python(2)?],
+            rows: clients::rows(workspace),
+        })
     }
 }
 

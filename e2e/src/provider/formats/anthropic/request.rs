@@ -41,7 +41,13 @@ pub(in crate::provider::formats) fn check(
             "A maximum of {CACHE_MARKS} blocks with cache_control may be provided. Found {found}."
         ));
     }
-    messages(array(&body["messages"]))?;
+    // Instructions in the midst of a conversation, as Claude Code sends them.
+    let said = array(&body["messages"]).iter();
+    let said: Vec<_> = said
+        .filter(|message| message["role"] != "system")
+        .cloned()
+        .collect();
+    messages(&said)?;
     thoughts(body, script)
 }
 

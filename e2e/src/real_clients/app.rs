@@ -1,0 +1,59 @@
+//! The page that clients are driven against: `e2e/pages/clients.js`.
+
+use serde_json::json;
+
+use crate::{Browser, Site, World};
+
+/// A client that says that it leaves has said so before it ended.
+const LEFT_WITHIN_MS: u64 = 3_000;
+
+/// A bridge, and a page with a tool for each thing that a client can do.
+#[derive(Debug)]
+pub struct ClientsApp {
+    /// The bridge.
+    pub world: World,
+    /// The page.
+    pub browser: Browser,
+    _site: Site,
+}
+
+impl ClientsApp {
+    /// Starts the bridge, opens the page and waits until its tools are registered.
+    pub async fn open() -> Self {
+        let (world, site) = (World::bridge().await, Site::start().await);
+        let browser = Browser::open().await;
+        browser.goto(&site.clients_page(&world)).await;
+        browser.wait_for("app.ready").await;
+        Self {
+            world,
+            browser,
+            _site: site,
+        }
+    }
+
+    /// The notes in the page.
+    pub async fn notes(&self) -> Vec<String> {
+        let notes = self.browser.eval("return app.notes", json!(null)).await;
+        serde_json::from_value(notes).unwrap()
+    }
+
+    /// Waits until a call of `hang` has begun.
+    pub async fn hanging(&self) {
+        self.browser.wait_for("app.started > 0").await;
+    }
+
+    /// Waits until the page has heard that a call of `hang` was cancelled.
+    pub async fn cancelled(&self) {
+        self.browser.wait_for("app.cancelled > 0").await;
+    }
+
+    /// Whether the page sees no client any more, within a few seconds.
+    pub async fn is_left(&self) -> bool {
+        let look = "const end = performance.now() + args;
+            while (app.mcpWeb.clients.length > 0 && performance.now() < end) {
+              await new Promise((resolve) => setTimeout(resolve, 15));
+            }
+            return app.mcpWeb.clients.length === 0;";
+        self.browser.eval(look, json!(LEFT_WITHIN_MS)).await == true
+    }
+}

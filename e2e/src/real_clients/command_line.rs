@@ -1,0 +1,244 @@
+//! A command line that is an AI client, with a model that a provider plays.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::{Exchange, Format, ProcessGroup, Provider, Script, within};
+
+/// A whole run, on a busy machine with two cores.
+const RUN_WITHIN: Duration = Duration::from_secs(120);
+
+/// A command line, with a home of its own.
+#[derive(Debug)]
+pub struct CommandLine {
+    home: TempDir,
+    provider: Provider,
+    format: Format,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// Everything it printed.
+    pub log: String,
+    exchanges: Vec<Exchange>,
+    format: Format,
+}
+
+impl CommandLine {
+    /// A model that says what the script says, on this wire.
+    pub async fn new(format: Format, script: Script) -> Self {
+        Self {
+            home: TempDir::with_prefix("mcp-web-client-").unwrap(),
+            provider: Provider::start(script).await,
+            format,
+        }
+    }
+
+    /// Its home, which is its working folder too.
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    /// Writes a file below its home.
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.home().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Where the provider listens.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// The program, with nothing of this process's environment.
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("HOME", self.home())
+            .env("TMPDIR", self.home())
+            .env("NO_COLOR", "1")
+            .current_dir(self.home());
+        command
+    }
+
+    /// Runs it to its end.
+    pub async fn run(&self, name: &str, command: Command) -> Run {
+        let mut process = ProcessGroup::start(name, command);
+        let ended = process.ended_within(RUN_WITHIN).await;
+        assert!(ended, "{name} does not end:\n{}", process.log());
+        self.ran(process.log())
+    }
+
+    /// Runs it until this is done, then interrupts it as a person does.
+    pub async fn interrupted_after(
+        &self,
+        name: &str,
+        command: Command,
+        done: impl Future<Output = ()>,
+    ) -> Run {
+        let mut process = ProcessGroup::start(name, command);
+        tokio::select! {
+            () = done => {}
+            _ = process.ended_within(RUN_WITHIN) => panic!("{name} ended before:\n{}", process.log()),
+        }
+        process.interrupt();
+        let ended = process.ended_within(RUN_WITHIN).await;
+        within(format!("{name} to be interrupted"), async {
+            assert!(ended)
+        })
+        .await;
+        self.ran(process.log())
+    }
+
+    fn ran(&self, log: String) -> Run {
+        Run {
+            log,
+            exchanges: self.provider.exchanges(),
+            format: self.format,
+        }
+    }
+}
+
+impl Run {
+    /// The names of the tools in the first request that has some.
+    pub fn tools(&self) -> Vec<String> {
+        let first = self.exchanges.iter().find(|it| it.turn == Some(0));
+        let body = first.map_or(&Value::Null, |it| &it.body);
+        let mut names = Vec::new();
+        collect_names(&body["tools"], "", &mut names);
+        // Tools that are looked for by name are told in a text.
+        names.push(body["messages"].to_string());
+        names
+    }
+
+    /// Whether the model was told of a tool whose name has this in it.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.tools().iter().any(|tool| tool.contains(name))
+    }
+
+    /// What the model was given for the call of this turn: the newest results in the next request.
+    pub fn output(&self, turn: usize) -> Output {
+        let next = self.exchanges.iter().find(|it| it.turn == Some(turn + 1));
+        let Some(next) = next else {
+            panic!(
+                "the model was not asked for turn {}:\n{}",
+                turn + 1,
+                self.log
+            )
+        };
+        match self.format {
+            Format::Anthropic => anthropic(&next.body),
+            Format::Gemini => gemini(&next.body),
+            _ => responses(&next.body),
+        }
+    }
+
+    /// Whether the model was asked for this turn.
+    pub fn reached(&self, turn: usize) -> bool {
+        self.exchanges.iter().any(|it| it.turn == Some(turn))
+    }
+}
+
+/// What a model is given as the result of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Output {
+    /// All texts.
+    pub text: String,
+    /// The bytes of each picture, as base64.
+    pub pictures: Vec<usize>,
+}
+
+impl Output {
+    fn take(&mut self, block: &Value) {
+        for text in [&block["text"], &block["output"], &block["error"]] {
+            if let Some(text) = text.as_str() {
+                self.text += text;
+                self.text += "\n";
+            }
+        }
+        let data = block["source"]["data"]
+            .as_str()
+            .or(block["inlineData"]["data"].as_str())
+            .or(block["image_url"].as_str());
+        self.pictures.extend(data.map(str::len));
+    }
+
+    fn take_all(&mut self, content: &Value) {
+        match content {
+            Value::String(text) => self.text += text,
+            Value::Array(blocks) => blocks.iter().for_each(|block| self.take(block)),
+            other => self.take(other),
+        }
+    }
+}
+
+fn collect_names(value: &Value, space: &str, names: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_names(item, space, names)),
+        Value::Object(fields) => {
+            let name = fields
+                .get("name")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let name = format!("{space}{name}");
+            for (key, inner) in fields {
+                if matches!(key.as_str(), "tools" | "functionDeclarations") {
+                    collect_names(inner, &format!("{name}."), names);
+                }
+            }
+            names.push(name);
+        }
+        _ => {}
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn anthropic(body: &Value) -> Output {
+    let mut output = Output::default();
+    let said = list(&body["messages"]).iter().rev();
+    let mut results = said.filter(|message| message["role"] == "user");
+    for block in results
+        .next()
+        .map_or(&[][..], |message| list(&message["content"]))
+    {
+        if block["type"] == "tool_result" {
+            output.take_all(&block["content"]);
+        }
+    }
+    output
+}
+
+fn gemini(body: &Value) -> Output {
+    let mut output = Output::default();
+    let last = list(&body["contents"]).last();
+    for part in last.map_or(&[][..], |last| list(&last["parts"])) {
+        output.take(&part["functionResponse"]["response"]);
+        output.take(part);
+    }
+    output
+}
+
+fn responses(body: &Value) -> Output {
+    let mut output = Output::default();
+    let items = list(&body["input"]).iter().rev();
+    let results = items.take_while(|item| item["type"] != "function_call");
+    for item in results {
+        if item["type"] == "function_call_output" {
+            output.take_all(&item["output"]);
+        }
+    }
+    output
+}

@@ -1,0 +1,294 @@
+//! Command lines, with a model that a provider plays.
+
+use std::path::PathBuf;
+
+use e2e::{
+    Cell, ClientsApp, CommandLine, Format, Output, Provider, Row, Run, Script, Step, Turn, tools,
+};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+/// How a command line reaches the bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leg {
+    Http,
+    Stdio,
+}
+
+impl Leg {
+    fn name(self) -> &'static str {
+        match self {
+            Leg::Http => "HTTP",
+            Leg::Stdio => "stdio",
+        }
+    }
+}
+
+/// The turns of [`walk`], by what they call.
+const CALL: usize = 0;
+const WRONG: usize = 1;
+const PICTURE: usize = 2;
+const LARGE: usize = 3;
+const PROGRESS: usize = 5;
+const ELICITATION: usize = 6;
+const SECOND: usize = 7;
+
+/// A model that calls each tool of the page, under the names that the client gives them.
+fn walk(named: impl Fn(&str) -> String) -> Script {
+    let call = |tool: &str, arguments: Value| Turn::calling(&named(tool), arguments);
+    Script::new([
+        call("add_note", json!({ "text": "buy milk" })),
+        call("add_note", json!({})),
+        call("picture", json!({})),
+        call("large", json!({ "bytes": 3_000_000 })),
+        call("add_tool", json!({ "name": "second" })),
+        call("count", json!({ "to": 4 })),
+        call("ask", json!({})),
+        call("second", json!({})),
+        Turn::saying("Done."),
+    ])
+}
+
+fn hang(named: impl Fn(&str) -> String) -> Script {
+    Script::new([
+        Turn::calling(&named("hang"), json!({})),
+        Turn::saying("Done."),
+    ])
+}
+
+fn works(is_so: bool, otherwise: &str) -> Cell {
+    match is_so {
+        true => Cell::Works,
+        false => Cell::Failed(otherwise.to_owned()),
+    }
+}
+
+/// What every walk must show.
+async fn judge(row: &mut Row, run: &Run, app: &ClientsApp) {
+    row.set(
+        Step::List,
+        works(run.has_tool("add_note"), "the model is told of no tool"),
+    );
+    let Output { text, .. } = run.output(CALL);
+    let called = text.contains("notes") && app.notes().await == ["buy milk"];
+    row.set(Step::Call, works(called, &text));
+    let Output { text, .. } = run.output(WRONG);
+    let is_told = text.contains("text") && text.contains("required");
+    row.set(Step::Wrong, works(is_told, &text));
+    let picture = run.output(PICTURE);
+    let is_seen = picture.pictures.iter().any(|bytes| *bytes > 1_000);
+    row.set(Step::Picture, works(is_seen, &picture.text));
+    let Output { text, .. } = run.output(LARGE);
+    let is_noted = text.find("[Cut:").is_some_and(|at| at < 200) && text.contains("get_result");
+    let cell = match is_noted {
+        true => Cell::WorksBut(
+            "cut to what it shows its model, with a note and a handle first".to_owned(),
+        ),
+        false => Cell::Failed(text.chars().take(300).collect()),
+    };
+    row.set(Step::Large, cell);
+    let counted = run.output(PROGRESS).text.contains("counted to 4");
+    row.set(
+        Step::Progress,
+        match counted {
+            true => Cell::Lacks("it asks for progress and shows none".to_owned()),
+            false => Cell::Failed(run.output(PROGRESS).text),
+        },
+    );
+    let Output { text, .. } = run.output(SECOND);
+    row.set(Step::ListChanged, works(text.contains("second"), &text));
+}
+
+fn npm(path: &str) -> PathBuf {
+    tools::clients_node_modules().join(path)
+}
+
+fn stdio_server(app: &ClientsApp) -> Value {
+    json!({
+        "command": tools::built("mcp-web-stdio"),
+        "args": [],
+        "env": { "MCP_SERVER_URL": app.world.mcp_url(), "AUTH_TOKEN": app.world.token() },
+    })
+}
+
+fn bearer(app: &ClientsApp) -> String {
+    format!("Bearer {}", app.world.token())
+}
+
+mod claude_code {
+    use super::*;
+
+    fn named(tool: &str) -> String {
+        format!("mcp__web__{tool}")
+    }
+
+    /// What answers its questions where nobody is asked.
+    const HOOK: &str = r#"{"hooks":{"Elicitation":[{"matcher":"","hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}'"}]}]}}"#;
+
+    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+        let client = CommandLine::new(Format::Anthropic, script).await;
+        let server = match leg {
+            Leg::Http => json!({ "type": "http", "url": app.world.mcp_url(),
+                "headers": { "Authorization": bearer(app) } }),
+            Leg::Stdio => stdio_server(app),
+        };
+        let servers = json!({ "mcpServers": { "web": server } });
+        client.write("mcp.json", &servers.to_string());
+        let mut command = client.command(&npm("@anthropic-ai/claude-code-linux-x64/claude"));
+        command
+            .env("CLAUDE_CONFIG_DIR", client.home().join("config"))
+            .env("ANTHROPIC_BASE_URL", client.provider().url())
+            .env("ANTHROPIC_API_KEY", Provider::KEY)
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .args([
+                "-p",
+                "Do it.",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+            ])
+            .args(["--mcp-config", "mcp.json", "--strict-mcp-config"])
+            .args(["--allowedTools", "mcp__web__*", "--settings", HOOK]);
+        (client, command)
+    }
+
+    async fn runs(leg: Leg, name: &str) {
+        let app = ClientsApp::open().await;
+        let mut row = Row::new(
+            &tools::clients_package("@anthropic-ai/claude-code"),
+            leg.name(),
+            Some("2026-07-28"),
+        );
+        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let run = client.run("Claude Code", command).await;
+        judge(&mut row, &run, &app).await;
+        let Output { text, .. } = run.output(ELICITATION);
+        row.set(
+            Step::Elicitation,
+            match text.contains("Hello Ada") {
+                true => Cell::WorksBut(
+                    "with `-p` a hook answers, or nobody: then it cancels".to_owned(),
+                ),
+                false => Cell::Failed(text),
+            },
+        );
+        row.set(
+            Step::Leaving,
+            works(app.is_left().await, "the page sees it still"),
+        );
+        let (client, command) = command_line(&app, leg, hang(named)).await;
+        client
+            .interrupted_after("Claude Code", command, app.hanging())
+            .await;
+        app.cancelled().await;
+        row.set(Step::Cancel, Cell::Works);
+        row.finish(name);
+    }
+
+    #[tokio::test]
+    async fn over_http() {
+        runs(Leg::Http, "01-claude-code-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_stdio() {
+        runs(Leg::Stdio, "02-claude-code-stdio").await;
+    }
+}
+
+mod gemini {
+    use super::*;
+
+    fn named(tool: &str) -> String {
+        format!("mcp_web_{tool}")
+    }
+
+    /// A call that takes longer is cancelled, in milliseconds.
+    const TIMEOUT: u64 = 5_000;
+
+    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+        let client = CommandLine::new(Format::Gemini, script).await;
+        let mut server = match leg {
+            Leg::Http => json!({ "httpUrl": app.world.mcp_url(),
+                "headers": { "Authorization": bearer(app) } }),
+            Leg::Stdio => stdio_server(app),
+        };
+        server["trust"] = json!(true);
+        server["timeout"] = json!(TIMEOUT);
+        let settings = json!({
+            "security": {
+                "auth": { "selectedType": "gemini-api-key" },
+                "folderTrust": { "enabled": false },
+            },
+            "general": { "enableAutoUpdate": false, "enableAutoUpdateNotification": false },
+            "privacy": { "usageStatisticsEnabled": false },
+            "telemetry": { "enabled": false },
+            "model": { "name": "mock", "disableLoopDetection": true },
+            "tools": { "core": ["mcp_*"], "useRipgrep": false },
+            "mcpServers": { "web": server },
+        });
+        client.write(".gemini/settings.json", &settings.to_string());
+        let mut command = client.command(&tools::node());
+        command
+            .arg(npm("@google/gemini-cli/bundle/gemini.js"))
+            .args(["--approval-mode", "yolo", "--output-format", "stream-json"])
+            .args(["--prompt", "Do it"])
+            .env("TERM", "xterm-256color")
+            .env("GEMINI_CLI_NO_RELAUNCH", "true")
+            .env("GEMINI_API_KEY", Provider::KEY)
+            .env("GOOGLE_GEMINI_BASE_URL", client.provider().url());
+        (client, command)
+    }
+
+    async fn runs(leg: Leg, name: &str) {
+        let app = ClientsApp::open().await;
+        let mut row = Row::new(
+            &tools::clients_package("@google/gemini-cli"),
+            leg.name(),
+            Some("2025-06-18"),
+        );
+        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let run = client.run("Gemini CLI", command).await;
+        judge(&mut row, &run, &app).await;
+        let wrong = "it checks the arguments itself, and the bridge is not asked";
+        if row.cells[&Step::Wrong] == Cell::Works {
+            row.set(Step::Wrong, Cell::WorksBut(wrong.to_owned()));
+        }
+        let Output { text, .. } = run.output(ELICITATION);
+        row.set(
+            Step::Elicitation,
+            match text.contains("ClientCapabilityMissing") {
+                true => Cell::Lacks("it declares none".to_owned()),
+                false => Cell::Failed(text),
+            },
+        );
+        let leaving = match leg {
+            Leg::Stdio => works(app.is_left().await, "the page sees it still"),
+            Leg::Http => match app.is_left().await {
+                true => Cell::Failed("it ends its session now, and is known not to".to_owned()),
+                false => Cell::Lacks(
+                    "it sends no DELETE: its session makes room when another client needs it"
+                        .to_owned(),
+                ),
+            },
+        };
+        row.set(Step::Leaving, leaving);
+        let (client, command) = command_line(&app, leg, hang(named)).await;
+        let run = client.run("Gemini CLI", command).await;
+        app.cancelled().await;
+        assert!(run.reached(1), "it goes on with the model:\n{}", run.log);
+        let cancel = "by its own timeout; Ctrl-C drops a call over HTTP without a word";
+        row.set(Step::Cancel, Cell::WorksBut(cancel.to_owned()));
+        row.finish(name);
+    }
+
+    #[tokio::test]
+    async fn over_http() {
+        runs(Leg::Http, "03-gemini-cli-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_stdio() {
+        runs(Leg::Stdio, "04-gemini-cli-stdio").await;
+    }
+}
