@@ -47,9 +47,11 @@ fn fits(pattern: &str, client_name: &str) -> bool {
 /// - Claude Code 2.1.330 puts a text of more than 50,000 characters into a file, and shows the model
 ///   its first 2,000. It takes images of any size, and scales those down whose edge is longer than
 ///   1,932 pixels. It waits for 300 s without a word, and hears every ten seconds that a call goes on.
+/// - Codex 0.169 shows its model 10,000 tokens, as it counts them 48,000 bytes, of all texts together:
+///   their beginning and their end.
 /// - Gemini CLI 0.61 puts a single text of 39,960 characters and more into a file; a result of several
 ///   blocks, as one that was cut is, goes to the model whole.
-const BUILT_IN: [(&str, Profile); 3] = [
+const BUILT_IN: [(&str, Profile); 4] = [
     (
         "claude-ai",
         Profile {
@@ -65,6 +67,15 @@ const BUILT_IN: [(&str, Profile); 3] = [
             max_result_bytes: None,
             max_text_chars: Some(CLAUDE_CODE_TEXT_CHARS),
             max_image_edge: Some(1_932),
+            patience: None,
+        },
+    ),
+    (
+        "codex-mcp-client",
+        Profile {
+            max_result_bytes: None,
+            max_text_chars: Some(47_000),
+            max_image_edge: None,
             patience: None,
         },
     ),

@@ -108,20 +108,22 @@ impl CommandLine {
 }
 
 impl Run {
-    /// The names of the tools in the first request that has some.
-    pub fn tools(&self) -> Vec<String> {
-        let first = self.exchanges.iter().find(|it| it.turn == Some(0));
-        let body = first.map_or(&Value::Null, |it| &it.body);
+    /// The names of the tools in the request for this turn.
+    fn tools(&self, turn: usize) -> Vec<String> {
+        let request = self.exchanges.iter().find(|it| it.turn == Some(turn));
+        let body = request.map_or(&Value::Null, |it| &it.body);
         let mut names = Vec::new();
         collect_names(&body["tools"], "", &mut names);
-        // Tools that are looked for by name are told in a text.
-        names.push(body["messages"].to_string());
+        // Tools that are looked for by name are told in instructions.
+        let said = list(&body["messages"]).iter();
+        let told = said.filter(|message| message["role"] == "system");
+        names.extend(told.map(Value::to_string));
         names
     }
 
-    /// Whether the model was told of a tool whose name has this in it.
-    pub fn has_tool(&self, name: &str) -> bool {
-        self.tools().iter().any(|tool| tool.contains(name))
+    /// Whether the model was told of a tool whose name has this in it, in the request for this turn.
+    pub fn is_told_of(&self, name: &str, turn: usize) -> bool {
+        self.tools(turn).iter().any(|tool| tool.contains(name))
     }
 
     /// What the model was given for the call of this turn: the newest results in the next request.

@@ -67,7 +67,10 @@ fn works(is_so: bool, otherwise: &str) -> Cell {
 async fn judge(row: &mut Row, run: &Run, app: &ClientsApp) {
     row.set(
         Step::List,
-        works(run.has_tool("add_note"), "the model is told of no tool"),
+        works(
+            run.is_told_of("add_note", 0),
+            "the model is told of no tool",
+        ),
     );
     let Output { text, .. } = run.output(CALL);
     let called = text.contains("notes") && app.notes().await == ["buy milk"];
@@ -96,7 +99,11 @@ async fn judge(row: &mut Row, run: &Run, app: &ClientsApp) {
         },
     );
     let Output { text, .. } = run.output(SECOND);
-    row.set(Step::ListChanged, works(text.contains("second"), &text));
+    let is_told = run.is_told_of("second", SECOND + 1);
+    row.set(
+        Step::ListChanged,
+        works(text.contains("second") && is_told, &text),
+    );
 }
 
 fn npm(path: &str) -> PathBuf {
@@ -290,5 +297,134 @@ mod gemini {
     #[tokio::test]
     async fn over_stdio() {
         runs(Leg::Stdio, "04-gemini-cli-stdio").await;
+    }
+}
+
+mod codex {
+    use super::*;
+
+    /// A call that takes longer is cancelled, in seconds.
+    const TIMEOUT: u64 = 5;
+
+    /// A model with as much room for a result as those of OpenAI have.
+    const CATALOG: &str = r#"{"models":[{"slug":"played","display_name":"played","base_instructions":"You are played.","supported_reasoning_levels":[],"shell_type":"unified_exec","visibility":"list","supported_in_api":true,"priority":1,"support_verbosity":false,"truncation_policy":{"mode":"tokens","limit":10000},"experimental_supported_tools":[],"context_window":272000,"input_modalities":["text","image"]}]}"#;
+
+    /// It puts the tools of a server into a namespace.
+    fn named(tool: &str) -> String {
+        format!("mcp__web.{tool}")
+    }
+
+    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+        let client = CommandLine::new(Format::OpenAiResponses, script).await;
+        let server = match leg {
+            Leg::Http => format!(
+                "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
+                app.world.mcp_url()
+            ),
+            Leg::Stdio => format!(
+                "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
+                tools::built("mcp-web-stdio").display(),
+                app.world.mcp_url(),
+                app.world.token()
+            ),
+        };
+        let base_url = client.provider().base_url(Format::OpenAiResponses);
+        let base_url = base_url.trim_end_matches('/');
+        client.write("catalog.json", CATALOG);
+        let catalog = client.home().join("catalog.json");
+        let catalog = catalog.display();
+        client.write(
+            "config.toml",
+            &format!(
+                r#"model = "played"
+model_provider = "played"
+model_catalog_json = "{catalog}"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+web_search = "disabled"
+
+[model_providers.played]
+name = "played"
+base_url = "{base_url}"
+wire_api = "responses"
+env_key = "PLAYED_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+supports_websockets = false
+
+[features]
+mcp_tool_list_changed = true
+plugins = false
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[mcp_servers.web]
+required = true
+default_tools_approval_mode = "approve"
+tool_timeout_sec = {TIMEOUT}
+{server}"#
+            ),
+        );
+        let vendor = npm("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
+        let mut command = client.command(&vendor);
+        command
+            .env("CODEX_HOME", client.home())
+            .env("PLAYED_KEY", Provider::KEY)
+            .env("WEB_TOKEN", app.world.token())
+            .args([
+                "exec",
+                "--json",
+                "--skip-git-repo-check",
+                "--ephemeral",
+                "Do it.",
+            ]);
+        (client, command)
+    }
+
+    async fn runs(leg: Leg, name: &str) {
+        let app = ClientsApp::open().await;
+        let package = tools::clients_package("@openai/codex");
+        let mut row = Row::new(&package, leg.name(), Some("2025-06-18"));
+        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let run = client.run("Codex", command).await;
+        judge(&mut row, &run, &app).await;
+        let Output { text, .. } = run.output(ELICITATION);
+        row.set(
+            Step::Elicitation,
+            match text.contains("no name: decline") {
+                true => Cell::Lacks("`codex exec` declines every question".to_owned()),
+                false => Cell::Failed(text),
+            },
+        );
+        if row.cells[&Step::ListChanged] == Cell::Works {
+            let feature =
+                "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
+            row.set(Step::ListChanged, Cell::WorksBut(feature.to_owned()));
+        }
+        let left = works(app.is_left().await, "the page sees it still");
+        row.set(Step::Leaving, left);
+        let (client, command) = command_line(&app, leg, hang(named)).await;
+        let run = client.run("Codex", command).await;
+        app.cancelled().await;
+        assert!(run.reached(1), "it goes on with the model:\n{}", run.log);
+        let cancel =
+            "by its own timeout; Ctrl-C in `codex exec` may be too late for its last words";
+        row.set(Step::Cancel, Cell::WorksBut(cancel.to_owned()));
+        row.finish(name);
+    }
+
+    #[tokio::test]
+    async fn over_http() {
+        runs(Leg::Http, "05-codex-http").await;
+    }
+
+    #[tokio::test]
+    async fn over_stdio() {
+        runs(Leg::Stdio, "06-codex-stdio").await;
     }
 }
