@@ -247,6 +247,17 @@ pub(super) fn client_response(
 
 fn client_error(error: ServiceError) -> ClientError {
     match error {
+        // It has declared more than it can: some proxies do.
+        ServiceError::McpError(error) if error.code == JsonRpcCode::METHOD_NOT_FOUND => {
+            ClientError {
+                code: ErrorCode::ClientCapabilityMissing,
+                message:
+                    "the client behind this call declared that it can be asked this, and does not \
+                      know the request: go on without"
+                        .to_owned(),
+                data: None,
+            }
+        }
         ServiceError::McpError(error) => {
             let data = json!({ "jsonRpcCode": error.code.0, "data": error.data });
             let message = format!("the client answered with an error: {}", error.message);

@@ -23,10 +23,13 @@ use super::asked::Asked;
 use super::encoding::{Encoding, Large};
 use super::lane::{self, Message};
 use super::session::Session;
+use super::sessions::FIRST_EVENT;
 use super::{OPENED, REALM};
 use crate::auth::{Principal, RealmId};
 use crate::http::{Edge, Problem, whole};
 use crate::queries::Life;
+
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -103,6 +106,9 @@ async fn by_rmcp(
         let message = "there is no such MCP session: it has ended, or belongs to another token";
         return Problem::new(ErrorCode::SessionNotFound, message).into_response();
     }
+    if let Some(nothing) = nothing_to_resume(edge, &parts, session.as_deref()) {
+        return nothing;
+    }
     let ends_at = principal.ends_at().filter(|_| asked.stands());
     let mut opened = None;
     if let Asked::Message(method) = &asked {
@@ -143,6 +149,21 @@ async fn by_rmcp(
         Some(ends_at) => response.map(|body| until(ends_at, body)),
         None => response.map(Body::new),
     }
+}
+
+/// The answer to a client that comes back to a stream of which nothing is left: its call was
+/// cancelled, or what was kept had to go. Clients take 405 for a server without such a stream, and
+/// ask no more; an open stream without events would stand as long as their session.
+fn nothing_to_resume(edge: &Edge, parts: &Parts, session: Option<&Session>) -> Option<Response> {
+    let last = parts.headers.get(LAST_EVENT)?.to_str().ok()?;
+    let id = session?.id()?;
+    let events = edge.mcp.sessions.events();
+    if parts.method != Method::GET || last == FIRST_EVENT || events.is_of(id, last) {
+        return None;
+    }
+    let message = "nothing follows this event: its call was cancelled, or what was kept had to go";
+    let problem = Problem::new(ErrorCode::HandleNotFound, message);
+    Some((StatusCode::METHOD_NOT_ALLOWED, problem).into_response())
 }
 
 /// An agent hears of no changes: what it is answered is all that it gets.

@@ -26,7 +26,7 @@ use crate::by_realm::ByRealm;
 use crate::config::Config;
 
 /// The id of the event without data with which a stream begins that a client opens by itself.
-const FIRST_EVENT: &str = "0";
+pub(super) const FIRST_EVENT: &str = "0";
 
 /// A session that is idle ends this long after its time at the latest, in parts of that time:
 /// however many there are, they are not looked at more often.

@@ -292,3 +292,22 @@ async fn the_page_hears_at_once_when_a_session_ends_in_a_call() {
         assert!(began.elapsed() < std::time::Duration::from_secs(4));
     }
 }
+
+/// SDKs come back to the stream of a call that they have cancelled, every few seconds.
+#[tokio::test]
+async fn a_client_that_comes_back_to_a_cancelled_call_is_told_that_nothing_follows() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[echo_tool()]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let events = client.stream(7, "tools/call", json!({ "name": "echo", "arguments": {} }));
+    let (mut events, _call) = tokio::join!(events, page.call());
+    let first = events.primed().await;
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+        "params": { "requestId": 7 } });
+    assert_eq!(client.post(&cancel).await.status(), 202);
+    assert!(events.next().await.is_none());
+    let again = client.come_back(&first).await;
+    assert_eq!(again.status(), 405);
+    // The session goes on.
+    assert_eq!(client.tool_names().await.len(), 6);
+}

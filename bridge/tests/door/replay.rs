@@ -57,8 +57,7 @@ async fn another_session_hears_nothing_of_it() {
     let other = McpClient::connect(&bridge, "another-token-0123456789abcdef").await;
     let (id, last) = broken_off(&mut page, &client).await;
     page.respond(&id.as_str().into(), json!("private")).await;
-    let mut events = other.resume(&last).await;
-    assert!(events.next().await.is_none());
+    assert_eq!(other.come_back(&last).await.status(), 405);
 }
 
 #[tokio::test]
@@ -80,6 +79,5 @@ async fn what_is_kept_is_capped_and_the_newest_stays() {
         text_of(&result_after(&client, &newest).await["result"]),
         "kept"
     );
-    let mut events = client.resume(&last).await;
-    assert!(events.next().await.is_none());
+    assert_eq!(client.come_back(&last).await.status(), 405);
 }

@@ -406,8 +406,15 @@ tool_timeout_sec = {TIMEOUT}
                 "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
             row.set(Step::ListChanged, Cell::WorksBut(feature.to_owned()));
         }
-        let left = works(app.is_left().await, "the page sees it still");
-        row.set(Step::Leaving, left);
+        let leaving = match leg {
+            Leg::Http => works(app.is_left().await, "the page sees it still"),
+            // Whether the server has time for its last words differs from run to run.
+            Leg::Stdio => Cell::WorksBut(
+                "it kills its server a few milliseconds after SIGTERM: a session may be left behind"
+                    .to_owned(),
+            ),
+        };
+        row.set(Step::Leaving, leaving);
         let (client, command) = command_line(&app, leg, hang(named)).await;
         let run = client.run("Codex", command).await;
         app.cancelled().await;

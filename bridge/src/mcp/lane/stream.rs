@@ -129,7 +129,11 @@ impl Line {
                     drop(running);
                     return self.send(event(id.as_deref(), json)).await;
                 }
-                Some(Next::Cancelled) => return,
+                Some(Next::Cancelled) => {
+                    // Nobody comes back to it for anything.
+                    self.events.forget_stream(&self.stream);
+                    return;
+                }
                 None => {}
             }
             next = Some(running.next().await);

@@ -158,6 +158,11 @@ impl McpClient {
 
     /// Comes back to a stream after an event.
     pub(crate) async fn resume(&self, last_event: &str) -> Events {
+        Events::of(self.come_back(last_event).await)
+    }
+
+    /// The answer to coming back to a stream after an event.
+    pub(crate) async fn come_back(&self, last_event: &str) -> reqwest::Response {
         let request = self
             .http
             .get(&self.url)
@@ -165,7 +170,7 @@ impl McpClient {
             .header("accept", "text/event-stream")
             .header("mcp-session-id", &self.session)
             .header("last-event-id", last_event);
-        Events::of(soon("event stream", request.send()).await.unwrap())
+        soon("event stream", request.send()).await.unwrap()
     }
 
     /// The standalone stream of notifications.
