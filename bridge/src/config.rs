@@ -33,7 +33,7 @@ pub use profiles::{ClientProfile, Profile, Profiles};
 pub(crate) use reading::{Reading, ReadingError};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
-pub(crate) use text_limit::{RESULT_SIZE_KEY, TextCount, TextLimit};
+pub(crate) use text_limit::{RESULT_SIZE_KEY, TextCount, TextLimit, TextUnit};
 pub use values::Secret;
 use values::{count, duration, duration_or_none, icon, result_bytes};
 

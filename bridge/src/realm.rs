@@ -168,6 +168,11 @@ impl Realm {
         self.is_only_remembered() && self.catalogue.is_empty() && self.former_sessions.is_none()
     }
 
+    /// What closed apps offered is listed.
+    pub(crate) fn lists_closed_apps(&self) -> bool {
+        !self.catalogue.is_empty()
+    }
+
     /// Nobody is here; at most it is remembered what there was.
     pub(crate) fn is_only_remembered(&self) -> bool {
         let over = self.over.values().any(|over| over.deadline().is_some());
@@ -323,10 +328,12 @@ impl Realm {
             .map_err(|error| error.of_closed_app(uri, target, closed))
     }
 
-    /// How many calls are in flight, and how many things become due.
+    /// How many calls are in flight, and how many things become due but for what is remembered.
     #[cfg(feature = "simulation")]
     pub(crate) fn simulated_counts(&self) -> (usize, usize) {
-        (self.calls.len(), self.deadlines.all().len())
+        let due = self.deadlines.all();
+        let due = due.filter(|(_, deadline)| *deadline != Deadline::FormerSessions);
+        (self.calls.len(), due.count())
     }
 
     /// Panics when a fact contradicts another.

@@ -2,7 +2,6 @@
 //! answer is listened to meanwhile.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::OccupiedEntry;
 use std::io;
 use std::time::Duration;
 
@@ -23,9 +22,12 @@ const WAITING_BYTES: usize = 1024 * 1024;
 /// At the end, for what the client has not read yet.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
+/// A message, and before when it is not written.
+type Waiting = (Option<Instant>, Text);
+
 /// The way to the client.
 pub(crate) struct Output {
-    queue: mpsc::Sender<(Option<Instant>, Text)>,
+    queue: mpsc::Sender<Waiting>,
     bytes: watch::Sender<usize>,
     task: JoinHandle<io::Result<()>>,
 }
@@ -87,49 +89,84 @@ impl Output {
 
 async fn write(
     output: impl AsyncWrite + Unpin,
-    mut waiting: mpsc::Receiver<(Option<Instant>, Text)>,
+    mut waiting: mpsc::Receiver<Waiting>,
     bytes: watch::Sender<usize>,
 ) -> io::Result<()> {
     // Large messages go past its buffer.
     let mut output = BufWriter::new(output);
-    let mut held = BTreeMap::new();
-    while let Some(text) = next(&mut waiting, &mut held).await {
-        output.write_all(text.as_bytes()).await?;
-        output.write_all(b"\n").await?;
-        if waiting.is_empty() {
-            output.flush().await?;
-        }
-        bytes.send_modify(|bytes| *bytes -= text.len());
-    }
-    Ok(())
-}
-
-/// What is to be written next: what waits, or what was held back until now. `None`: that was all.
-async fn next(
-    waiting: &mut mpsc::Receiver<(Option<Instant>, Text)>,
-    held: &mut BTreeMap<(Instant, u64), Text>,
-) -> Option<Text> {
+    let mut held = Held::default();
     loop {
-        let first = held.first_entry();
-        let due = async {
-            match &first {
-                Some(first) => sleep_until(first.key().0).await,
-                None => std::future::pending().await,
+        let text = match held.next_now(&mut waiting) {
+            Some(text) => text,
+            // What was written leaves before anything is waited for.
+            None => {
+                output.flush().await?;
+                match held.next(&mut waiting).await {
+                    Some(text) => text,
+                    None => return Ok(()),
+                }
             }
         };
-        tokio::select! {
-            biased;
-            () = due => return first.map(OccupiedEntry::remove),
-            sent = waiting.recv() => match sent {
-                Some((None, text)) => return Some(text),
-                Some((Some(at), text)) => {
-                    let after = held.last_key_value().map_or(0, |((_, number), _)| number + 1);
-                    held.insert((at, after), text);
-                }
-                // The way is closed: what is held back needs no more company.
-                None => return held.pop_first().map(|(_, text)| text),
-            },
+        output.write_all(text.as_bytes()).await?;
+        output.write_all(b"\n").await?;
+        bytes.send_modify(|bytes| *bytes -= text.len());
+    }
+}
+
+/// Messages that are not written before their time.
+#[derive(Default)]
+struct Held {
+    messages: BTreeMap<(Instant, u64), Text>,
+    /// Counts up: two may have the same time.
+    last: u64,
+}
+
+impl Held {
+    /// What may be written at once of what waits.
+    fn next_now(&mut self, waiting: &mut mpsc::Receiver<Waiting>) -> Option<Text> {
+        while let Ok(message) = waiting.try_recv() {
+            if let Some(text) = self.sort(message) {
+                return Some(text);
+            }
         }
+        None
+    }
+
+    /// What is to be written next: what comes, or what was held back until now. `None`: that was all.
+    async fn next(&mut self, waiting: &mut mpsc::Receiver<Waiting>) -> Option<Text> {
+        loop {
+            let first = self.messages.first_key_value().map(|((at, _), _)| *at);
+            let due = async {
+                match first {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let message = tokio::select! {
+                biased;
+                () = due => None,
+                message = waiting.recv() => message,
+            };
+            match message {
+                Some(message) => {
+                    if let Some(text) = self.sort(message) {
+                        return Some(text);
+                    }
+                }
+                // Its time has come, or the way is closed and nothing more follows.
+                None => return self.messages.pop_first().map(|(_, text)| text),
+            }
+        }
+    }
+
+    /// The text, if it need not be held back.
+    fn sort(&mut self, (at, text): Waiting) -> Option<Text> {
+        let Some(at) = at else {
+            return Some(text);
+        };
+        self.last += 1;
+        self.messages.insert((at, self.last), text);
+        None
     }
 }
 
@@ -175,9 +212,10 @@ mod tests {
         let message = |name| Message::parse(line(name)).unwrap();
         let began = Instant::now();
         let at = |ms| Some(began + Duration::from_millis(ms));
+        // The first of them waits for nothing, though others wait behind it.
+        output.send(message("first")).await.unwrap();
         output.send_at(at(20), message("third")).await.unwrap();
         output.send_at(at(10), message("second")).await.unwrap();
-        output.send(message("first")).await.unwrap();
         output
             .send_at(at(3_600_000), message("last"))
             .await

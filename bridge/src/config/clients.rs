@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 use super::file::Wrong;
 use super::keys::Kind;
 use super::profiles::{ClientProfile, Profile};
+use super::text_limit::MIN_TEXT_CHARS;
 use super::written::{unknown, written};
 use super::{count, duration};
 
@@ -92,9 +93,6 @@ fn client_name(text: &str) -> Result<String, String> {
         name => Ok(name.to_owned()),
     }
 }
-
-/// Less would leave no room for the note that something was cut.
-const MIN_TEXT_CHARS: usize = 8_192;
 
 fn text_chars(text: &str) -> Result<usize, String> {
     match count(text)? {

@@ -10,7 +10,8 @@ use super::text_limit::CLAUDE_CODE_TEXT_CHARS;
 pub struct Profile {
     /// The largest answer to a tool call, in bytes as it is sent.
     pub max_result_bytes: Option<usize>,
-    /// The characters of all texts in an answer, counted as UTF-16 code units.
+    /// The characters of all texts in an answer, counted as UTF-16 code units; for Codex, which counts
+    /// so, their bytes within JSON.
     pub max_text_chars: Option<usize>,
     /// The longer edge of an image in an answer, in pixels.
     pub max_image_edge: Option<u32>,

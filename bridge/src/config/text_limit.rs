@@ -1,8 +1,18 @@
 //! How much text of an answer a client shows its model.
 
-/// The characters of all texts in an answer that a client takes, counted as UTF-16 code units.
+/// What a client counts of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextUnit {
+    /// UTF-16 code units, as JavaScript counts characters.
+    Utf16,
+    /// Bytes within a JSON string.
+    EncodedBytes,
+}
+
+/// How much of all texts in an answer a client takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextLimit {
+    pub(crate) unit: TextUnit,
     pub(crate) without_images: usize,
     pub(crate) with_images: usize,
 }
@@ -21,6 +31,9 @@ pub(super) const CLAUDE_CODE_TEXT_CHARS: usize = 50_000;
 /// The key in a tool's `_meta` with the characters that an answer may have, which Claude Code reads.
 pub(crate) const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";
 
+/// Less would leave no room for the note that something was cut.
+pub(super) const MIN_TEXT_CHARS: usize = 8_192;
+
 /// The most that Claude Code takes from there.
 const MAX_RESULT_SIZE_CHARS: usize = 500_000;
 
@@ -33,6 +46,8 @@ pub(crate) enum TextCount {
     /// As Claude Code does: a tool may say a number of its own under [`RESULT_SIZE_KEY`], which
     /// counts for answers without images.
     ClaudeCode,
+    /// As Codex does: in bytes.
+    Codex,
 }
 
 impl TextCount {
@@ -40,6 +55,7 @@ impl TextCount {
     pub(crate) fn of(client_name: &str) -> Self {
         match client_name {
             "claude-code" => TextCount::ClaudeCode,
+            "codex-mcp-client" => TextCount::Codex,
             _ => TextCount::Same,
         }
     }
@@ -53,14 +69,18 @@ impl TextCount {
     ) -> Option<TextLimit> {
         let of_tool = of_tool.filter(|_| self == TextCount::ClaudeCode);
         let without_images = match of_tool {
-            Some(of_tool) => of_tool.min(MAX_RESULT_SIZE_CHARS),
+            Some(of_tool) => of_tool.clamp(MIN_TEXT_CHARS, MAX_RESULT_SIZE_CHARS),
             None => of_profile?,
         };
         let with_images = match self {
-            TextCount::Same => without_images,
+            TextCount::Same | TextCount::Codex => without_images,
             TextCount::ClaudeCode => without_images.min(CLAUDE_CODE_TEXT_CHARS),
         };
         Some(TextLimit {
+            unit: match self {
+                TextCount::Codex => TextUnit::EncodedBytes,
+                _ => TextUnit::Utf16,
+            },
             without_images,
             with_images,
         })
@@ -82,6 +102,7 @@ mod tests {
     fn a_tools_own_number_counts_for_claude_code_alone_and_without_images() {
         let limit = |without_images, with_images| {
             Some(TextLimit {
+                unit: TextUnit::Utf16,
                 without_images,
                 with_images,
             })
@@ -91,7 +112,9 @@ mod tests {
         for (own, counts) in [(70_000, 70_000), (9_000_000, 500_000)] {
             assert_eq!(code.limit(Some(50_000), Some(own)), limit(counts, 50_000));
         }
-        assert_eq!(code.limit(Some(50_000), Some(100)), limit(100, 100));
+        assert_eq!(code.limit(Some(50_000), Some(9_000)), limit(9_000, 9_000));
+        // The note that something was cut needs its room: what is shorter goes whole.
+        assert_eq!(code.limit(Some(50_000), Some(100)), limit(8_192, 8_192));
         let other = TextCount::of("claude-code-2");
         assert_eq!(other.limit(Some(8_000), Some(70_000)), limit(8_000, 8_000));
         assert_eq!(other.limit(None, Some(70_000)), None);

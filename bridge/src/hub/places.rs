@@ -11,6 +11,8 @@ use crate::realm::Realm;
 /// What is in a realm: the most demanding of it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Occupancy {
+    /// Nobody, and nothing is listed: which sessions it had is known for a while.
+    Former,
     /// Nobody: what its apps offered stays listed for a while.
     Remembered,
     /// Clients that wait for a page.
@@ -23,7 +25,8 @@ impl Occupancy {
         // Queries that wait for their page are as demanding as the page.
         let pages = realm.session_count() + realm.query_count();
         match (pages, realm.client_count()) {
-            (0, 0) => Occupancy::Remembered,
+            (0, 0) if realm.lists_closed_apps() => Occupancy::Remembered,
+            (0, 0) => Occupancy::Former,
             (0, _) => Occupancy::Clients,
             _ => Occupancy::Pages,
         }
@@ -32,6 +35,7 @@ impl Occupancy {
 
 #[derive(Debug)]
 pub(super) struct Places {
+    former: Arc<Semaphore>,
     remembered: Arc<Semaphore>,
     clients: Arc<Semaphore>,
     pages: Arc<Semaphore>,
@@ -48,6 +52,7 @@ impl Places {
     pub(super) fn new(config: &Config) -> Self {
         let places = |most| Arc::new(Semaphore::new(most));
         Self {
+            former: places(config.tabs.max_catalogues),
             remembered: places(config.tabs.max_catalogues),
             clients: places(config.max_realms),
             pages: places(config.max_realms),
@@ -57,6 +62,7 @@ impl Places {
     /// `None` when there are as many as may be.
     pub(super) fn take(&self, occupancy: Occupancy) -> Option<Place> {
         let places = match occupancy {
+            Occupancy::Former => &self.former,
             Occupancy::Remembered => &self.remembered,
             Occupancy::Clients => &self.clients,
             Occupancy::Pages => &self.pages,

@@ -266,6 +266,8 @@ impl ServerHandler for Handler {
         let realm = realm_of(&context)?;
         match self.session.get() {
             Some(session) => {
+                // It makes no room for itself.
+                let _open = session.open();
                 // A client that initialises again is still one client.
                 session.connected(None);
                 session.connected(self.connect(realm, client).await?);

@@ -98,8 +98,10 @@ impl Session {
     pub(super) fn connected(&self, client: Option<Client>) {
         let mut state = self.state();
         // A session that has ended meanwhile keeps no place.
-        let client = client.filter(|_| !state.has_ended);
-        let former = std::mem::replace(&mut state.connected, client);
+        let former = match state.has_ended {
+            true => client,
+            false => std::mem::replace(&mut state.connected, client),
+        };
         // To leave a realm takes its lock.
         drop(state);
         drop(former);

@@ -13,8 +13,9 @@ use super::deadlines::Deadline;
 use super::{Now, Realm, Session};
 use crate::hashing::Quick;
 
-/// The ids and names that are remembered for a token; with one more, the oldest is forgotten.
-pub(crate) const MAX_FORMER_SESSIONS: usize = 256;
+/// The ids and names that are remembered for a token; with one more, the oldest is forgotten. A
+/// session has one or two of them.
+pub(crate) const MAX_FORMER_SESSIONS: usize = 512;
 
 /// How long they are remembered, counted from the end of the session that ended last.
 pub(crate) const FORMER_SESSIONS_TTL: Duration = Duration::from_secs(3600);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::size::{self, ENVELOPE_BYTES};
 use super::{ToolResult, text_block, text_of};
-use crate::config::TextLimit;
+use crate::config::{TextLimit, TextUnit};
 use crate::kept::{Handle, NoRoom};
 use crate::own_resources::result_uri;
 use crate::realm::Failure;
@@ -53,7 +53,28 @@ impl Cap {
     fn has_room_for_texts(&self, result: &ToolResult) -> bool {
         let promised = self.promised && !result.is_error && result.structured.is_some();
         let texts = result.content.iter().filter_map(text_of);
-        promised || texts.map(size::characters).sum::<usize>() <= self.for_text(&result.content)
+        promised
+            || texts.map(|text| self.count(text)).sum::<usize>() <= self.for_text(&result.content)
+    }
+
+    /// A text as the client counts it.
+    fn count(&self, text: &str) -> usize {
+        match self.unit() {
+            TextUnit::Utf16 => size::characters(text),
+            TextUnit::EncodedBytes => size::encoded(&text).saturating_sub(2),
+        }
+    }
+
+    /// The longest beginning of a text that has no more, counted so.
+    fn first(self, text: &str, most: usize) -> &str {
+        match self.unit() {
+            TextUnit::Utf16 => size::first_characters(text, most),
+            TextUnit::EncodedBytes => size::beginning(text, most),
+        }
+    }
+
+    fn unit(&self) -> TextUnit {
+        self.text.map_or(TextUnit::Utf16, |text| text.unit)
     }
 
     fn for_result(&self) -> usize {
@@ -143,7 +164,7 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
     for block in &whole.content {
         let bytes = size::encoded(block) + 1;
         let text = text_of(block);
-        let characters = text.map_or(0, size::characters);
+        let characters = text.map_or(0, |text| cap.count(text));
         let fits = bytes <= left && characters <= characters_left && !(is_cut && text.is_some());
         let instead = match text {
             _ if fits => block.clone(),
@@ -151,7 +172,7 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
             Some(text) => {
                 is_cut = true;
                 let around = bytes - (size::encoded(&text) - 2);
-                let first = size::first_characters(text, characters_left);
+                let first = cap.first(text, characters_left);
                 text_block(size::beginning(first, left.saturating_sub(around)).to_owned())
             }
             None => {
@@ -163,7 +184,7 @@ fn cut(whole: &ToolResult, structured: Option<Value>, cap: Cap, rest: &Rest) -> 
         if let Some(text) = text_of(&instead) {
             // Blocks before this one are lines of the whole text.
             text_bytes += usize::from(texts > 0) + text.len();
-            characters_left = characters_left.saturating_sub(size::characters(text));
+            characters_left = characters_left.saturating_sub(cap.count(text));
             texts += 1;
         }
         shown.content.push(instead);
@@ -350,7 +371,7 @@ pub(crate) fn part(
     let wanted = &text[start..end];
     let part = cap.map_or(wanted, |cap| {
         let most = cap.for_text(&[]).saturating_sub(NOTE_BYTES);
-        size::beginning(size::first_characters(wanted, most), cap.for_content())
+        size::beginning(cap.first(wanted, most), cap.for_content())
     });
     let end = start + part.len();
     let next = match end < text.len() {

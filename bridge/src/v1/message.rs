@@ -47,8 +47,11 @@ pub(super) struct Params<'a> {
 /// What a request says beside its arguments.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Meta<'a> {
+    /// Ours, as on `/mcp`.
+    #[serde(borrow, default, rename = "mcp-web/sessionId")]
+    pub(super) own_session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "sessionId")]
-    pub(super) session: Option<&'a RawValue>,
+    bare_session: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "queryId")]
     query: Option<&'a RawValue>,
 }
@@ -101,6 +104,11 @@ impl<'a> Params<'a> {
 }
 
 impl<'a> Meta<'a> {
+    /// The page that the request names; where there are two, ours counts.
+    pub(super) fn session(&self) -> Option<&'a RawValue> {
+        self.own_session.or(self.bare_session)
+    }
+
     /// The query that the request belongs to.
     pub(super) fn query(&self) -> Option<Cow<'a, str>> {
         self.query
@@ -215,7 +223,7 @@ mod tests {
         assert_eq!(message.method, "tools/call");
         assert_eq!(message.params.name().unwrap(), "ab");
         assert!(message.params.uri().is_none());
-        assert!(message.params.meta().session.is_none());
+        assert!(message.params.meta().session().is_none());
         for nothing in ["", "{", "null", " null ", "nonsense"] {
             assert!(Message::read(nothing.as_bytes()).is_none(), "{nothing}");
         }

@@ -2,8 +2,8 @@
 
 use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
+use super::message::Meta;
 use crate::realm::{Realm, Session};
 use crate::tool::Tool;
 
@@ -80,10 +80,13 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// The page that `_meta.sessionId` of a call names. Other clients than that of mcp-web 0.1 put
+    /// The page that `_meta` of a call names: under our own key, or under `sessionId`. Other clients than that of mcp-web 0.1 put
     /// ids of their own there: one that names no page, and did not until recently, means nothing.
-    pub(super) fn named_in_meta(self, raw: Option<&RawValue>) -> Wanted {
-        match Wanted::named(raw) {
+    pub(super) fn named_in_meta(self, meta: &Meta<'_>) -> Wanted {
+        if meta.own_session.is_some() {
+            return Wanted::named(meta.own_session);
+        }
+        match Wanted::named(meta.session()) {
             Wanted::Session(id) if self.realm.knows_session_id(&id) => Wanted::Session(id),
             _ => Wanted::Any,
         }

@@ -121,7 +121,7 @@ impl Leg {
     async fn method(&self, sight: &Sight, message: &Message<'_>) -> Result<Reply, Refused> {
         let (id, params) = (message.id, &message.params);
         let mut out = message::begin(id, 1024);
-        let wanted = || Wanted::named(params.meta().session);
+        let wanted = || Wanted::named(params.meta().session());
         match message.method.as_ref() {
             "tools/call" => self.call(sight, params, &mut out).await?,
             "tools/list" => {
@@ -177,7 +177,7 @@ impl Leg {
             Err(_) => Wanted::Any,
         };
         let found = self.look(sight, |pages| {
-            let wanted = wanted.or(|| pages.named_in_meta(params.meta().session));
+            let wanted = wanted.or(|| pages.named_in_meta(&params.meta()));
             place(pages, name.as_deref(), &wanted, results)
         });
         let place = match found {
@@ -246,7 +246,7 @@ impl Leg {
         out: &mut Vec<u8>,
     ) -> Result<(), Refused> {
         let uri = params.uri();
-        let wanted = Wanted::named(params.meta().session);
+        let wanted = Wanted::named(params.meta().session());
         let found = self.look(sight, |pages| resource(pages, uri.as_deref(), &wanted));
         let no_page = || match uri.as_deref() {
             Some(bridge_protocol::STATUS_URI) => {

@@ -165,6 +165,11 @@ async fn closed_apps_are_remembered_for_so_many_tokens_and_not_where_that_is_off
         ..on_free_port()
     })
     .await;
+    // A token whose page offered nothing takes no place of those whose apps did.
+    Page::connect(&bridge, "s", "token-without-any-tools-0123")
+        .await
+        .go_away()
+        .await;
     let tokens = [(TOKEN, true), ("another-token-of-the-test", false)];
     for (token, _) in tokens {
         let page = Page::of_app_with(token, &bridge, "n", "notes", &[echo_tool()]).await;

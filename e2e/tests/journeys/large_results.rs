@@ -197,14 +197,19 @@ async fn rmcp_as_it_is_reads_all_of_a_result_that_is_cut_for_it() {
         let client = McpClient::connect(&world, leg, era).await;
         let cut = client.call("text", json!({})).await.unwrap();
         let cut = serde_json::to_value(&cut).unwrap();
-        let shown = cut["content"][0]["text"].as_str().unwrap().len();
+        // The note stands first, what is shown last.
+        let last = |result: &Value| {
+            let block = result["content"].as_array().unwrap().last().unwrap();
+            block["text"].as_str().unwrap().len()
+        };
+        let shown = last(&cut);
         assert!(shown > 10 * MIB && shown < 15 * MIB, "{shown} bytes");
         let handle = cut["_meta"]["mcp-web/cut"]["handle"].as_str();
         let handle = handle.unwrap_or_else(|| panic!("no handle in {}", cut["_meta"]));
         let arguments = json!({ "handle": handle, "offset": shown });
         let rest = client.call("get_result", arguments).await.unwrap();
         let rest = serde_json::to_value(&rest).unwrap();
-        let rest = rest["content"][0]["text"].as_str().unwrap().len();
+        let rest = last(&rest);
         assert_eq!(shown + rest, 20 * MIB - 2, "{leg:?} {era:?}");
     }
 }

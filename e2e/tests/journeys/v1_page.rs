@@ -45,16 +45,12 @@ async fn clients_of_each_era_use_its_tools_and_read_its_resources() {
         let text = listed["content"][0]["text"].as_str().unwrap();
         assert!(text.starts_with(r#"["Bread","Milk","#), "{listed}");
 
-        // What its handler throws is a failure, and what does not fit never reaches it.
-        for (input, why) in [
-            (json!({ "text": "" }), "Nothing to write"),
-            (json!({}), "text"),
-        ] {
-            let failed = client.call("add_item", input).await.unwrap();
-            let failed = serde_json::to_value(failed).unwrap();
-            assert_eq!(failed["isError"], true, "{way}: {failed}");
-            assert!(failed.to_string().contains(why), "{way}: {failed}");
-        }
+        // What its handler throws is a failure. Whatever the arguments are, they are its own to check.
+        let failed = client.call("add_item", json!({ "text": "" })).await;
+        let failed = serde_json::to_value(failed.unwrap()).unwrap();
+        assert_eq!(failed["isError"], true, "{way}: {failed}");
+        let why = "Nothing to write";
+        assert!(failed.to_string().contains(why), "{way}: {failed}");
 
         let uris = client.resources().await;
         assert!(has(&uris, "groceries://list"), "{way}: {uris:?}");

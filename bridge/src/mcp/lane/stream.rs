@@ -19,6 +19,7 @@ use crate::mcp::KEEP_ALIVE;
 use crate::mcp::events::{Events, Stored};
 use crate::mcp::reach::NOTIFY_WITHIN;
 use crate::mcp::replay::RETRY;
+use crate::mcp::session::{InFlight, Session};
 use crate::result::Written;
 
 /// So many events may wait for a client that reads slowly.
@@ -126,6 +127,9 @@ impl Line {
                 Some(Next::Answer(answer)) => {
                     let json = one_line(answer.json.into_vec());
                     let id = self.keep(&running, Stored::Response(json.clone()));
+                    // A client that reads its answer is not idle.
+                    let session = running.in_flight().map(InFlight::session);
+                    let _open = session.map(Session::open);
                     drop(running);
                     return self.send(event(id.as_deref(), json)).await;
                 }

@@ -222,6 +222,7 @@ fn an_old_client_hears_of_no_link() {
 
 /// As much text as Claude Code takes, in small.
 const TEXT: TextLimit = TextLimit {
+    unit: TextUnit::Utf16,
     without_images: 20_000,
     with_images: 16_000,
 };
@@ -253,6 +254,28 @@ fn a_long_text_is_cut_by_its_characters() {
             "{}",
             note_of(&cut)
         );
+    }
+}
+
+#[test]
+fn a_client_may_count_bytes_within_json() {
+    let text = TextLimit {
+        unit: TextUnit::EncodedBytes,
+        ..TEXT
+    };
+    let cap = Cap {
+        text: Some(text),
+        ..text_cap()
+    };
+    for (character, bytes) in [("a", 1), ("漢", 3), ("\"", 2), ("\n", 2)] {
+        let fits = ToolResult::text(character.repeat(TEXT.without_images / bytes));
+        assert_eq!(fitted(fits.clone(), cap), (fits, None));
+        let text = character.repeat(TEXT.without_images / bytes + 1);
+        let (cut, kept) = fitted(ToolResult::text(text), cap);
+        assert!(kept.is_some() && note_of(&cut).starts_with("[Cut:"));
+        let texts = cut.content.iter().filter_map(text_of);
+        let shown: usize = texts.map(|text| size::encoded(&text) - 2).sum();
+        assert!(shown <= TEXT.without_images, "{shown}");
     }
 }
 

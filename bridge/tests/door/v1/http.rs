@@ -299,6 +299,18 @@ async fn a_call_for_a_page_that_is_gone_is_told_so() {
 }
 
 #[tokio::test]
+async fn our_own_key_picks_a_page_or_none() {
+    let bridge = bridge_with(compat()).await;
+    let _page = V1Page::connect(&bridge, "s").await;
+    for (session, error) in [("s", "ToolNotFound"), ("never", "SessionNotFound")] {
+        let params =
+            json!({ "name": "t", "_meta": { "mcp-web/sessionId": session, "sessionId": "s" } });
+        let called = result(&bridge, "tools/call", params).await;
+        assert_eq!(printed(&called)["error"], error);
+    }
+}
+
+#[tokio::test]
 async fn a_session_of_another_token_is_as_good_as_none_for_each_method() {
     let bridge = bridge_with(compat()).await;
     let session = initialized(&bridge).await;
