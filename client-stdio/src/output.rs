@@ -61,7 +61,7 @@ impl Output {
         self.send_at(None, message).await
     }
 
-    /// The same, but it is not written before a time. Messages that come later may go first.
+    /// Queues a message that is not written before a time. Messages that come later may go first.
     ///
     /// # Errors
     /// When the client does not read any more.

@@ -51,7 +51,7 @@ impl ClientsApp {
     pub async fn is_left(&self) -> bool {
         let look = "const end = performance.now() + args;
             while (app.mcpWeb.clients.length > 0 && performance.now() < end) {
-              await new Promise((resolve) => setTimeout(resolve, 15));
+              await new Promise((resolve) => setTimeout(resolve, 15)); // sleep: between two looks at the page
             }
             return app.mcpWeb.clients.length === 0;";
         self.browser.eval(look, json!(LEFT_WITHIN_MS)).await == true

@@ -11,7 +11,7 @@ use http::{HeaderValue, StatusCode};
 use rmcp::model::{ErrorCode, ErrorData, RequestId};
 use serde_json::value::RawValue;
 
-use super::hearer::{Hearer, Told};
+use super::hearer::{Hearer, Notifications};
 use super::request::{Request, text};
 use super::running::{Answer, Held, Next, Running};
 use super::stream;
@@ -86,14 +86,14 @@ impl Call {
             hearer: Hearer {
                 token,
                 in_rounds: is_modern && is_silent,
-                told: Arc::default(),
+                notifications: Arc::default(),
             },
             is_modern,
         })
     }
 
-    fn told(&self) -> Arc<Told> {
-        Arc::clone(&self.hearer.told)
+    fn notifications(&self) -> Arc<Notifications> {
+        Arc::clone(&self.hearer.notifications)
     }
 
     async fn run(self) -> Answer {
@@ -133,9 +133,9 @@ impl Call {
 /// A call of MCP 2026-07-28, which ends with its connection.
 async fn alone(request: &Request<'_>, call: Call) -> Response {
     let events_only = request.events_only;
-    let told = call.told();
-    let mut running = Running::new(call.run(), Arc::clone(&told), None);
-    match next_within(&told, running.next(), events_only).await {
+    let notifications = call.notifications();
+    let mut running = Running::new(call.run(), Arc::clone(&notifications), None);
+    match next_within(&notifications, running.next(), events_only).await {
         None => stream::unkept(None, running),
         Some(Next::Message(first)) => stream::unkept(Some(first), running),
         Some(Next::Answer(answer)) => whole(answer, events_only),
@@ -148,10 +148,10 @@ async fn in_session(request: &Request<'_>, call: Call) -> Option<Response> {
     let session = request.session.as_ref()?;
     let key = key_of(request.id)?;
     let in_flight = session.call(key)?;
-    let (told, hub) = (call.told(), Arc::clone(&call.hub));
-    let running = Running::new(call.run(), Arc::clone(&told), Some(in_flight));
+    let (notifications, hub) = (call.notifications(), Arc::clone(&call.hub));
+    let running = Running::new(call.run(), Arc::clone(&notifications), Some(in_flight));
     let mut held = Held::new(running, &hub);
-    let first = match next_within(&told, held.next(), request.events_only).await {
+    let first = match next_within(&notifications, held.next(), request.events_only).await {
         Some(Next::Answer(answer)) => {
             held.release();
             return Some(whole(answer, false));
@@ -171,23 +171,23 @@ async fn in_session(request: &Request<'_>, call: Call) -> Option<Response> {
 /// What comes of a call first. `None`: nothing within the time in which an answer is a body of its
 /// own, and from now on everything is an event.
 async fn next_within(
-    told: &Told,
+    notifications: &Notifications,
     next: impl Future<Output = Next>,
     events_only: bool,
 ) -> Option<Next> {
     if events_only {
-        told.is_streamed();
+        notifications.is_streamed();
         return None;
     }
     let mut next = pin!(next);
     let first = match tokio::time::timeout(WHOLE_WITHIN, &mut next).await {
         Ok(first) => first,
-        Err(_) if told.is_streamed() => return None,
+        Err(_) if notifications.is_streamed() => return None,
         // The answer is being shaped as a body.
         Err(_) => next.await,
     };
     if let Next::Message(_) = first {
-        told.is_streamed();
+        notifications.is_streamed();
     }
     Some(first)
 }

@@ -15,12 +15,12 @@ use crate::calls::Client;
 use crate::mcp::{convert, rounds};
 use crate::realm::CallEvent;
 
-/// What was said of a call, as JSON-RPC messages that wait for whoever polls the call.
+/// Notifications about a call, as JSON-RPC messages that wait for whoever polls the call.
 ///
 /// A call is polled for its next message only when the last one was taken, and hears nothing more
 /// until then: what waits here is what waited for the caller when it was polled.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Notifications {
     waiting: Mutex<VecDeque<Vec<u8>>>,
     /// How the answer goes out, once that is decided: nobody decides twice.
     form: OnceLock<Form>,
@@ -35,7 +35,7 @@ enum Form {
     Event,
 }
 
-impl Told {
+impl Notifications {
     /// The stream begins. False when the answer is a body of its own: it will be there at once.
     pub(super) fn is_streamed(&self) -> bool {
         *self.form.get_or_init(|| Form::Event) == Form::Event
@@ -50,7 +50,7 @@ impl Told {
         *self.form.get_or_init(|| form) == Form::Whole
     }
 
-    pub(super) fn tell(&self, message: &impl Serialize) {
+    pub(super) fn push(&self, message: &impl Serialize) {
         if let Ok(json) = serde_json::to_vec(message) {
             self.lock().push_back(json);
         }
@@ -70,7 +70,7 @@ pub(super) struct Hearer {
     pub(super) token: Option<Box<RawValue>>,
     /// What the client speaks answers in rounds, and it has declared nothing that needs one.
     pub(super) in_rounds: bool,
-    pub(super) told: Arc<Told>,
+    pub(super) notifications: Arc<Notifications>,
 }
 
 #[derive(Serialize)]
@@ -123,7 +123,7 @@ impl Hearer {
     }
 
     fn notification(&self, method: &'static str, params: impl Serialize) {
-        self.told.tell(&Notification {
+        self.notifications.push(&Notification {
             jsonrpc: "2.0",
             method,
             params,
@@ -168,6 +168,6 @@ impl Client for Hearer {
     }
 
     fn answers_whole(&self) -> bool {
-        self.told.is_whole()
+        self.notifications.is_whole()
     }
 }

@@ -1,4 +1,4 @@
-//! A call on the lane, with what it has told of itself meanwhile.
+//! A call on the lane, with the notifications that it has sent meanwhile.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use http::StatusCode;
 
-use super::hearer::Told;
+use super::hearer::Notifications;
 use crate::hub::Hub;
 use crate::mcp::session::InFlight;
 use crate::result::Written;
@@ -32,7 +32,7 @@ pub(super) enum Next {
 /// Dropped before its answer, the call is cancelled in the page.
 pub(super) struct Running {
     call: Pin<Box<dyn Future<Output = Answer> + Send>>,
-    told: Arc<Told>,
+    notifications: Arc<Notifications>,
     /// In an MCP session.
     in_flight: Option<InFlight>,
     /// Said last.
@@ -42,12 +42,12 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn new(
         call: impl Future<Output = Answer> + Send + 'static,
-        told: Arc<Told>,
+        notifications: Arc<Notifications>,
         in_flight: Option<InFlight>,
     ) -> Self {
         Self {
             call: Box::pin(call),
-            told,
+            notifications,
             in_flight,
             answer: None,
         }
@@ -63,7 +63,7 @@ impl Running {
         if in_flight.is_some_and(|call| call.poll_cancelled(context).is_ready()) {
             return Poll::Ready(Next::Cancelled);
         }
-        if let Some(message) = self.told.next() {
+        if let Some(message) = self.notifications.next() {
             return Poll::Ready(Next::Message(message));
         }
         if self.answer.is_none()
@@ -71,7 +71,7 @@ impl Running {
         {
             self.answer = Some(answer);
         }
-        if let Some(message) = self.told.next() {
+        if let Some(message) = self.notifications.next() {
             return Poll::Ready(Next::Message(message));
         }
         match self.answer.take() {

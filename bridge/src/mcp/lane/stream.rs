@@ -231,20 +231,20 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
-    use crate::mcp::lane::hearer::Told;
+    use crate::mcp::lane::hearer::Notifications;
     use crate::mcp::lane::running::Answer;
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read_hears_the_answer_only() {
-        let told = Arc::new(Told::default());
+        let notifications = Arc::new(Notifications::default());
         for n in 0..2 * WAITING_EVENTS {
-            told.tell(&n);
+            notifications.push(&n);
         }
         let answer = Answer {
             status: StatusCode::OK,
             json: b"{\n}".to_vec().into(),
         };
-        let running = Running::new(std::future::ready(answer), told, None);
+        let running = Running::new(std::future::ready(answer), notifications, None);
         let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
         let line = Line {
             events: Events::new(1_000),
