@@ -13,17 +13,17 @@ use crate::config::Secret;
 use crate::failure::Failure;
 use crate::outgoing;
 
-pub(crate) use reports::Reports;
-pub(crate) use tools::{BridgeTools, Called, PageTool};
+pub(crate) use reports::QueryReporter;
+pub(crate) use tools::{BridgeTools, PageCallResult, PageTool};
 
 /// A bridge. Clones share its connections.
 #[derive(Clone, Debug)]
-pub(crate) struct Bridge {
+pub(crate) struct BridgeClient {
     url: Url,
     http: reqwest::Client,
 }
 
-impl Bridge {
+impl BridgeClient {
     /// The bridge at this address: the one that pages connect to, without `/mcp`.
     pub(crate) fn new(url: Url) -> Result<Self, Failure> {
         let http = outgoing::client(&url).map_err(|error| {
@@ -34,7 +34,7 @@ impl Bridge {
     }
 
     /// The tools that a query may use, with its own token.
-    pub(crate) async fn tools(
+    pub(crate) async fn connect_tools(
         &self,
         token: &Secret,
         query: &QueryId,
@@ -43,8 +43,8 @@ impl Bridge {
     }
 
     /// Reports on a query in the way of mcp-web 0.1.
-    pub(crate) fn reports(&self, token: &Secret, query: &QueryId) -> Reports {
-        Reports::new(self.clone(), token.clone(), query.clone())
+    pub(crate) fn reporter(&self, token: &Secret, query: &QueryId) -> QueryReporter {
+        QueryReporter::new(self.clone(), token.clone(), query.clone())
     }
 
     /// For requests of other kinds: with the bridge's trust, without redirects.
@@ -62,7 +62,7 @@ impl Bridge {
     }
 
     /// It cannot be reached, or not any more.
-    fn out_of_reach(&self, why: &str) -> Failure {
+    fn unreachable(&self, why: &str) -> Failure {
         let at = self.url.origin().ascii_serialization();
         let message = format!("the bridge at {at} cannot be reached: {why}");
         Failure::new(ErrorCode::BridgeUnavailable, message)
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn routes_stand_behind_the_path_of_the_bridge_and_are_escaped() {
+    fn routes_are_appended_to_the_bridge_path_and_escaped() {
         for (url, expected) in [
             (
                 "http://127.0.0.1:3001",
@@ -99,7 +99,7 @@ mod tests {
                 "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
             ),
         ] {
-            let bridge = Bridge::new(url.parse().unwrap()).unwrap();
+            let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
             assert_eq!(bridge.route(&["query", "a/b", "fail"]).as_str(), expected);
         }
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(crate) use file::{ReadingError, read};
+pub(crate) use file::{LoadError, load};
 pub use limits::Limits;
 pub(crate) use print::to_toml;
 pub use values::{BridgeUrl, Secret};

@@ -41,7 +41,7 @@ impl Secret {
     /// ```
     pub fn random() -> Self {
         let (one, other) = (Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        Self::known_good(format!("{one}{other}"))
+        Self::from_trusted(format!("{one}{other}"))
     }
 }
 
@@ -77,7 +77,7 @@ pub enum CredentialError {
 /// The credential of this configuration: the one that is given, or that of the user's file.
 pub(crate) fn find(given: Option<&Secret>, file: Option<&Path>) -> Result<Secret, CredentialError> {
     match (given, file) {
-        (Some(given), _) => long_enough(given.text(), || "in `token`".to_owned()),
+        (Some(given), _) => long_enough(given.expose(), || "in `token`".to_owned()),
         (None, Some(path)) => {
             let unreadable = |error| CredentialError::Unreadable(path.to_owned(), error);
             let text = std::fs::read_to_string(path).map_err(unreadable)?;
@@ -140,7 +140,7 @@ fn make(path: &Path) -> io::Result<()> {
     private_folder(folder)?;
     let draft = folder.join(format!("agent-token.{}", Uuid::new_v4().simple()));
     let written = private_file(&draft).and_then(|mut file| {
-        writeln!(file, "{}", Secret::random().text())?;
+        writeln!(file, "{}", Secret::random().expose())?;
         file.sync_all()
     });
     let linked = written.and_then(|()| std::fs::hard_link(&draft, path));
@@ -204,7 +204,7 @@ mod tests {
             .collect();
         let found: Vec<_> = starting.into_iter().map(|it| it.join().unwrap()).collect();
         assert!(found.iter().all(|it| *it == found[0]));
-        assert_eq!(found[0].text().len(), 64);
+        assert_eq!(found[0].expose().len(), 64);
         let files = path.parent().unwrap().read_dir().unwrap().count();
         assert_eq!(files, 1, "no draft is left");
     }
@@ -243,7 +243,7 @@ mod tests {
         );
         std::fs::write(&path, "a-secret-of-many-letters\n").unwrap();
         let found = find(None, Some(&path)).unwrap();
-        assert_eq!(found.text(), "a-secret-of-many-letters");
+        assert_eq!(found.expose(), "a-secret-of-many-letters");
         let missing = find(None, Some(&folder.path().join("none"))).unwrap_err();
         assert!(missing.to_string().contains("`token_file`"), "{missing}");
     }

@@ -1,13 +1,13 @@
 //! The agent's door: who may ask, and in which words it is refused. Only here and below axum is
 //! known; its router goes to the connections.
 
-mod asked;
 mod body;
+mod caller;
+mod event_stream;
 mod guard;
 mod origin;
 mod problem;
-mod stream;
-mod who;
+mod query_request;
 
 use std::sync::Arc;
 
@@ -21,15 +21,15 @@ use http::{HeaderMap, StatusCode};
 use serde_json::json;
 
 use crate::credential::Hashed;
-use crate::queries::{Queries, Query, Reader, Teller};
-use asked::Body;
+use crate::queries::{AcceptedQuery, EventTarget, Queries, StreamWriter};
+use caller::RequestCaller;
 pub(crate) use origin::Policy;
 pub(crate) use problem::Problem;
-use who::Who;
+use query_request::QueryRequest;
 
 /// What the routes share.
 #[derive(Clone, Debug)]
-pub(crate) struct Edge {
+pub(crate) struct AppState {
     pub(crate) queries: Arc<Queries>,
     pub(crate) credential: Hashed,
     pub(crate) policy: Arc<Policy>,
@@ -37,70 +37,81 @@ pub(crate) struct Edge {
 }
 
 /// All routes.
-pub(crate) fn router(edge: Edge) -> Router {
+pub(crate) fn router(edge: AppState) -> Router {
     let cors = guard::cors(Arc::clone(&edge.policy));
     let no_such_method = || async {
         let message = "the agent takes PUT /query, PUT /query/{uuid} and DELETE /query/{uuid}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
     Router::new()
-        .route("/query", put(ask))
-        .route("/query/{uuid}", put(ask).delete(cancel))
+        .route("/query", put(put_query))
+        .route("/query/{uuid}", put(put_query).delete(delete_query))
         .route("/healthz", get(health))
         .fallback(no_such_method)
         .method_not_allowed_fallback(no_such_method)
         .layer(cors)
-        .layer(middleware::from_fn_with_state(edge.clone(), guard::check))
+        .layer(middleware::from_fn_with_state(
+            edge.clone(),
+            guard::check_host_and_origin,
+        ))
         .with_state(edge)
 }
 
-async fn ask(
-    State(edge): State<Edge>,
+async fn put_query(
+    State(edge): State<AppState>,
     uuid: Option<Path<String>>,
     parts: Parts,
     body: axum::body::Body,
 ) -> Result<Response, Problem> {
-    let who = Who::asks(&edge, &parts.headers)?;
+    let who = RequestCaller::authorize_query(&edge, &parts.headers)?;
     let body = body::whole(body, edge.max_body_bytes).await?;
     let uuid = uuid.map(|Path(uuid)| QueryId::from(uuid));
-    let Body { query, session_id } = Body::read(&body, uuid)?;
+    let QueryRequest { query, session_id } = QueryRequest::parse(&body, uuid)?;
     let id = query.uuid.clone();
-    let place = edge.queries.take_place(&id, who.asker())?;
-    let wants_stream = stream::is_wanted(&parts.headers);
+    let place = edge.queries.acquire(&id, who.owner())?;
+    let wants_stream = event_stream::accepts_event_stream(&parts.headers);
     let (token, within) = match who {
-        Who::Bridge { token } => (token, None),
-        Who::Frontend { .. } if !wants_stream => return Err(stream::is_needed()),
-        Who::Frontend { bearer } => {
-            let granted = place.granted(&bearer, &query, session_id).await?;
-            (granted.token, Some(granted.within))
+        RequestCaller::Bridge { token } => (token, None),
+        RequestCaller::Frontend { .. } if !wants_stream => {
+            return Err(event_stream::event_stream_required());
+        }
+        RequestCaller::Frontend { bearer } => {
+            let granted = place.authorize(&bearer, &query, session_id).await?;
+            (granted.token, Some(granted.timeout))
         }
     };
-    let asked = Query {
-        asked: query,
+    let asked = AcceptedQuery {
+        message: query,
         token,
-        within,
+        timeout: within,
     };
     if wants_stream {
-        let (reader, told) = Reader::new();
-        let is_direct = asked.within.is_some();
-        place.answer(asked, Teller::Reader { reader, is_direct });
-        return Ok(stream::response(told));
+        let (reader, told) = StreamWriter::channel();
+        let is_direct = asked.timeout.is_some();
+        place.spawn(
+            asked,
+            EventTarget::Stream {
+                writer: reader,
+                is_direct,
+            },
+        );
+        return Ok(event_stream::response(told));
     }
-    place.answer(asked, Teller::Reports);
+    place.spawn(asked, EventTarget::Reports);
     Ok(Json(json!({ "uuid": id })).into_response())
 }
 
-async fn cancel(
-    State(edge): State<Edge>,
+async fn delete_query(
+    State(edge): State<AppState>,
     Path(uuid): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let who = Who::cancels(&edge, &headers)?;
+    let who = RequestCaller::authorize_cancel(&edge, &headers)?;
     edge.queries.cancel(&uuid.into(), who).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn health(State(edge): State<Edge>) -> Response {
-    let running = edge.queries.running();
+async fn health(State(edge): State<AppState>) -> Response {
+    let running = edge.queries.running_count();
     Json(json!({ "status": "ok", "queries": running })).into_response()
 }

@@ -11,7 +11,7 @@
 //! To run an agent inside another process, see [`bind`].
 #![warn(missing_docs)]
 
-mod answering;
+mod agent_loop;
 mod bridge;
 mod config;
 mod credential;
@@ -27,4 +27,4 @@ pub use config::{BridgeUrl, Config, Limits, Secret};
 pub use credential::CredentialError;
 pub use model::{ModelSettings, Provider, Thinking};
 pub use program::run;
-pub use service::{Bound, Running, StartError, bind};
+pub use service::{BoundServer, ServerHandle, StartError, bind};

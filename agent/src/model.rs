@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
-mod choice;
-mod commands;
 mod genai;
-mod retrying;
+mod retry;
+mod scripted;
+mod select;
 mod settings;
 
-pub(crate) use choice::choose;
+pub(crate) use select::from_settings;
 pub use settings::{ModelSettings, Provider, Thinking};
 
 /// Something that answers.
@@ -41,7 +41,7 @@ pub(crate) struct Request {
     pub(crate) system: String,
     pub(crate) history: Vec<Message>,
     pub(crate) tools: Arc<[Tool]>,
-    pub(crate) choice: Choice,
+    pub(crate) tool_selection: ToolSelection,
     /// Of this turn, in tokens.
     pub(crate) max_output_tokens: u32,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Tool {
 
 /// Which tools the model may call in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum ToolSelection {
     /// Any, or none.
     Auto,
     /// It must call this one.
@@ -68,23 +68,23 @@ pub(crate) enum Choice {
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     User(String),
-    Model(Turn),
+    Model(ModelTurn),
     /// Of the calls of the turn before, in their order.
     Results(Vec<CallResult>),
 }
 
 /// What a model has said.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct ModelTurn {
     pub(crate) text: String,
     pub(crate) calls: Vec<Call>,
     /// What the provider wants to hear again with the next request.
-    pub(crate) kept: Kept,
+    pub(crate) provider_state: ProviderState,
 }
 
 /// What only the adapter understands: signed thoughts, blocks of a provider's own.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kept(pub(crate) Option<Arc<dyn std::any::Any + Send + Sync>>);
+pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn std::any::Any + Send + Sync>>);
 
 /// A tool that a model wants called.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,7 +114,7 @@ pub(crate) enum Event {
     Note(String),
     /// The whole turn.
     End {
-        turn: Turn,
+        turn: ModelTurn,
         usage: Usage,
     },
 }

@@ -13,11 +13,11 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::{self, Config, ReadingError};
-use crate::service::{Running, StartError, bind};
+use crate::config::{self, Config, LoadError};
+use crate::service::{ServerHandle, StartError, bind};
 
 /// The exit code when settings are wrong.
-const WRONG_SETTINGS: u8 = 2;
+const EXIT_INVALID_SETTINGS: u8 = 2;
 
 /// Answers what web pages ask: a language model that uses the page's own tools meanwhile.
 ///
@@ -84,7 +84,7 @@ pub async fn run() -> ExitCode {
         log,
         until_stdin_ends,
         ..
-    } = arguments();
+    } = parse_arguments();
     log_to_stderr(log);
     let stop_requested = stop::requested(until_stdin_ends);
     match start(settings).await {
@@ -97,24 +97,24 @@ pub async fn run() -> ExitCode {
         }
         Err(error) => {
             tracing::error!("{error}");
-            ExitCode::from(WRONG_SETTINGS)
+            ExitCode::from(EXIT_INVALID_SETTINGS)
         }
     }
 }
 
-async fn start(settings: Config) -> Result<Running, StartError> {
+async fn start(settings: Config) -> Result<ServerHandle, StartError> {
     let bridge_url = settings.bridge_url.to_string();
     bind(settings).await?.serve(&bridge_url)
 }
 
-fn arguments() -> Arguments {
+fn parse_arguments() -> Arguments {
     let command = Arguments::command();
-    let matches = match config::read(&command, std::env::args_os()) {
+    let matches = match config::load(&command, std::env::args_os()) {
         Ok(matches) => matches,
-        Err(ReadingError::Arguments(error)) => error.exit(),
-        Err(ReadingError::File(error)) => {
+        Err(LoadError::Arguments(error)) => error.exit(),
+        Err(LoadError::File(error)) => {
             eprintln!("error: {error}");
-            std::process::exit(WRONG_SETTINGS.into());
+            std::process::exit(EXIT_INVALID_SETTINGS.into());
         }
     };
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
@@ -141,12 +141,12 @@ fn log_to_stderr(filter: EnvFilter) {
         // Colours are for people: in a file or a journal they hide what is searched for.
         .with_ansi(std::io::stderr().is_terminal())
         .finish()
-        .with(filter_fn(|event| !shows_messages(event)))
+        .with(filter_fn(|event| !logs_content(event)))
         .init();
 }
 
 /// Libraries that log what is said: prompts, answers of providers, headers when they trace.
-fn shows_messages(event: &Metadata<'_>) -> bool {
+fn logs_content(event: &Metadata<'_>) -> bool {
     let is_of = |name: &str| event.target().starts_with(name);
     // They log as errors what fails a query, providers' bodies included: its failure says what
     // matters of that.

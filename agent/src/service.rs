@@ -12,15 +12,15 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::bridge::Bridge;
+use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
 use crate::credential::{self, CredentialError, Hashed};
-use crate::http::{Edge, Policy, router};
+use crate::http::{AppState, Policy, router};
 use crate::model::{self, Model};
 use crate::queries::Queries;
 
-/// Queries and connections have this long to end after [`Running::shutdown`].
-const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
+/// Queries and connections have this long to end after [`ServerHandle::shutdown`].
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why an agent does not start. The message says what to change.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum StartError {
 /// An agent that has its address and does not answer yet: its bridge may want to know the address
 /// before it starts.
 #[derive(Debug)]
-pub struct Bound {
+pub struct BoundServer {
     config: Config,
     policy: Policy,
     credential: Hashed,
@@ -90,15 +90,15 @@ pub struct Bound {
 /// agent.shutdown().await;
 /// # });
 /// ```
-pub async fn bind(config: Config) -> Result<Bound, StartError> {
-    let model = model::choose(&config.model).map_err(|why| {
-        let remedy = why.remedy.map(|remedy| format!(": {remedy}"));
-        StartError::Model(format!("{}{}", why.message, remedy.unwrap_or_default()))
+pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
+    let model = model::from_settings(&config.model).map_err(|failure| {
+        let remedy = failure.remedy.map(|remedy| format!(": {remedy}"));
+        StartError::Model(format!("{}{}", failure.message, remedy.unwrap_or_default()))
     })?;
     let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins);
     let policy = policy.map_err(StartError::Policy)?;
-    let is_given = config.token.is_some() || config.token_file.is_some();
-    if !is_given && !config.bind.ip().is_loopback() {
+    let has_credential = config.token.is_some() || config.token_file.is_some();
+    if !has_credential && !config.bind.ip().is_loopback() {
         return Err(StartError::Unauthenticated(config.bind));
     }
     let credential = credential::find(config.token.as_ref(), config.token_file.as_deref())?;
@@ -108,8 +108,8 @@ pub async fn bind(config: Config) -> Result<Bound, StartError> {
     };
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
-    Ok(Bound {
-        credential: Hashed::of(credential.text()),
+    Ok(BoundServer {
+        credential: Hashed::of(credential.expose()),
         config,
         policy,
         model,
@@ -118,7 +118,7 @@ pub async fn bind(config: Config) -> Result<Bound, StartError> {
     })
 }
 
-impl Bound {
+impl BoundServer {
     /// The address that it will listen on, with the real port if 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -134,15 +134,15 @@ impl Bound {
     /// # Errors
     ///
     /// The address is no `http://` or `https://` URL.
-    pub fn serve(self, bridge_url: &str) -> Result<Running, StartError> {
+    pub fn serve(self, bridge_url: &str) -> Result<ServerHandle, StartError> {
         let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
-        let bridge = Bridge::new(url.url().clone());
+        let bridge = BridgeClient::new(url.url().clone());
         let bridge = bridge.map_err(|why| StartError::Bridge(why.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
         let queries = Queries::new(bridge, model, config.limits, config.max_queries);
         let queries = Arc::new(queries);
-        let edge = Edge {
+        let edge = AppState {
             queries: Arc::clone(&queries),
             credential: self.credential,
             policy: Arc::new(self.policy),
@@ -155,7 +155,7 @@ impl Bound {
             config.max_connections,
             stopping.clone(),
         ));
-        Ok(Running {
+        Ok(ServerHandle {
             address: self.address,
             label,
             queries,
@@ -167,7 +167,7 @@ impl Bound {
 
 /// An agent that answers. Dropping it leaves it running until the runtime ends.
 #[derive(Debug)]
-pub struct Running {
+pub struct ServerHandle {
     address: SocketAddr,
     label: String,
     queries: Arc<Queries>,
@@ -175,7 +175,7 @@ pub struct Running {
     server: JoinHandle<()>,
 }
 
-impl Running {
+impl ServerHandle {
     /// The address that it listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -196,7 +196,7 @@ impl Running {
     pub async fn shutdown(self) {
         self.stopping.cancel();
         let mut server = self.server;
-        let ended = timeout(SHUTDOWN_WITHIN, async {
+        let ended = timeout(SHUTDOWN_TIMEOUT, async {
             self.queries.stop().await;
             let _ = (&mut server).await;
         });

@@ -20,32 +20,32 @@ mod verified;
 use bridge_protocol::{ErrorCode, limits};
 
 use crate::config::Identity;
-use crate::queries::looks_like_one;
+use crate::queries::is_query_token;
 use jwt::SignedTokens;
 use opaque::OpaqueTokens;
 
-pub(crate) use bearer::token_of;
-pub(crate) use principal::{InsufficientScope, Person, Principal};
+pub(crate) use bearer::bearer_token;
+pub(crate) use principal::{InsufficientScope, Principal, Subject};
 pub(crate) use realm_id::RealmId;
 pub(crate) use scopes::{Scope, Scopes};
 
 /// Which tokens are valid.
 #[derive(Debug)]
-pub(crate) struct Tokens {
+pub(crate) struct Authenticator {
     opaque: OpaqueTokens,
     signed: Option<SignedTokens>,
     /// In characters.
-    shortest: usize,
+    min_token_chars: usize,
 }
 
 /// Why a token is refused. Never contains the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TokenRefusal {
+pub(crate) struct AuthError {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
 }
 
-impl TokenRefusal {
+impl AuthError {
     fn invalid(message: impl Into<String>) -> Self {
         Self {
             code: ErrorCode::InvalidAuthentication,
@@ -54,29 +54,29 @@ impl TokenRefusal {
     }
 }
 
-impl Tokens {
+impl Authenticator {
     /// From the configured opaque tokens and keys. With neither, a page makes its own token.
     ///
     /// # Errors
     ///
     /// What is wrong with the identity settings, and what to change.
-    pub(crate) fn new(listed: &[String], identity: &Identity) -> Result<Self, String> {
+    pub(crate) fn new(configured_tokens: &[String], identity: &Identity) -> Result<Self, String> {
         let signed = SignedTokens::new(identity)?;
-        let opaque = match listed {
-            [] if signed.is_none() => OpaqueTokens::SelfMade,
-            listed => OpaqueTokens::listed(listed),
+        let opaque = match configured_tokens {
+            [] if signed.is_none() => OpaqueTokens::AnyToken,
+            configured_tokens => OpaqueTokens::from_list(configured_tokens),
         };
         Ok(Self {
             opaque,
             signed,
-            shortest: limits::MIN_TOKEN_CHARS,
+            min_token_chars: limits::MIN_TOKEN_CHARS,
         })
     }
 
     /// The same, also with tokens that can be guessed: as the bridge of mcp-web 0.1 took them.
-    pub(crate) fn of_any_length(self) -> Self {
+    pub(crate) fn allow_short_tokens(self) -> Self {
         Self {
-            shortest: 1,
+            min_token_chars: 1,
             ..self
         }
     }
@@ -89,21 +89,21 @@ impl Tokens {
     }
 
     /// Whether the operator says who may connect.
-    pub(crate) fn are_configured(&self) -> bool {
-        !matches!(self.opaque, OpaqueTokens::SelfMade)
+    pub(crate) fn has_configured_tokens(&self) -> bool {
+        !matches!(self.opaque, OpaqueTokens::AnyToken)
     }
 
     /// Whom a token names. Waits only for keys that must be fetched.
-    pub(crate) async fn verify(&self, token: Option<&str>) -> Result<Principal, TokenRefusal> {
+    pub(crate) async fn verify(&self, token: Option<&str>) -> Result<Principal, AuthError> {
         let token = token.filter(|token| !token.is_empty());
-        let token = token.ok_or_else(|| TokenRefusal {
+        let token = token.ok_or_else(|| AuthError {
             code: ErrorCode::MissingAuthentication,
             message: "no token: send `Authorization: Bearer …` with the token of the page"
                 .to_owned(),
         })?;
-        self.check_size(token)?;
-        if looks_like_one(token) {
-            return Err(TokenRefusal::invalid(
+        self.check_length(token)?;
+        if is_query_token(token) {
+            return Err(AuthError::invalid(
                 "the token of a query is good for its agent only: use that of the page",
             ));
         }
@@ -112,21 +112,21 @@ impl Tokens {
         }
         match &self.signed {
             Some(signed) => signed.verify(token).await,
-            None => Err(TokenRefusal::invalid(
+            None => Err(AuthError::invalid(
                 "the token is not on this bridge's list: ask its operator for one",
             )),
         }
     }
 
-    fn check_size(&self, token: &str) -> Result<(), TokenRefusal> {
+    fn check_length(&self, token: &str) -> Result<(), AuthError> {
         let characters = token.chars().count();
-        if characters >= self.shortest && token.len() <= limits::MAX_TOKEN_BYTES {
+        if characters >= self.min_token_chars && token.len() <= limits::MAX_TOKEN_BYTES {
             return Ok(());
         }
-        Err(TokenRefusal::invalid(format!(
+        Err(AuthError::invalid(format!(
             "the token must have at least {} characters and at most {} bytes: this one has \
              {characters} characters",
-            self.shortest,
+            self.min_token_chars,
             limits::MAX_TOKEN_BYTES
         )))
     }
@@ -136,46 +136,53 @@ impl Tokens {
 mod tests {
     use super::*;
 
-    async fn realm(tokens: &Tokens, token: &str) -> Result<RealmId, ErrorCode> {
-        let verified = tokens.verify(Some(token)).await;
+    async fn realm(authenticator: &Authenticator, token: &str) -> Result<RealmId, ErrorCode> {
+        let verified = authenticator.verify(Some(token)).await;
         verified
             .map(|principal| principal.realm)
-            .map_err(|refusal| refusal.code)
+            .map_err(|error| error.code)
     }
 
     #[tokio::test]
-    async fn a_token_names_one_realm_and_is_not_shown() {
-        let tokens = Tokens::new(&[], &Identity::default()).unwrap();
-        let one = realm(&tokens, "0123456789abcdef").await.unwrap();
-        assert_eq!(realm(&tokens, "0123456789abcdef").await, Ok(one));
-        assert_ne!(realm(&tokens, "0123456789abcdeF").await, Ok(one));
-        let principal = tokens.verify(Some("0123456789abcdef")).await.unwrap();
+    async fn a_token_maps_to_one_realm_and_is_redacted() {
+        let authenticator = Authenticator::new(&[], &Identity::default()).unwrap();
+        let one = realm(&authenticator, "0123456789abcdef").await.unwrap();
+        assert_eq!(realm(&authenticator, "0123456789abcdef").await, Ok(one));
+        assert_ne!(realm(&authenticator, "0123456789abcdeF").await, Ok(one));
+        let principal = authenticator
+            .verify(Some("0123456789abcdef"))
+            .await
+            .unwrap();
         assert_eq!(principal.scopes, Scopes::all());
         assert!(!format!("{principal:?}").contains("0123456789abcdef"));
     }
 
     #[tokio::test]
-    async fn tokens_are_refused_with_what_to_do() {
+    async fn rejected_tokens_get_the_right_error_code() {
         let listed = ["listed-token-0123456789".to_owned()];
-        let tokens = Tokens::new(&listed, &Identity::default()).unwrap();
-        assert!(realm(&tokens, "listed-token-0123456789").await.is_ok());
-        let missing = tokens.verify(None).await.unwrap_err();
+        let authenticator = Authenticator::new(&listed, &Identity::default()).unwrap();
+        assert!(
+            realm(&authenticator, "listed-token-0123456789")
+                .await
+                .is_ok()
+        );
+        let missing = authenticator.verify(None).await.unwrap_err();
         assert_eq!(missing.code, ErrorCode::MissingAuthentication);
         assert_eq!(
-            realm(&tokens, "").await,
+            realm(&authenticator, "").await,
             Err(ErrorCode::MissingAuthentication)
         );
         let long = "x".repeat(limits::MAX_TOKEN_BYTES + 1);
         for bad in ["short", &long] {
             assert_eq!(
-                realm(&tokens, bad).await,
+                realm(&authenticator, bad).await,
                 Err(ErrorCode::InvalidAuthentication)
             );
         }
-        let open = Tokens::new(&[], &Identity::default()).unwrap();
+        let open = Authenticator::new(&[], &Identity::default()).unwrap();
         assert!(realm(&open, &long).await.is_err());
         assert!(realm(&open, &long[1..]).await.is_ok());
-        let other = tokens.verify(Some("another-token-0123456789")).await;
+        let other = authenticator.verify(Some("another-token-0123456789")).await;
         let other = other.unwrap_err();
         assert_eq!(other.code, ErrorCode::InvalidAuthentication);
         assert!(!other.message.contains("another-token"));

@@ -7,15 +7,15 @@ use crate::auth::RealmId;
 
 /// The ids of each realm that has some, the oldest first.
 #[derive(Debug)]
-pub(crate) struct ByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
+pub(crate) struct IdsByRealm<Id>(DashMap<RealmId, IndexSet<Id>>);
 
-impl<Id> Default for ByRealm<Id> {
+impl<Id> Default for IdsByRealm<Id> {
     fn default() -> Self {
         Self(DashMap::new())
     }
 }
 
-impl<Id: Clone + Eq + std::hash::Hash> ByRealm<Id> {
+impl<Id: Clone + Eq + std::hash::Hash> IdsByRealm<Id> {
     pub(crate) fn insert(&self, realm: RealmId, id: Id) {
         self.0.entry(realm).or_default().insert(id);
     }
@@ -28,7 +28,7 @@ impl<Id: Clone + Eq + std::hash::Hash> ByRealm<Id> {
     }
 
     /// Those of a realm.
-    pub(crate) fn of(&self, realm: RealmId) -> Vec<Id> {
+    pub(crate) fn ids(&self, realm: RealmId) -> Vec<Id> {
         let ids = self.0.get(&realm);
         ids.map_or_else(Vec::new, |ids| ids.iter().cloned().collect())
     }
@@ -39,17 +39,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_realm_without_ids_is_forgotten() {
-        let [one, two] = ["one", "two"].map(RealmId::of_token);
-        let ids = ByRealm::default();
+    fn realms_without_ids_are_removed() {
+        let [one, two] = ["one", "two"].map(RealmId::from_token);
+        let ids = IdsByRealm::default();
         ids.insert(one, 1);
         ids.insert(two, 2);
         ids.insert(one, 3);
-        assert_eq!([ids.of(one), ids.of(two)], [vec![1, 3], vec![2]]);
+        assert_eq!([ids.ids(one), ids.ids(two)], [vec![1, 3], vec![2]]);
         ids.remove(one, &1);
         ids.remove(one, &3);
         ids.remove(one, &3);
-        assert_eq!(ids.of(one), Vec::<i32>::new());
+        assert_eq!(ids.ids(one), Vec::<i32>::new());
         assert_eq!(ids.0.len(), 1);
     }
 }

@@ -28,38 +28,38 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use crate::auth::RealmId;
-use crate::config::TextCount;
-use crate::realm::{ClosedApp, Failure, RouteError, Target};
+use crate::config::TextLimitRule;
+use crate::realm::{CallFailure, OfflineApp, RouteError, Target};
 
 pub(crate) use arguments::Arguments;
-pub(crate) use attend::Client;
-pub(crate) use completion::{CompletionRequest, Proposals, complete};
-pub(crate) use fitting::{FittedTool, contents, fitted};
-pub(crate) use for_query::{page_of_query, tools_of_query};
+pub(crate) use attend::ClientChannel;
+pub(crate) use completion::{CompletionRequest, CompletionValues, complete};
+pub(crate) use fitting::{ToolResultSpec, enforce_contents_limit, enforce_limit};
+pub(crate) use for_query::{tools_for_query, wait_for_query_page};
 pub(crate) use get_result::get_result;
 pub(crate) use prompts::{PromptRequest, get_prompt};
 pub(crate) use resources::read_resource;
-pub(crate) use tools::{CallRequest, Called, call, call_page};
-pub(crate) use unreachable::{NOBODY, Unreachable};
-pub(crate) use unshaped::{checked_arguments, run};
+pub(crate) use tools::{CallRequest, Invocation, call, call_page_tool};
+pub(crate) use unreachable::{DETACHED_CLIENT, SilentClient};
+pub(crate) use unshaped::{call_raw, validate_raw_arguments};
 
 /// Who asks, and how it can be reached meanwhile.
-pub(crate) struct Caller<'a> {
+pub(crate) struct CallerContext<'a> {
     pub(crate) realm: RealmId,
     /// The session that the request or the client's pin names.
     pub(crate) session: Option<SessionId>,
     /// What the page's handler may know.
-    pub(crate) context: CallContext,
+    pub(crate) call_context: CallContext,
     /// The client itself.
-    pub(crate) client: &'a dyn Client,
-    pub(crate) takes: Takes,
+    pub(crate) client: &'a dyn ClientChannel,
+    pub(crate) limits: DeliveryLimits,
     /// Answers to what the handler asks the client.
-    pub(crate) answers: Vec<ClientResponse>,
+    pub(crate) client_responses: Vec<ClientResponse>,
     /// The call that these answers go on with.
-    pub(crate) resumes: Option<Ticket>,
+    pub(crate) resume_token: Option<ResumeToken>,
 }
 
-impl Caller<'_> {
+impl CallerContext<'_> {
     fn target(&self) -> Target {
         self.session.clone().map_or(Target::Any, Target::Session)
     }
@@ -67,41 +67,41 @@ impl Caller<'_> {
 
 /// What a client can take.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Takes {
+pub(crate) struct DeliveryLimits {
     /// The largest answer, in bytes as it is sent.
-    pub(crate) bytes: Option<usize>,
+    pub(crate) max_bytes: Option<usize>,
     /// The largest answer that goes out as an event of a stream, where that may be less.
-    pub(crate) event_bytes: Option<usize>,
+    pub(crate) max_event_bytes: Option<usize>,
     /// The characters of all texts together, where the tool says nothing else.
-    pub(crate) text_chars: Option<usize>,
-    pub(crate) text_count: TextCount,
+    pub(crate) max_text_chars: Option<usize>,
+    pub(crate) text_count: TextLimitRule,
     /// Whether it knows `resource_link` blocks.
-    pub(crate) links: bool,
+    pub(crate) resource_links: bool,
     /// How long it waits for the answer to a tool call.
-    pub(crate) patience: Option<Duration>,
+    pub(crate) client_timeout: Option<Duration>,
 }
 
 /// A round of a call that waits for its client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
+pub(crate) struct ResumeToken {
     pub(crate) call: CallId,
     pub(crate) round: u64,
 }
 
 /// What a client hears.
 #[derive(Debug)]
-pub(crate) enum Outcome<T> {
-    Done(T),
+pub(crate) enum RoundOutcome<T> {
+    Complete(T),
     /// It must answer these and ask again with the ticket.
     InputRequired {
-        ticket: Ticket,
+        resume_token: ResumeToken,
         requests: Vec<ClientRequest>,
     },
 }
 
-impl<T> From<T> for Outcome<T> {
+impl<T> From<T> for RoundOutcome<T> {
     fn from(done: T) -> Self {
-        Outcome::Done(done)
+        RoundOutcome::Complete(done)
     }
 }
 
@@ -110,7 +110,7 @@ impl<T> From<T> for Outcome<T> {
 pub(crate) enum CallError {
     /// There is no such tool, prompt, or template to complete.
     #[error("unknown {} `{name}`: {}", kind_name(*.kind), hint(*.kind, .available))]
-    Unknown {
+    ItemNotFound {
         kind: Kind,
         name: String,
         available: Vec<String>,
@@ -126,12 +126,12 @@ pub(crate) enum CallError {
     )]
     NothingToResume,
     #[error("{}", .0.message)]
-    Failed(Failure),
+    Failed(CallFailure),
 }
 
 impl CallError {
     fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::Failed(Failure::new(code, message.into()))
+        Self::Failed(CallFailure::new(code, message.into()))
     }
 }
 
@@ -145,26 +145,26 @@ fn kind_name(kind: Kind) -> &'static str {
 }
 
 /// An error names so many of what there is. The list has them all.
-const HINTED_NAMES: usize = 32;
+const MAX_HINTED_NAMES: usize = 32;
 
 fn hint(kind: Kind, available: &[String]) -> String {
     match available {
         [] => format!("no page has registered a {} yet", kind_name(kind)),
-        names if names.len() <= HINTED_NAMES => format!("there are {}", names.join(", ")),
+        names if names.len() <= MAX_HINTED_NAMES => format!("there are {}", names.join(", ")),
         names => {
-            let (some, more) = names.split_at(HINTED_NAMES);
+            let (some, more) = names.split_at(MAX_HINTED_NAMES);
             format!("there are {} and {} more", some.join(", "), more.len())
         }
     }
 }
 
 /// What a prompt or a completion hears of a route that leads nowhere.
-fn no_route(kind: Kind, error: RouteError) -> CallError {
+fn route_error(kind: Kind, error: RouteError) -> CallError {
     let choose = |code, message: String, available: Vec<_>| {
         let data = to_raw_value(&json!({ "available_sessions": available })).ok();
-        CallError::Failed(Failure {
+        CallError::Failed(CallFailure {
             data,
-            ..Failure::new(code, message)
+            ..CallFailure::new(code, message)
         })
     };
     match error {
@@ -174,7 +174,7 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
                 why: hint(kind, &available),
             }
         }
-        RouteError::NotFound { name, available } => CallError::Unknown {
+        RouteError::NotFound { name, available } => CallError::ItemNotFound {
             kind,
             name,
             available,
@@ -184,11 +184,13 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
             "no page is connected for this token: open the app in a browser and retry",
         ),
         RouteError::AppNotOpen { name, app } => {
-            CallError::failed(ErrorCode::NoSessionsFound, not_open(&name, &app))
+            CallError::failed(ErrorCode::NoSessionsFound, app_not_open(&name, &app))
         }
-        RouteError::SessionNotFound { session, available } => {
-            choose(ErrorCode::SessionNotFound, no_session(&session), available)
-        }
+        RouteError::SessionNotFound { session, available } => choose(
+            ErrorCode::SessionNotFound,
+            session_not_found(&session),
+            available,
+        ),
         RouteError::Ambiguous { name, available } => choose(
             ErrorCode::SessionNotSpecified,
             format!(
@@ -201,18 +203,18 @@ fn no_route(kind: Kind, error: RouteError) -> CallError {
 }
 
 /// What a caller hears that names a session which is not there.
-fn no_session(session: &SessionId) -> String {
+fn session_not_found(session: &SessionId) -> String {
     format!("no session `{session}`: choose one of available_sessions")
 }
 
 /// What a caller hears whose app has left, while what it offered is still listed.
-fn not_open(name: &str, app: &ClosedApp) -> String {
-    let place = match &app.origin {
+fn app_not_open(name: &str, app: &OfflineApp) -> String {
+    let origin = match &app.origin {
         Some(origin) => format!(" ({origin})"),
         None => String::new(),
     };
     format!(
-        "`{name}` belongs to \"{}\", and no page of it is open now: open the app{place} in a browser \
+        "`{name}` belongs to \"{}\", and no page of it is open now: open the app{origin} in a browser \
          and retry",
         app.name
     )
@@ -223,9 +225,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_some_of_many() {
-        let names: Vec<_> = (0..HINTED_NAMES + 2).map(|n| format!("t{n}")).collect();
-        let some = hint(Kind::Tool, &names[..HINTED_NAMES]);
+    fn an_error_lists_a_limited_number_of_names() {
+        let names: Vec<_> = (0..MAX_HINTED_NAMES + 2).map(|n| format!("t{n}")).collect();
+        let some = hint(Kind::Tool, &names[..MAX_HINTED_NAMES]);
         assert!(some.ends_with(", t31"), "{some}");
         let more = hint(Kind::Tool, &names);
         assert!(more.ends_with(", t31 and 2 more"), "{more}");

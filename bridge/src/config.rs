@@ -22,7 +22,7 @@ use std::time::Duration;
 use bridge_protocol::limits;
 use clap::Parser;
 
-use crate::origin::is_this_machine;
+use crate::origin::is_loopback_entry;
 use crate::realm::{QueryLimits, RealmLimits};
 
 pub use agent::{Agent, AgentUrl};
@@ -30,10 +30,10 @@ pub use compat::Compat;
 pub use identity::Identity;
 pub(crate) use print::may_have_credentials;
 pub use profiles::{ClientProfile, Profile, Profiles};
-pub(crate) use reading::{Reading, ReadingError};
+pub(crate) use reading::{LoadError, LoadedSettings};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
-pub(crate) use text_limit::{RESULT_SIZE_KEY, TextCount, TextLimit, TextUnit};
+pub(crate) use text_limit::{RESULT_SIZE_KEY, TextLimit, TextLimitRule, TextUnit};
 pub use values::Secret;
 use values::{count, duration, duration_or_none, icon, result_bytes};
 
@@ -276,10 +276,10 @@ impl Default for Config {
             call_timeout: Duration::from_secs(120),
             input_timeout: Duration::from_secs(600),
             state_key: None,
-            call_receipt: limits::RECEIPT_WITHIN,
-            authenticate_within: limits::AUTHENTICATE_WITHIN,
+            call_receipt: limits::RECEIPT_TIMEOUT,
+            authenticate_within: limits::AUTHENTICATE_TIMEOUT,
             page_grace: limits::PAGE_GRACE,
-            heartbeat: limits::HEARTBEAT_EVERY,
+            heartbeat: limits::HEARTBEAT_INTERVAL,
             compat: None,
             identity: Identity::default(),
             tabs: Tabs::default(),
@@ -298,55 +298,60 @@ impl Config {
             max_session_duration: self.tabs.max_session_duration,
             duplicate_names: self.tabs.duplicate_names,
             ambiguous_calls: self.tabs.ambiguous_calls,
-            refuses_conflicts: self.compat.is_some(),
+            reject_conflicts: self.compat.is_some(),
             catalogue_ttl: self.tabs.catalogue_ttl,
             definitions_per_session: self.max_definitions,
             definition_bytes_per_session: self.max_definition_bytes,
             calls: self.max_calls,
             clients: self.max_clients,
             subscriptions_per_client: self.max_subscriptions,
-            receipt_within: self.call_receipt,
-            input_within: self.input_timeout,
+            receipt_timeout: self.call_receipt,
+            input_timeout: self.input_timeout,
             page_grace: self.page_grace,
-            heartbeat_every: self.heartbeat,
+            heartbeat_interval: self.heartbeat,
             queries: QueryLimits {
-                agent: self.agent.is_there(),
-                most: self.agent.max_queries,
+                agent: self.agent.is_configured(),
+                max_queries: self.agent.max_queries,
                 timeout: self.agent.query_timeout,
-                attach_within: self.agent.query_attach,
-                stop_within: self.agent.agent_timeout,
-                tool_call_bytes: self.agent.max_query_bytes,
-                uuids_are_secrets: self.uuids_are_secrets(),
+                attach_timeout: self.agent.query_attach,
+                cancel_timeout: self.agent.agent_timeout,
+                max_tool_call_bytes: self.agent.max_query_bytes,
+                query_ids_are_credentials: self.query_ids_are_credentials(),
             },
-            tells_each_change: self.compat == Some(Compat::McpWeb),
+            notify_every_change: self.compat == Some(Compat::McpWeb),
         }
     }
 
     /// What the bridge says of itself.
-    pub(crate) fn about(&self) -> serde_json::Value {
-        let mut about = serde_json::json!({
+    pub(crate) fn bridge_info(&self) -> serde_json::Value {
+        let mut info = serde_json::json!({
             "name": self.name,
             "description": self.description,
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(icon) = &self.icon {
-            about["icon"] = icon.as_str().into();
-            about["icons"] = serde_json::json!([{ "src": icon }]);
+            info["icon"] = icon.as_str().into();
+            info["icons"] = serde_json::json!([{ "src": icon }]);
         }
-        about
+        info
     }
 
     /// Whether it lets in whom the bridge of mcp-web 0.1 let in. Where other machines could come
     /// in, it does not: by another address, or through a proxy under another name.
-    pub(crate) fn is_as_open_as_v1(&self) -> bool {
+    pub(crate) fn allows_compat_anonymous_access(&self) -> bool {
         self.compat == Some(Compat::McpWeb)
             && self.bind.ip().is_loopback()
-            && self.allowed_hosts.iter().all(|host| is_this_machine(host))
+            && self
+                .allowed_hosts
+                .iter()
+                .all(|host| is_loopback_entry(host))
     }
 
     /// The origins that may connect.
-    pub(crate) fn origins(&self) -> Vec<String> {
-        let loopback = self.is_as_open_as_v1().then(|| LOOPBACK.to_owned());
+    pub(crate) fn effective_origins(&self) -> Vec<String> {
+        let loopback = self
+            .allows_compat_anonymous_access()
+            .then(|| LOOPBACK.to_owned());
         self.allowed_origins
             .iter()
             .cloned()
@@ -355,8 +360,8 @@ impl Config {
     }
 
     /// Whether agents need no token to report on a query: who knows its uuid is its agent.
-    pub(crate) fn uuids_are_secrets(&self) -> bool {
-        self.is_as_open_as_v1()
+    pub(crate) fn query_ids_are_credentials(&self) -> bool {
+        self.allows_compat_anonymous_access()
     }
 
     /// The largest message of a page, and to one: results come, and what clients send goes. What an
@@ -371,7 +376,7 @@ impl Config {
     }
 
     /// The configured tokens, from the list and from the file.
-    pub(crate) fn all_tokens(&self) -> std::io::Result<Vec<String>> {
+    pub(crate) fn load_tokens(&self) -> std::io::Result<Vec<String>> {
         let mut tokens = self.tokens.clone();
         if let Some(path) = &self.token_file {
             let text = std::fs::read_to_string(path)?;
@@ -391,14 +396,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_defaults_of_the_flags_are_those_of_the_library() {
+    fn flag_defaults_equal_config_default() {
         // Environment variables of the machine would speak through clap: none is set in tests.
         let parsed = Config::try_parse_from(["mcp-web-bridge"]).unwrap();
         assert_eq!(format!("{parsed:?}"), format!("{:?}", Config::default()));
     }
 
     #[test]
-    fn what_clients_may_send_fits_into_a_message_to_the_page() {
+    fn page_messages_have_room_for_the_largest_request() {
         let mut config = Config::default();
         assert_eq!(config.max_message_bytes(), limits::MAX_FRAME_BYTES);
         config.max_request_bytes = 100 * 1024 * 1024;
@@ -408,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_names_the_key_and_what_is_allowed() {
+    fn an_invalid_value_names_the_flag_and_what_is_allowed() {
         let long_icon = format!("https://{}", "x".repeat(64 * 1024));
         let cases = [
             (["--max-sessions", "0"], "whole numbers from 1 up"),

@@ -13,19 +13,19 @@ use serde_json::{Map, Value};
 
 use crate::tool::Tool;
 use crate::uri_template::{MAX_URI_BYTES, UriTemplate};
-use interned::Interned;
+use interned::Interner;
 
-pub(crate) use interned::{hash_of, start_of};
+pub(crate) use interned::{hash_prefix, hash_text};
 
 /// Why a definition is refused.
-pub(crate) type Refused = (ErrorCode, String);
+pub(crate) type DefinitionError = (ErrorCode, String);
 
-/// One definition. Equal definitions are one allocation, see [`Definitions`].
+/// One definition. Equal definitions are one allocation, see [`DefinitionRegistry`].
 #[derive(Clone, Debug)]
 pub(crate) enum Definition {
     Tool(Arc<Tool>),
-    Prompt(Arc<Listed>),
-    Resource(Arc<Listed>),
+    Prompt(Arc<PublishedItem>),
+    Resource(Arc<PublishedItem>),
     Template(Arc<Template>),
 }
 
@@ -44,7 +44,7 @@ impl Definition {
         match self {
             Definition::Tool(tool) => tool.name(),
             Definition::Prompt(listed) | Definition::Resource(listed) => &listed.name,
-            Definition::Template(template) => &template.listed.name,
+            Definition::Template(template) => &template.item.name,
         }
     }
 
@@ -61,7 +61,7 @@ impl Definition {
     pub(crate) fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
         match self {
             Definition::Tool(tool) if !modern => tool
-                .published_plainly()
+                .published_for_legacy()
                 .map_or(Cow::Borrowed(tool.published()), Cow::Owned),
             _ => Cow::Borrowed(self.published()),
         }
@@ -72,7 +72,7 @@ impl Definition {
         match self {
             Definition::Tool(tool) => tool.published(),
             Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
-            Definition::Template(template) => &template.listed.published,
+            Definition::Template(template) => &template.item.published,
         }
     }
 
@@ -81,7 +81,7 @@ impl Definition {
         match self {
             Definition::Resource(listed) => listed.name == uri,
             Definition::Template(template) => {
-                !crate::own_resources::is_one(uri) && template.matches(uri).is_some()
+                !crate::own_resources::is_builtin_resource(uri) && template.matches(uri).is_some()
             }
             Definition::Tool(_) | Definition::Prompt(_) => false,
         }
@@ -99,7 +99,7 @@ impl Definition {
         match self {
             Definition::Tool(tool) => tool.bytes(),
             Definition::Prompt(listed) | Definition::Resource(listed) => listed.bytes,
-            Definition::Template(template) => template.listed.bytes,
+            Definition::Template(template) => template.item.bytes,
         }
     }
 
@@ -107,23 +107,23 @@ impl Definition {
     pub(crate) fn hash(&self) -> u64 {
         match self {
             Definition::Tool(tool) => tool.hash,
-            Definition::Prompt(listed) | Definition::Resource(listed) => start_of(&listed.hash),
-            Definition::Template(template) => start_of(&template.listed.hash),
+            Definition::Prompt(listed) | Definition::Resource(listed) => hash_prefix(&listed.hash),
+            Definition::Template(template) => hash_prefix(&template.item.hash),
         }
     }
 }
 
 /// A prompt or a resource: listed as the page wrote it.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct PublishedItem {
     pub(crate) name: String,
     pub(crate) published: Map<String, Value>,
     bytes: usize,
     hash: [u8; 32],
 }
 
-impl Listed {
-    fn parse(raw: &RawValue, key: &'static str) -> Result<Self, Refused> {
+impl PublishedItem {
+    fn parse(raw: &RawValue, key: &'static str) -> Result<Self, DefinitionError> {
         let invalid = |message: String| (ErrorCode::DefinitionInvalid, message);
         let published: Map<String, Value> = serde_json::from_str(raw.get())
             .map_err(|_| invalid("a definition must be an object".to_owned()))?;
@@ -143,11 +143,11 @@ impl Listed {
             name,
             published,
             bytes: raw.get().len(),
-            hash: hash_of(raw.get()),
+            hash: hash_text(raw.get()),
         })
     }
 
-    fn prompt(raw: &RawValue) -> Result<Self, Refused> {
+    fn parse_prompt(raw: &RawValue) -> Result<Self, DefinitionError> {
         let prompt = Self::parse(raw, "name")?;
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut names = std::collections::HashSet::new();
@@ -164,13 +164,13 @@ impl Listed {
         Ok(prompt)
     }
 
-    fn resource(raw: &RawValue) -> Result<Self, Refused> {
+    fn parse_resource(raw: &RawValue) -> Result<Self, DefinitionError> {
         let resource = Self::parse(raw, "uri")?;
         check_uri(&resource.name)?;
         Ok(resource)
     }
 
-    fn arguments(&self) -> Result<&[Value], Refused> {
+    fn arguments(&self) -> Result<&[Value], DefinitionError> {
         match self.published.get("arguments") {
             None => Ok(&[]),
             Some(Value::Array(arguments)) => Ok(arguments),
@@ -194,7 +194,7 @@ impl Listed {
 }
 
 /// RFC 3986 section 3: a URI has a scheme. Some schemes are the bridge's own.
-fn check_uri(uri: &str) -> Result<(), Refused> {
+fn check_uri(uri: &str) -> Result<(), DefinitionError> {
     let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
     let fits = |scheme: &str| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -213,7 +213,7 @@ fn check_uri(uri: &str) -> Result<(), Refused> {
         let message = "it is no URI: write it as `scheme:…`, such as `board://cards`".to_owned();
         return Err((ErrorCode::DefinitionInvalid, message));
     }
-    if crate::own_resources::is_one(uri) {
+    if crate::own_resources::is_builtin_resource(uri) {
         let message = format!("`{uri}` is a resource of the bridge itself: choose another URI");
         return Err((ErrorCode::DefinitionInvalid, message));
     }
@@ -223,59 +223,62 @@ fn check_uri(uri: &str) -> Result<(), Refused> {
 /// A resource template and what fits it.
 #[derive(Debug)]
 pub(crate) struct Template {
-    pub(crate) listed: Listed,
-    uris: UriTemplate,
+    pub(crate) item: PublishedItem,
+    uri_template: UriTemplate,
 }
 
 impl Template {
-    fn parse(raw: &RawValue) -> Result<Self, Refused> {
-        let listed = Listed::parse(raw, "uriTemplate")?;
+    fn parse(raw: &RawValue) -> Result<Self, DefinitionError> {
+        let listed = PublishedItem::parse(raw, "uriTemplate")?;
         let uris = UriTemplate::parse(&listed.name).map_err(|error| {
             let message = format!("`uriTemplate` is no URI template of RFC 6570: {error}");
             (ErrorCode::DefinitionInvalid, message)
         })?;
-        Ok(Self { listed, uris })
+        Ok(Self {
+            item: listed,
+            uri_template: uris,
+        })
     }
 
     /// The values of its variables, if the URI fits.
     pub(crate) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
-        self.uris.matches(uri)
+        self.uri_template.matches(uri)
     }
 }
 
 /// Says what a leg cannot publish of a definition.
-pub(crate) type CheckDefinition = fn(Kind, &Map<String, Value>) -> Result<(), String>;
+pub(crate) type DefinitionCheck = fn(Kind, &Map<String, Value>) -> Result<(), String>;
 
 /// All live definitions by content, so that a thousand tabs of one app cost one copy.
 #[derive(Debug)]
-pub(crate) struct Definitions {
-    tools: Interned<Tool>,
-    prompts: Interned<Listed>,
-    resources: Interned<Listed>,
-    templates: Interned<Template>,
-    check: CheckDefinition,
+pub(crate) struct DefinitionRegistry {
+    tools: Interner<Tool>,
+    prompts: Interner<PublishedItem>,
+    resources: Interner<PublishedItem>,
+    templates: Interner<Template>,
+    check: DefinitionCheck,
     /// Some tool had arguments in headers.
-    have_header_arguments: AtomicBool,
+    has_header_arguments: AtomicBool,
     /// A definition with more bytes fits into no page.
     max_bytes: usize,
 }
 
-impl Definitions {
-    pub(crate) fn new(check: CheckDefinition, max_bytes: usize) -> Self {
+impl DefinitionRegistry {
+    pub(crate) fn new(check: DefinitionCheck, max_bytes: usize) -> Self {
         Self {
-            tools: Interned::default(),
-            prompts: Interned::default(),
-            resources: Interned::default(),
-            templates: Interned::default(),
+            tools: Interner::default(),
+            prompts: Interner::default(),
+            resources: Interner::default(),
+            templates: Interner::default(),
             check,
-            have_header_arguments: AtomicBool::new(false),
+            has_header_arguments: AtomicBool::new(false),
             max_bytes,
         }
     }
 
     /// Whether there may be a tool with arguments in headers.
-    pub(crate) fn have_header_arguments(&self) -> bool {
-        self.have_header_arguments.load(Ordering::Relaxed)
+    pub(crate) fn has_header_arguments(&self) -> bool {
+        self.has_header_arguments.load(Ordering::Relaxed)
     }
 
     /// Reads the definitions of one registration, each on its own.
@@ -283,11 +286,11 @@ impl Definitions {
         sent.iter()
             .enumerate()
             .map(|(index, sent)| {
-                self.small_enough(&sent.definition)
+                self.check_size(&sent.definition)
                     .and_then(|()| self.intern(sent))
                     .map_err(|(code, message)| RegistrationFailure {
                         index,
-                        name: name_of(sent),
+                        name: definition_name(sent),
                         code,
                         message,
                     })
@@ -296,7 +299,7 @@ impl Definitions {
     }
 
     /// Before it is read: reading takes time and stack.
-    fn small_enough(&self, raw: &RawValue) -> Result<(), Refused> {
+    fn check_size(&self, raw: &RawValue) -> Result<(), DefinitionError> {
         let bytes = raw.get().len();
         if bytes <= self.max_bytes {
             return Ok(());
@@ -309,7 +312,7 @@ impl Definitions {
         Err((ErrorCode::DefinitionLimitExceeded, message))
     }
 
-    fn intern(&self, sent: &Sent) -> Result<Definition, Refused> {
+    fn intern(&self, sent: &Sent) -> Result<Definition, DefinitionError> {
         let raw = &sent.definition;
         let check = |published: &Map<String, Value>| {
             (self.check)(sent.kind, published).map_err(|error| {
@@ -320,28 +323,30 @@ impl Definitions {
         match sent.kind {
             Kind::Tool => self
                 .tools
-                .get_or_make(raw, || {
+                .get_or_insert_with(raw, || {
                     let tool = Tool::parse(raw)?;
                     check(tool.published())?;
                     if tool.has_header_arguments() {
-                        self.have_header_arguments.store(true, Ordering::Relaxed);
+                        self.has_header_arguments.store(true, Ordering::Relaxed);
                     }
-                    Ok(tool.closed())
+                    Ok(tool.unparsed())
                 })
                 .map(Definition::Tool),
             Kind::Prompt => self
                 .prompts
-                .get_or_make(raw, || checked(Listed::prompt(raw)?, check))
+                .get_or_insert_with(raw, || check_item(PublishedItem::parse_prompt(raw)?, check))
                 .map(Definition::Prompt),
             Kind::Resource => self
                 .resources
-                .get_or_make(raw, || checked(Listed::resource(raw)?, check))
+                .get_or_insert_with(raw, || {
+                    check_item(PublishedItem::parse_resource(raw)?, check)
+                })
                 .map(Definition::Resource),
             Kind::ResourceTemplate => self
                 .templates
-                .get_or_make(raw, || {
+                .get_or_insert_with(raw, || {
                     let template = Template::parse(raw)?;
-                    check(&template.listed.published)?;
+                    check(&template.item.published)?;
                     Ok(template)
                 })
                 .map(Definition::Template),
@@ -350,11 +355,11 @@ impl Definitions {
 
     /// What to hold instead of a definition that was opened, and that nobody has wanted since this
     /// was asked last: its text alone. All who hold the same get the same.
-    pub(crate) fn closed(&self, definition: &Definition) -> Option<Definition> {
+    pub(crate) fn compacted(&self, definition: &Definition) -> Option<Definition> {
         let Definition::Tool(tool) = definition else {
             return None;
         };
-        if !tool.is_open() {
+        if !tool.is_parsed() {
             return None;
         }
         let is_meant = |known: &Tool| known.raw() == tool.raw();
@@ -362,36 +367,36 @@ impl Definitions {
         if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, tool)) {
             return Some(Definition::Tool(known));
         }
-        if !tool.has_rested() {
+        if !tool.is_idle() {
             return None;
         }
-        let closed = Arc::new(tool.closed());
-        self.tools.put(&closed);
+        let closed = Arc::new(tool.unparsed());
+        self.tools.insert(&closed);
         Some(Definition::Tool(closed))
     }
 
     /// Forgets the definitions that nobody holds any more.
-    pub(crate) fn forget_unused(&self) {
-        self.tools.forget_unused();
-        self.prompts.forget_unused();
-        self.resources.forget_unused();
-        self.templates.forget_unused();
+    pub(crate) fn remove_unused(&self) {
+        self.tools.remove_unused();
+        self.prompts.remove_unused();
+        self.resources.remove_unused();
+        self.templates.remove_unused();
     }
 }
 
-fn checked(
-    listed: Listed,
-    check: impl Fn(&Map<String, Value>) -> Result<(), Refused>,
-) -> Result<Listed, Refused> {
+fn check_item(
+    listed: PublishedItem,
+    check: impl Fn(&Map<String, Value>) -> Result<(), DefinitionError>,
+) -> Result<PublishedItem, DefinitionError> {
     check(&listed.published)?;
     Ok(listed)
 }
 
 /// A refusal tells so much of a name. The index says which one it is.
-const SHOWN_NAME_CHARS: usize = 256;
+const MAX_ERROR_NAME_CHARS: usize = 256;
 
 /// The name alone: the rest of what is refused is not read.
-fn name_of(sent: &Sent) -> Option<String> {
+fn definition_name(sent: &Sent) -> Option<String> {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Named {
@@ -405,7 +410,7 @@ fn name_of(sent: &Sent) -> Option<String> {
         Kind::Resource => named.uri,
         Kind::ResourceTemplate => named.uri_template,
     };
-    name.map(|name| match name.char_indices().nth(SHOWN_NAME_CHARS) {
+    name.map(|name| match name.char_indices().nth(MAX_ERROR_NAME_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,
     })
@@ -418,7 +423,7 @@ mod tests {
 
     fn parse(kind: Kind, definition: Value) -> Result<Definition, RegistrationFailure> {
         let definition = RawValue::from_string(definition.to_string()).unwrap();
-        Definitions::new(|_, _| Ok(()), 10_000)
+        DefinitionRegistry::new(|_, _| Ok(()), 10_000)
             .parse(&[Sent { kind, definition }])
             .remove(0)
     }
@@ -450,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_published_says_why() {
+    fn errors_say_why_a_definition_cannot_be_published() {
         let cases = [
             (Kind::Prompt, json!({"name": ""}), "`name`"),
             (Kind::Prompt, json!({"name": "p", "arguments": {}}), "array"),
@@ -509,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_names_the_arguments_it_misses() {
+    fn missing_arguments_lists_absent_required_ones() {
         let prompt =
             json!({"name": "p", "arguments": [{"name": "a", "required": true}, {"name": "b"}]});
         let Ok(Definition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
@@ -521,15 +526,18 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_tells_the_beginning_of_a_long_name() {
-        let long = "n".repeat(SHOWN_NAME_CHARS + 1);
+    fn errors_truncate_long_names() {
+        let long = "n".repeat(MAX_ERROR_NAME_CHARS + 1);
         let failure = parse(Kind::Prompt, json!({"name": long, "arguments": 7})).unwrap_err();
-        assert_eq!(failure.name.unwrap().chars().count(), SHOWN_NAME_CHARS + 1);
+        assert_eq!(
+            failure.name.unwrap().chars().count(),
+            MAX_ERROR_NAME_CHARS + 1
+        );
     }
 
     #[test]
-    fn equal_definitions_are_one() {
-        let definitions = Definitions::new(|_, _| Ok(()), 10_000);
+    fn equal_definitions_share_one_allocation() {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
         let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
         let sent = Sent {
             kind: Kind::Tool,
@@ -541,41 +549,44 @@ mod tests {
         };
         assert!(Arc::ptr_eq(a, b));
         drop(parsed);
-        definitions.forget_unused();
+        definitions.remove_unused();
         assert!(definitions.tools.entries.is_empty());
     }
 
     #[test]
-    fn definitions_that_come_and_go_do_not_pile_up_until_the_next_housekeeping() {
-        let interned = Interned::<Listed>::default();
+    fn unused_definitions_are_removed_before_housekeeping() {
+        let interned = Interner::<PublishedItem>::default();
         let resource = |n: usize| {
             let raw = format!(r#"{{"uri":"board://{n}","name":"n"}}"#);
             let raw = RawValue::from_string(raw).unwrap();
             interned
-                .get_or_make(&raw, || Listed::resource(&raw))
+                .get_or_insert_with(&raw, || PublishedItem::parse_resource(&raw))
                 .unwrap()
         };
         let kept = resource(0);
-        for n in 1..3 * interned::UNUSED_ENTRIES {
+        for n in 1..3 * interned::MAX_UNUSED_ENTRIES {
             resource(n);
-            assert!(interned.entries.len() <= interned::UNUSED_ENTRIES + 4);
+            assert!(interned.entries.len() <= interned::MAX_UNUSED_ENTRIES + 4);
         }
         let again = resource(0);
         assert!(Arc::ptr_eq(&kept, &again));
     }
 
     #[test]
-    fn what_is_closed_is_closed_once_for_all_who_hold_it() {
-        let definitions = Definitions::new(|_, _| Ok(()), 10_000);
+    fn a_compacted_tool_is_shared_by_all_holders() {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
         let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
         let kind = Kind::Tool;
         let sent = [Sent { kind, definition }];
         let held = definitions.parse(&sent).remove(0).unwrap();
-        assert!(definitions.closed(&held).is_none(), "it was never opened");
+        assert!(
+            definitions.compacted(&held).is_none(),
+            "it was never opened"
+        );
         assert_eq!(held.published()["name"], "t");
-        assert!(definitions.closed(&held).is_none(), "it was just used");
-        let closed = definitions.closed(&held).unwrap();
-        let another = definitions.closed(&held).unwrap();
+        assert!(definitions.compacted(&held).is_none(), "it was just used");
+        let closed = definitions.compacted(&held).unwrap();
+        let another = definitions.compacted(&held).unwrap();
         let fresh = definitions.parse(&sent).remove(0).unwrap();
         let all = [&closed, &another, &fresh].map(|it| match it {
             Definition::Tool(tool) => Arc::as_ptr(tool),

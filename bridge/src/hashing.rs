@@ -11,19 +11,19 @@ use std::sync::LazyLock;
 use foldhash::SharedSeed;
 use foldhash::fast::{FoldHasher, SeedableRandomState};
 
-static SEED: LazyLock<SharedSeed> = LazyLock::new(|| SharedSeed::from_u64(random()));
+static SEED: LazyLock<SharedSeed> = LazyLock::new(|| SharedSeed::from_u64(random_seed()));
 
 /// See the module documentation.
 #[derive(Clone)]
-pub(crate) struct Quick(SeedableRandomState);
+pub(crate) struct FastHash(SeedableRandomState);
 
-impl Default for Quick {
+impl Default for FastHash {
     fn default() -> Self {
-        Self(SeedableRandomState::with_seed(random(), &SEED))
+        Self(SeedableRandomState::with_seed(random_seed(), &SEED))
     }
 }
 
-impl BuildHasher for Quick {
+impl BuildHasher for FastHash {
     type Hasher = FoldHasher<'static>;
 
     fn build_hasher(&self) -> Self::Hasher {
@@ -32,14 +32,14 @@ impl BuildHasher for Quick {
 }
 
 /// A seed is nobody's business.
-impl std::fmt::Debug for Quick {
+impl std::fmt::Debug for FastHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Quick")
     }
 }
 
 /// From where the standard library has its seeds: the operating system.
-fn random() -> u64 {
+fn random_seed() -> u64 {
     RandomState::new().hash_one(())
 }
 
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_table_hashes_in_a_way_of_its_own() {
-        let (one, other) = (Quick::default(), Quick::default());
+    fn each_hasher_has_its_own_seed() {
+        let (one, other) = (FastHash::default(), FastHash::default());
         assert_eq!(one.hash_one("key"), one.clone().hash_one("key"));
         assert_ne!(one.hash_one("key"), other.hash_one("key"));
     }

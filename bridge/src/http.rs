@@ -20,32 +20,32 @@ use axum::routing::{MethodRouter, any, get, post};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::Tokens;
+use crate::auth::Authenticator;
 use crate::hub::Hub;
-use crate::mcp::McpLeg;
-use crate::origin::Policy;
-use crate::v1::Leg;
+use crate::mcp::McpService;
+use crate::origin::HostOriginPolicy;
+use crate::v1::CompatService;
 
-pub(crate) use body::whole;
-pub(crate) use front::Front;
-pub(crate) use plain::too_large;
+pub(crate) use body::read_to_end_limited;
+pub(crate) use front::RequestHandler;
+pub(crate) use plain::request_too_large;
 pub(crate) use problem::Problem;
-pub(crate) use well_known::Resource;
+pub(crate) use well_known::ProtectedResource;
 
 /// What the routes share.
 #[derive(Clone)]
-pub(crate) struct Edge {
+pub(crate) struct AppState {
     pub(crate) hub: Arc<Hub>,
-    pub(crate) policy: Arc<Policy>,
-    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) policy: Arc<HostOriginPolicy>,
+    pub(crate) authenticator: Arc<Authenticator>,
     /// What OAuth clients hear of it, when there is an authorization server.
-    pub(crate) resource: Option<Arc<Resource>>,
-    pub(crate) mcp: McpLeg,
+    pub(crate) protected_resource: Option<Arc<ProtectedResource>>,
+    pub(crate) mcp: McpService,
     /// The leg of clients that were built for mcp-web 0.1, where those are served: then it serves
     /// all.
-    pub(crate) v1: Option<Arc<Leg>>,
+    pub(crate) compat: Option<Arc<CompatService>>,
     /// The page sockets, so that shutting down can wait for them.
-    pub(crate) sockets: TaskTracker,
+    pub(crate) page_sockets: TaskTracker,
     pub(crate) stopping: CancellationToken,
     /// The app's page at `/`.
     pub(crate) home: Option<MethodRouter>,
@@ -61,20 +61,20 @@ pub struct App {
 }
 
 /// All that the bridge and the app answer.
-pub(crate) fn front(edge: Edge, app: App) -> Front {
-    Front::new(edge.clone(), router(edge, app))
+pub(crate) fn front(edge: AppState, app: App) -> RequestHandler {
+    RequestHandler::new(edge.clone(), router(edge, app))
 }
 
 /// All routes of the bridge, and those of the app.
-fn router(edge: Edge, app: App) -> Router {
-    match &edge.v1 {
+fn router(edge: AppState, app: App) -> Router {
+    match &edge.compat {
         None => {
             let ours = Router::new()
                 .route("/mcp", any(crate::mcp::endpoint))
                 .route("/", any(plain::root));
             let cors = guard::cors(Arc::clone(&edge.policy));
-            let routes = common(ours).fallback(plain::not_found);
-            guarded(
+            let routes = common_routes(ours).fallback(plain::not_found);
+            with_guard(
                 routes
                     .with_state(edge.clone())
                     .merge(app.routes)
@@ -84,17 +84,17 @@ fn router(edge: Edge, app: App) -> Router {
         }
         Some(_) => {
             // Every path is an endpoint, with every method that has no other meaning there.
-            let routes = common(Router::new())
+            let routes = common_routes(Router::new())
                 .method_not_allowed_fallback(v1::endpoint)
                 .fallback(v1::endpoint);
             let routes = routes.with_state(edge.clone()).merge(app.routes);
-            v1::with_cors(guarded(v1::with_preflight(routes), edge))
+            v1::with_cors(with_guard(v1::with_preflight(routes), edge))
         }
     }
 }
 
 /// The routes that mean the same to all.
-fn common(routes: Router<Edge>) -> Router<Edge> {
+fn common_routes(routes: Router<AppState>) -> Router<AppState> {
     routes
         .route("/ws", get(page_socket::upgrade))
         .route("/tool-call", post(plain::tool_call))
@@ -106,13 +106,13 @@ fn common(routes: Router<Edge>) -> Router<Edge> {
         .route("/sessions", get(plain::sessions))
         .route("/tools", get(plain::tools))
         .route("/healthz", get(plain::health))
-        .route(well_known::METADATA, get(well_known::metadata))
-        .route(well_known::METADATA_OF_MCP, get(well_known::metadata))
+        .route(well_known::METADATA_PATH, get(well_known::metadata))
+        .route(well_known::MCP_METADATA_PATH, get(well_known::metadata))
         .nest("/sdk", sdk::routes())
 }
 
 /// With what every request passes.
-fn guarded(routes: Router, edge: Edge) -> Router {
+fn with_guard(routes: Router, edge: AppState) -> Router {
     routes
         .layer(DefaultBodyLimit::max(edge.hub.config.max_request_bytes))
         .layer(from_fn_with_state(edge, guard::check))

@@ -1,6 +1,6 @@
 //! The hub: owns the realms, carries out their effects, and wakes them when something is due.
 //!
-//! Every change goes through [`Hub::change`]: lock one realm, run one event, put what it asks for
+//! Every change goes through [`Hub::apply`]: lock one realm, run one event, put what it asks for
 //! into bounded outboxes, unlock. Nothing is awaited on the way.
 
 mod calls;
@@ -23,41 +23,42 @@ use tokio::sync::Semaphore;
 
 use crate::auth::RealmId;
 use crate::config::Config;
-use crate::definition::Definitions;
-use crate::hashing::Quick;
-use crate::kept::Kept;
+use crate::definition::DefinitionRegistry;
+use crate::hashing::FastHash;
+use crate::kept::ResultStore;
 use crate::page_wire;
-use crate::queries::Queries;
+use crate::queries::AgentQueries;
 use crate::realm::{
-    ClientId, ConnectionId, Effect, Effects, Now, PageHello, Parting, Realm, RealmLimits, Refusal,
+    ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
+    Refusal,
 };
-use line::Caller;
-use outbox::PageLine;
-use places::{Occupancy, Place, Places};
+use line::CallSender;
+use outbox::OutboxSender;
+use places::{RealmClass, RealmPermit, RealmSlots};
 use timer::Timer;
 
-pub(crate) use claims::{Claim, Claims};
-pub(crate) use clients::{News, NewsLine};
-pub(crate) use line::{CallLine, Heard};
-pub(crate) use outbox::{Outbox, Outgoing};
+pub(crate) use claims::{SessionIdLease, SessionIdLeases};
+pub(crate) use clients::{NotificationQueue, PendingNotifications};
+pub(crate) use line::{CallMessage, CallReceiver};
+pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 
 /// See the module documentation.
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: Config,
-    pub(crate) definitions: Definitions,
-    pub(crate) kept: Arc<Kept>,
+    pub(crate) definitions: DefinitionRegistry,
+    pub(crate) result_store: Arc<ResultStore>,
     /// In boxes: the tables have room for more than there are, and move what is in them as they grow.
-    realms: DashMap<RealmId, Box<Entry>, Quick>,
+    realms: DashMap<RealmId, Box<RealmEntry>, FastHash>,
     /// One for all realms.
-    limits: Arc<RealmLimits>,
-    places: Places,
+    realm_limits: Arc<RealmLimits>,
+    realm_slots: RealmSlots,
     /// Sockets of pages that have not authenticated yet.
     pub(crate) pending_pages: Arc<Semaphore>,
     /// The ids of v1 sessions.
-    pub(crate) claims: Arc<Claims>,
+    pub(crate) claims: Arc<SessionIdLeases>,
     timer: Timer,
-    pub(crate) queries: Queries,
+    pub(crate) agent_queries: AgentQueries,
     bridge_id: BridgeId,
     next_id: AtomicU64,
     stopping: AtomicBool,
@@ -65,35 +66,35 @@ pub(crate) struct Hub {
 
 /// A realm and the ends of the channels that its effects go to.
 #[derive(Debug)]
-struct Entry {
+struct RealmEntry {
     realm: Realm,
-    pages: HashMap<ConnectionId, PageLine, Quick>,
-    callers: HashMap<CallId, Caller, Quick>,
-    clients: HashMap<ClientId, Arc<NewsLine>>,
+    outboxes: HashMap<ConnectionId, OutboxSender, FastHash>,
+    call_senders: HashMap<CallId, CallSender, FastHash>,
+    notification_queues: HashMap<ClientId, Arc<NotificationQueue>>,
     /// When the timer will look at this realm.
-    wakes_at: Option<Instant>,
-    place: Place,
+    scheduled_at: Option<Instant>,
+    permit: RealmPermit,
 }
 
 impl Hub {
-    pub(crate) fn new(config: Config, definitions: Definitions) -> Arc<Self> {
+    pub(crate) fn new(config: Config, definitions: DefinitionRegistry) -> Arc<Self> {
         let hub = Arc::new(Self {
-            places: Places::new(&config),
+            realm_slots: RealmSlots::new(&config),
             pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
             claims: Arc::default(),
             definitions,
-            kept: Kept::new(&config.results),
+            result_store: ResultStore::new(&config.results),
             realms: DashMap::default(),
-            limits: Arc::new(config.realm_limits()),
+            realm_limits: Arc::new(config.realm_limits()),
             timer: Timer::default(),
-            queries: Queries::new(&config),
+            agent_queries: AgentQueries::new(&config),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             next_id: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
             config,
         });
         hub.timer.start(&hub);
-        hub.queries.start(&hub);
+        hub.agent_queries.start(&hub);
         hub
     }
 
@@ -104,24 +105,25 @@ impl Hub {
         &self,
         realm: RealmId,
         hello: PageHello,
-    ) -> Result<(ConnectionId, Outbox), Refusal> {
+    ) -> Result<(ConnectionId, OutboxReceiver), Refusal> {
         let connection = ConnectionId(self.next_id.fetch_add(1, Ordering::Relaxed));
-        let (line, outbox) = outbox::channel(self.config.max_calls, hello.dialect);
+        let (sender, outbox) = outbox::channel(self.config.max_calls, hello.protocol);
         let session = hello.session.clone();
         let hello = PageHello {
-            heartbeat_after: Some(first_heartbeat(connection, self.config.heartbeat)),
+            heartbeat_after: Some(first_heartbeat_delay(connection, self.config.heartbeat)),
             ..hello
         };
-        self.open(realm, Occupancy::Pages, |entry, now| {
-            let (welcome, mut effects) = entry.realm.page_connected(connection, hello, now)?;
+        self.apply_or_create(realm, RealmClass::Pages, |entry, now| {
+            let (accepted, mut effects) = entry.realm.page_connected(connection, hello, now)?;
             if self.stopping.load(Ordering::SeqCst) {
                 effects.extend(entry.realm.bridge_stopping(now));
             }
             // The outbox is new: there is room for the first message.
             let bridge = self.bridge_id.clone();
-            let welcome = page_wire::welcome(&self.config, bridge, session, welcome, now);
-            let _ = line.put(Outgoing::Message(welcome));
-            entry.pages.insert(connection, line);
+            let accepted =
+                page_wire::authenticated_message(&self.config, bridge, session, accepted, now);
+            let _ = sender.try_send(SocketCommand::Message(accepted));
+            entry.outboxes.insert(connection, sender);
             Ok(((), effects))
         })
         .unwrap_or_else(|| {
@@ -143,133 +145,137 @@ impl Hub {
         realm: RealmId,
         session: &SessionId,
         connection: ConnectionId,
-        parting: Parting,
+        parting: Disconnect,
     ) {
-        self.change(realm, |realm, now| {
+        self.apply(realm, |realm, now| {
             (
                 (),
                 realm.connection_ended(session, connection, parting, now),
             )
         });
         if let Some(mut entry) = self.realms.get_mut(&realm) {
-            entry.pages.remove(&connection);
+            entry.outboxes.remove(&connection);
         }
-        self.forget_if_empty(realm);
+        self.remove_if_empty(realm);
     }
 
     // ---- reading and changing ----
 
     /// Reads a realm; `None` when it does not exist.
-    pub(crate) fn read<T>(&self, realm: RealmId, read: impl FnOnce(&Realm) -> T) -> Option<T> {
-        self.realms.get(&realm).map(|entry| read(&entry.realm))
+    pub(crate) fn with_realm<T>(&self, realm: RealmId, f: impl FnOnce(&Realm) -> T) -> Option<T> {
+        self.realms.get(&realm).map(|entry| f(&entry.realm))
     }
 
     /// The same where the realm remembers what it has found.
-    pub(crate) fn look<T>(&self, realm: RealmId, look: impl FnOnce(&mut Realm) -> T) -> Option<T> {
+    pub(crate) fn with_realm_mut<T>(
+        &self,
+        realm: RealmId,
+        look: impl FnOnce(&mut Realm) -> T,
+    ) -> Option<T> {
         let mut entry = self.realms.get_mut(&realm)?;
         Some(look(&mut entry.realm))
     }
 
     /// Runs one event in a realm; `None` when it does not exist.
-    pub(crate) fn change<T>(
+    pub(crate) fn apply<T>(
         &self,
         id: RealmId,
         event: impl FnOnce(&mut Realm, Now) -> (T, Effects),
     ) -> Option<T> {
         let mut entry = self.realms.get_mut(&id)?;
         let (outcome, effects) = event(&mut entry.realm, self.now());
-        self.settle(id, &mut entry, effects);
+        self.apply_effects(id, &mut entry, effects);
         Some(outcome)
     }
 
     /// Runs one event in a realm that is made if need be; `None` when there is no room for it.
-    fn open<T, E>(
+    fn apply_or_create<T, E>(
         &self,
         id: RealmId,
-        occupancy: Occupancy,
-        event: impl FnOnce(&mut Entry, Now) -> Result<(T, Effects), E>,
+        occupancy: RealmClass,
+        event: impl FnOnce(&mut RealmEntry, Now) -> Result<(T, Effects), E>,
     ) -> Option<Result<T, E>> {
         let mut entry = match self.realms.entry(id) {
             MapEntry::Occupied(mut occupied) => {
                 let entry = occupied.get_mut();
-                if entry.place.occupancy() < occupancy {
-                    entry.place = self.places.take(occupancy)?;
+                if entry.permit.class() < occupancy {
+                    entry.permit = self.realm_slots.try_acquire(occupancy)?;
                 }
                 occupied.into_ref()
             }
             MapEntry::Vacant(vacant) => {
-                let place = self.places.take(occupancy)?;
-                vacant.insert(Box::new(Entry {
-                    realm: Realm::new(Arc::clone(&self.limits)),
-                    pages: HashMap::default(),
-                    callers: HashMap::default(),
-                    clients: HashMap::new(),
-                    wakes_at: None,
-                    place,
+                let place = self.realm_slots.try_acquire(occupancy)?;
+                vacant.insert(Box::new(RealmEntry {
+                    realm: Realm::new(Arc::clone(&self.realm_limits)),
+                    outboxes: HashMap::default(),
+                    call_senders: HashMap::default(),
+                    notification_queues: HashMap::new(),
+                    scheduled_at: None,
+                    permit: place,
                 }))
             }
         };
         let outcome = event(&mut entry, self.now()).map(|(outcome, effects)| {
-            self.settle(id, &mut entry, effects);
+            self.apply_effects(id, &mut entry, effects);
             outcome
         });
         drop(entry);
         if outcome.is_err() {
-            self.forget_if_empty(id);
+            self.remove_if_empty(id);
         }
         Some(outcome)
     }
 
     /// Carries out effects, and those that follow from a page that does not read.
-    fn settle(&self, id: RealmId, entry: &mut Entry, effects: Effects) {
+    fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         for effect in effects {
-            if let Some(effect) = self.queries.carry_out(id, effect) {
-                entry.carry_out(effect);
+            if let Some(effect) = self.agent_queries.perform(id, effect) {
+                entry.perform(effect);
             }
         }
         let next = entry.realm.next_deadline();
         if let Some(at) = next
-            && entry.wakes_at.is_none_or(|wakes_at| at < wakes_at)
+            && entry.scheduled_at.is_none_or(|wakes_at| at < wakes_at)
         {
-            entry.wakes_at = Some(at);
-            self.timer.wake_at(at, id);
+            entry.scheduled_at = Some(at);
+            self.timer.schedule(at, id);
         }
     }
 
     /// The timer's turn.
-    fn wake(&self, id: RealmId) {
+    fn on_deadline(&self, id: RealmId) {
         if let Some(mut entry) = self.realms.get_mut(&id) {
-            entry.wakes_at = None;
+            entry.scheduled_at = None;
             let effects = entry.realm.deadline_passed(self.now());
-            self.settle(id, &mut entry, effects);
+            self.apply_effects(id, &mut entry, effects);
         }
-        self.forget_if_empty(id);
+        self.remove_if_empty(id);
     }
 
     /// Keeps no more of definitions than is wanted: the text of those that have not been asked for
     /// since the last time, and nothing of those that no page holds any more.
-    fn tidy(&self) {
+    fn compact_definitions(&self) {
         // One realm after another: calls in others of the same shard do not wait for all of them.
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for id in realms {
             if let Some(mut entry) = self.realms.get_mut(&id) {
                 let realm = &mut entry.realm;
-                realm.replace_definitions(|definition| self.definitions.closed(definition));
+                realm.replace_definitions(|definition| self.definitions.compacted(definition));
             }
         }
-        self.definitions.forget_unused();
+        self.definitions.remove_unused();
     }
 
     /// A realm takes the place of what is in it now; without anything it is forgotten.
-    pub(crate) fn forget_if_empty(&self, id: RealmId) {
+    pub(crate) fn remove_if_empty(&self, id: RealmId) {
         self.realms.remove_if_mut(&id, |_, entry| {
-            let occupancy = Occupancy::of(&entry.realm);
-            if occupancy < entry.place.occupancy() {
-                match self.places.take(occupancy) {
-                    Some(place) => entry.place = place,
+            let occupancy = RealmClass::for_realm(&entry.realm);
+            if occupancy < entry.permit.class() {
+                match self.realm_slots.try_acquire(occupancy) {
+                    Some(place) => entry.permit = place,
                     // More tokens wait than may: this one keeps the better place it has.
-                    None if occupancy == Occupancy::Clients => {}
-                    None => entry.realm.forget_remembered(),
+                    None if occupancy == RealmClass::Clients => {}
+                    None => entry.realm.clear_history(),
                 }
             }
             entry.realm.is_empty()
@@ -281,7 +287,7 @@ impl Hub {
         self.stopping.store(true, Ordering::SeqCst);
         let realms: Vec<_> = self.realms.iter().map(|entry| *entry.key()).collect();
         for realm in realms {
-            self.change(realm, |realm, now| ((), realm.bridge_stopping(now)));
+            self.apply(realm, |realm, now| ((), realm.bridge_stopping(now)));
         }
     }
 
@@ -303,7 +309,7 @@ impl Hub {
 
 /// When the heartbeats of a connection begin. Those of pages that came at once, as after a restart,
 /// are spread over an interval.
-fn first_heartbeat(connection: ConnectionId, every: Duration) -> Duration {
+fn first_heartbeat_delay(connection: ConnectionId, every: Duration) -> Duration {
     // Multiples of the golden ratio, without their whole part, are spread evenly, wherever the
     // numbers begin and end.
     let spread = connection.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
@@ -311,46 +317,49 @@ fn first_heartbeat(connection: ConnectionId, every: Duration) -> Duration {
     every / 2 + every.mul_f64(spread as f64 / f64::from(u32::MAX))
 }
 
-impl Entry {
-    fn carry_out(&mut self, effect: Effect) {
+impl RealmEntry {
+    fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Send {
                 connection,
                 message,
             } => {
-                self.put(connection, Outgoing::Message(message));
+                self.send(connection, SocketCommand::Message(message));
             }
-            Effect::Ping { connection } => self.put(connection, Outgoing::Ping),
+            Effect::Ping { connection } => self.send(connection, SocketCommand::Ping),
             Effect::Close {
                 connection,
                 code,
                 reason,
             } => {
-                self.put(connection, Outgoing::Close { code, reason });
-                self.pages.remove(&connection);
+                self.send(connection, SocketCommand::Close { code, reason });
+                self.outboxes.remove(&connection);
             }
-            Effect::End { call, ending } => {
-                if let Some(caller) = self.callers.remove(&call) {
-                    caller.end(ending);
+            Effect::CompleteCall {
+                call,
+                outcome: ending,
+            } => {
+                if let Some(caller) = self.call_senders.remove(&call) {
+                    caller.complete(ending);
                 }
             }
-            Effect::Tell { call, event } => {
-                if let Some(caller) = self.callers.get(&call) {
-                    caller.tell(event);
+            Effect::EmitEvent { call, event } => {
+                if let Some(caller) = self.call_senders.get(&call) {
+                    caller.send_event(event);
                 }
             }
-            Effect::Asks { call } => {
-                if let Some(caller) = self.callers.get(&call) {
-                    caller.ask();
+            Effect::ClientRequestsPending { call } => {
+                if let Some(caller) = self.call_senders.get(&call) {
+                    caller.request_client();
                 }
             }
             Effect::ListChanged(kind) => {
-                for client in self.clients.values() {
+                for client in self.notification_queues.values() {
                     client.list_changed(kind);
                 }
             }
             Effect::ResourceUpdated { client, uri } => {
-                if let Some(client) = self.clients.get(&client) {
+                if let Some(client) = self.notification_queues.get(&client) {
                     client.resource_updated(uri);
                 }
             }
@@ -364,12 +373,12 @@ impl Entry {
     }
 
     /// A full outbox cuts the connection; its task reports it broken.
-    fn put(&mut self, connection: ConnectionId, outgoing: Outgoing) {
-        let Some(page) = self.pages.get(&connection) else {
+    fn send(&mut self, connection: ConnectionId, outgoing: SocketCommand) {
+        let Some(page) = self.outboxes.get(&connection) else {
             return;
         };
-        if page.put(outgoing).is_err() {
-            self.pages.remove(&connection);
+        if page.try_send(outgoing).is_err() {
+            self.outboxes.remove(&connection);
         }
     }
 }
@@ -379,12 +388,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heartbeats_of_pages_that_come_at_once_are_spread_over_the_interval() {
+    fn heartbeats_of_simultaneous_connections_are_spread() {
         let every = Duration::from_secs(20);
         for start in [1, 1_000_000] {
             let mut seconds = [0; 30];
             for number in start..start + 10_000 {
-                let first = first_heartbeat(ConnectionId(number), every);
+                let first = first_heartbeat_delay(ConnectionId(number), every);
                 seconds[usize::try_from(first.as_secs()).unwrap()] += 1;
             }
             let (early, spread) = seconds.split_at(10);

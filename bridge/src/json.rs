@@ -9,84 +9,87 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-pub(crate) use scan::DEEPEST;
+pub(crate) use scan::MAX_JSON_DEPTH;
 
 /// The text of a value.
 #[derive(Clone, Debug)]
-pub(crate) enum Json {
+pub(crate) enum RawJson {
     /// In memory of its own.
-    Own(Box<RawValue>),
+    Owned(Box<RawValue>),
     /// Within the message that it came in.
-    Within(Box<Within>),
+    Borrowed(Box<JsonSlice>),
 }
 
 /// A value that stays where it came: a long one is not copied. It is written as `JSON.stringify`
 /// writes it, is not too deep for anybody, and has nothing that an answer would lift out of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Within {
+pub(crate) struct JsonSlice {
     message: Utf8Bytes,
-    place: Range<usize>,
-    escaped: usize,
+    range: Range<usize>,
+    escape_count: usize,
 }
 
-impl Json {
+impl RawJson {
     /// Its text.
     pub(crate) fn get(&self) -> &str {
         match self {
-            Json::Own(raw) => raw.get(),
-            Json::Within(within) => within.get(),
+            RawJson::Owned(raw) => raw.get(),
+            RawJson::Borrowed(within) => within.get(),
         }
     }
 
     /// The same in memory of its own.
-    pub(crate) fn to_raw(&self) -> Option<Box<RawValue>> {
+    pub(crate) fn to_raw_value(&self) -> Option<Box<RawValue>> {
         match self {
-            Json::Own(raw) => Some(raw.clone()),
-            Json::Within(within) => RawValue::from_string(within.get().to_owned()).ok(),
+            RawJson::Owned(raw) => Some(raw.clone()),
+            RawJson::Borrowed(within) => RawValue::from_string(within.get().to_owned()).ok(),
         }
     }
 }
 
-impl Within {
+impl JsonSlice {
     /// The value that begins here, and the text behind it. `None`: it is none, or has to be looked
     /// into.
-    pub(crate) fn read(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
-        let scan::Tight { end, escaped } = scan::value(message, begin)?;
-        let within = Self {
+    pub(crate) fn parse_at(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
+        let scan::CompactJson {
+            end,
+            escape_count: escaped,
+        } = scan::scan_value(message, begin)?;
+        let slice = Self {
             message: message.clone(),
-            place: begin..end,
-            escaped,
+            range: begin..end,
+            escape_count: escaped,
         };
-        Some((within, message.get(end..)?))
+        Some((slice, message.get(end..)?))
     }
 
     /// Its text.
     pub(crate) fn get(&self) -> &str {
-        &self.message[self.place.clone()]
+        &self.message[self.range.clone()]
     }
 
     /// The same as bytes, without a copy.
     pub(crate) fn bytes(&self) -> Bytes {
-        Bytes::from(self.message.clone()).slice(self.place.clone())
+        Bytes::from(self.message.clone()).slice(self.range.clone())
     }
 
     /// How many bytes it has as a JSON string, quotes included.
     pub(crate) fn quoted_len(&self) -> usize {
-        self.place.len() + self.escaped + 2
+        self.range.len() + self.escape_count + 2
     }
 }
 
-impl From<Box<RawValue>> for Json {
+impl From<Box<RawValue>> for RawJson {
     fn from(raw: Box<RawValue>) -> Self {
-        Self::Own(raw)
+        Self::Owned(raw)
     }
 }
 
-impl Serialize for Json {
+impl Serialize for RawJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Json::Own(raw) => raw.serialize(serializer),
-            Json::Within(within) => {
+            RawJson::Owned(raw) => raw.serialize(serializer),
+            RawJson::Borrowed(within) => {
                 let raw =
                     <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(within.get()));
                 raw.map_err(serde::ser::Error::custom)?

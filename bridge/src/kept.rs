@@ -16,26 +16,26 @@ use tokio_util::task::TaskTracker;
 
 use crate::auth::RealmId;
 use crate::config::Results;
-use crate::realm::Failure;
+use crate::realm::CallFailure;
 use crate::result::ToolResult;
-use shelf::{Limits, Shelf};
+use shelf::{RetentionLimits, RetentionState};
 
-pub(crate) use shelf::{Handle, NoRoom};
+pub(crate) use shelf::{ResultHandle, StoreFull};
 
 /// See the module documentation.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    shelf: Mutex<Shelf<RealmId, Record>>,
-    limits: Limits,
+pub(crate) struct ResultStore {
+    retention: Mutex<RetentionState<RealmId, StoredResult>>,
+    limits: RetentionLimits,
     /// The calls that go on, and the one that throws away what is too old.
     tasks: TaskTracker,
     stopping: CancellationToken,
-    earlier: Notify,
+    expiry_scheduled: Notify,
 }
 
 /// A call that goes on without its caller.
 #[derive(Clone, Debug)]
-pub(crate) struct Running {
+pub(crate) struct BackgroundCall {
     /// For people.
     pub(crate) tool: String,
     pub(crate) call: CallId,
@@ -44,7 +44,7 @@ pub(crate) struct Running {
 
 /// What lies under a handle.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct StoredResult {
     /// The tool, for people.
     pub(crate) tool: String,
     /// The call in the page, if it was under way when it came here.
@@ -52,148 +52,148 @@ pub(crate) struct Record {
     pub(crate) started: tokio::time::Instant,
     /// The query whose agent made the call.
     query: Option<QueryId>,
-    result: watch::Receiver<Option<Arc<ToolResult>>>,
+    receiver: watch::Receiver<Option<Arc<ToolResult>>>,
 }
 
-impl Record {
+impl StoredResult {
     /// Whether the agent of this query made the call.
-    pub(crate) fn is_of(&self, query: &QueryId) -> bool {
+    pub(crate) fn is_from_query(&self, query: &QueryId) -> bool {
         self.query.as_ref() == Some(query)
     }
 
     /// The result, if it is there.
-    pub(crate) fn ended(&self) -> Option<Arc<ToolResult>> {
-        self.result.borrow().clone()
+    pub(crate) fn try_result(&self) -> Option<Arc<ToolResult>> {
+        self.receiver.borrow().clone()
     }
 
     /// The result, when it is there.
     pub(crate) async fn result(&mut self) -> Arc<ToolResult> {
-        let result = self.result.wait_for(Option::is_some).await;
+        let result = self.receiver.wait_for(Option::is_some).await;
         match result.as_deref() {
             Ok(Some(result)) => Arc::clone(result),
-            _ => Arc::new(lost(&self.tool)),
+            _ => Arc::new(result_lost(&self.tool)),
         }
     }
 }
 
 /// Where a call that goes on will leave its result.
 #[derive(Debug)]
-pub(crate) struct Place {
-    kept: Arc<Kept>,
+pub(crate) struct PendingResult {
+    store: Arc<ResultStore>,
     realm: RealmId,
-    handle: Handle,
+    handle: ResultHandle,
     tool: String,
     result: watch::Sender<Option<Arc<ToolResult>>>,
-    settled: bool,
+    completed: bool,
 }
 
-impl Place {
-    pub(crate) fn handle(&self) -> &Handle {
+impl PendingResult {
+    pub(crate) fn handle(&self) -> &ResultHandle {
         &self.handle
     }
 
     /// The call is over. `bytes`: the size of its result.
-    pub(crate) fn end(mut self, result: ToolResult, bytes: usize) {
-        let most = self.kept.limits.bytes;
+    pub(crate) fn complete(mut self, result: ToolResult, bytes: usize) {
+        let most = self.store.limits.bytes;
         let (result, bytes) = if bytes > most {
-            (unkeepable(&self.tool, bytes, most), 0)
+            (result_too_large(&self.tool, bytes, most), 0)
         } else {
             (result, bytes)
         };
-        self.settle(bytes);
+        self.mark_completed(bytes);
         self.result.send_replace(Some(Arc::new(result)));
     }
 
-    fn settle(&mut self, bytes: usize) {
-        self.settled = true;
-        self.kept.change(|shelf, now| {
-            shelf.ended(self.realm, &self.handle, bytes, now);
+    fn mark_completed(&mut self, bytes: usize) {
+        self.completed = true;
+        self.store.update(|shelf, now| {
+            shelf.complete(self.realm, &self.handle, bytes, now);
         });
     }
 }
 
 /// A call that was given up has a place no longer than a result.
-impl Drop for Place {
+impl Drop for PendingResult {
     fn drop(&mut self) {
-        if !self.settled {
-            self.settle(0);
+        if !self.completed {
+            self.mark_completed(0);
         }
     }
 }
 
-impl Kept {
+impl ResultStore {
     /// Must be called within a runtime: what is too old goes by itself.
     pub(crate) fn new(config: &Results) -> Arc<Self> {
-        let limits = Limits {
+        let limits = RetentionLimits {
             per_owner: config.max_kept_results,
             bytes: config.max_kept_bytes,
             ttl: config.result_ttl,
         };
-        let kept = Arc::new(Self {
-            shelf: Mutex::new(Shelf::new(limits)),
+        let store = Arc::new(Self {
+            retention: Mutex::new(RetentionState::new(limits)),
             limits,
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            earlier: Notify::new(),
+            expiry_scheduled: Notify::new(),
         });
-        kept.tasks.spawn(throw_away(Arc::clone(&kept)));
-        kept
+        store.tasks.spawn(run_expiry(Arc::clone(&store)));
+        store
     }
 
     /// A place for the result of a call whose caller does not wait. `None` when the token has as
     /// many calls going on as may be kept. `query`: the one that the call is made for.
-    pub(crate) fn place(
+    pub(crate) fn reserve(
         self: &Arc<Self>,
         realm: RealmId,
         query: Option<QueryId>,
-        call: Running,
-    ) -> Option<Place> {
-        let (result, waiting) = watch::channel(None);
-        let handle = Handle::random();
+        call: BackgroundCall,
+    ) -> Option<PendingResult> {
+        let (result, receiver) = watch::channel(None);
+        let handle = ResultHandle::random();
         let tool = call.tool;
-        let record = Record {
+        let stored = StoredResult {
             tool: tool.clone(),
             call: Some(call.call),
             started: call.started,
             query,
-            result: waiting,
+            receiver,
         };
-        self.change(|shelf, now| shelf.started(realm, handle.clone(), record, now))
+        self.update(|shelf, now| shelf.insert_pending(realm, handle.clone(), stored, now))
             .ok()?;
-        Some(Place {
-            kept: Arc::clone(self),
+        Some(PendingResult {
+            store: Arc::clone(self),
             realm,
             handle,
             tool,
             result,
-            settled: false,
+            completed: false,
         })
     }
 
     /// Keeps a result. `bytes`: its size. `query`: the one that the call was made for.
-    pub(crate) fn keep(
+    pub(crate) fn insert(
         &self,
         realm: RealmId,
         query: Option<QueryId>,
         tool: &str,
         result: Arc<ToolResult>,
         bytes: usize,
-    ) -> Result<Handle, NoRoom> {
-        let handle = Handle::random();
-        let record = Record {
+    ) -> Result<ResultHandle, StoreFull> {
+        let handle = ResultHandle::random();
+        let record = StoredResult {
             tool: tool.to_owned(),
             call: None,
             started: tokio::time::Instant::now(),
             query,
-            result: watch::channel(Some(result)).1,
+            receiver: watch::channel(Some(result)).1,
         };
-        self.change(|shelf, now| shelf.kept(realm, handle.clone(), record, bytes, now))?;
+        self.update(|shelf, now| shelf.insert(realm, handle.clone(), record, bytes, now))?;
         Ok(handle)
     }
 
     /// What lies under a handle of this token.
-    pub(crate) fn find(&self, realm: RealmId, handle: &str) -> Option<Record> {
-        self.change(|shelf, now| shelf.find(realm, handle, now).cloned())
+    pub(crate) fn find(&self, realm: RealmId, handle: &str) -> Option<StoredResult> {
+        self.update(|shelf, now| shelf.find(realm, handle, now).cloned())
     }
 
     /// Runs what goes on without its caller. It must end when the bridge stops.
@@ -208,7 +208,10 @@ impl Kept {
         self.tasks.wait().await;
     }
 
-    fn change<T>(&self, event: impl FnOnce(&mut Shelf<RealmId, Record>, Instant) -> T) -> T {
+    fn update<T>(
+        &self,
+        event: impl FnOnce(&mut RetentionState<RealmId, StoredResult>, Instant) -> T,
+    ) -> T {
         let now = tokio::time::Instant::now().into_std();
         let (outcome, is_earlier) = {
             let mut shelf = self.lock();
@@ -217,20 +220,22 @@ impl Kept {
             (outcome, due.is_none() && shelf.next_expiry().is_some())
         };
         if is_earlier {
-            self.earlier.notify_one();
+            self.expiry_scheduled.notify_one();
         }
         outcome
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shelf<RealmId, Record>> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RetentionState<RealmId, StoredResult>> {
+        self.retention
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Until the bridge stops.
-async fn throw_away(kept: Arc<Kept>) {
+async fn run_expiry(store: Arc<ResultStore>) {
     loop {
-        let due = kept.lock().next_expiry();
+        let due = store.lock().next_expiry();
         let expiry = async {
             match due {
                 Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -238,16 +243,16 @@ async fn throw_away(kept: Arc<Kept>) {
             }
         };
         tokio::select! {
-            () = kept.stopping.cancelled() => return,
+            () = store.stopping.cancelled() => return,
             () = expiry => {}
-            () = kept.earlier.notified() => {}
+            () = store.expiry_scheduled.notified() => {}
         }
-        kept.lock().expire(tokio::time::Instant::now().into_std());
+        store.lock().expire(tokio::time::Instant::now().into_std());
     }
 }
 
-fn unkeepable(tool: &str, bytes: usize, most: usize) -> ToolResult {
-    ToolResult::failure(&Failure::new(
+fn result_too_large(tool: &str, bytes: usize, most: usize) -> ToolResult {
+    ToolResult::from_failure(&CallFailure::new(
         ErrorCode::ResultTooLarge,
         format!(
             "`{tool}` has ended, but its result of {bytes} bytes cannot be kept, {most} is the \
@@ -256,8 +261,8 @@ fn unkeepable(tool: &str, bytes: usize, most: usize) -> ToolResult {
     ))
 }
 
-fn lost(tool: &str) -> ToolResult {
-    ToolResult::failure(&Failure::new(
+fn result_lost(tool: &str) -> ToolResult {
+    ToolResult::from_failure(&CallFailure::new(
         ErrorCode::InternalError,
         format!("the result of `{tool}` was lost in the bridge: call it again"),
     ))

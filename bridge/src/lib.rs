@@ -49,4 +49,4 @@ pub use config::{
 };
 pub use http::App;
 pub use program::{ProgramSettings, arguments, run};
-pub use server::{Running, StartError, serve};
+pub use server::{ServerHandle, StartError, serve};

@@ -19,6 +19,6 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let Arguments { settings } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
-    let listening = |running: &bridge::Running| format!("listening on {}", running.url());
+    let listening = |running: &bridge::ServerHandle| format!("listening on {}", running.url());
     bridge::run(settings, App::default(), listening).await
 }

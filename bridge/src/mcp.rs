@@ -39,15 +39,15 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::RealmId;
-use crate::http::Edge;
+use crate::http::AppState;
 use crate::hub::Hub;
-use crate::queries::Life;
+use crate::queries::QueryLifetime;
 use handler::Handler;
-use rounds::Seal;
-use session::Session;
-use sessions::BoundSessions;
+use rounds::RequestStateSealer;
+use session::McpSession;
+use sessions::RealmSessionManager;
 
-pub(crate) use convert::CLIENT_CHARS;
+pub(crate) use convert::MAX_CLIENT_INFO_CHARS;
 pub(crate) use convert::check_definition;
 pub(crate) use endpoint::{endpoint, serve};
 
@@ -57,34 +57,34 @@ tokio::task_local! {
     static REALM: RealmId;
 
     /// The MCP session that this request opens.
-    static OPENED: Cell<Option<Arc<Session>>>;
+    static OPENED: Cell<Option<Arc<McpSession>>>;
 }
 
 /// A stream of events that says nothing shows so often that it is there. Some clients read for five
 /// seconds: httpx's, where an application makes its own.
-const KEEP_ALIVE: Duration = Duration::from_secs(4);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
 
 /// The service and the sessions behind it.
 #[derive(Clone)]
-pub(crate) struct McpLeg {
-    service: StreamableHttpService<Handler, BoundSessions>,
-    sessions: Arc<BoundSessions>,
-    recent: Arc<lane::Recent>,
+pub(crate) struct McpService {
+    service: StreamableHttpService<Handler, RealmSessionManager>,
+    sessions: Arc<RealmSessionManager>,
+    client_cache: Arc<lane::ClientCache>,
 }
 
-impl McpLeg {
+impl McpService {
     pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
-        let sessions = BoundSessions::start(&hub.config);
+        let sessions = RealmSessionManager::start(&hub.config);
         // Host and Origin are checked on every route before this one.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_cancellation_token(stopping)
             // It would begin streams with an event that older clients do not know.
             .with_sse_retry(None)
-            .with_sse_keep_alive(Some(KEEP_ALIVE))
+            .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
             .with_max_request_body_bytes(hub.config.max_request_bytes);
         let hub = Arc::clone(hub);
-        let seal = Arc::new(Seal::new(&hub.config));
+        let seal = Arc::new(RequestStateSealer::new(&hub.config));
         let evicting = Arc::downgrade(&sessions);
         let handler =
             move || Handler::new(Arc::clone(&hub), Arc::clone(&seal), Weak::clone(&evicting));
@@ -93,18 +93,18 @@ impl McpLeg {
         Self {
             service,
             sessions,
-            recent: Arc::default(),
+            client_cache: Arc::default(),
         }
     }
 
     /// A session that an agent has opened with the token of its query ends with that: the agent
     /// cannot end it any more.
-    fn end_with_query(&self, edge: &Edge, life: Life, session: &str) {
+    fn close_session_with_query(&self, edge: &AppState, life: QueryLifetime, session: &str) {
         let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
         let stopping = edge.stopping.clone();
-        edge.sockets.spawn(async move {
+        edge.page_sockets.spawn(async move {
             tokio::select! {
-                () = life.end() => {}
+                () = life.drained() => {}
                 () = stopping.cancelled() => {}
             }
             // One that has ended meanwhile is no loss.

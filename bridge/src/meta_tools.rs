@@ -3,20 +3,20 @@
 
 use std::sync::{Arc, LazyLock};
 
-use bridge_protocol::{ErrorCode, Kind, META_TOOLS, SessionId};
+use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::auth::RealmId;
-use crate::calls::{self, CallError, CallRequest, Called, Outcome};
+use crate::calls::{self, CallError, CallRequest, Invocation, RoundOutcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::{Failure, Realm, RouteError, Target};
+use crate::realm::{CallFailure, Realm, RouteError, Target};
 use crate::result::ToolResult;
 use crate::v1::LIST_SESSIONS;
 
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
-    LazyLock::new(|| serde_json::from_str(META_TOOLS).unwrap_or_default());
+    LazyLock::new(|| serde_json::from_str(BUILTIN_TOOLS).unwrap_or_default());
 
 /// The one that calls a page's tool.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
@@ -25,38 +25,39 @@ pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 pub(crate) const GET_RESULT: &str = "get_result";
 
 /// Their names: each call looks whether it is for one of them.
-static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+static BUILTIN_TOOL_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     let names = DEFINITIONS.iter().filter_map(|tool| tool["name"].as_str());
     names.collect()
 });
 
 /// Whether the name belongs to one of them.
-pub(crate) fn is_one(name: &str) -> bool {
-    NAMES.contains(&name)
+pub(crate) fn is_builtin_tool(name: &str) -> bool {
+    BUILTIN_TOOL_NAMES.contains(&name)
 }
 
 /// Whether a client means one of them by a name that another bridge had for it, and no page has.
-pub(crate) fn is_meant(hub: &Hub, request: &CallRequest<'_>) -> bool {
-    let of_page = |realm: &Realm| {
+pub(crate) fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
+    let is_page_tool = |realm: &Realm| {
         let routed = realm.route(Kind::Tool, &request.tool, &Target::Any);
         !matches!(
             routed,
             Err(RouteError::NoSessions | RouteError::NotFound { .. })
         )
     };
-    request.tool == LIST_SESSIONS && hub.read(request.caller.realm, of_page) != Some(true)
+    request.tool == LIST_SESSIONS
+        && hub.with_realm(request.caller.realm, is_page_tool) != Some(true)
 }
 
 /// Runs one of them.
 pub(crate) async fn call(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-) -> Result<Outcome<ToolResult>, CallError> {
-    let arguments = match request.arguments.change() {
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let arguments = match request.arguments.parsed_mut() {
         Ok(arguments) => std::mem::take(arguments),
         Err(unreadable) => {
-            let failure = Failure::new(ErrorCode::InvalidArguments, unreadable);
-            return Ok(ToolResult::failure(&failure).into());
+            let failure = CallFailure::new(ErrorCode::InvalidArguments, unreadable);
+            return Ok(ToolResult::from_failure(&failure).into());
         }
     };
     let result = match request.tool.as_str() {
@@ -65,30 +66,32 @@ pub(crate) async fn call(
             let result = calls::get_result(hub, &request.caller, &arguments).await;
             return Ok(result.into());
         }
-        "list_active_sessions" | LIST_SESSIONS => sessions(hub, &request),
-        "list_session_tools" => session_tools(hub, &request, &arguments),
-        _ => status(hub, &request),
+        "list_active_sessions" | LIST_SESSIONS => list_active_sessions(hub, &request),
+        "list_session_tools" => list_session_tools(hub, &request, &arguments),
+        _ => get_connection_status(hub, &request),
     };
     let caller = &request.caller;
-    let of_tool = calls::FittedTool::own(&request.tool);
-    let fitted = calls::fitted(hub, caller, of_tool, result).await;
+    let of_tool = calls::ToolResultSpec::builtin(&request.tool);
+    let fitted = calls::enforce_limit(hub, caller, of_tool, result).await;
     Ok(fitted.into())
 }
 
-fn sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     let sessions = hub
-        .read(request.caller.realm, |realm| realm.sessions())
+        .with_realm(request.caller.realm, |realm| realm.sessions())
         .unwrap_or_default();
     ToolResult::from_value(Some(json!({ "sessions": sessions })))
 }
 
-fn status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
 }
 
 /// Whether a page is connected, in data and in words.
 pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
-    let pages = hub.read(realm, |realm| realm.session_count()).unwrap_or(0);
+    let pages = hub
+        .with_realm(realm, |realm| realm.session_count())
+        .unwrap_or(0);
     let message = match pages {
         0 => {
             "No page is connected for this token: open the app in a browser; its tools are listed \
@@ -105,14 +108,14 @@ pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
     })
 }
 
-fn session_tools(
+fn list_session_tools(
     hub: &Hub,
     request: &CallRequest<'_>,
     arguments: &Map<String, Value>,
 ) -> ToolResult {
     let named = session_argument(arguments).or_else(|| request.caller.session.clone());
     let is_named = named.is_some();
-    let found = hub.read(request.caller.realm, |realm| {
+    let found = hub.with_realm(request.caller.realm, |realm| {
         let sessions = realm.sessions();
         let session = match (named, &sessions[..]) {
             (Some(id), _) => id,
@@ -127,7 +130,7 @@ fn session_tools(
             ToolResult::from_value(Some(json!({ "tools": tools })))
         }
         Err(sessions) if sessions.is_empty() => {
-            let mut status = status(hub, request);
+            let mut status = get_connection_status(hub, request);
             status.is_error = true;
             status
         }
@@ -139,7 +142,7 @@ fn session_tools(
             };
             let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
             let message = "set `session_id` to one of available_sessions";
-            ToolResult::error_object(code, message, details)
+            ToolResult::error_with_details(code, message, details)
         }
     }
 }
@@ -148,9 +151,9 @@ async fn call_session_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
     mut own: Map<String, Value>,
-) -> Result<Outcome<ToolResult>, CallError> {
+) -> Result<RoundOutcome<ToolResult>, CallError> {
     let Some(tool) = own.get("tool_name").and_then(Value::as_str) else {
-        return Ok(ToolResult::error_object(
+        return Ok(ToolResult::error_with_details(
             ErrorCode::ToolNameRequired,
             "`tool_name` must be a string: list_session_tools shows the names",
             Map::new(),
@@ -163,7 +166,7 @@ async fn call_session_tool(
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
-            return Ok(ToolResult::error_object(
+            return Ok(ToolResult::error_with_details(
                 ErrorCode::InvalidArguments,
                 "`arguments` must be an object",
                 Map::new(),
@@ -177,7 +180,7 @@ async fn call_session_tool(
         arguments: arguments.into(),
         ..request
     };
-    calls::call_page(hub, request, Called::Through).await
+    calls::call_page_tool(hub, request, Invocation::ViaBuiltin).await
 }
 
 fn session_argument(arguments: &Map<String, Value>) -> Option<SessionId> {
@@ -192,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_five_and_their_names_are_known() {
+    fn builtin_tools_are_listed_and_recognized() {
         let names: Vec<_> = DEFINITIONS
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
@@ -205,7 +208,7 @@ mod tests {
             "get_result",
         ];
         assert_eq!(names, expected);
-        assert!(names.iter().all(|name| is_one(name)));
-        assert!(!is_one("echo"));
+        assert!(names.iter().all(|name| is_builtin_tool(name)));
+        assert!(!is_builtin_tool("echo"));
     }
 }

@@ -1,4 +1,4 @@
-//! Which `Host` and `Origin` headers are accepted: the guard against DNS rebinding and foreign
+//! Which `Host` and `OriginCheck` headers are accepted: the guard against DNS rebinding and foreign
 //! pages (RFC 6454; Fetch standard, "CORS protocol").
 
 use http::header::{HOST, ORIGIN};
@@ -7,9 +7,9 @@ use http::{HeaderMap, Uri};
 
 use crate::config::LOOPBACK;
 
-/// What the `Origin` header says about a request.
+/// What the `OriginCheck` header says about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum OriginCheck {
     /// There is none: not a browser, or a navigation.
     Absent,
     /// A page that may use the bridge.
@@ -20,14 +20,14 @@ pub(crate) enum Origin {
 
 /// The configured hosts and origins.
 #[derive(Clone, Debug)]
-pub(crate) struct Policy {
-    hosts: Vec<Pattern>,
+pub(crate) struct HostOriginPolicy {
+    hosts: Vec<AuthorityPattern>,
     origins: Vec<OriginPattern>,
 }
 
 /// A host and, unless any will do, a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Pattern {
+struct AuthorityPattern {
     host: HostPattern,
     port: Option<u16>,
 }
@@ -42,18 +42,18 @@ enum HostPattern {
 struct OriginPattern {
     /// `None`: http or https.
     scheme: Option<String>,
-    pattern: Pattern,
+    authority: AuthorityPattern,
 }
 
-impl Policy {
+impl HostOriginPolicy {
     /// Reads the configured lists; the error names the entry and what is allowed.
     pub(crate) fn new(hosts: &[String], origins: &[String]) -> Result<Self, String> {
-        let origins = origins.iter().map(|text| origin_pattern(text));
+        let origins = origins.iter().map(|text| parse_origin_pattern(text));
         let policy = Self {
             origins: origins.collect::<Result<_, _>>()?,
             hosts: hosts
                 .iter()
-                .map(|text| host_pattern(text))
+                .map(|text| parse_host_pattern(text))
                 .collect::<Result<_, _>>()?,
         };
         if policy.hosts.is_empty() {
@@ -66,7 +66,7 @@ impl Policy {
     }
 
     /// Whether a request may be for this bridge at all.
-    pub(crate) fn host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+    pub(crate) fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
         let loopback = || {
             self.hosts
                 .iter()
@@ -74,12 +74,12 @@ impl Policy {
         };
         if headers
             .get(HOST)
-            .is_some_and(|it| is_plain_loopback(it.as_bytes()))
+            .is_some_and(|it| is_common_loopback(it.as_bytes()))
             && loopback()
         {
             return true;
         }
-        host_of(uri, headers).is_some_and(|host| {
+        request_host(uri, headers).is_some_and(|host| {
             self.hosts
                 .iter()
                 .any(|pattern| pattern.matches(host.host(), host.port_u16()))
@@ -87,16 +87,16 @@ impl Policy {
     }
 
     /// What the request's origin may do. A page of the bridge's own host is never foreign.
-    pub(crate) fn origin(&self, uri: &Uri, headers: &HeaderMap) -> Origin {
+    pub(crate) fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> OriginCheck {
         let Some(value) = headers.get(ORIGIN) else {
-            return Origin::Absent;
+            return OriginCheck::Absent;
         };
         let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let Some((scheme, authority)) = split(&text) else {
-            return Origin::Foreign(text);
+        let Some((scheme, authority)) = split_origin(&text) else {
+            return OriginCheck::Foreign(text);
         };
         let port = authority.port_u16().or_else(|| default_port(&scheme));
-        let own = host_of(uri, headers).is_some_and(|host| {
+        let own = request_host(uri, headers).is_some_and(|host| {
             let own_port = host.port_u16().or_else(|| default_port(&scheme));
             host.host().eq_ignore_ascii_case(authority.host()) && own_port == port
         });
@@ -104,21 +104,21 @@ impl Policy {
             origin
                 .scheme
                 .as_deref()
-                .is_none_or(|wanted| wanted == scheme)
-                && origin.pattern.matches(authority.host(), port)
+                .is_none_or(|allowed_scheme| allowed_scheme == scheme)
+                && origin.authority.matches(authority.host(), port)
         });
         if own || listed {
-            Origin::Allowed(text)
+            OriginCheck::Allowed(text)
         } else {
-            Origin::Foreign(text)
+            OriginCheck::Foreign(text)
         }
     }
 }
 
-impl Pattern {
+impl AuthorityPattern {
     fn matches(&self, host: &str, port: Option<u16>) -> bool {
         let host_fits = match &self.host {
-            HostPattern::Loopback => is_loopback(host),
+            HostPattern::Loopback => is_loopback_host(host),
             HostPattern::Name(name) => name.eq_ignore_ascii_case(host),
         };
         host_fits && self.port.is_none_or(|wanted| port == Some(wanted))
@@ -126,7 +126,7 @@ impl Pattern {
 }
 
 /// As most programs write it, so that it need not be read.
-fn is_plain_loopback(host: &[u8]) -> bool {
+fn is_common_loopback(host: &[u8]) -> bool {
     let names: [&[u8]; 2] = [b"127.0.0.1", b"localhost"];
     let port = names.iter().find_map(|name| host.strip_prefix(*name));
     port.is_some_and(|port| match port {
@@ -138,19 +138,19 @@ fn is_plain_loopback(host: &[u8]) -> bool {
     })
 }
 
-pub(crate) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback_host(host: &str) -> bool {
     ["localhost", "127.0.0.1", "[::1]"]
         .iter()
         .any(|name| name.eq_ignore_ascii_case(host))
 }
 
 /// Whether an entry of `allowed_hosts` names nothing but this machine.
-pub(crate) fn is_this_machine(entry: &str) -> bool {
+pub(crate) fn is_loopback_entry(entry: &str) -> bool {
     let entry = entry.trim();
-    entry == LOOPBACK || Authority::try_from(entry).is_ok_and(|it| is_loopback(it.host()))
+    entry == LOOPBACK || Authority::try_from(entry).is_ok_and(|it| is_loopback_host(it.host()))
 }
 
-fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+fn request_host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
     match headers.get(HOST) {
         Some(host) => Authority::try_from(host.as_bytes()).ok(),
         None => uri.authority().cloned(),
@@ -159,7 +159,7 @@ fn host_of(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
 }
 
 /// Scheme and authority of an origin; `None` for `null` and everything that is no web origin.
-fn split(origin: &str) -> Option<(String, Authority)> {
+fn split_origin(origin: &str) -> Option<(String, Authority)> {
     let (scheme, rest) = origin.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let authority = Authority::try_from(rest).ok()?;
@@ -175,10 +175,10 @@ fn default_port(scheme: &str) -> Option<u16> {
     }
 }
 
-fn host_pattern(text: &str) -> Result<Pattern, String> {
+fn parse_host_pattern(text: &str) -> Result<AuthorityPattern, String> {
     let text = text.trim();
     if text == LOOPBACK {
-        return Ok(Pattern {
+        return Ok(AuthorityPattern {
             host: HostPattern::Loopback,
             port: None,
         });
@@ -187,29 +187,29 @@ fn host_pattern(text: &str) -> Result<Pattern, String> {
         format!("`allowed_hosts` has {text:?}: allowed are `host`, `host:port` and `{LOOPBACK}`")
     })?;
     let port = authority.port_u16();
-    Ok(Pattern {
+    Ok(AuthorityPattern {
         host: HostPattern::Name(authority.host().to_owned()),
         port,
     })
 }
 
-fn origin_pattern(text: &str) -> Result<OriginPattern, String> {
+fn parse_origin_pattern(text: &str) -> Result<OriginPattern, String> {
     let text = text.trim();
     if text == LOOPBACK {
-        let pattern = Pattern {
+        let pattern = AuthorityPattern {
             host: HostPattern::Loopback,
             port: None,
         };
         return Ok(OriginPattern {
             scheme: None,
-            pattern,
+            authority: pattern,
         });
     }
     let (base, any_port) = match text.strip_suffix(":*") {
         Some(base) => (base, true),
         None => (text, false),
     };
-    let (scheme, authority) = split(base).ok_or_else(|| {
+    let (scheme, authority) = split_origin(base).ok_or_else(|| {
         format!(
             "`allowed_origins` has {text:?}: allowed are `https://host`, `http://host:port`, \
              `http://host:*` and `{LOOPBACK}`"
@@ -222,7 +222,7 @@ fn origin_pattern(text: &str) -> Result<OriginPattern, String> {
     let host = HostPattern::Name(authority.host().to_owned());
     Ok(OriginPattern {
         scheme: Some(scheme),
-        pattern: Pattern { host, port },
+        authority: AuthorityPattern { host, port },
     })
 }
 
@@ -230,13 +230,13 @@ fn origin_pattern(text: &str) -> Result<OriginPattern, String> {
 mod tests {
     use super::*;
 
-    fn policy(hosts: &[&str], origins: &[&str]) -> Policy {
+    fn policy(hosts: &[&str], origins: &[&str]) -> HostOriginPolicy {
         let own = |list: &[&str]| {
             list.iter()
                 .map(|text| (*text).to_owned())
                 .collect::<Vec<_>>()
         };
-        Policy::new(&own(hosts), &own(origins)).unwrap()
+        HostOriginPolicy::new(&own(hosts), &own(origins)).unwrap()
     }
 
     fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
@@ -252,7 +252,7 @@ mod tests {
     fn loopback_hosts_are_allowed_on_any_port_and_no_others() {
         let policy = policy(&[LOOPBACK, "bridge.example.com:443"], &[LOOPBACK]);
         let allowed =
-            |host: &str| policy.host_allowed(&Uri::from_static("/"), &headers(host, None));
+            |host: &str| policy.is_host_allowed(&Uri::from_static("/"), &headers(host, None));
         for host in [
             "localhost",
             "localhost:3001",
@@ -276,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_compared_whole() {
+    fn origins_must_match_exactly() {
         let policy = policy(
             &[LOOPBACK],
             &[LOOPBACK, "https://app.example.com", "http://10.0.0.5:*"],
         );
         let verdict = |origin: &str| {
-            policy.origin(
+            policy.check_origin(
                 &Uri::from_static("/"),
                 &headers("localhost:3001", Some(origin)),
             )
@@ -295,7 +295,7 @@ mod tests {
             "https://app.example.com:443",
             "http://10.0.0.5:1234",
         ] {
-            assert_eq!(verdict(origin), Origin::Allowed(origin.to_owned()));
+            assert_eq!(verdict(origin), OriginCheck::Allowed(origin.to_owned()));
         }
         for origin in [
             "null",
@@ -307,27 +307,33 @@ mod tests {
             "chrome-extension://abc",
             "http://localhost@evil.example",
         ] {
-            assert_eq!(verdict(origin), Origin::Foreign(origin.to_owned()));
+            assert_eq!(verdict(origin), OriginCheck::Foreign(origin.to_owned()));
         }
     }
 
     #[test]
-    fn a_page_of_the_bridge_itself_is_not_foreign() {
+    fn a_same_origin_page_is_allowed() {
         let policy = policy(&["bridge.example.com"], &["https://app.example.com"]);
         let uri = Uri::from_static("/");
         let own = headers("bridge.example.com", Some("https://bridge.example.com"));
-        assert!(matches!(policy.origin(&uri, &own), Origin::Allowed(_)));
+        assert!(matches!(
+            policy.check_origin(&uri, &own),
+            OriginCheck::Allowed(_)
+        ));
         let foreign = headers("bridge.example.com", Some("http://localhost"));
-        assert!(matches!(policy.origin(&uri, &foreign), Origin::Foreign(_)));
+        assert!(matches!(
+            policy.check_origin(&uri, &foreign),
+            OriginCheck::Foreign(_)
+        ));
         assert_eq!(
-            policy.origin(&uri, &headers("bridge.example.com", None)),
-            Origin::Absent
+            policy.check_origin(&uri, &headers("bridge.example.com", None)),
+            OriginCheck::Absent
         );
     }
 
     #[test]
-    fn a_wrong_entry_is_named() {
-        let error = Policy::new(&[], &["app.example.com".to_owned()]).unwrap_err();
+    fn an_invalid_entry_is_named_in_the_error() {
+        let error = HostOriginPolicy::new(&[], &["app.example.com".to_owned()]).unwrap_err();
         assert!(
             error.contains("app.example.com") && error.contains("https://host"),
             "{error}"

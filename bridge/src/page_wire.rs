@@ -12,24 +12,26 @@ use bridge_protocol::{
     RegistrationId, SessionId, limits,
 };
 
-pub(crate) use long::long_answer;
+pub(crate) use long::parse_long_response;
 
 use crate::config::Config;
-use crate::definition::{Definition, Definitions};
-use crate::json::Json;
-use crate::realm::{Answer, CallEvent, ConnectionId, Effects, Failure, Now, Realm, Welcome};
+use crate::definition::{Definition, DefinitionRegistry};
+use crate::json::RawJson;
+use crate::realm::{
+    Answer, CallEvent, CallFailure, ConnectionId, Effects, Now, Realm, SessionAccepted,
+};
 
 /// Items that are too many are refused one by one, up to this many times `max_definitions`.
-const REGISTRATION_TIMES: usize = 16;
+const REGISTRATION_FACTOR: usize = 16;
 
 /// Why the bridge closes a connection.
 #[derive(Debug)]
-pub(crate) struct Closing {
+pub(crate) struct CloseFrame {
     pub(crate) code: CloseCode,
     pub(crate) reason: Cow<'static, str>,
 }
 
-impl Closing {
+impl CloseFrame {
     pub(crate) fn new(code: CloseCode, reason: impl Into<Cow<'static, str>>) -> Self {
         Self {
             code,
@@ -46,65 +48,69 @@ impl Closing {
 #[derive(Debug)]
 pub(crate) enum PageEvent {
     Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
-    Answered(CallId, Result<Answer, Failure>),
-    Told(CallId, CallEvent),
-    Said(PageToBridge),
+    Answered(CallId, Result<Answer, CallFailure>),
+    CallEvent(CallId, CallEvent),
+    Message(PageToBridge),
 }
 
 impl PageEvent {
     /// Reads a message. `authenticate`, `renew` and `leaving` are the connection's own affair.
-    pub(crate) fn read(
+    pub(crate) fn from_message(
         message: PageToBridge,
         config: &Config,
-        definitions: &Definitions,
-    ) -> Result<Self, Closing> {
+        definitions: &DefinitionRegistry,
+    ) -> Result<Self, CloseFrame> {
         Ok(match message {
             PageToBridge::Authenticate(_) => {
-                return Err(Closing::violation("`authenticate` comes once"));
+                return Err(CloseFrame::violation("`authenticate` comes once"));
             }
             PageToBridge::Register(registration) => {
-                if registration.items.len() > REGISTRATION_TIMES * config.max_definitions {
+                if registration.items.len() > REGISTRATION_FACTOR * config.max_definitions {
                     let reason = "a registration has many times the items that a page may have";
-                    return Err(Closing::violation(reason));
+                    return Err(CloseFrame::violation(reason));
                 }
                 let items = definitions.parse(&registration.items);
                 Self::Registered(registration.registration_id, items)
             }
-            PageToBridge::CallResponse(response) => answered(response, config.max_result_bytes),
-            PageToBridge::CallError(error) => failed(error, config.max_result_bytes),
-            PageToBridge::CallProgress(progress) => {
-                Self::Told(progress.request_id.clone(), news::progress(progress))
+            PageToBridge::CallResponse(response) => {
+                response_event(response, config.max_result_bytes)
             }
-            PageToBridge::CallLog(log) => Self::Told(log.request_id.clone(), news::log(log)),
-            PageToBridge::ClientRequests(asked) if !news::can_be_answered(&asked.requests) => {
+            PageToBridge::CallError(error) => error_event(error, config.max_result_bytes),
+            PageToBridge::CallProgress(progress) => {
+                Self::CallEvent(progress.request_id.clone(), news::progress_event(progress))
+            }
+            PageToBridge::CallLog(log) => {
+                Self::CallEvent(log.request_id.clone(), news::log_event(log))
+            }
+            PageToBridge::ClientRequests(asked) if !news::is_answerable(&asked.requests) => {
                 let reason = "a message asks many times what a call may ask";
-                return Err(Closing::violation(reason));
+                return Err(CloseFrame::violation(reason));
             }
             PageToBridge::Query(Query { uuid, .. })
             | PageToBridge::QueryAttach(QueryAttach { uuid })
                 if uuid.as_str().len() > limits::MAX_QUERY_ID_BYTES =>
             {
-                return Err(Closing::violation("a query has an endless uuid"));
+                return Err(CloseFrame::violation("a query has an endless uuid"));
             }
-            other => Self::Said(other),
+            other => Self::Message(other),
         })
     }
 
     /// An answer that was read in one pass.
-    pub(crate) fn answered(call: CallId, value: Json, config: &Config) -> Self {
-        let fits = fits(value.get().len(), config.max_result_bytes);
+    pub(crate) fn answered(call: CallId, value: RawJson, config: &Config) -> Self {
+        let fits = check_size(value.get().len(), config.max_result_bytes);
         Self::Answered(call, fits.map(|()| Answer::Value(Some(value))))
     }
 
     /// Lets it happen.
-    pub(crate) fn happen(
+    pub(crate) fn apply(
         self,
         realm: &mut Realm,
         id: &SessionId,
         connection: ConnectionId,
         now: Now,
     ) -> Effects {
-        realm.page_heard(id, connection);
+        realm.page_message_received(id, connection);
         match self {
             PageEvent::Registered(registration, items) => {
                 realm.items_registered(id, connection, registration, items)
@@ -112,18 +118,20 @@ impl PageEvent {
             PageEvent::Answered(call, answer) => {
                 realm.call_answered(id, connection, &call, answer, now)
             }
-            PageEvent::Told(call, event) => realm.call_told(id, connection, &call, event),
-            PageEvent::Said(message) => said(message, realm, id, connection, now),
+            PageEvent::CallEvent(call, event) => {
+                realm.call_event_emitted(id, connection, &call, event)
+            }
+            PageEvent::Message(message) => apply_message(message, realm, id, connection, now),
         }
     }
 }
 
 /// The first message to a page that is let in.
-pub(crate) fn welcome(
+pub(crate) fn authenticated_message(
     config: &Config,
     bridge_id: BridgeId,
     session_id: SessionId,
-    welcome: Welcome,
+    accepted: SessionAccepted,
     now: Now,
 ) -> BridgeToPage {
     BridgeToPage::Authenticated(Authenticated {
@@ -131,10 +139,10 @@ pub(crate) fn welcome(
         success: true,
         protocol: PROTOCOL_VERSION,
         bridge_id,
-        session_name: welcome.session_name,
-        awaited: welcome.awaited,
+        session_name: accepted.session_name,
+        awaited: accepted.awaited,
         now_ms: now.unix_ms,
-        token_expires_in_ms: welcome.token_expires_in_ms,
+        token_expires_in_ms: accepted.token_expires_in_ms,
         limits: PageLimits {
             max_result_bytes: config.max_result_bytes,
             max_frame_bytes: limits::MAX_FRAME_BYTES,
@@ -144,7 +152,7 @@ pub(crate) fn welcome(
     })
 }
 
-fn said(
+fn apply_message(
     message: PageToBridge,
     realm: &mut Realm,
     id: &SessionId,
@@ -164,7 +172,7 @@ fn said(
         }
         PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check.request_ids),
         PageToBridge::ClientRequests(asked) => {
-            realm.client_asked(id, connection, &asked.request_id, asked.requests, now)
+            realm.client_requests_received(id, connection, &asked.request_id, asked.requests, now)
         }
         PageToBridge::HeartbeatAck(heartbeat) => {
             realm.heartbeat_answered(id, connection, heartbeat);
@@ -172,7 +180,7 @@ fn said(
         }
         PageToBridge::PageState(state) => realm.page_state_changed(id, connection, state, now),
         PageToBridge::Activity {} => {
-            realm.page_active(id, connection, now.unix_ms);
+            realm.user_active(id, connection, now.unix_ms);
             Effects::new()
         }
         PageToBridge::Query(query) => realm.query_asked(id, connection, query, now),
@@ -185,7 +193,7 @@ fn said(
     }
 }
 
-fn answered(response: CallResponse, max_bytes: usize) -> PageEvent {
+fn response_event(response: CallResponse, max_bytes: usize) -> PageEvent {
     let parts = [
         &response.result,
         &response.content,
@@ -199,14 +207,14 @@ fn answered(response: CallResponse, max_bytes: usize) -> PageEvent {
             structured: response.structured_content,
             meta: response.meta,
         },
-        None => Answer::Value(response.result.map(Json::Own)),
+        None => Answer::Value(response.result.map(RawJson::Owned)),
     };
-    let answer = fits(bytes, max_bytes).map(|()| answer);
+    let answer = check_size(bytes, max_bytes).map(|()| answer);
     PageEvent::Answered(response.request_id, answer)
 }
 
-fn failed(error: CallError, max_bytes: usize) -> PageEvent {
-    let failure = Failure {
+fn error_event(error: CallError, max_bytes: usize) -> PageEvent {
+    let failure = CallFailure {
         code: error.code,
         message: error.message,
         data: error.data,
@@ -214,18 +222,18 @@ fn failed(error: CallError, max_bytes: usize) -> PageEvent {
     };
     let raw = [&failure.data, &failure.content].into_iter().flatten();
     let raw: usize = raw.map(|raw| raw.get().len()).sum();
-    let failure = match fits(failure.message.len() + raw, max_bytes) {
+    let failure = match check_size(failure.message.len() + raw, max_bytes) {
         Ok(()) => failure,
         Err(too_large) => too_large,
     };
     PageEvent::Answered(error.request_id, Err(failure))
 }
 
-fn fits(bytes: usize, most: usize) -> Result<(), Failure> {
+fn check_size(bytes: usize, most: usize) -> Result<(), CallFailure> {
     if bytes <= most {
         return Ok(());
     }
-    Err(Failure::new(
+    Err(CallFailure::new(
         ErrorCode::ResultTooLarge,
         format!(
             "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \

@@ -14,13 +14,13 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::config::{Config, Reading, ReadingError};
+use crate::config::{Config, LoadError, LoadedSettings};
 use crate::http::App;
 use crate::queries::fill_in_credential;
-use crate::server::{Ready, Running, serve};
+use crate::server::{CheckedConfig, ServerHandle, serve};
 
 /// The exit code when settings are wrong.
-const WRONG_SETTINGS: i32 = 2;
+const EXIT_INVALID_SETTINGS: i32 = 2;
 
 /// What the help shows a program's own settings under.
 const PROGRAM: &str = "Program";
@@ -84,12 +84,12 @@ impl ProgramSettings {
 /// # }
 /// ```
 pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSettings) -> A {
-    let reading = match Reading::of(A::command(), std::env::args_os()) {
+    let reading = match LoadedSettings::load(A::command(), std::env::args_os()) {
         Ok(reading) => reading,
-        Err(ReadingError::Arguments(error)) => error.exit(),
-        Err(ReadingError::File(error)) => {
+        Err(LoadError::Arguments(error)) => error.exit(),
+        Err(LoadError::File(error)) => {
             eprintln!("error: {error}");
-            std::process::exit(WRONG_SETTINGS);
+            std::process::exit(EXIT_INVALID_SETTINGS);
         }
     };
     let mut arguments = match A::from_arg_matches(&reading.matches) {
@@ -99,7 +99,7 @@ pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSetting
     let settings = settings(&mut arguments);
     settings.bridge.profiles = reading.profiles();
     if settings.print_config {
-        say(&reading.to_toml());
+        write_stdout(&reading.to_toml());
         std::process::exit(0);
     }
     arguments
@@ -116,19 +116,19 @@ pub fn arguments<A: Parser>(settings: impl FnOnce(&mut A) -> &mut ProgramSetting
 pub async fn run(
     mut settings: ProgramSettings,
     app: App,
-    announcement: impl FnOnce(&Running) -> String,
+    announcement: impl FnOnce(&ServerHandle) -> String,
 ) -> ExitCode {
     if settings.check_config {
-        return check(&settings.bridge);
+        return check_config(&settings.bridge);
     }
     log_to_stderr(settings.log);
     fill_in_credential(&mut settings.bridge);
-    hold_freed_memory();
-    let stop_requested = stop::requested();
+    retain_freed_memory();
+    let shutdown = stop::shutdown_signal();
     match serve(settings.bridge, app).await {
         Ok(running) => {
             println!("{}", announcement(&running));
-            stop_requested.await;
+            shutdown.await;
             running.shutdown().await;
             ExitCode::SUCCESS
         }
@@ -140,20 +140,25 @@ pub async fn run(
 }
 
 /// The largest block that is served from memory which the program holds.
-const HELD_BYTES: usize = 4 * 1024 * 1024;
+const RETAINED_BLOCK_BYTES: usize = 4 * 1024 * 1024;
 
 /// glibc gives what is freed back to the kernel at once, and a result of 1 MB has the kernel make
 /// hundreds of pages again, until it has seen so large a block freed (mallopt(3), `M_MMAP_THRESHOLD`).
 /// Larger ones still go back at once.
-fn hold_freed_memory() {
+fn retain_freed_memory() {
     // It is not written to, and takes no memory.
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(HELD_BYTES)));
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(
+        RETAINED_BLOCK_BYTES,
+    )));
 }
 
-fn check(config: &Config) -> ExitCode {
-    match Ready::check(config) {
+fn check_config(config: &Config) -> ExitCode {
+    match CheckedConfig::new(config) {
         Ok(_) => {
-            say(&format!("configuration is good\n{}", summary::of(config)));
+            write_stdout(&format!(
+                "configuration is good\n{}",
+                summary::describe(config)
+            ));
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -164,7 +169,7 @@ fn check(config: &Config) -> ExitCode {
 }
 
 /// Whoever reads may have read enough: that is no error.
-fn say(text: &str) {
+fn write_stdout(text: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = stdout
         .write_all(text.as_bytes())
@@ -173,13 +178,13 @@ fn say(text: &str) {
 
 /// rmcp tells of the end of each request, and tells a cancelled one as an error. Who wants that names
 /// it in the filter.
-const CHATTER: &str = "rmcp::service=off";
+const RMCP_OFF_DIRECTIVE: &str = "rmcp::service=off";
 
 /// Strictly: what is wrong in a filter is not passed over.
 fn log_filter(text: &str) -> Result<EnvFilter, String> {
     let filter = match text.contains("rmcp") {
         true => text.to_owned(),
-        false => format!("{text},{CHATTER}"),
+        false => format!("{text},{RMCP_OFF_DIRECTIVE}"),
     };
     EnvFilter::try_new(filter).map_err(|error| {
         format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
@@ -194,12 +199,12 @@ fn log_to_stderr(filter: EnvFilter) {
         // Colours are for people: in a file or a journal they hide what is searched for.
         .with_ansi(std::io::stderr().is_terminal())
         .finish()
-        .with(filter_fn(|event| !shows_frames(event)))
+        .with(filter_fn(|event| !logs_frames(event)))
         .init();
 }
 
 /// The WebSocket library traces whole frames.
-fn shows_frames(event: &Metadata<'_>) -> bool {
+fn logs_frames(event: &Metadata<'_>) -> bool {
     *event.level() == Level::TRACE && event.target().starts_with("tungstenite")
 }
 
@@ -208,14 +213,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_does_not_ask_for_what_rmcp_says_of_each_request_does_not_hear_it() {
+    fn rmcp_logs_are_off_unless_the_filter_names_rmcp() {
         for (asked, hears) in [
             ("info", false),
             ("bridge=debug", false),
             ("info,rmcp=info", true),
         ] {
             let filter = log_filter(asked).unwrap().to_string();
-            assert_eq!(!filter.contains(CHATTER), hears, "{filter}");
+            assert_eq!(!filter.contains(RMCP_OFF_DIRECTIVE), hears, "{filter}");
         }
         assert!(log_filter("info,=,").is_err());
     }

@@ -44,27 +44,29 @@ use indexmap::IndexMap;
 
 use crate::config::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use crate::definition::Definition;
-use crate::hashing::Quick;
+use crate::hashing::FastHash;
 use crate::tool::Tool;
 use catalogue::Catalogue;
-use clients::Client;
+use clients::ClientState;
 use deadlines::{Deadline, Deadlines};
 use former_sessions::FormerSessions;
-use routes::Routes;
-use routing::Sessions;
+use routes::RouteIndex;
+use routing::SessionMap;
 
-pub(crate) use admission::Welcome;
+pub(crate) use admission::SessionAccepted;
 #[cfg(test)]
-pub(crate) use asking::{MAX_ANSWER_BYTES, MAX_OPEN_BYTES, MAX_OPEN_REQUESTS};
-pub(crate) use asking::{MAX_KEY_BYTES, MAX_REQUESTS};
-pub(crate) use call::{Call, NewCall, Receipt, Request};
-pub(crate) use catalogue::ClosedApp;
-pub(crate) use dialect::Dialect;
-pub(crate) use effect::{Answer, CallEvent, Effect, Effects, Ending, Failure};
-pub(crate) use queries::{QueryFailed, QueryLimits, QueryRefusal, Terms, ToolNotAllowed};
-pub(crate) use query::is_secret;
+pub(crate) use asking::{
+    MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
+};
+pub(crate) use asking::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
+pub(crate) use call::{Call, NewCall, PageRequest, Receipt};
+pub(crate) use catalogue::OfflineApp;
+pub(crate) use dialect::PageProtocol;
+pub(crate) use effect::{Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub(crate) use queries::{QueryError, QueryLimits, QueryPolicy, ReportRejected, ToolNotAllowed};
+pub(crate) use query::is_unguessable_id;
 pub(crate) use routing::{RouteError, Target};
-pub(crate) use session::{PageHello, Phase, Served, Session, SessionSummary};
+pub(crate) use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
 
 /// One socket. Counts up over the life of the bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -91,7 +93,7 @@ pub(crate) struct RealmLimits {
     pub(crate) duplicate_names: DuplicateNames,
     pub(crate) ambiguous_calls: AmbiguousCalls,
     /// Whether a tool is refused whose name another session has with another input schema.
-    pub(crate) refuses_conflicts: bool,
+    pub(crate) reject_conflicts: bool,
     /// Zero: nothing is remembered.
     pub(crate) catalogue_ttl: Duration,
     pub(crate) definitions_per_session: usize,
@@ -99,24 +101,24 @@ pub(crate) struct RealmLimits {
     pub(crate) calls: usize,
     pub(crate) clients: usize,
     pub(crate) subscriptions_per_client: usize,
-    pub(crate) receipt_within: Duration,
+    pub(crate) receipt_timeout: Duration,
     /// How long a client may take to answer what a handler asks it.
-    pub(crate) input_within: Duration,
+    pub(crate) input_timeout: Duration,
     pub(crate) page_grace: Duration,
-    pub(crate) heartbeat_every: Duration,
+    pub(crate) heartbeat_interval: Duration,
     pub(crate) queries: QueryLimits,
     /// Clients hear of each registration of tools and of each page that leaves, also where that
     /// leaves the list as it was.
-    pub(crate) tells_each_change: bool,
+    pub(crate) notify_every_change: bool,
 }
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parting {
+pub(crate) enum Disconnect {
     /// The document is gone (close code 1000 or 1001, or `leaving`).
-    Gone,
+    DocumentGone,
     /// The connection broke; the page may come back within the grace.
-    Broken,
+    ConnectionLost,
 }
 
 /// A page that may not connect.
@@ -130,54 +132,57 @@ pub(crate) struct Refusal {
 #[derive(Debug)]
 pub(crate) struct Realm {
     limits: Arc<RealmLimits>,
-    sessions: Sessions,
-    calls: HashMap<CallId, Call, Quick>,
+    sessions: SessionMap,
+    calls: HashMap<CallId, Call, FastHash>,
     /// Those in flight, in the order in which they were asked.
-    queries: IndexMap<QueryId, query::Query>,
+    queries: IndexMap<QueryId, query::RunningQuery>,
     /// Those that are over, in the order in which they ended.
-    over: IndexMap<QueryId, query::Over>,
-    clients: IndexMap<ClientId, Client>,
+    ended_queries: IndexMap<QueryId, query::EndedQuery>,
+    clients: IndexMap<ClientId, ClientState>,
     catalogue: Catalogue,
     /// Absent in most realms: their pages stay.
     former_sessions: Option<Box<FormerSessions>>,
     deadlines: Deadlines,
     /// Counts up with each registration: of two items with one name the newer is listed.
-    registrations: u64,
-    routes: Routes,
+    registration_count: u64,
+    route_index: RouteIndex,
 }
 
 impl Realm {
     pub(crate) fn new(limits: impl Into<Arc<RealmLimits>>) -> Self {
         Self {
             limits: limits.into(),
-            sessions: Sessions::default(),
+            sessions: SessionMap::default(),
             calls: HashMap::default(),
             queries: IndexMap::new(),
-            over: IndexMap::new(),
+            ended_queries: IndexMap::new(),
             clients: IndexMap::new(),
             catalogue: Catalogue::default(),
             former_sessions: None,
             deadlines: Deadlines::default(),
-            registrations: 0,
-            routes: Routes::default(),
+            registration_count: 0,
+            route_index: RouteIndex::default(),
         }
     }
 
     /// Nothing lives here any more; the realm can be forgotten.
     pub(crate) fn is_empty(&self) -> bool {
-        self.is_only_remembered() && self.catalogue.is_empty() && self.former_sessions.is_none()
+        self.is_inactive() && self.catalogue.is_empty() && self.former_sessions.is_none()
     }
 
     /// What closed apps offered is listed.
-    pub(crate) fn lists_closed_apps(&self) -> bool {
+    pub(crate) fn has_catalogue(&self) -> bool {
         !self.catalogue.is_empty()
     }
 
     /// Nobody is here; at most it is remembered what there was.
-    pub(crate) fn is_only_remembered(&self) -> bool {
-        let over = self.over.values().any(|over| over.deadline().is_some());
-        let asks = !self.queries.is_empty() || over;
-        self.sessions.is_empty() && self.clients.is_empty() && !asks
+    pub(crate) fn is_inactive(&self) -> bool {
+        let ended = self
+            .ended_queries
+            .values()
+            .any(|ended| ended.deadline().is_some());
+        let has_queries = !self.queries.is_empty() || ended;
+        self.sessions.is_empty() && self.clients.is_empty() && !has_queries
     }
 
     /// When [`Realm::deadline_passed`] must be called next.
@@ -188,13 +193,13 @@ impl Realm {
     /// Deals with everything that is due.
     pub(crate) fn deadline_passed(&mut self, now: Now) -> Effects {
         let mut effects = Effects::new();
-        while let Some(due) = self.deadlines.due(now.instant) {
+        while let Some(due) = self.deadlines.first_due(now.instant) {
             effects.extend(match due {
                 Deadline::Call(call) => self.call_overdue(&call, now),
                 Deadline::Session(session) => self.session_due(&session, now),
-                Deadline::Catalogue(app) => self.catalogue_due(&app),
+                Deadline::Catalogue(app) => self.catalogue_expired(&app),
                 Deadline::FormerSessions => {
-                    self.forget_former_sessions();
+                    self.clear_former_sessions();
                     Effects::new()
                 }
                 Deadline::Query(query) => self.query_due(&query, now),
@@ -205,10 +210,10 @@ impl Realm {
 
     /// The bridge is shutting down: every call ends, every page is told to come back.
     pub(crate) fn bridge_stopping(&mut self, now: Now) -> Effects {
-        let mut effects = self.end_queries(now);
+        let mut effects = self.end_all_queries(now);
         let calls: Vec<_> = self.calls.keys().cloned().collect();
         for call in calls {
-            effects.extend(self.abort_call(&call, Failure::bridge_stopping(), now));
+            effects.extend(self.abort_call(&call, CallFailure::bridge_stopping(), now));
         }
         effects.extend(self.connections().map(|connection| Effect::Close {
             connection,
@@ -257,26 +262,31 @@ impl Realm {
     }
 
     /// Whether this is true of one of the tools that a client could mean with a name.
-    pub(crate) fn any_tool(&mut self, name: &str, is_so: impl Fn(&Tool) -> bool) -> bool {
-        self.routes.any(name, &self.sessions, is_so)
+    pub(crate) fn any_candidate_tool(
+        &mut self,
+        name: &str,
+        predicate: impl Fn(&Tool) -> bool,
+    ) -> bool {
+        self.route_index
+            .any_candidate(name, &self.sessions, predicate)
     }
 
     /// What one session has of a kind.
     pub(crate) fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
-        let (_, session) = routing::named(&self.sessions, id)?;
+        let (_, session) = routing::find_session(&self.sessions, id)?;
         Some(session.definitions(kind).cloned().collect())
     }
 
     /// Puts other definitions in the place of equal ones: those of `instead`, where it gives one.
     pub(crate) fn replace_definitions(
         &mut self,
-        instead: impl Fn(&Definition) -> Option<Definition>,
+        replacement: impl Fn(&Definition) -> Option<Definition>,
     ) {
         for session in self.sessions.values_mut() {
-            session.replace_definitions(&instead);
+            session.replace_definitions(&replacement);
         }
         for definition in self.catalogue.definitions_mut() {
-            if let Some(equal) = instead(definition) {
+            if let Some(equal) = replacement(definition) {
                 *definition = equal;
             }
         }
@@ -290,9 +300,9 @@ impl Realm {
         target: &Target,
     ) -> Result<(SessionId, Definition), RouteError> {
         let policy = self.limits.ambiguous_calls;
-        let closed = || self.catalogue.app_of(kind, name);
+        let offline_app = || self.catalogue.find_app_by_name(kind, name);
         routing::route(&self.sessions, kind, name, target, policy)
-            .map_err(|error| error.of_closed_app(name, target, closed))
+            .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
     /// The same for a tool that is called.
@@ -302,18 +312,25 @@ impl Realm {
         target: &Target,
     ) -> Result<(SessionId, Definition), RouteError> {
         let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
-        let closed = || self.catalogue.app_of(kind, name);
+        let offline_app = || self.catalogue.find_app_by_name(kind, name);
         let by_id;
-        let (among, aim) = match target {
-            Target::Any => (self.routes.to(name, &self.sessions), target),
+        let (candidates, resolved_target) = match target {
+            Target::Any => (self.route_index.candidates(name, &self.sessions), target),
             Target::Session(called) => {
-                let id = self.routes.id_of(called, &self.sessions);
+                let id = self.route_index.resolve_id(called, &self.sessions);
                 by_id = Target::Session(id.unwrap_or_else(|| called.clone()));
                 (None, &by_id)
             }
         };
-        routing::route_among(&self.sessions, among, kind, name, aim, policy)
-            .map_err(|error| error.of_closed_app(name, target, closed))
+        routing::route_among(
+            &self.sessions,
+            candidates,
+            kind,
+            name,
+            resolved_target,
+            policy,
+        )
+        .map_err(|error| error.or_offline_app(name, target, offline_app))
     }
 
     /// Finds the session that serves a URI, and how.
@@ -321,17 +338,17 @@ impl Realm {
         &self,
         uri: &str,
         target: &Target,
-    ) -> Result<(SessionId, Served), RouteError> {
+    ) -> Result<(SessionId, ResourceMatch), RouteError> {
         let policy = self.limits.ambiguous_calls;
-        let closed = || self.catalogue.app_serving(uri);
+        let offline_app = || self.catalogue.find_app_by_uri(uri);
         routing::route_resource(&self.sessions, uri, target, policy)
-            .map_err(|error| error.of_closed_app(uri, target, closed))
+            .map_err(|error| error.or_offline_app(uri, target, offline_app))
     }
 
     /// How many calls are in flight, and how many things become due but for what is remembered.
     #[cfg(feature = "simulation")]
     pub(crate) fn simulated_counts(&self) -> (usize, usize) {
-        let due = self.deadlines.all();
+        let due = self.deadlines.iter();
         let due = due.filter(|(_, deadline)| *deadline != Deadline::FormerSessions);
         (self.calls.len(), due.count())
     }
@@ -339,10 +356,10 @@ impl Realm {
     /// Panics when a fact contradicts another.
     #[cfg(any(test, feature = "simulation"))]
     pub(crate) fn check_invariants(&self) {
-        let mut named = std::collections::BTreeSet::new();
+        let mut deadlines = std::collections::BTreeSet::new();
         let mut connections = std::collections::BTreeSet::new();
         for (id, session) in &self.sessions {
-            named.insert(session.deadline(id));
+            deadlines.insert(session.deadline(id));
             if let Some(connection) = session.phase.connection() {
                 assert!(
                     connections.insert(connection),
@@ -356,13 +373,16 @@ impl Realm {
                 );
             }
             assert!(session.items.len() <= self.limits.definitions_per_session);
-            if session.dialect() == Dialect::V1 {
+            if session.protocol() == PageProtocol::V1 {
                 assert!(session.phase.connection().is_some(), "{id} is away");
-                assert!(self.unreceived(id).next().is_none(), "{id} acknowledges");
+                assert!(
+                    self.unreceived_calls(id).next().is_none(),
+                    "{id} acknowledges"
+                );
             }
-            let wanted = self.wanted();
-            let served = wanted.iter().filter(|uri| session.serves(uri));
-            assert!(served.eq(session.subscribed.iter().collect::<Vec<_>>().iter()));
+            let subscribed = self.subscribed_uris();
+            let served = subscribed.iter().filter(|uri| session.serves(uri));
+            assert!(served.eq(session.subscribed_uris.iter().collect::<Vec<_>>().iter()));
         }
         let names: Vec<_> = self
             .sessions
@@ -371,11 +391,11 @@ impl Realm {
             .collect();
         let different: std::collections::BTreeSet<_> = names.iter().collect();
         assert_eq!(names.len(), different.len(), "two sessions of one name");
-        named.extend(self.catalogue.deadlines());
-        assert!(self.catalogue.len() <= catalogue::MAX_APPS);
+        deadlines.extend(self.catalogue.deadlines());
+        assert!(self.catalogue.len() <= catalogue::MAX_CATALOGUE_APPS);
         if let Some(former) = &self.former_sessions {
             assert!((1..=former_sessions::MAX_FORMER_SESSIONS).contains(&former.len()));
-            named.insert(former.deadline());
+            deadlines.insert(former.deadline());
         }
         for (id, call) in &self.calls {
             assert!(
@@ -383,17 +403,20 @@ impl Realm {
                 "{id} has no session"
             );
             assert!(
-                !call.is_parked() || call.asking.is_waiting(),
+                !call.is_parked() || call.client_requests.is_waiting(),
                 "{id} waits for nothing"
             );
-            assert_eq!(call.asking.since().is_some(), call.asking.is_waiting());
-            named.insert((call.deadline(), Deadline::Call(id.clone())));
+            assert_eq!(
+                call.client_requests.waiting_since().is_some(),
+                call.client_requests.is_waiting()
+            );
+            deadlines.insert((call.deadline(), Deadline::Call(id.clone())));
         }
         assert!(self.sessions.len() <= self.limits.sessions);
         assert!(self.calls.len() <= self.limits.calls);
         assert!(self.clients.len() <= self.limits.clients);
-        named.extend(self.check_queries());
-        self.routes.check(&self.sessions);
-        assert!(self.deadlines.all().eq(&named), "{:?}", self.deadlines);
+        deadlines.extend(self.check_queries());
+        self.route_index.check_invariants(&self.sessions);
+        assert!(self.deadlines.iter().eq(&deadlines), "{:?}", self.deadlines);
     }
 }

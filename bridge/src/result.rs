@@ -19,10 +19,10 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::json::Json;
-use crate::realm::Failure;
-use raw::{Answered, Raw};
-pub(crate) use written::Written;
+use crate::json::RawJson;
+use crate::realm::CallFailure;
+use raw::{ContentParts, PassthroughResult};
+pub(crate) use written::EncodedBody;
 
 /// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
 const ERROR_META: &str = "mcp-web/error";
@@ -31,13 +31,13 @@ const ERROR_META: &str = "mcp-web/error";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolResult {
     /// What a page answered, not read: then there is nothing in the other fields.
-    /// [`ToolResult::read`] fills them.
-    raw: Option<Raw>,
+    /// [`ToolResult::into_parsed`] fills them.
+    passthrough: Option<PassthroughResult>,
     /// MCP `ContentBlock`s.
     pub(crate) content: Vec<Value>,
     pub(crate) structured: Option<Value>,
     /// The only block is the text of `structured`.
-    pub(crate) doubled: bool,
+    pub(crate) text_mirrors_structured: bool,
     pub(crate) is_error: bool,
     pub(crate) meta: Option<Map<String, Value>>,
 }
@@ -48,7 +48,7 @@ impl ToolResult {
     pub(crate) fn from_value(value: Option<Value>) -> Self {
         match value {
             None | Some(Value::Null) => Self::text(String::new()),
-            Some(Value::String(text)) => match image(&text) {
+            Some(Value::String(text)) => match image_block(&text) {
                 Some(image) => Self {
                     content: vec![image],
                     ..Self::default()
@@ -72,7 +72,7 @@ impl ToolResult {
         if let Some(image) = fields
             .get("dataUrl")
             .and_then(Value::as_str)
-            .and_then(image)
+            .and_then(image_block)
         {
             return Self {
                 content: vec![image],
@@ -84,7 +84,7 @@ impl ToolResult {
         Self {
             content: vec![text_block(structured.to_string())],
             structured: Some(structured),
-            doubled: true,
+            text_mirrors_structured: true,
             meta,
             ..Self::default()
         }
@@ -95,13 +95,13 @@ impl ToolResult {
     /// # Errors
     ///
     /// Why no value can be made of it, where there has to be one.
-    pub(crate) fn of_value(value: Option<Json>) -> Result<Self, String> {
+    pub(crate) fn from_raw_json(value: Option<RawJson>) -> Result<Self, String> {
         let Some(value) = value.filter(|value| value.get() != "null") else {
             return Ok(Self::text(String::new()));
         };
-        match Raw::of_value(value) {
-            Ok(raw) => Ok(Self::not_read(raw)),
-            Err(value) => Ok(Self::from_value(Some(parsed(value.get())?))),
+        match PassthroughResult::try_from_json(value) {
+            Ok(raw) => Ok(Self::from_passthrough(raw)),
+            Err(value) => Ok(Self::from_value(Some(parse_value(value.get())?))),
         }
     }
 
@@ -110,51 +110,54 @@ impl ToolResult {
     /// # Errors
     ///
     /// What is wrong with them.
-    pub(crate) fn of_blocks(
+    pub(crate) fn from_raw_content(
         content: Box<RawValue>,
         structured: Option<Box<RawValue>>,
         meta: Option<Box<RawValue>>,
     ) -> Result<Self, String> {
         let meta = meta.filter(|meta| meta.get() != "null");
-        let answered = Answered {
+        let parts = ContentParts {
             content,
             structured,
             meta,
         };
-        let answered = match Raw::of_blocks(answered) {
-            Ok(raw) => return Ok(Self::not_read(raw)),
-            Err(answered) => answered,
+        let parts = match PassthroughResult::try_from_content(parts) {
+            Ok(raw) => return Ok(Self::from_passthrough(raw)),
+            Err(parts) => parts,
         };
-        let parse = |raw: Option<Box<RawValue>>| raw.map(|raw| parsed(raw.get())).transpose();
+        let parse = |raw: Option<Box<RawValue>>| raw.map(|raw| parse_value(raw.get())).transpose();
         Self::from_content(
-            parsed(answered.content.get())?,
-            parse(answered.structured)?,
-            parse(answered.meta)?,
+            parse_value(parts.content.get())?,
+            parse(parts.structured)?,
+            parse(parts.meta)?,
         )
     }
 
-    fn not_read(raw: Raw) -> Self {
+    fn from_passthrough(raw: PassthroughResult) -> Self {
         Self {
-            raw: Some(raw),
+            passthrough: Some(raw),
             ..Self::default()
         }
     }
 
     /// The same with values in place of texts.
-    pub(crate) fn read(self) -> Self {
-        let Some(raw) = &self.raw else {
+    pub(crate) fn into_parsed(self) -> Self {
+        let Some(raw) = &self.passthrough else {
             return self;
         };
-        raw.read().unwrap_or_else(|error| {
-            let message = format!("the result cannot be passed on: {}", unreadable(&error));
-            Self::failure(&Failure::new(ErrorCode::InvalidResult, message))
+        raw.parse().unwrap_or_else(|error| {
+            let message = format!(
+                "the result cannot be passed on: {}",
+                parse_error_message(&error)
+            );
+            Self::from_failure(&CallFailure::new(ErrorCode::InvalidResult, message))
         })
     }
 
     /// Whether there is structured content.
-    pub(crate) fn is_structured(&self) -> bool {
-        match &self.raw {
-            Some(raw) => raw.structured().is_some(),
+    pub(crate) fn has_structured(&self) -> bool {
+        match &self.passthrough {
+            Some(passthrough) => passthrough.structured().is_some(),
             None => self.structured.is_some(),
         }
     }
@@ -164,16 +167,16 @@ impl ToolResult {
     /// # Errors
     ///
     /// Why no value can be made of it.
-    pub(crate) fn read_structured(&mut self) -> Result<Option<Value>, String> {
-        match &self.raw {
-            Some(raw) => raw.structured().map(parsed).transpose(),
+    pub(crate) fn take_structured(&mut self) -> Result<Option<Value>, String> {
+        match &self.passthrough {
+            Some(passthrough) => passthrough.structured().map(parse_value).transpose(),
             None => Ok(self.structured.take()),
         }
     }
 
     /// Gives back what was looked at.
-    pub(crate) fn put_back_structured(&mut self, structured: Value) {
-        if self.raw.is_none() {
+    pub(crate) fn restore_structured(&mut self, structured: Value) {
+        if self.passthrough.is_none() {
             self.structured = Some(structured);
         }
     }
@@ -193,7 +196,7 @@ impl ToolResult {
             return Err("`structuredContent` must be an object".to_owned());
         }
         Ok(Self {
-            content: blocks::checked(content)?,
+            content: blocks::validate_blocks(content)?,
             structured,
             meta,
             ..Self::default()
@@ -202,8 +205,8 @@ impl ToolResult {
 
     /// Writes the members of the result object, without its braces. There is always one.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
-        if let Some(raw) = &self.raw {
-            return raw.write_members(out);
+        if let Some(passthrough) = &self.passthrough {
+            return passthrough.write_members(out);
         }
         let begin = out.len();
         // Values and texts only: there is nothing that can fail to encode.
@@ -221,32 +224,34 @@ impl ToolResult {
     }
 
     /// What stands around the members of the result object, and these.
-    pub(crate) fn written(&self, mut head: Vec<u8>, tail: &'static [u8]) -> Written {
-        if let Some(raw) = &self.raw {
-            return raw.written(head, tail);
+    pub(crate) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
+        if let Some(passthrough) = &self.passthrough {
+            return passthrough.encode_body(head, tail);
         }
         self.write_members(&mut head);
         head.extend_from_slice(tail);
-        Written::Whole(head)
+        EncodedBody::Buffer(head)
     }
 
     /// Whether everything is known of it that its text would tell, and the text is written when it is
     /// sent: nothing of that takes long, however large it is.
-    pub(crate) fn is_within(&self) -> bool {
-        self.raw.as_ref().is_some_and(|raw| raw.within().is_some())
+    pub(crate) fn is_borrowed(&self) -> bool {
+        self.passthrough
+            .as_ref()
+            .is_some_and(|passthrough| passthrough.borrowed().is_some())
     }
 
     /// The text of all its blocks, one under the other. Without any: that of its structured content.
     pub(crate) fn whole_text(&self) -> Cow<'_, str> {
-        if let Some(raw) = &self.raw {
-            let read = || Cow::Owned(self.clone().read().whole_text().into_owned());
-            return raw.only_text().unwrap_or_else(read);
+        if let Some(passthrough) = &self.passthrough {
+            let parsed = || Cow::Owned(self.clone().into_parsed().whole_text().into_owned());
+            return passthrough.single_text().unwrap_or_else(parsed);
         }
-        let mut texts = self.content.iter().filter_map(text_of);
+        let mut texts = self.content.iter().filter_map(text_content);
         match (texts.next(), texts.next(), &self.structured) {
             (Some(only), None, _) => Cow::Borrowed(only),
             (Some(_), Some(_), _) => {
-                let texts: Vec<_> = self.content.iter().filter_map(text_of).collect();
+                let texts: Vec<_> = self.content.iter().filter_map(text_content).collect();
                 Cow::Owned(texts.join("\n"))
             }
             (None, _, Some(structured)) => Cow::Owned(structured.to_string()),
@@ -255,12 +260,12 @@ impl ToolResult {
     }
 
     /// As the contents of a resource: each block that is no link one content.
-    pub(crate) fn as_contents(&self, uri: &str) -> Vec<Value> {
-        if self.raw.is_some() {
-            return self.clone().read().as_contents(uri);
+    pub(crate) fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
+        if self.passthrough.is_some() {
+            return self.clone().into_parsed().to_resource_contents(uri);
         }
         let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
-        let text_type = json!(if self.doubled {
+        let text_type = json!(if self.text_mirrors_structured {
             "application/json"
         } else {
             "text/plain"
@@ -285,16 +290,16 @@ impl ToolResult {
     }
 
     /// A failure that the model should read. The code travels beside the words.
-    pub(crate) fn failure(failure: &Failure) -> Self {
+    pub(crate) fn from_failure(failure: &CallFailure) -> Self {
         let mut error = json!({ "code": failure.code.as_str() });
-        if let Some(data) = failure.data.as_deref().and_then(parse) {
+        if let Some(data) = failure.data.as_deref().and_then(try_parse) {
             error["data"] = data;
         }
         let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
-        let shown = failure.content.as_deref().and_then(parse);
-        let shown = shown.and_then(|content| blocks::checked(content).ok());
+        let content = failure.content.as_deref().and_then(try_parse);
+        let content = content.and_then(|content| blocks::validate_blocks(content).ok());
         Self {
-            content: shown.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
+            content: content.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
             is_error: true,
             meta: Some(meta),
             ..Self::default()
@@ -302,13 +307,13 @@ impl ToolResult {
     }
 
     /// Whether it is a failure of this kind.
-    pub(crate) fn failed_with(&self, code: ErrorCode) -> bool {
+    pub(crate) fn has_error_code(&self, code: ErrorCode) -> bool {
         let error = self.meta.as_ref().and_then(|meta| meta.get(ERROR_META));
         self.is_error && error.is_some_and(|error| error["code"] == code.as_str())
     }
 
     /// A failure with a body that models and programs read, as mcp-web 0.1 shaped it.
-    pub(crate) fn error_object(
+    pub(crate) fn error_with_details(
         code: ErrorCode,
         message: &str,
         mut details: Map<String, Value>,
@@ -325,20 +330,20 @@ impl ToolResult {
     }
 }
 
-fn parse(raw: &RawValue) -> Option<Value> {
+fn try_parse(raw: &RawValue) -> Option<Value> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn parsed(json: &str) -> Result<Value, String> {
-    serde_json::from_str(json).map_err(|error| unreadable(&error))
+fn parse_value(json: &str) -> Result<Value, String> {
+    serde_json::from_str(json).map_err(|error| parse_error_message(&error))
 }
 
-fn unreadable(error: &serde_json::Error) -> String {
+fn parse_error_message(error: &serde_json::Error) -> String {
     format!("{error}. Return less nested data, and numbers as JavaScript has them")
 }
 
 /// `data:image/png;base64,…`
-fn image(url: &str) -> Option<Value> {
+fn image_block(url: &str) -> Option<Value> {
     let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     mime_type
         .starts_with("image/")
@@ -353,15 +358,15 @@ fn text_block(text: String) -> Value {
 }
 
 /// The text of a text block.
-fn text_of(block: &Value) -> Option<&str> {
+fn text_content(block: &Value) -> Option<&str> {
     let is_text = block["type"] == "text";
     is_text.then(|| block["text"].as_str()).flatten()
 }
 
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(raw) = &self.raw {
-            return raw.serialize(serializer);
+        if let Some(passthrough) = &self.passthrough {
+            return passthrough.serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("content", &self.content)?;
@@ -391,28 +396,28 @@ impl PartialEq for ToolResult {
 mod tests {
     use super::*;
 
-    fn shown(value: Option<Value>) -> Value {
+    fn to_json(value: Option<Value>) -> Value {
         serde_json::to_value(ToolResult::from_value(value)).unwrap()
     }
 
     #[test]
-    fn each_kind_of_value_has_its_shape() {
+    fn each_kind_of_value_becomes_its_content() {
         let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
-        assert_eq!(shown(None), text(""));
-        assert_eq!(shown(Some(json!(null))), text(""));
-        assert_eq!(shown(Some(json!("hi"))), text("hi"));
-        assert_eq!(shown(Some(json!(1.5))), text("1.5"));
-        assert_eq!(shown(Some(json!(true))), text("true"));
-        assert_eq!(shown(Some(json!([1, "a"]))), text("[1,\"a\"]"));
+        assert_eq!(to_json(None), text(""));
+        assert_eq!(to_json(Some(json!(null))), text(""));
+        assert_eq!(to_json(Some(json!("hi"))), text("hi"));
+        assert_eq!(to_json(Some(json!(1.5))), text("1.5"));
+        assert_eq!(to_json(Some(json!(true))), text("true"));
+        assert_eq!(to_json(Some(json!([1, "a"]))), text("[1,\"a\"]"));
         assert_eq!(
-            shown(Some(json!({"z": 1, "a": {"error": null}}))),
+            to_json(Some(json!({"z": 1, "a": {"error": null}}))),
             json!({"content": [{"type": "text", "text": "{\"z\":1,\"a\":{\"error\":null}}"}],
                 "structuredContent": {"z": 1, "a": {"error": null}}})
         );
     }
 
     #[test]
-    fn the_members_are_those_of_the_object() {
+    fn write_members_matches_the_serialized_object() {
         let result = ToolResult {
             is_error: true,
             ..ToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}})))
@@ -424,13 +429,13 @@ mod tests {
     }
 
     #[test]
-    fn images_and_meta_are_lifted() {
+    fn data_urls_become_images_and_meta_moves_to_the_result() {
         let image = json!([{"type": "image", "data": "AAAA", "mimeType": "image/png"}]);
         assert_eq!(
-            shown(Some(json!("data:image/png;base64,AAAA")))["content"],
+            to_json(Some(json!("data:image/png;base64,AAAA")))["content"],
             image
         );
-        let shown = shown(Some(
+        let shown = to_json(Some(
             json!({"dataUrl": "data:image/png;base64,AAAA", "_meta": {"k": 1}}),
         ));
         assert_eq!(shown, json!({"content": image, "_meta": {"k": 1}}));

@@ -25,7 +25,7 @@ use std::sync::OnceLock;
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
 
-pub(crate) use off_thread::check;
+pub(crate) use off_thread::validate;
 
 /// Violations that one error tells.
 const MAX_VIOLATIONS: usize = 5;
@@ -34,10 +34,10 @@ const MAX_VIOLATIONS: usize = 5;
 const MAX_TEXT_CHARS: usize = 240;
 
 /// Up to this price (in looks) everything that is wrong is collected. Each takes some 400 bytes.
-const MAX_REASONS_WORK: u64 = 100_000;
+const MAX_EXPLAIN_COST: u64 = 100_000;
 
 /// Up to this price a value is validated where it comes in: a few milliseconds.
-const MAX_INLINE_WORK: u64 = 100_000;
+const MAX_INLINE_COST: u64 = 100_000;
 
 /// A larger schema is compiled away from the threads that serve sockets.
 const MAX_INLINE_SCHEMA_NODES: usize = 1_000;
@@ -54,18 +54,18 @@ pub(crate) struct Validator {
     /// Without the patterns that cannot be run, where there are some.
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
-    budget: work::Budget,
-    takes_any_object: bool,
+    cost_model: work::CostModel,
+    accepts_any_object: bool,
 }
 
 impl Validator {
     /// Takes a schema whose work is bearable.
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
         let mut enforced = schema.clone();
-        patterns::keep_linear(&mut enforced)?;
+        patterns::retain_linear(&mut enforced)?;
         Ok(Self {
-            budget: work::Budget::of(&enforced)?,
-            takes_any_object: takes_any_object(&schema),
+            cost_model: work::CostModel::new(&enforced)?,
+            accepts_any_object: accepts_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
             schema,
             compiled: OnceLock::new(),
@@ -77,38 +77,44 @@ impl Validator {
     }
 
     /// Whether every object fits: there is nothing to look for.
-    pub(crate) fn takes_any_object(&self) -> bool {
-        self.takes_any_object
+    pub(crate) fn accepts_any_object(&self) -> bool {
+        self.accepts_any_object
     }
 
     /// What does not fit: where, which rule, and why.
-    pub(crate) fn check(&self, value: &Value) -> Result<(), Misfit> {
-        let price = self.budget.price(value).ok_or(Misfit::TooMuchWork)?;
-        let validator = self.compiled().map_err(Misfit::BadSchema)?;
+    pub(crate) fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
+        let cost = self
+            .cost_model
+            .cost(value)
+            .ok_or(ValidationFailure::TooCostly)?;
+        let validator = self.compiled().map_err(ValidationFailure::InvalidSchema)?;
         if validator.is_valid(value) {
             return Ok(());
         }
         let mut violations = Vec::new();
-        let mut more = false;
-        if price.reasons <= MAX_REASONS_WORK {
+        let mut has_more = false;
+        if cost.explain <= MAX_EXPLAIN_COST {
             let mut errors = validator.iter_errors(value);
             violations.extend(errors.by_ref().take(MAX_VIOLATIONS).map(Violation::from));
-            more = errors.next().is_some();
-        } else if price.reasons == price.verdict {
+            has_more = errors.next().is_some();
+        } else if cost.explain == cost.validate {
             // Without unions the first error comes without the others.
             violations.extend(validator.validate(value).err().map(Violation::from));
         }
-        Err(Misfit::Value { violations, more })
+        Err(ValidationFailure::Value {
+            violations,
+            more: has_more,
+        })
     }
 
     /// Whether [`check`](Self::check) takes a few milliseconds at most.
-    fn is_quick(&self, value: &Value) -> bool {
-        let is_small = || nodes_up_to(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
+    fn is_cheap(&self, value: &Value) -> bool {
+        let is_small = || remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
         (self.compiled.get().is_some() || is_small())
             && self
-                .budget
-                .price(value)
-                .is_none_or(|price| price.verdict.max(price.reasons) <= MAX_INLINE_WORK)
+                .cost_model
+                .cost(value)
+                .is_none_or(|cost| cost.validate.max(cost.explain) <= MAX_INLINE_COST)
     }
 
     fn compiled(&self) -> Result<&jsonschema::Validator, String> {
@@ -120,8 +126,8 @@ impl Validator {
 }
 
 /// A schema that says nothing, or that it wants an object, beside words for people.
-fn takes_any_object(schema: &Value) -> bool {
-    let says_nothing = |(key, value): (&String, &Value)| match key.as_str() {
+fn accepts_any_object(schema: &Value) -> bool {
+    let allows_any = |(key, value): (&String, &Value)| match key.as_str() {
         "type" => value == "object",
         "properties" => value.as_object().is_some_and(serde_json::Map::is_empty),
         "additionalProperties" => *value == true,
@@ -130,22 +136,22 @@ fn takes_any_object(schema: &Value) -> bool {
     };
     schema
         .as_object()
-        .is_some_and(|rules| rules.iter().all(says_nothing))
+        .is_some_and(|rules| rules.iter().all(allows_any))
 }
 
 /// What is left of `most` after the values in a value.
-fn nodes_up_to(value: &Value, most: usize) -> usize {
-    let most = most.saturating_sub(1);
+fn remaining_nodes(value: &Value, budget: usize) -> usize {
+    let budget = budget.saturating_sub(1);
     match value {
-        Value::Object(fields) => fields.values().fold(most, |most, inner| match most {
+        Value::Object(fields) => fields.values().fold(budget, |budget, inner| match budget {
             0 => 0,
-            most => nodes_up_to(inner, most),
+            budget => remaining_nodes(inner, budget),
         }),
-        Value::Array(items) => items.iter().fold(most, |most, inner| match most {
+        Value::Array(items) => items.iter().fold(budget, |budget, inner| match budget {
             0 => 0,
-            most => nodes_up_to(inner, most),
+            budget => remaining_nodes(inner, budget),
         }),
-        _ => most,
+        _ => budget,
     }
 }
 
@@ -157,11 +163,11 @@ impl fmt::Debug for Validator {
 
 /// Why a value does not fit a schema.
 #[derive(Debug)]
-pub(crate) enum Misfit {
+pub(crate) enum ValidationFailure {
     /// The schema itself is wrong.
-    BadSchema(String),
+    InvalidSchema(String),
     /// The value is too large or too deep for a schema of this kind.
-    TooMuchWork,
+    TooCostly,
     /// The value breaks these rules, or some that would be too many to look for.
     Value {
         violations: Vec<Violation>,
@@ -180,24 +186,26 @@ pub(crate) struct Violation {
 impl From<ValidationError<'_>> for Violation {
     fn from(error: ValidationError<'_>) -> Self {
         Self {
-            path: short(&root_or(&error.instance_path().to_string())),
-            rule: short(&error.schema_path().to_string()),
-            message: short(&error.masked_with("the value").to_string()),
+            path: truncate(&pointer_or_root(&error.instance_path().to_string())),
+            rule: truncate(&error.schema_path().to_string()),
+            message: truncate(&error.masked_with("the value").to_string()),
         }
     }
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for ValidationFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Misfit::BadSchema(error) => write!(f, "the tool's schema is not valid: {error}"),
-            Misfit::TooMuchWork => write!(
+            ValidationFailure::InvalidSchema(error) => {
+                write!(f, "the tool's schema is not valid: {error}")
+            }
+            ValidationFailure::TooCostly => write!(
                 f,
                 "the value is too large or nested too deeply to be checked against this schema \
                  (more than {} steps): make it smaller",
-                work::MAX_WORK
+                work::MAX_COST
             ),
-            Misfit::Value { violations, more } => {
+            ValidationFailure::Value { violations, more } => {
                 if violations.is_empty() {
                     return write!(f, "it is too large to say where: try with less data");
                 }
@@ -231,10 +239,10 @@ fn compile(schema: &Value) -> Result<jsonschema::Validator, String> {
         .with_pattern_options(patterns)
         .should_validate_formats(true)
         .build(schema)
-        .map_err(|error| short(&error.masked_with("the keyword's value").to_string()))
+        .map_err(|error| truncate(&error.masked_with("the keyword's value").to_string()))
 }
 
-fn root_or(pointer: &str) -> String {
+fn pointer_or_root(pointer: &str) -> String {
     if pointer.is_empty() {
         "/".to_owned()
     } else {
@@ -243,7 +251,7 @@ fn root_or(pointer: &str) -> String {
 }
 
 /// Schemas are free to have long names and lists.
-fn short(text: &str) -> String {
+fn truncate(text: &str) -> String {
     match text.char_indices().nth(MAX_TEXT_CHARS) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -255,25 +263,25 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(schema: Value, value: Value) -> Result<(), String> {
+    fn validate(schema: Value, value: Value) -> Result<(), String> {
         Validator::new(schema)?
-            .check(&value)
-            .map_err(|misfit| misfit.to_string())
+            .validate(&value)
+            .map_err(|failure| failure.to_string())
     }
 
     #[test]
-    fn a_schema_without_rules_takes_any_object() {
-        let takes = |schema| Validator::new(schema).unwrap().takes_any_object();
-        assert!(takes(json!({})));
-        assert!(takes(
+    fn a_schema_without_rules_accepts_any_object() {
+        let accepts = |schema| Validator::new(schema).unwrap().accepts_any_object();
+        assert!(accepts(json!({})));
+        assert!(accepts(
             json!({"type": "object", "properties": {}, "title": "t",
             "additionalProperties": true})
         ));
-        assert!(!takes(
+        assert!(!accepts(
             json!({"type": ["object", "null"], "minProperties": 1})
         ));
-        assert!(!takes(json!({"type": "object", "properties": {"a": {}}})));
-        assert!(!takes(
+        assert!(!accepts(json!({"type": "object", "properties": {"a": {}}})));
+        assert!(!accepts(
             json!({"type": "object", "additionalProperties": false})
         ));
     }
@@ -282,7 +290,7 @@ mod tests {
     fn the_error_names_path_and_rule() {
         let schema = json!({"type": "object", "properties": {"cards": {"type": "array",
             "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}}});
-        let error = check(schema, json!({"cards": [{"id": 1}, {"id": "x"}]})).unwrap_err();
+        let error = validate(schema, json!({"cards": [{"id": 1}, {"id": "x"}]})).unwrap_err();
         assert!(error.contains("/cards/1/id"), "{error}");
         assert!(
             error.contains("/properties/cards/items/properties/id/type"),
@@ -291,8 +299,8 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_secret_to_the_caller_is_not_repeated() {
-        let error = check(
+    fn errors_do_not_repeat_the_value() {
+        let error = validate(
             json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
             json!({"n": "hunter2"}),
         )
@@ -301,10 +309,10 @@ mod tests {
     }
 
     #[test]
-    fn recursion_is_allowed_and_doubling_is_not() {
+    fn recursion_is_allowed_and_exponential_references_are_not() {
         let list = json!({"$ref": "#/$defs/list", "$defs": {"list": {"type": "object",
             "properties": {"next": {"$ref": "#/$defs/list"}}}}});
-        assert_eq!(check(list, json!({"next": {"next": {}}})), Ok(()));
+        assert_eq!(validate(list, json!({"next": {"next": {}}})), Ok(()));
         let mut definitions = serde_json::Map::new();
         for n in 0..28 {
             let next = format!("#/$defs/d{}", n + 1);
@@ -321,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_remote_reference_is_an_error_and_no_request() {
-        let error = check(
+        let error = validate(
             json!({"type": "object", "$ref": "https://example.com/schema.json"}),
             json!({}),
         )
@@ -330,19 +338,19 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_would_backtrack_is_linear_or_refused() {
+    fn backtracking_patterns_run_linearly_or_are_ignored() {
         let schema = json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}});
         let long = "a".repeat(50_000) + "b";
-        assert!(check(schema, json!({"s": long})).is_err());
-        let look =
+        assert!(validate(schema, json!({"s": long})).is_err());
+        let schema =
             json!({"type": "object", "properties": {"s": {"type": "string", "pattern": "(?=a)b"}}});
-        assert_eq!(check(look.clone(), json!({"s": "b"})), Ok(()));
-        let error = check(look, json!({"s": 1})).unwrap_err();
+        assert_eq!(validate(schema.clone(), json!({"s": "b"})), Ok(()));
+        let error = validate(schema, json!({"s": 1})).unwrap_err();
         assert!(error.contains("/properties/s/type"), "{error}");
     }
 
     /// `names` says how the n-th definition names itself, and how others refer to it.
-    fn doubled(names: fn(usize) -> (Value, String)) -> Value {
+    fn doubling_schema(names: fn(usize) -> (Value, String)) -> Value {
         let definitions = (0..28).map(|n| {
             let (mut definition, next) = (names(n).0, names(n + 1).1);
             definition["allOf"] = json!([{"$ref": next}, {"$ref": next}]);
@@ -354,16 +362,18 @@ mod tests {
     }
 
     #[test]
-    fn doubling_is_seen_however_the_reference_is_written() {
-        let by_anchor = doubled(|n| (json!({"$anchor": format!("a{n}")}), format!("#a{n}")));
-        let by_id = doubled(|n| (json!({"$id": format!("i{n}")}), format!("i{n}")));
-        let escaped = doubled(|n| (json!({}), format!("#/%24defs/d{n}")));
-        let absolute = doubled(|n| (json!({}), format!("https://example.com/s#/$defs/d{n}")));
+    fn exponential_references_are_refused_in_every_spelling() {
+        let by_anchor =
+            doubling_schema(|n| (json!({"$anchor": format!("a{n}")}), format!("#a{n}")));
+        let by_id = doubling_schema(|n| (json!({"$id": format!("i{n}")}), format!("i{n}")));
+        let escaped = doubling_schema(|n| (json!({}), format!("#/%24defs/d{n}")));
+        let absolute =
+            doubling_schema(|n| (json!({}), format!("https://example.com/s#/$defs/d{n}")));
         for schema in [by_anchor, by_id, escaped, absolute] {
             let error = Validator::new(schema.clone()).unwrap_err();
             assert!(error.contains("50000"), "{error}: {schema}");
         }
-        let relative = doubled(|n| {
+        let relative = doubling_schema(|n| {
             let id = format!("https://example.com/i{n}");
             (json!({"$id": id}), format!("i{n}"))
         });
@@ -371,33 +381,33 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_counts_from_the_subschema_that_has_an_id() {
+    fn json_pointers_resolve_from_the_nearest_id() {
         let inner =
             json!({"$id": "inner", "$ref": "#/$defs/x", "$defs": {"x": {"type": "string"}}});
         let schema = json!({"type": "object", "properties": {"a": inner},
             "$defs": {"x": {"type": "integer"}}});
-        assert_eq!(check(schema.clone(), json!({"a": "text"})), Ok(()));
-        assert!(check(schema, json!({"a": 1})).is_err());
+        assert_eq!(validate(schema.clone(), json!({"a": "text"})), Ok(()));
+        assert!(validate(schema, json!({"a": 1})).is_err());
     }
 
     #[test]
-    fn recursion_that_doubles_with_the_depth_of_the_value_ends_in_time() {
+    fn recursion_that_doubles_with_value_depth_is_refused() {
         let twice = json!([{"$ref": "#"}, {"$ref": "#"}]);
         let schema = json!({"type": "object", "properties": {"next": {"anyOf": twice}}});
         let nested = |depth| (0..depth).fold(json!({"next": 1}), |value, _| json!({"next": value}));
-        let error = check(schema.clone(), nested(60)).unwrap_err();
+        let error = validate(schema.clone(), nested(60)).unwrap_err();
         assert!(error.contains("nested too deeply"), "{error}");
-        let error = check(schema, nested(3)).unwrap_err();
+        let error = validate(schema, nested(3)).unwrap_err();
         assert!(error.contains("at /next:"), "{error}");
 
         let tree = json!({"type": "object", "properties": {"left": {"$ref": "#"},
             "right": {"$ref": "#"}, "leaf": {"type": "integer"}}});
         let deep = (0..120).fold(json!({"leaf": 1}), |value, _| json!({"left": value}));
-        assert_eq!(check(tree, deep), Ok(()));
+        assert_eq!(validate(tree, deep), Ok(()));
     }
 
     #[test]
-    fn a_schema_that_goes_round_in_place_is_refused() {
+    fn a_schema_that_refers_to_itself_in_place_is_refused() {
         for schema in [
             json!({"$ref": "#"}),
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"not": {"$ref": "#/$defs/b"}},
@@ -423,7 +433,7 @@ mod tests {
         for order in [|_, n| n, |length: usize, n: usize| length - 1 - n] {
             let error = Validator::new(chain(20_000, order)).unwrap_err();
             assert!(error.contains("1000 inside each other"), "{error}");
-            assert_eq!(check(chain(500, order), json!({})), Ok(()));
+            assert_eq!(validate(chain(500, order), json!({})), Ok(()));
         }
     }
 
@@ -432,7 +442,7 @@ mod tests {
         let list = json!({"type": "object", "properties": {"next": {"$ref": "#"}}});
         let schema = (0..60).fold(list, |schema, _| json!({"allOf": [schema]}));
         let deep = (0..120).fold(json!({}), |value, _| json!({"next": value}));
-        let error = check(schema, deep).unwrap_err();
+        let error = validate(schema, deep).unwrap_err();
         assert!(error.contains("nested too deeply"), "{error}");
     }
 }

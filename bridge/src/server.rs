@@ -13,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::definition::Definitions;
-use crate::http::{self, App, Edge};
+use crate::definition::DefinitionRegistry;
+use crate::http::{self, App, AppState};
 use crate::hub::Hub;
-use crate::mcp::{self, McpLeg};
-use crate::v1::Leg;
+use crate::mcp::{self, McpService};
+use crate::v1::CompatService;
 
-pub(crate) use ready::Ready;
+pub(crate) use ready::CheckedConfig;
 pub use ready::StartError;
 
-/// Open connections have this long to end after [`Running::shutdown`].
-const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
+/// Open connections have this long to end after [`ServerHandle::shutdown`].
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Starts a bridge and returns once it listens. `app` is served on the same port, under the same
 /// checks of `Host` and `Origin`.
@@ -42,8 +42,8 @@ const SHUTDOWN_WITHIN: Duration = Duration::from_secs(5);
 /// bridge.shutdown().await;
 /// # });
 /// ```
-pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
-    let ready = Ready::check(&config)?;
+pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError> {
+    let checked = CheckedConfig::new(&config)?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
         error,
@@ -51,33 +51,33 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
 
-    ready.tokens.start();
-    let definitions = Definitions::new(mcp::check_definition, config.max_definition_bytes);
+    checked.authenticator.start();
+    let definitions = DefinitionRegistry::new(mcp::check_definition, config.max_definition_bytes);
     let hub = Hub::new(config, definitions);
     if hub.config.agent.run_agent {
-        hub.queries.run_agent(address);
+        hub.agent_queries.start_agent(address);
     }
     let stopping = CancellationToken::new();
-    let tokens = Arc::new(ready.tokens);
-    let v1 = hub.config.compat.map(|_| Leg::new(&hub, &tokens));
-    let edge = Edge {
-        v1: v1.map(Arc::new),
-        mcp: McpLeg::new(&hub, stopping.clone()),
-        policy: Arc::new(ready.policy),
-        tokens,
-        resource: ready.resource.map(Arc::new),
-        sockets: TaskTracker::new(),
+    let tokens = Arc::new(checked.authenticator);
+    let compat = hub.config.compat.map(|_| CompatService::new(&hub, &tokens));
+    let state = AppState {
+        compat: compat.map(Arc::new),
+        mcp: McpService::new(&hub, stopping.clone()),
+        policy: Arc::new(checked.policy),
+        authenticator: tokens,
+        protected_resource: checked.protected_resource.map(Arc::new),
+        page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),
         hub: Arc::clone(&hub),
     };
-    let sockets = edge.sockets.clone();
-    let front = http::front(edge, app);
+    let sockets = state.page_sockets.clone();
+    let handler = http::front(state, app);
     let server = tokio::spawn({
         let (hub, stopping) = (Arc::clone(&hub), stopping.clone());
-        async move { connections::serve(listener, front, &hub.config, stopping).await }
+        async move { connections::serve(listener, handler, &hub.config, stopping).await }
     });
-    Ok(Running {
+    Ok(ServerHandle {
         address,
         hub,
         stopping,
@@ -88,7 +88,7 @@ pub async fn serve(config: Config, app: App) -> Result<Running, StartError> {
 
 /// A bridge that serves. Dropping it leaves it running until the runtime ends.
 #[derive(Debug)]
-pub struct Running {
+pub struct ServerHandle {
     address: SocketAddr,
     hub: Arc<Hub>,
     stopping: CancellationToken,
@@ -96,7 +96,7 @@ pub struct Running {
     server: JoinHandle<()>,
 }
 
-impl Running {
+impl ServerHandle {
     /// The address that it listens on, with the real port if 0 was asked for.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -115,12 +115,12 @@ impl Running {
         self.sockets.close();
         let abort = self.server.abort_handle();
         let ended = async {
-            self.hub.kept.stop().await;
-            self.hub.queries.stop().await;
+            self.hub.result_store.stop().await;
+            self.hub.agent_queries.stop().await;
             self.sockets.wait().await;
             let _ = self.server.await;
         };
-        if tokio::time::timeout(SHUTDOWN_WITHIN, ended).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, ended).await.is_err() {
             abort.abort();
         }
     }

@@ -18,20 +18,22 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::config::Config;
-use crate::definition::{Definition, Definitions};
-use crate::realm::{ConnectionId, Effect, Effects, Ending, NewCall, Now, Realm, Request, Target};
+use crate::definition::{Definition, DefinitionRegistry};
+use crate::realm::{
+    CallOutcome, ConnectionId, Effect, Effects, NewCall, Now, PageRequest, Realm, Target,
+};
 use crate::result::escape::escape_content;
 use crate::schema::Validator;
-use line::Line;
+use line::SimulatedConnection;
 
-pub use line::TokenLife;
+pub use line::TokenLifetime;
 
 /// A close without a close frame, as a WebSocket's peer sees it (RFC 6455 section 7.1.5).
-pub const BROKEN: u16 = 1006;
+pub const ABNORMAL_CLOSURE: u16 = 1006;
 
 /// Pages of all schedules register the same few tools.
-static DEFINITIONS: LazyLock<Definitions> =
-    LazyLock::new(|| Definitions::new(|_, _| Ok(()), 1_000_000));
+static DEFINITIONS: LazyLock<DefinitionRegistry> =
+    LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
 
 /// Something that the bridge does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub enum Output {
         /// The text.
         text: String,
     },
-    /// Closes a connection, after what was sent before; [`BROKEN`] without a close frame.
+    /// Closes a connection, after what was sent before; [`ABNORMAL_CLOSURE`] without a close frame.
     Closed {
         /// Which one.
         connection: u64,
@@ -51,14 +53,14 @@ pub enum Output {
         code: u16,
     },
     /// A call has ended: for its caller, unless it was parked.
-    Ended {
+    CallEnded {
         /// Which one.
         call: CallId,
         /// Without a result: why.
         failure: Option<ErrorCode>,
     },
     /// The page asks the client behind a call.
-    Asks {
+    ClientRequestsPending {
         /// Which one.
         call: CallId,
     },
@@ -86,23 +88,23 @@ pub struct Bridge {
     start: Instant,
     /// What the clock on the wall shows at the beginning.
     unix_ms: u64,
-    life_of: TokenLife,
-    lines: BTreeMap<u64, Line>,
-    calls: u64,
+    token_lifetime: TokenLifetime,
+    connections: BTreeMap<u64, SimulatedConnection>,
+    call_count: u64,
 }
 
 impl Bridge {
     /// A bridge that nobody is connected to. Its clock shows `unix_ms` at the beginning.
-    pub fn new(config: Config, id: &str, unix_ms: u64, life_of: TokenLife) -> Self {
+    pub fn new(config: Config, id: &str, unix_ms: u64, token_lifetime: TokenLifetime) -> Self {
         Self {
             realm: Realm::new(config.realm_limits()),
             config,
             id: id.to_owned(),
             start: Instant::now(),
             unix_ms,
-            life_of,
-            lines: BTreeMap::new(),
-            calls: 0,
+            token_lifetime,
+            connections: BTreeMap::new(),
+            call_count: 0,
         }
     }
 
@@ -133,22 +135,22 @@ impl Bridge {
             Ok((session, Definition::Tool(tool))) => (session, tool),
             _ => return Err(ErrorCode::SessionNotFound),
         };
-        self.calls += 1;
-        let id = CallId(format!("{}-{}", self.id, self.calls));
+        self.call_count += 1;
+        let id = CallId(format!("{}-{}", self.id, self.call_count));
         let input = raw("{}");
         let call = NewCall {
             id: id.clone(),
-            request: Request::Tool { tool, input },
+            request: PageRequest::Tool { tool, input },
             context: CallContext {
-                client: Some(able_client().into()),
+                client: Some(capable_client().into()),
                 ..CallContext::default()
             },
             timeout,
-            answers: Vec::new(),
+            client_responses: Vec::new(),
         };
         let effects = self.realm.call_requested(&session, call, now);
         let effects = effects.map_err(|failure| failure.code)?;
-        Ok((id, self.outputs(effects, now)))
+        Ok((id, self.perform(effects, now)))
     }
 
     /// Whether the session is connected and has the tool.
@@ -156,11 +158,15 @@ impl Bridge {
         let session = SessionId::from(session);
         let target = Target::Session(session.clone());
         let is_there = self.realm.route(Kind::Tool, tool, &target).is_ok();
-        is_there && self.lines.values().any(|line| line.serves(&session))
+        is_there
+            && self
+                .connections
+                .values()
+                .any(|line| line.is_authenticated_for(&session))
     }
 
     /// The tools that clients see: each as JSON.
-    pub fn tools_listed(&self) -> Vec<String> {
+    pub fn listed_tools(&self) -> Vec<String> {
         let tools = self.realm.published(Kind::Tool);
         let text = |tool: &Definition| serde_json::to_string(tool.published());
         tools.iter().filter_map(|tool| text(tool).ok()).collect()
@@ -171,7 +177,7 @@ impl Bridge {
         let effects = self
             .realm
             .call_cancelled(call, "the caller went away", self.now(at));
-        self.outputs(effects, self.now(at))
+        self.perform(effects, self.now(at))
     }
 
     /// What the page asks the client of a call, by keys; each once.
@@ -181,10 +187,10 @@ impl Bridge {
     }
 
     /// The client answers.
-    pub fn answer_for_client(&mut self, call: &CallId, key: &str, at: Duration) -> Vec<Output> {
+    pub fn respond_as_client(&mut self, call: &CallId, key: &str, at: Duration) -> Vec<Output> {
         let now = self.now(at);
-        let effects = self.realm.client_answered(call, roots(key), now);
-        self.outputs(effects, now)
+        let effects = self.realm.client_answered(call, roots_response(key), now);
+        self.perform(effects, now)
     }
 
     /// The caller leaves with what its client must answer, and comes back with this number.
@@ -203,9 +209,9 @@ impl Bridge {
         at: Duration,
     ) -> Option<Vec<Output>> {
         let now = self.now(at);
-        let answers = keys.iter().map(|key| roots(key)).collect();
+        let answers = keys.iter().map(|key| roots_response(key)).collect();
         let (_, effects) = self.realm.call_resumed(call, round, answers, now)?;
-        Some(self.outputs(effects, now))
+        Some(self.perform(effects, now))
     }
 
     // ---- time and ends ----
@@ -219,20 +225,20 @@ impl Bridge {
     pub fn deadline_passed(&mut self, at: Duration) -> Vec<Output> {
         let now = self.now(at);
         let effects = self.realm.deadline_passed(now);
-        self.outputs(effects, now)
+        self.perform(effects, now)
     }
 
     /// An operator stops the bridge.
     pub fn stop(&mut self, at: Duration) -> Vec<Output> {
         let effects = self.realm.bridge_stopping(self.now(at));
-        self.outputs(effects, self.now(at))
+        self.perform(effects, self.now(at))
     }
 
     /// What lives here.
     pub fn counts(&self) -> Counts {
         let (calls, deadlines) = self.realm.simulated_counts();
         Counts {
-            connections: self.lines.len(),
+            connections: self.connections.len(),
             sessions: self.realm.session_count(),
             calls,
             deadlines,
@@ -245,7 +251,7 @@ impl Bridge {
     }
 
     /// What the hub does with effects.
-    fn outputs(&mut self, effects: Effects, now: Now) -> Vec<Output> {
+    fn perform(&mut self, effects: Effects, now: Now) -> Vec<Output> {
         let mut outputs = Vec::new();
         for effect in effects {
             match effect {
@@ -256,17 +262,22 @@ impl Bridge {
                 Effect::Close {
                     connection, code, ..
                 } => outputs.extend(self.close(connection, code, now)),
-                Effect::End { call, ending } => outputs.push(Output::Ended {
+                Effect::CompleteCall {
+                    call,
+                    outcome: ending,
+                } => outputs.push(Output::CallEnded {
                     call,
                     failure: match ending {
-                        Ending::Answered(_) => None,
-                        Ending::Failed(failure) => Some(failure.code),
+                        CallOutcome::Answered(_) => None,
+                        CallOutcome::Failed(failure) => Some(failure.code),
                     },
                 }),
-                Effect::Asks { call } => outputs.push(Output::Asks { call }),
-                // Which lines are dead is the network's affair, see [`BROKEN`].
+                Effect::ClientRequestsPending { call } => {
+                    outputs.push(Output::ClientRequestsPending { call })
+                }
+                // Which lines are dead is the network's affair, see [`ABNORMAL_CLOSURE`].
                 Effect::Ping { .. }
-                | Effect::Tell { .. }
+                | Effect::EmitEvent { .. }
                 | Effect::ListChanged(_)
                 | Effect::ResourceUpdated { .. } => {}
                 // Pages of simulations ask nothing.
@@ -294,7 +305,7 @@ impl Schema {
 
     /// Whether a value fits.
     pub fn fits(&self, value: &Value) -> bool {
-        self.0.check(value).is_ok()
+        self.0.validate(value).is_ok()
     }
 }
 
@@ -304,7 +315,7 @@ pub fn escape(json: &[u8], out: &mut Vec<u8>) {
     escape_content(json, out);
 }
 
-fn able_client() -> CallingClient {
+fn capable_client() -> CallingClient {
     CallingClient {
         info: ClientInfo {
             name: "simulated".to_owned(),
@@ -317,7 +328,7 @@ fn able_client() -> CallingClient {
     }
 }
 
-fn roots(key: &str) -> ClientResponse {
+fn roots_response(key: &str) -> ClientResponse {
     ClientResponse {
         key: key.to_owned(),
         result: Some(raw(r#"{"roots":[]}"#)),

@@ -11,7 +11,7 @@ mod time;
 
 /// Shared with the tests at the door.
 #[cfg(test)]
-#[path = "../tests/door/any_definition.rs"]
+#[path = "../tests/integration/any_definition.rs"]
 mod any_definition;
 
 use std::sync::OnceLock;
@@ -24,16 +24,16 @@ use serde_json::{Map, Value};
 
 use crate::definition;
 use crate::schema::Validator;
-use crate::v1::Listings;
+use crate::v1::ListingCache;
 pub(crate) use fields::check_icons;
-use opened::Opened;
-use place::Place;
+use opened::ParsedTool;
+use place::NameSpan;
 
 /// The optional argument that picks a session, added to every input schema.
 pub(crate) const SESSION_ARGUMENT: &str = "session_id";
 
 /// The key in a tool's `_meta` that keeps a name which had to be repaired.
-const ORIGINAL_NAME: &str = "mcp-web/originalName";
+const ORIGINAL_NAME_KEY: &str = "mcp-web/originalName";
 
 /// One definition. Equal definitions are one allocation, see [`Definitions`].
 ///
@@ -47,20 +47,20 @@ pub(crate) struct Tool {
     raw: Box<str>,
     /// The start of the hash of that.
     pub(crate) hash: u64,
-    opened: OnceLock<Box<Opened>>,
-    special: Option<Box<Special>>,
-    name: Place,
+    parsed: OnceLock<Box<ParsedTool>>,
+    extras: Option<Box<ToolExtras>>,
+    name_span: NameSpan,
     /// Its handler may ask the client, unless the definition says that it never does.
     pub(crate) asks_client: bool,
-    /// Somebody wanted what is in it since [`Tool::has_rested`] was asked last.
-    used: AtomicBool,
+    /// Somebody wanted what is in it since [`Tool::is_idle`] was asked last.
+    recently_used: AtomicBool,
 }
 
 /// What few tools have, and the others no room for.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Special {
+struct ToolExtras {
     /// The name as registered, where it does not stand in the text as it is.
-    name: Option<Box<str>>,
+    registered_name: Option<Box<str>>,
     /// As listed, where that is another name.
     repaired_name: Option<Box<str>>,
     /// How long a call may take, if the definition says so.
@@ -71,81 +71,84 @@ struct Special {
 
 impl Tool {
     pub(crate) fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
-        let opened = Opened::read(raw.get())?;
+        let parsed = ParsedTool::parse(raw.get())?;
         let invalid = |error| (ErrorCode::DefinitionInvalid, error);
-        let place = Place::of(&opened.name, raw.get());
-        let repaired = opened.published_name != opened.name;
-        let special = Special {
-            name: place.is_none().then(|| opened.name.as_str().into()),
-            repaired_name: repaired.then(|| opened.published_name.as_str().into()),
-            timeout: time::timeout(&opened.published).map_err(invalid)?,
-            has_header_arguments: marks::has_header_arguments(&opened.published),
+        let place = NameSpan::find(&parsed.name, raw.get());
+        let repaired = parsed.published_name != parsed.name;
+        let extras = ToolExtras {
+            registered_name: place.is_none().then(|| parsed.name.as_str().into()),
+            repaired_name: repaired.then(|| parsed.published_name.as_str().into()),
+            timeout: time::parse_timeout(&parsed.published).map_err(invalid)?,
+            has_header_arguments: marks::has_header_arguments(&parsed.published),
         };
         Ok(Self {
             raw: raw.get().into(),
-            hash: definition::start_of(&definition::hash_of(raw.get())),
-            asks_client: marks::asks_client(&opened.published).map_err(invalid)?,
-            opened: OnceLock::from(Box::new(opened)),
-            special: (special != Special::default()).then(|| Box::new(special)),
-            name: place.unwrap_or_default(),
-            used: AtomicBool::new(false),
+            hash: definition::hash_prefix(&definition::hash_text(raw.get())),
+            asks_client: marks::asks_client(&parsed.published).map_err(invalid)?,
+            parsed: OnceLock::from(Box::new(parsed)),
+            extras: (extras != ToolExtras::default()).then(|| Box::new(extras)),
+            name_span: place.unwrap_or_default(),
+            recently_used: AtomicBool::new(false),
         })
     }
 
     /// The same tool, of which nothing but the text is kept.
-    pub(crate) fn closed(&self) -> Self {
+    pub(crate) fn unparsed(&self) -> Self {
         Self {
             raw: self.raw.clone(),
             hash: self.hash,
-            opened: OnceLock::new(),
-            special: self.special.clone(),
-            name: self.name,
+            parsed: OnceLock::new(),
+            extras: self.extras.clone(),
+            name_span: self.name_span,
             asks_client: self.asks_client,
-            used: AtomicBool::new(false),
+            recently_used: AtomicBool::new(false),
         }
     }
 
     /// As registered.
     pub(crate) fn name(&self) -> &str {
-        let special = self.special.as_ref().and_then(|it| it.name.as_deref());
-        special.unwrap_or_else(|| self.name.within(&self.raw))
+        let extras = self
+            .extras
+            .as_ref()
+            .and_then(|it| it.registered_name.as_deref());
+        extras.unwrap_or_else(|| self.name_span.slice(&self.raw))
     }
 
     /// How long a call may take, if the definition says so: in place of `call_timeout`.
     pub(crate) fn timeout(&self) -> Option<Duration> {
-        self.special.as_ref()?.timeout
+        self.extras.as_ref()?.timeout
     }
 
     /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
     pub(crate) fn has_header_arguments(&self) -> bool {
-        let special = self.special.as_ref();
-        special.is_some_and(|it| it.has_header_arguments)
+        let extras = self.extras.as_ref();
+        extras.is_some_and(|it| it.has_header_arguments)
     }
 
     /// Whether more is kept of it than its text.
-    pub(crate) fn is_open(&self) -> bool {
-        self.opened.get().is_some()
+    pub(crate) fn is_parsed(&self) -> bool {
+        self.parsed.get().is_some()
     }
 
     /// Whether it is open, and was not used since this was asked last.
-    pub(crate) fn has_rested(&self) -> bool {
-        !self.used.swap(false, Ordering::Relaxed) && self.is_open()
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.recently_used.swap(false, Ordering::Relaxed) && self.is_parsed()
     }
 
-    fn opened(&self) -> &Opened {
-        if !self.used.load(Ordering::Relaxed) {
-            self.used.store(true, Ordering::Relaxed);
+    fn parsed(&self) -> &ParsedTool {
+        if !self.recently_used.load(Ordering::Relaxed) {
+            self.recently_used.store(true, Ordering::Relaxed);
         }
-        self.opened.get_or_init(|| {
-            let opened = Opened::read(&self.raw);
-            Box::new(opened.expect("it could be read when it was registered"))
+        self.parsed.get_or_init(|| {
+            let parsed = ParsedTool::parse(&self.raw);
+            Box::new(parsed.expect("it could be read when it was registered"))
         })
     }
 
     /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
     pub(crate) fn published_name(&self) -> &str {
-        let special = self.special.as_ref();
-        let repaired = special.and_then(|it| it.repaired_name.as_deref());
+        let extras = self.extras.as_ref();
+        let repaired = extras.and_then(|it| it.repaired_name.as_deref());
         repaired.unwrap_or_else(|| self.name())
     }
 
@@ -155,21 +158,22 @@ impl Tool {
     }
 
     /// The input schema as registered, in the page's own spelling; `{}` where it has none.
-    pub(crate) fn registered_input(&self) -> &str {
+    pub(crate) fn registered_input_schema(&self) -> &str {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Registered<'a> {
             #[serde(borrow)]
             input_schema: Option<&'a RawValue>,
         }
-        let read = serde_json::from_str::<Registered<'_>>(&self.raw).ok();
-        read.and_then(|it| it.input_schema)
+        let registered = serde_json::from_str::<Registered<'_>>(&self.raw).ok();
+        registered
+            .and_then(|it| it.input_schema)
             .map_or("{}", RawValue::get)
     }
 
     /// As clients of mcp-web 0.1 see it.
-    pub(crate) fn v1(&self) -> &Listings {
-        &self.opened().v1
+    pub(crate) fn compat_listings(&self) -> &ListingCache {
+        &self.parsed().compat_listings
     }
 
     /// The size of the definition as registered, in bytes.
@@ -179,31 +183,31 @@ impl Tool {
 
     /// The whole MCP tool object as listed.
     pub(crate) fn published(&self) -> &Map<String, Value> {
-        &self.opened().published
+        &self.parsed().published
     }
 
     /// The tool object for clients of revisions before 2026-07-28, where it is another one: with
     /// an input schema that has no unions at its root.
-    pub(crate) fn published_plainly(&self) -> Option<Map<String, Value>> {
-        let opened = self.opened();
-        let schema = opened.plain_input.clone()?;
-        let mut plain = opened.published.clone();
-        plain.insert("inputSchema".to_owned(), schema);
-        Some(plain)
+    pub(crate) fn published_for_legacy(&self) -> Option<Map<String, Value>> {
+        let parsed = self.parsed();
+        let schema = parsed.legacy_input_schema.clone()?;
+        let mut legacy = parsed.published.clone();
+        legacy.insert("inputSchema".to_owned(), schema);
+        Some(legacy)
     }
 
     /// The tool object as lists have it, for a client of 2026-07-28 or later (`modern`) or of an
     /// earlier revision. `encode` is always the same.
-    pub(crate) fn listed(
+    pub(crate) fn list_entry(
         &self,
         modern: bool,
         encode: fn(&Map<String, Value>) -> Option<Box<str>>,
     ) -> Option<&str> {
-        let opened = self.opened();
-        let [listed, plainly] = &opened.listed;
-        let listed = match modern || opened.plain_input.is_none() {
-            true => listed.get_or_init(|| encode(&opened.published)),
-            false => plainly.get_or_init(|| encode(&self.published_plainly()?)),
+        let parsed = self.parsed();
+        let [listed, plainly] = &parsed.list_entries;
+        let listed = match modern || parsed.legacy_input_schema.is_none() {
+            true => listed.get_or_init(|| encode(&parsed.published)),
+            false => plainly.get_or_init(|| encode(&self.published_for_legacy()?)),
         };
         listed.as_deref()
     }
@@ -224,25 +228,25 @@ impl Tool {
 
     /// The tool's own schema has a `session_id`: it is an argument like any other.
     pub(crate) fn has_own_session_argument(&self) -> bool {
-        self.opened().has_own_session_argument
+        self.parsed().has_own_session_argument
     }
 
-    pub(crate) fn input(&self) -> &Validator {
-        &self.opened().input
+    pub(crate) fn input_validator(&self) -> &Validator {
+        &self.parsed().input_validator
     }
 
     /// The characters that it says it may answer.
-    pub(crate) fn text_chars(&self) -> Option<usize> {
-        self.opened().text_chars
+    pub(crate) fn max_text_chars(&self) -> Option<usize> {
+        self.parsed().max_text_chars
     }
 
-    pub(crate) fn output(&self) -> Option<&Validator> {
-        self.opened().output.as_ref()
+    pub(crate) fn output_validator(&self) -> Option<&Validator> {
+        self.parsed().output_validator.as_ref()
     }
 }
 
 /// Whether this name could have been made of another one that clients refuse.
-pub(crate) fn looks_repaired(name: &str) -> bool {
+pub(crate) fn has_repair_suffix(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(_, suffix)| {
         suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
@@ -281,31 +285,31 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_wants_is_kept_as_text_alone() {
+    fn idle_tools_are_reduced_to_their_text() {
         let tool = parse(json!({"name": "a b", "description": "d"})).unwrap();
         let listed = json!(tool.published());
-        assert!(!tool.has_rested(), "it was wanted just now");
-        assert!(tool.has_rested());
-        let closed = tool.closed();
-        assert!(!closed.has_rested(), "there is nothing to forget");
+        assert!(!tool.is_idle(), "it was wanted just now");
+        assert!(tool.is_idle());
+        let closed = tool.unparsed();
+        assert!(!closed.is_idle(), "there is nothing to forget");
         assert_eq!(closed.published_name(), tool.published_name());
         assert_eq!(json!(closed.published()), listed);
     }
 
     #[test]
-    fn a_name_that_the_text_spells_otherwise_is_kept_beside_it() {
+    fn names_with_escapes_are_stored_separately() {
         let spelled = r#"{"name":"a\u0062c","description":"d"}"#;
         let raw = RawValue::from_string(spelled.to_owned()).unwrap();
         let tool = Tool::parse(&raw).unwrap();
-        assert_eq!([tool.name(), tool.closed().name()], ["abc"; 2]);
-        let plain = parse(json!({"name": "abc", "description": "d"})).unwrap();
-        assert_eq!(plain.closed().name(), "abc");
-        assert!(plain.special.is_none());
+        assert_eq!([tool.name(), tool.unparsed().name()], ["abc"; 2]);
+        let legacy = parse(json!({"name": "abc", "description": "d"})).unwrap();
+        assert_eq!(legacy.unparsed().name(), "abc");
+        assert!(legacy.extras.is_none());
     }
 
     /// Ten thousand pages with ten tools each hold a hundred thousand of them.
     #[test]
-    fn a_tool_takes_little_beside_its_text() {
+    fn the_tool_struct_stays_small() {
         assert!(size_of::<Tool>() <= 56, "{}", size_of::<Tool>());
     }
 
@@ -320,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_clients_refuse_are_repaired_and_told() {
+    fn invalid_names_are_repaired_and_the_original_is_published() {
         for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
             let tool = parse(json!({"name": name})).unwrap();
             assert!(tool.published_name().len() <= 64);
@@ -330,14 +334,14 @@ mod tests {
                     .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
             );
             assert_eq!(tool.published()["title"], name);
-            assert_eq!(tool.published()["_meta"][ORIGINAL_NAME], name);
+            assert_eq!(tool.published()["_meta"][ORIGINAL_NAME_KEY], name);
         }
         let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
         assert_eq!(tool.published_name(), tool.name());
     }
 
     #[test]
-    fn what_cannot_be_published_says_why() {
+    fn errors_say_why_a_tool_cannot_be_published() {
         let cases = [
             (json!([]), ErrorCode::DefinitionInvalid, "object"),
             (

@@ -13,10 +13,10 @@ use std::fmt::Write;
 use regex::{Regex, RegexBuilder};
 
 /// What the compiled form of a template may take, in bytes.
-const COMPILED_BYTES: usize = 64 * 1024;
+const MAX_COMPILED_BYTES: usize = 64 * 1024;
 
 /// What matching may keep of one template to be faster the next time, in bytes.
-const CACHE_BYTES: usize = 64 * 1024;
+const MAX_CACHE_BYTES: usize = 64 * 1024;
 
 /// Names in one template. Each is a place to go on from at every character of a URI.
 const MAX_VARIABLES: usize = 32;
@@ -42,7 +42,7 @@ enum Group {
     /// Of at most so many characters, where that is said.
     Variable(String, Option<u16>),
     /// Several values of one variable, separated so.
-    Values(String, char),
+    List(String, char),
     Query(Vec<String>),
 }
 
@@ -54,21 +54,21 @@ impl UriTemplate {
         let mut groups = Vec::new();
         let mut rest = template;
         while let Some((literal, after)) = rest.split_once('{') {
-            literal_pattern(literal, &mut pattern)?;
+            push_literal(literal, &mut pattern)?;
             let (expression, after) = after
                 .split_once('}')
                 .ok_or_else(|| "a `{` has no `}`".to_owned())?;
-            expression_pattern(expression, &mut pattern, &mut groups)?;
+            push_expression(expression, &mut pattern, &mut groups)?;
             rest = after;
         }
-        literal_pattern(rest, &mut pattern)?;
+        push_literal(rest, &mut pattern)?;
         pattern.push('$');
-        if groups.iter().map(Group::names).sum::<usize>() > MAX_VARIABLES {
+        if groups.iter().map(Group::variable_count).sum::<usize>() > MAX_VARIABLES {
             return Err(format!("it has more than {MAX_VARIABLES} variables"));
         }
         let pattern = RegexBuilder::new(&pattern)
-            .size_limit(COMPILED_BYTES)
-            .dfa_size_limit(CACHE_BYTES)
+            .size_limit(MAX_COMPILED_BYTES)
+            .dfa_size_limit(MAX_CACHE_BYTES)
             .build()
             .map_err(|_| "it is too long".to_owned())?;
         let prefix = template.split('{').next().unwrap_or_default().to_owned();
@@ -80,13 +80,13 @@ impl UriTemplate {
     }
 
     /// Whether the URI may fit; most do not, and cost nothing.
-    fn may_fit(&self, uri: &str) -> bool {
+    fn may_match(&self, uri: &str) -> bool {
         uri.len() <= MAX_URI_BYTES && uri.starts_with(&self.prefix)
     }
 
     /// The values of the variables, if the URI fits.
     pub(crate) fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
-        if !self.may_fit(uri) {
+        if !self.may_match(uri) {
             return None;
         }
         let found = self.pattern.captures(uri)?;
@@ -96,16 +96,19 @@ impl UriTemplate {
                 continue;
             };
             match group {
-                Group::Variable(_, Some(most)) if text.chars().count() > usize::from(*most) => {
+                Group::Variable(_, Some(max_chars))
+                    if text.chars().count() > usize::from(*max_chars) =>
+                {
                     return None;
                 }
                 Group::Variable(name, _) => {
-                    values.insert(name.clone(), decoded(text)?.into_owned());
+                    values.insert(name.clone(), percent_decode(text)?.into_owned());
                 }
-                Group::Values(name, separator) => {
+                Group::List(name, separator) => {
                     let text = text.trim_start_matches(*separator);
                     let separator = separator.to_string();
-                    let parts: Option<Vec<_>> = text.split(&separator).map(decoded).collect();
+                    let parts: Option<Vec<_>> =
+                        text.split(&separator).map(percent_decode).collect();
                     values.insert(name.clone(), parts?.join(&separator));
                 }
                 Group::Query(names) => {
@@ -122,15 +125,15 @@ impl UriTemplate {
 }
 
 impl Group {
-    fn names(&self) -> usize {
+    fn variable_count(&self) -> usize {
         match self {
             Group::Query(names) => names.len(),
-            Group::Variable(..) | Group::Values(..) => 1,
+            Group::Variable(..) | Group::List(..) => 1,
         }
     }
 }
 
-fn literal_pattern(literal: &str, pattern: &mut String) -> Result<(), String> {
+fn push_literal(literal: &str, pattern: &mut String) -> Result<(), String> {
     if literal.contains('}') {
         return Err("a `}` has no `{`".to_owned());
     }
@@ -138,7 +141,7 @@ fn literal_pattern(literal: &str, pattern: &mut String) -> Result<(), String> {
     Ok(())
 }
 
-fn expression_pattern(
+fn push_expression(
     expression: &str,
     pattern: &mut String,
     groups: &mut Vec<Group>,
@@ -149,7 +152,7 @@ fn expression_pattern(
     };
     let variables = names
         .split(',')
-        .map(variable)
+        .map(parse_variable)
         .collect::<Result<Vec<_>, _>>()?;
     if let '?' | '&' = operator {
         let _ = write!(
@@ -167,11 +170,11 @@ fn expression_pattern(
     }
     for (index, variable) in variables.into_iter().enumerate() {
         let first = index == 0;
-        let length = match variable.most_chars {
-            Some(most @ ..=MAX_COUNTED_CHARS) => format!("{{1,{most}}}"),
+        let length = match variable.max_chars {
+            Some(max_chars @ ..=MAX_COUNTED_CHARS) => format!("{{1,{max_chars}}}"),
             _ => "+".to_owned(),
         };
-        let most = variable.most_chars;
+        let max_chars = variable.max_chars;
         let name = variable.name;
         match (operator, variable.explode) {
             ('+', _) | ('#', _) => {
@@ -181,35 +184,35 @@ fn expression_pattern(
                     _ => ",",
                 });
                 let _ = write!(pattern, "(.{length}?)");
-                groups.push(Group::Variable(name, most));
+                groups.push(Group::Variable(name, max_chars));
             }
             ('/', true) => {
                 pattern.push_str("((?:/[^/?#]+)+)");
-                groups.push(Group::Values(name, '/'));
+                groups.push(Group::List(name, '/'));
             }
             ('.', true) => {
                 pattern.push_str(r"((?:\.[^/?#.]+)+)");
-                groups.push(Group::Values(name, '.'));
+                groups.push(Group::List(name, '.'));
             }
             ('/', false) => {
                 let _ = write!(pattern, "/([^/?#]{length})");
-                groups.push(Group::Variable(name, most));
+                groups.push(Group::Variable(name, max_chars));
             }
             ('.', false) => {
                 let _ = write!(pattern, r"\.([^/?#.]{length})");
-                groups.push(Group::Variable(name, most));
+                groups.push(Group::Variable(name, max_chars));
             }
             (';', _) => {
                 let _ = write!(pattern, "(?:;{}(?:=([^/?#;]*))?)?", regex::escape(&name));
-                groups.push(Group::Variable(name, most));
+                groups.push(Group::Variable(name, max_chars));
             }
             (_, true) => {
                 pattern.push_str("([^/?#]+)");
-                groups.push(Group::Values(name, ','));
+                groups.push(Group::List(name, ','));
             }
             (_, false) => {
                 let _ = write!(pattern, "{}([^/?#,]{length})", if first { "" } else { "," });
-                groups.push(Group::Variable(name, most));
+                groups.push(Group::Variable(name, max_chars));
             }
         }
     }
@@ -219,11 +222,11 @@ fn expression_pattern(
 struct Variable {
     name: String,
     explode: bool,
-    most_chars: Option<u16>,
+    max_chars: Option<u16>,
 }
 
 /// RFC 6570 section 2.3 and 2.4.
-fn variable(text: &str) -> Result<Variable, String> {
+fn parse_variable(text: &str) -> Result<Variable, String> {
     let (text, explode) = match text.strip_suffix('*') {
         Some(text) => (text, true),
         None => (text, false),
@@ -243,12 +246,12 @@ fn variable(text: &str) -> Result<Variable, String> {
     Ok(Variable {
         name,
         explode,
-        most_chars,
+        max_chars: most_chars,
     })
 }
 
 /// `None` when the bytes are no text.
-fn decoded(text: &str) -> Option<Cow<'_, str>> {
+fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     percent_encoding::percent_decode_str(text)
         .decode_utf8()
         .ok()
@@ -258,7 +261,7 @@ fn decoded(text: &str) -> Option<Cow<'_, str>> {
 mod tests {
     use super::*;
 
-    fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
+    fn variables_of(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
         let template = UriTemplate::parse(template).unwrap();
         template
             .matches(uri)
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_expression_takes_what_it_could_have_written() {
+    fn each_expression_matches_its_own_expansions() {
         type Case = (
             &'static str,
             &'static str,
@@ -309,12 +312,16 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
-            assert_eq!(matched(template, uri), Some(expected), "{template} {uri}");
+            assert_eq!(
+                variables_of(template, uri),
+                Some(expected),
+                "{template} {uri}"
+            );
         }
     }
 
     #[test]
-    fn what_does_not_fit_does_not_match() {
+    fn other_uris_do_not_match() {
         let cases = [
             ("board://cards/{id}", "board://cards/"),
             ("board://cards/{id}", "board://cards/1/2"),
@@ -325,12 +332,12 @@ mod tests {
             ("app://{x:9}", "app://0123456789"),
         ];
         for (template, uri) in cases {
-            assert_eq!(matched(template, uri), None, "{template} {uri}");
+            assert_eq!(variables_of(template, uri), None, "{template} {uri}");
         }
     }
 
     #[test]
-    fn what_is_no_template_says_why() {
+    fn errors_say_why_a_template_is_invalid() {
         for (template, word) in [
             ("a{b", "no `}`"),
             ("a}b", "no `{`"),
@@ -341,7 +348,7 @@ mod tests {
             let error = UriTemplate::parse(template).unwrap_err();
             assert!(error.contains(word), "{template}: {error}");
         }
-        let long = "x".repeat(COMPILED_BYTES);
+        let long = "x".repeat(MAX_COMPILED_BYTES);
         assert!(UriTemplate::parse(&long).unwrap_err().contains("too long"));
         let counted = "{+x:8}".repeat(MAX_VARIABLES);
         let error = UriTemplate::parse(&counted).unwrap_err();
@@ -355,7 +362,7 @@ mod tests {
 
     /// What a page could write to hold up its bridge: many places to go on from, at every character.
     #[test]
-    fn the_longest_uri_costs_little_even_where_every_variable_could_go_on() {
+    fn worst_case_templates_match_the_longest_uri_quickly() {
         let worst = [
             format!("a:{}z", "{+x}".repeat(MAX_VARIABLES)),
             format!("a:{}z", "{+x:8}".repeat(4)),
@@ -365,13 +372,13 @@ mod tests {
         let uri = format!("a:{}", "a".repeat(MAX_URI_BYTES - 2));
         let started = std::time::Instant::now();
         for template in &worst {
-            assert_eq!(matched(template, &uri), None);
+            assert_eq!(variables_of(template, &uri), None);
         }
         let all = "{+x}".repeat(MAX_VARIABLES);
-        assert!(matched(&all, &uri).is_some());
+        assert!(variables_of(&all, &uri).is_some());
         let took = started.elapsed();
         assert!(took < std::time::Duration::from_secs(2), "{took:?}");
-        assert_eq!(matched("a:{+x}", &format!("{uri}a")), None, "too long");
-        assert!(matched("a:{+x}", &uri).is_some());
+        assert_eq!(variables_of("a:{+x}", &format!("{uri}a")), None, "too long");
+        assert!(variables_of("a:{+x}", &uri).is_some());
     }
 }

@@ -17,6 +17,6 @@ mod shapes;
 mod streams;
 
 pub(crate) use message::Reply;
-pub(crate) use rpc::{Asked, Leg};
-pub(crate) use shapes::{LIST_SESSIONS, Listings};
-pub(crate) use streams::{McpSession, events, refused};
+pub(crate) use rpc::{CompatRequest, CompatService};
+pub(crate) use shapes::{LIST_SESSIONS, ListingCache};
+pub(crate) use streams::{CompatSession, event_stream, refused};

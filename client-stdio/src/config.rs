@@ -136,23 +136,25 @@ impl Config {
     }
 
     fn from_flags(flags: &Flags) -> Result<Self, ConfigError> {
-        let (url, token_in_url) = endpoint(&flags.url)?;
-        let token = given(flags.token.as_deref())
+        let (url, token_in_url) = parse_endpoint(&flags.url)?;
+        let token = non_empty(flags.token.as_deref())
             .map(str::to_owned)
             .or(token_in_url);
-        let session = given(flags.session.as_deref()).map(header).transpose();
+        let session = non_empty(flags.session.as_deref())
+            .map(header_value)
+            .transpose();
         Ok(Self {
             url,
-            token: token.as_deref().map(bearer_token).transpose()?,
+            token: token.as_deref().map(parse_token).transpose()?,
             session: session.map_err(|_| ConfigError::Session)?,
-            max_message_bytes: message_bytes(&flags.max_message_bytes)?,
+            max_message_bytes: parse_message_bytes(&flags.max_message_bytes)?,
             log: flags.log.trim().parse().map_err(|_| ConfigError::Log)?,
         })
     }
 }
 
 /// The endpoint, and the token that v1 pages put into the query.
-fn endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
+fn parse_endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
     let mut url = Url::parse(text.trim()).map_err(|_| ConfigError::Url)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(ConfigError::Url);
@@ -172,26 +174,26 @@ fn endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
 }
 
 /// An empty variable is one that is not set: AI clients keep empty fields in their files.
-fn given(value: Option<&str>) -> Option<&str> {
+fn non_empty(value: Option<&str>) -> Option<&str> {
     value.map(str::trim).filter(|value| !value.is_empty())
 }
 
-fn message_bytes(text: &str) -> Result<usize, ConfigError> {
-    let bytes = given(Some(text)).map_or(Ok(MAX_MESSAGE_BYTES), str::parse);
+fn parse_message_bytes(text: &str) -> Result<usize, ConfigError> {
+    let bytes = non_empty(Some(text)).map_or(Ok(MAX_MESSAGE_BYTES), str::parse);
     bytes
         .ok()
         .filter(|bytes| *bytes >= LEAST_MESSAGE_BYTES)
         .ok_or(ConfigError::MaxMessageBytes)
 }
 
-fn bearer_token(text: &str) -> Result<Token, ConfigError> {
+fn parse_token(text: &str) -> Result<Token, ConfigError> {
     let token = text.strip_prefix("Bearer ").unwrap_or(text).trim();
-    header(token)
+    header_value(token)
         .map(|_| Token(token.to_owned()))
         .map_err(|_| ConfigError::Token)
 }
 
-fn header(text: &str) -> Result<HeaderValue, ()> {
+fn header_value(text: &str) -> Result<HeaderValue, ()> {
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(());
     }

@@ -8,84 +8,84 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, watch};
 
-use crate::absence::Absence;
-use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, Posted};
-use crate::events::{Incoming, Messages};
-use crate::headers::{Tools, method_header};
-use crate::message::{self, Id, Malformed, Message, Request, readdressed};
-use crate::opening::stateless_version;
-use crate::oversized::Oversized;
+use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, PostResponse};
+use crate::connect_error::BridgeError;
+use crate::handshake::stateless_version;
+use crate::headers::{ToolHeaders, method_header};
+use crate::message::{self, Message, ParseError, Request, RequestId, response_with_id};
+use crate::oversized::OversizedMessage;
+use crate::resumable_stream::{ResumableStream, StreamItem};
 
 /// A request whose headers do not say what its body says. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
 
 /// For taking what has no answer. The next one waits that long for its turn.
-const TAKEN_WITHIN: Duration = Duration::from_secs(10);
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most pages of a list of tools that are read for the sake of headers.
-const MAX_PAGES: usize = 100;
+const MAX_LIST_PAGES: usize = 100;
 
 /// Our own id for reading it.
-const LIST_ID: &str = "mcp-web-stdio/tools";
+const TOOL_LIST_ID: &str = "mcp-web-stdio/tools";
 
 /// A longer text is read on a thread of its own: the others have this one.
-const READ_HERE_BYTES: usize = 256 * 1024;
+const INLINE_PARSE_BYTES: usize = 256 * 1024;
 
 /// What comes from a bridge.
 #[derive(Debug)]
-pub(crate) enum FromBridge {
+pub(crate) enum BridgeMessage {
     Message(Message),
     /// A request will not be answered.
     Failed {
-        id: Id,
-        absence: Absence,
+        id: RequestId,
+        error: BridgeError,
     },
     /// The link is of no use any more.
-    Lost(Absence),
+    Lost(BridgeError),
 }
 
 /// What the requests of one link have in common.
-pub(crate) struct Way {
+pub(crate) struct RequestContext {
     pub(crate) http: BridgeHttp,
-    pub(crate) tools: Tools,
+    pub(crate) tool_headers: ToolHeaders,
     /// The protocol version of requests that do not name theirs; `None` for MCP sessions, which
     /// settle on one and know no headers of single requests.
-    pub(crate) stateless: Option<String>,
+    pub(crate) default_version: Option<String>,
 }
 
-impl Way {
+impl RequestContext {
     fn headers(&self, request: &Request) -> HeaderMap {
-        let Some(version) = &self.stateless else {
+        let Some(version) = &self.default_version else {
             return HeaderMap::new();
         };
         let own = stateless_version(request);
         let version = own.as_deref().unwrap_or(version);
-        with_version(self.tools.headers(request), version)
+        with_version(self.tool_headers.request_headers(request), version)
     }
 
     /// Whether the bridge did not execute a call because arguments want headers that only the list
     /// of tools could have told: a client may know that list from an earlier run.
-    fn lacks_headers(&self, request: &Request, posted: &Posted) -> bool {
+    fn lacks_headers(&self, request: &Request, response: &PostResponse) -> bool {
         #[derive(Deserialize)]
-        struct Failed {
-            error: Coded,
+        struct ErrorBody {
+            error: ErrorCodeBody,
         }
         #[derive(Deserialize)]
-        struct Coded {
+        struct ErrorCodeBody {
             code: i64,
         }
-        let Posted::Json(text) = posted else {
+        let PostResponse::Json(text) = response else {
             return false;
         };
-        let is_call = self.stateless.is_some() && &*request.method == "tools/call";
+        let is_call = self.default_version.is_some() && &*request.method == "tools/call";
         is_call
             && serde_json::from_str(text)
-                .is_ok_and(|Failed { error }| error.code == HEADER_MISMATCH)
+                .is_ok_and(|ErrorBody { error }| error.code == HEADER_MISMATCH)
     }
 
     /// Sends what has no answer.
-    pub(crate) async fn tell(&self, message: &Message) -> Result<(), Absence> {
-        let headers = match (message, &self.stateless) {
+    pub(crate) async fn send(&self, message: &Message) -> Result<(), BridgeError> {
+        let headers = match (message, &self.default_version) {
             (Message::Notification { method, .. }, Some(version)) => {
                 with_version(method_header(method), version)
             }
@@ -93,9 +93,9 @@ impl Way {
             (_, None) => HeaderMap::new(),
         };
         let posting = self.http.post(message.text(), headers);
-        match tokio::time::timeout(TAKEN_WITHIN, posting).await {
-            Ok(posted) => posted.map(drop),
-            Err(_) => Err(Absence::Interrupted),
+        match tokio::time::timeout(POST_TIMEOUT, posting).await {
+            Ok(response) => response.map(drop),
+            Err(_) => Err(BridgeError::ConnectionLost),
         }
     }
 }
@@ -109,77 +109,91 @@ fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
 
 /// Carries out a request and tells what comes of it. `taken` becomes true when the bridge has
 /// certainly read it.
-pub(crate) async fn exchange(
-    way: Arc<Way>,
+pub(crate) async fn run(
+    context: Arc<RequestContext>,
     request: Request,
-    taken: watch::Sender<bool>,
-    said: mpsc::Sender<FromBridge>,
+    delivered: watch::Sender<bool>,
+    sender: mpsc::Sender<BridgeMessage>,
 ) {
-    let asked = ask(&way, &request, &said, || _ = taken.send_replace(true)).await;
-    let Err(absence) = asked else { return };
-    let outcome = if *taken.borrow() && absence.not_executed() {
+    let sent = send_request(&context, &request, &sender, || {
+        _ = delivered.send_replace(true)
+    })
+    .await;
+    let Err(error) = sent else { return };
+    let outcome = if *delivered.borrow() && error.is_safe_to_retry() {
         // Found when its stream was to be resumed: it was executed all the same.
-        FromBridge::Lost(absence)
+        BridgeMessage::Lost(error)
     } else {
         let id = request.id;
-        FromBridge::Failed { id, absence }
+        BridgeMessage::Failed { id, error }
     };
     // A link that is closed does not want to know.
-    let _ = said.send(outcome).await;
+    let _ = sender.send(outcome).await;
 }
 
 /// Sends a request and passes on all messages up to its answer.
-pub(crate) async fn ask(
-    way: &Way,
+pub(crate) async fn send_request(
+    context: &RequestContext,
     request: &Request,
-    said: &mpsc::Sender<FromBridge>,
-    taken: impl FnOnce(),
-) -> Result<(), Absence> {
-    let mut posted = way.http.post(&request.text, way.headers(request)).await?;
-    taken();
-    if way.lacks_headers(request, &posted) {
-        list_tools(way, request).await?;
-        posted = way.http.post(&request.text, way.headers(request)).await?;
+    sender: &mpsc::Sender<BridgeMessage>,
+    delivered: impl FnOnce(),
+) -> Result<(), BridgeError> {
+    let mut response = context
+        .http
+        .post(&request.text, context.headers(request))
+        .await?;
+    delivered();
+    if context.lacks_headers(request, &response) {
+        refresh_tool_headers(context, request).await?;
+        response = context
+            .http
+            .post(&request.text, context.headers(request))
+            .await?;
     }
-    match posted {
-        Posted::Json(text) => {
-            let answer = answer_in(text, &request.id).await?;
-            pass(way, request, answer, said).await;
+    match response {
+        PostResponse::Json(text) => {
+            let answer = parse_response(text, &request.id).await?;
+            forward(context, request, answer, sender).await;
             Ok(())
         }
-        Posted::Events(events) => {
-            let mut messages = Messages::of_request(&way.http, *events);
+        PostResponse::Events(events) => {
+            let mut messages = ResumableStream::for_request(&context.http, *events);
             loop {
                 let message = match messages.next().await? {
-                    Incoming::Text(text) => parse(text).await?,
-                    Incoming::TooLong(oversized) if oversized.method.is_none() => {
+                    StreamItem::Text(text) => parse_message(text).await?,
+                    StreamItem::TooLong(oversized) if oversized.method.is_none() => {
                         return Err(too_large(&oversized));
                     }
-                    Incoming::TooLong(oversized) => {
-                        refuse(way, &oversized).await;
+                    StreamItem::TooLong(oversized) => {
+                        reject_oversized(context, &oversized).await;
                         continue;
                     }
                 };
-                let ends = is_answer(&message, &request.id);
-                pass(way, request, message, said).await;
+                let ends = is_response_to(&message, &request.id);
+                forward(context, request, message, sender).await;
                 if ends {
                     return Ok(());
                 }
             }
         }
-        Posted::Accepted => Err(Absence::Unusable("it did not answer a request".to_owned())),
+        PostResponse::Accepted => Err(BridgeError::InvalidResponse(
+            "it did not answer a request".to_owned(),
+        )),
     }
 }
 
 /// Learns which arguments want headers, in the name of the request that lacked them.
-async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
+async fn refresh_tool_headers(
+    context: &RequestContext,
+    request: &Request,
+) -> Result<(), BridgeError> {
     #[derive(Deserialize)]
     struct Params {
         #[serde(rename = "_meta")]
         meta: Box<RawValue>,
     }
     #[derive(Deserialize)]
-    struct Page {
+    struct ListPage {
         #[serde(rename = "nextCursor")]
         next: Option<String>,
     }
@@ -187,14 +201,14 @@ async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
         return Ok(());
     };
     let mut cursor = String::new();
-    for _ in 0..MAX_PAGES {
+    for _ in 0..MAX_LIST_PAGES {
         let params = format!(r#"{{"_meta":{meta}{cursor}}}"#);
-        let list = Request::new(LIST_ID, "tools/list", &params);
-        let (said, mut heard) = mpsc::channel(1);
+        let list = Request::new(TOOL_LIST_ID, "tools/list", &params);
+        let (sender, mut heard) = mpsc::channel(1);
         let answer = async {
             loop {
                 match heard.recv().await {
-                    Some(FromBridge::Message(message)) if is_answer(&message, &list.id) => {
+                    Some(BridgeMessage::Message(message)) if is_response_to(&message, &list.id) => {
                         break Some(message);
                     }
                     Some(_) => {}
@@ -202,14 +216,14 @@ async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
                 }
             }
         };
-        let asking = async {
-            let said = said;
-            Box::pin(ask(way, &list, &said, || ())).await
+        let sending = async {
+            let sender = sender;
+            Box::pin(send_request(context, &list, &sender, || ())).await
         };
-        let (asked, answer) = tokio::join!(asking, answer);
-        asked?;
-        let result = answer.and_then(|answer| message::result_of(answer.text()));
-        let page = result.and_then(|result| serde_json::from_str::<Page>(result.get()).ok());
+        let (sent, answer) = tokio::join!(sending, answer);
+        sent?;
+        let result = answer.and_then(|answer| message::parse_result(answer.text()));
+        let page = result.and_then(|result| serde_json::from_str::<ListPage>(result.get()).ok());
         let Some(next) = page.and_then(|page| page.next) else {
             return Ok(());
         };
@@ -219,52 +233,62 @@ async fn list_tools(way: &Way, request: &Request) -> Result<(), Absence> {
 }
 
 /// The event stream of the MCP session, as long as it lasts.
-pub(crate) async fn listen(way: Arc<Way>, said: mpsc::Sender<FromBridge>) {
-    let absence = match way.http.get(None).await {
-        Ok(events) => pass_all(&way, Messages::of_session(&way.http, events), &said).await,
-        Err(Absence::Refused { status, .. }) if (400..500).contains(&status) => {
+pub(crate) async fn run_session_stream(
+    context: Arc<RequestContext>,
+    sender: mpsc::Sender<BridgeMessage>,
+) {
+    let error = match context.http.get(None).await {
+        Ok(events) => {
+            forward_all(
+                &context,
+                ResumableStream::for_session(&context.http, events),
+                &sender,
+            )
+            .await
+        }
+        Err(BridgeError::Refused { status, .. }) if (400..500).contains(&status) => {
             tracing::debug!("the bridge has no event stream of the MCP session: HTTP {status}");
             return;
         }
-        Err(absence) => absence,
+        Err(error) => error,
     };
-    if absence.concerns_token() {
+    if error.is_auth_error() {
         // What was asked with the token before it ended is answered all the same.
         tracing::warn!("the bridge refuses the token, and does not say what changes any more");
         return;
     }
-    let _ = said.send(FromBridge::Lost(absence)).await;
+    let _ = sender.send(BridgeMessage::Lost(error)).await;
 }
 
-async fn pass_all(
-    way: &Way,
-    mut messages: Messages<'_>,
-    said: &mpsc::Sender<FromBridge>,
-) -> Absence {
+async fn forward_all(
+    context: &RequestContext,
+    mut messages: ResumableStream<'_>,
+    sender: &mpsc::Sender<BridgeMessage>,
+) -> BridgeError {
     loop {
         let said_by_bridge = match messages.next().await {
-            Ok(Incoming::Text(text)) => parse(text).await.map(FromBridge::Message),
-            Ok(Incoming::TooLong(oversized)) => match (&oversized.id, &oversized.method) {
-                (Some(id), None) => Ok(FromBridge::Failed {
+            Ok(StreamItem::Text(text)) => parse_message(text).await.map(BridgeMessage::Message),
+            Ok(StreamItem::TooLong(oversized)) => match (&oversized.id, &oversized.method) {
+                (Some(id), None) => Ok(BridgeMessage::Failed {
                     id: id.clone(),
-                    absence: too_large(&oversized),
+                    error: too_large(&oversized),
                 }),
                 _ => {
-                    refuse(way, &oversized).await;
+                    reject_oversized(context, &oversized).await;
                     continue;
                 }
             },
-            Err(absence) => Err(absence),
+            Err(error) => Err(error),
         };
         match said_by_bridge {
-            Ok(from_bridge) => _ = said.send(from_bridge).await,
-            Err(absence) => return absence,
+            Ok(from_bridge) => _ = sender.send(from_bridge).await,
+            Err(error) => return error,
         }
     }
 }
 
-fn too_large(oversized: &Oversized) -> Absence {
-    Absence::TooLarge {
+fn too_large(oversized: &OversizedMessage) -> BridgeError {
+    BridgeError::TooLarge {
         bytes: oversized.bytes,
         limit: oversized.limit,
     }
@@ -272,45 +296,50 @@ fn too_large(oversized: &Oversized) -> Absence {
 
 /// Tells the bridge that the client will not hear of a question. Of a notification nobody waits to
 /// hear.
-async fn refuse(way: &Way, oversized: &Oversized) {
-    let malformed = Malformed::TooLong(oversized.clone());
+async fn reject_oversized(context: &RequestContext, oversized: &OversizedMessage) {
+    let malformed = ParseError::TooLong(oversized.clone());
     tracing::warn!("the bridge says what does not pass: {malformed}");
     if oversized.id.is_some()
-        && let Err(absence) = way.tell(&malformed.answer()).await
+        && let Err(error) = context.send(&malformed.to_response()).await
     {
-        tracing::debug!("a refusal did not arrive: {absence:?}");
+        tracing::debug!("a refusal did not arrive: {error:?}");
     }
 }
 
-async fn pass(way: &Way, request: &Request, message: Message, said: &mpsc::Sender<FromBridge>) {
-    let lists_tools = way.stateless.is_some() && &*request.method == "tools/list";
-    let message = if lists_tools && is_answer(&message, &request.id) {
-        way.tools.listed(message)
+async fn forward(
+    context: &RequestContext,
+    request: &Request,
+    message: Message,
+    sender: &mpsc::Sender<BridgeMessage>,
+) {
+    let lists_tools = context.default_version.is_some() && &*request.method == "tools/list";
+    let message = if lists_tools && is_response_to(&message, &request.id) {
+        context.tool_headers.apply_tool_list(message)
     } else {
         message
     };
-    let _ = said.send(FromBridge::Message(message)).await;
+    let _ = sender.send(BridgeMessage::Message(message)).await;
 }
 
 /// A refusal that could not name its request still answers the one it came back on.
-async fn answer_in(text: String, request: &Id) -> Result<Message, Absence> {
-    match parse(text).await? {
-        Message::Answer { id: None, text, .. } => Ok(readdressed(text, request)),
+async fn parse_response(text: String, request: &RequestId) -> Result<Message, BridgeError> {
+    match parse_message(text).await? {
+        Message::Response { id: None, text, .. } => Ok(response_with_id(text, request)),
         message => Ok(message),
     }
 }
 
-fn is_answer(message: &Message, request: &Id) -> bool {
-    matches!(message, Message::Answer { id: Some(id), .. } if id == request)
+fn is_response_to(message: &Message, request: &RequestId) -> bool {
+    matches!(message, Message::Response { id: Some(id), .. } if id == request)
 }
 
-async fn parse(text: String) -> Result<Message, Absence> {
-    let parsed = if text.len() > READ_HERE_BYTES {
+async fn parse_message(text: String) -> Result<Message, BridgeError> {
+    let parsed = if text.len() > INLINE_PARSE_BYTES {
         let reading = tokio::task::spawn_blocking(|| Message::parse(text));
         // It can only fail while the process ends.
-        reading.await.map_err(|_| Absence::Interrupted)?
+        reading.await.map_err(|_| BridgeError::ConnectionLost)?
     } else {
         Message::parse(text)
     };
-    parsed.map_err(|_| Absence::Unusable("its answer is not MCP".to_owned()))
+    parsed.map_err(|_| BridgeError::InvalidResponse("its answer is not MCP".to_owned()))
 }

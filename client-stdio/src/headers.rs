@@ -12,17 +12,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::message::{Message, Raw, Request};
+use crate::message::{Message, RawObject, Request};
 use crate::param_headers::{self, ParamHeader};
-use crate::text::Text;
+use crate::shared_text::SharedText;
 
 /// The `params` that are repeated in headers.
 #[derive(Deserialize)]
-struct Named<'a> {
+struct HeaderParams<'a> {
     name: Option<String>,
     uri: Option<String>,
     #[serde(rename = "taskId")]
-    task: Option<String>,
+    task_id: Option<String>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
 }
@@ -30,40 +30,40 @@ struct Named<'a> {
 /// The parameters of tools that want a header of their own, from the lists that passed. They
 /// outlive a bridge, as the client's copy of the list does.
 #[derive(Clone, Default)]
-pub(crate) struct Tools(Arc<Mutex<HashMap<String, Vec<ParamHeader>>>>);
+pub(crate) struct ToolHeaders(Arc<Mutex<HashMap<String, Vec<ParamHeader>>>>);
 
-impl Tools {
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Vec<ParamHeader>>> {
+impl ToolHeaders {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Vec<ParamHeader>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the answer to `tools/list`. Tools whose header annotations break the rules are taken
     /// out, which is what the specification asks of the HTTP client; all else stays as it is.
-    pub(crate) fn listed(&self, answer: Message) -> Message {
-        let Message::Answer { id, is_error, text } = answer else {
+    pub(crate) fn apply_tool_list(&self, answer: Message) -> Message {
+        let Message::Response { id, is_error, text } = answer else {
             return answer;
         };
-        let text = self.without_invalid(&text).unwrap_or(text);
-        Message::Answer { id, is_error, text }
+        let text = self.remove_invalid_tools(&text).unwrap_or(text);
+        Message::Response { id, is_error, text }
     }
 
     /// `None` when nothing has to be taken out. What is left in stays as it was written.
-    fn without_invalid(&self, text: &str) -> Option<Text> {
-        let mut answer: Raw = serde_json::from_str(text).ok()?;
-        let mut result: Raw = serde_json::from_str(answer.get("result")?.get()).ok()?;
+    fn remove_invalid_tools(&self, text: &str) -> Option<SharedText> {
+        let mut answer: RawObject = serde_json::from_str(text).ok()?;
+        let mut result: RawObject = serde_json::from_str(answer.get("result")?.get()).ok()?;
         let mut tools: Vec<Box<RawValue>> =
             serde_json::from_str(result.get("tools")?.get()).ok()?;
         let before = tools.len();
-        tools.retain(|tool| self.is_valid(tool));
+        tools.retain(|tool| self.register_tool(tool));
         if tools.len() == before {
             return None;
         }
         result.insert("tools".to_owned(), to_raw_value(&tools).ok()?);
         answer.insert("result".to_owned(), to_raw_value(&result).ok()?);
-        serde_json::to_string(&answer).ok().map(Text::from)
+        serde_json::to_string(&answer).ok().map(SharedText::from)
     }
 
-    fn is_valid(&self, tool: &RawValue) -> bool {
+    fn register_tool(&self, tool: &RawValue) -> bool {
         #[derive(Deserialize)]
         struct Tool {
             name: String,
@@ -74,9 +74,9 @@ impl Tools {
         let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else {
             return true;
         };
-        match param_headers::of_schema(&schema) {
+        match param_headers::from_schema(&schema) {
             Ok(headers) => {
-                self.known().insert(name, headers);
+                self.lock().insert(name, headers);
                 true
             }
             Err(reason) => {
@@ -87,31 +87,31 @@ impl Tools {
     }
 
     /// The headers of a request.
-    pub(crate) fn headers(&self, request: &Request) -> HeaderMap {
+    pub(crate) fn request_headers(&self, request: &Request) -> HeaderMap {
         let mut headers = method_header(&request.method);
-        let params: Option<Named<'_>> = request.params();
+        let params: Option<HeaderParams<'_>> = request.params();
         let Some(params) = params else { return headers };
         let name = match &*request.method {
             "tools/call" | "prompts/get" => params.name.as_deref(),
             "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
                 params.uri.as_deref()
             }
-            "tasks/get" | "tasks/update" | "tasks/cancel" => params.task.as_deref(),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => params.task_id.as_deref(),
             _ => None,
         };
         if let Some(name) = name {
-            add(&mut headers, "mcp-name", name);
+            insert_header(&mut headers, "mcp-name", name);
         }
         if let ("tools/call", Some(name), Some(arguments)) =
             (&*request.method, name, params.arguments)
         {
-            self.add_params(&mut headers, name, arguments);
+            self.insert_param_headers(&mut headers, name, arguments);
         }
         headers
     }
 
-    fn add_params(&self, headers: &mut HeaderMap, tool: &str, arguments: &RawValue) {
-        let known = self.known();
+    fn insert_param_headers(&self, headers: &mut HeaderMap, tool: &str, arguments: &RawValue) {
+        let known = self.lock();
         let Some(wanted) = known.get(tool).filter(|wanted| !wanted.is_empty()) else {
             return;
         };
@@ -120,7 +120,7 @@ impl Tools {
         };
         for header in wanted {
             if let Some(value) = header.value_in(&arguments) {
-                add(headers, &format!("mcp-param-{}", header.name), &value);
+                insert_header(headers, &format!("mcp-param-{}", header.name), &value);
             }
         }
     }
@@ -129,19 +129,19 @@ impl Tools {
 /// The header that every POST with a method carries.
 pub(crate) fn method_header(method: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    add(&mut headers, "mcp-method", method);
+    insert_header(&mut headers, "mcp-method", method);
     headers
 }
 
-fn add(headers: &mut HeaderMap, name: &str, value: &str) {
+fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
     let name = HeaderName::from_bytes(name.to_ascii_lowercase().as_bytes());
-    if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&encoded(value))) {
+    if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&encode_value(value))) {
         headers.insert(name, value);
     }
 }
 
 /// What cannot stand in a header as it is goes as base64 between marks.
-fn encoded(value: &str) -> String {
+fn encode_value(value: &str) -> String {
     let visible = value.chars().all(|char| matches!(char, ' '..='~'));
     let padded = value.starts_with(' ') || value.ends_with(' ');
     let marked = value.starts_with("=?base64?") && value.ends_with("?=");
@@ -155,8 +155,8 @@ fn encoded(value: &str) -> String {
 mod tests {
     use super::*;
 
-    fn shown(tools: &Tools, method: &str, params: &str) -> Vec<String> {
-        let headers = tools.headers(&Request::new("1", method, params));
+    fn header_lines(tools: &ToolHeaders, method: &str, params: &str) -> Vec<String> {
+        let headers = tools.request_headers(&Request::new("1", method, params));
         let shown = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn method_and_name_are_repeated() {
-        let tools = Tools::default();
+        let tools = ToolHeaders::default();
         for (method, params, expected) in [
             ("tools/list", "{}", vec!["mcp-method: tools/list"]),
             (
@@ -184,13 +184,13 @@ mod tests {
                 vec!["mcp-method: prompts/get", "mcp-name: =?base64?w6Q=?="],
             ),
         ] {
-            assert_eq!(shown(&tools, method, params), expected);
+            assert_eq!(header_lines(&tools, method, params), expected);
         }
     }
 
     #[test]
     fn annotated_arguments_are_repeated_and_invalid_tools_left_out() {
-        let tools = Tools::default();
+        let tools = ToolHeaders::default();
         let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[
             {"name":"good","extra":1.50,"inputSchema":{"type":"object","properties":{
                 "region":{"type":"string","x-mcp-header":"Region"},
@@ -198,7 +198,7 @@ mod tests {
                 "on":{"type":"boolean","x-mcp-header":"On"}}}},
             {"name":"bad","inputSchema":{"type":"object","properties":{
                 "region":{"type":"string","x-mcp-header":""}}}}]}}"#;
-        let listed = tools.listed(Message::parse(list).unwrap());
+        let listed = tools.apply_tool_list(Message::parse(list).unwrap());
         assert!(listed.text().contains("good") && !listed.text().contains("bad"));
         assert!(
             listed.text().contains("1.50"),
@@ -211,13 +211,13 @@ mod tests {
             "mcp-param-region: =?base64?IHdlc3Qg?=",
             "mcp-param-n: 7",
         ];
-        assert_eq!(shown(&tools, "tools/call", call), expected);
+        assert_eq!(header_lines(&tools, "tools/call", call), expected);
     }
 
     #[test]
     fn a_list_of_valid_tools_is_not_touched() {
         let text = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.50}]}}"#;
-        let listed = Tools::default().listed(Message::parse(text).unwrap());
+        let listed = ToolHeaders::default().apply_tool_list(Message::parse(text).unwrap());
         assert_eq!(&**listed.text(), text);
     }
 }

@@ -16,29 +16,29 @@
 //! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do
 //!    (`absence`).
 
-mod absence;
-mod bridge;
 mod bridge_http;
-mod challenge;
+mod bridge_session;
 mod config;
-mod events;
+mod connect_error;
+mod connection;
 mod exchange;
+mod handshake;
 mod headers;
 mod in_flight;
 mod input;
 mod message;
 mod offline;
-mod opening;
 mod output;
 mod oversized;
 mod param_headers;
 mod progress_gap;
-mod pump;
+mod proxy;
+mod resumable_stream;
+mod session_state;
+mod shared_text;
 mod sse;
-mod standing;
-mod text;
 mod tls;
-mod upstream;
+mod www_authenticate;
 
 pub use config::{Config, ConfigError, Token};
-pub use pump::run;
+pub use proxy::run;

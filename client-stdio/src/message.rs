@@ -11,34 +11,34 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::oversized::Oversized;
-use crate::text::Text;
+use crate::oversized::OversizedMessage;
+use crate::shared_text::SharedText;
 
 /// The id of a request, as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Id(Arc<str>);
+pub(crate) struct RequestId(Arc<str>);
 
-impl Id {
-    pub(crate) fn new(value: &Value) -> Self {
+impl RequestId {
+    pub(crate) fn from_json(value: &Value) -> Self {
         Self(value.to_string().into())
     }
 }
 
-impl fmt::Display for Id {
+impl fmt::Display for RequestId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.0)
     }
 }
 
 /// An object of which some fields are changed; the others stay as they were written.
-pub(crate) type Raw = IndexMap<String, Box<RawValue>>;
+pub(crate) type RawObject = IndexMap<String, Box<RawValue>>;
 
 /// A request of either side.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    pub(crate) id: Id,
+    pub(crate) id: RequestId,
     pub(crate) method: Arc<str>,
-    pub(crate) text: Text,
+    pub(crate) text: SharedText,
 }
 
 /// A message of either side.
@@ -47,18 +47,18 @@ pub(crate) enum Message {
     Request(Request),
     Notification {
         method: Arc<str>,
-        text: Text,
+        text: SharedText,
     },
     /// The end of a request. Without an id it answers something that could not be read.
-    Answer {
-        id: Option<Id>,
+    Response {
+        id: Option<RequestId>,
         is_error: bool,
-        text: Text,
+        text: SharedText,
     },
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct MessageHead<'a> {
     #[serde(default)]
     id: Option<Value>,
     #[serde(default, borrow)]
@@ -80,7 +80,7 @@ struct WithResult {
 impl Request {
     /// A request of our own.
     pub(crate) fn new(id: &str, method: &str, params: &str) -> Self {
-        let id = Id::new(&id.into());
+        let id = RequestId::from_json(&id.into());
         let name = Value::from(method);
         let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{name},"params":{params}}}"#);
         Self {
@@ -96,7 +96,7 @@ impl Request {
     }
 
     /// The same request under another id.
-    pub(crate) fn under(&self, id: &str) -> Option<Self> {
+    pub(crate) fn with_id(&self, id: &str) -> Option<Self> {
         let params: Box<RawValue> = self.params()?;
         Some(Self::new(id, &self.method, params.get()))
     }
@@ -111,47 +111,48 @@ impl Message {
     ///
     /// # Errors
     /// What is wrong with the text, and the code of JSON-RPC for it.
-    pub(crate) fn parse(text: impl Into<String>) -> Result<Self, Malformed> {
-        let text = on_one_line(text.into());
+    pub(crate) fn parse(text: impl Into<String>) -> Result<Self, ParseError> {
+        let text = to_single_line(text.into());
         // An array would do for the fields of a struct.
         if text.trim_start().starts_with('[') {
-            return Err(Malformed::Batch);
+            return Err(ParseError::Batch);
         }
-        let head: Head<'_> = serde_json::from_str(&text).map_err(|error| malformed(&error))?;
-        let id = head.id.as_ref().map(Id::new);
+        let head: MessageHead<'_> =
+            serde_json::from_str(&text).map_err(|error| parse_error(&error))?;
+        let id = head.id.as_ref().map(RequestId::from_json);
         let method = head.method.map(|method| Arc::from(method.as_ref()));
         let is_error = head.error.is_some();
-        let text = Text::from(text);
+        let text = SharedText::from(text);
         Ok(match (id, method) {
             (Some(id), Some(method)) => Self::Request(Request { id, method, text }),
             (None, Some(method)) => Self::Notification { method, text },
-            (None, None) if !is_error => return Err(Malformed::NotAMessage),
-            (id, None) => Self::Answer { id, is_error, text },
+            (None, None) if !is_error => return Err(ParseError::NotAMessage),
+            (id, None) => Self::Response { id, is_error, text },
         })
     }
 
     /// Its text, on one line.
-    pub(crate) fn text(&self) -> &Text {
+    pub(crate) fn text(&self) -> &SharedText {
         match self {
             Self::Request(Request { text, .. })
             | Self::Notification { text, .. }
-            | Self::Answer { text, .. } => text,
+            | Self::Response { text, .. } => text,
         }
     }
 
     /// The same, and the rest is not needed any more.
-    pub(crate) fn into_text(self) -> Text {
+    pub(crate) fn into_text(self) -> SharedText {
         match self {
             Self::Request(Request { text, .. })
             | Self::Notification { text, .. }
-            | Self::Answer { text, .. } => text,
+            | Self::Response { text, .. } => text,
         }
     }
 }
 
 /// Text that is no message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Malformed {
+pub(crate) enum ParseError {
     #[error("not JSON: each line must be one message")]
     NotJson,
     #[error("not a JSON-RPC message: it needs a method, or an id with a result or an error")]
@@ -164,26 +165,26 @@ pub(crate) enum Malformed {
         .0.bytes,
         .0.limit
     )]
-    TooLong(Oversized),
+    TooLong(OversizedMessage),
 }
 
-impl Malformed {
+impl ParseError {
     /// The answer to it.
-    pub(crate) fn answer(&self) -> Message {
+    pub(crate) fn to_response(&self) -> Message {
         let (code, id) = match self {
             Self::NotJson => (PARSE_ERROR, None),
             Self::NotAMessage | Self::Batch => (INVALID_REQUEST, None),
             Self::TooLong(message) => (INVALID_REQUEST, message.id.as_ref()),
         };
-        error(id, code, &self.to_string(), None)
+        error_response(id, code, &self.to_string(), None)
     }
 }
 
-fn malformed(error: &serde_json::Error) -> Malformed {
+fn parse_error(error: &serde_json::Error) -> ParseError {
     if error.is_data() {
-        Malformed::NotAMessage
+        ParseError::NotAMessage
     } else {
-        Malformed::NotJson
+        ParseError::NotJson
     }
 }
 
@@ -197,14 +198,14 @@ pub(crate) fn params<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
 }
 
 /// The result in an answer, word for word.
-pub(crate) fn result_of(text: &str) -> Option<Box<RawValue>> {
+pub(crate) fn parse_result(text: &str) -> Option<Box<RawValue>> {
     let answer: WithResult = serde_json::from_str(text).ok()?;
     Some(answer.result)
 }
 
 /// A successful answer.
-pub(crate) fn response(id: &Id, result: &(impl fmt::Display + ?Sized)) -> Message {
-    Message::Answer {
+pub(crate) fn success_response(id: &RequestId, result: &(impl fmt::Display + ?Sized)) -> Message {
+    Message::Response {
         id: Some(id.clone()),
         is_error: false,
         text: format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into(),
@@ -212,7 +213,12 @@ pub(crate) fn response(id: &Id, result: &(impl fmt::Display + ?Sized)) -> Messag
 }
 
 /// A failed answer.
-pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Value>) -> Message {
+pub(crate) fn error_response(
+    id: Option<&RequestId>,
+    code: i64,
+    message: &str,
+    data: Option<Value>,
+) -> Message {
     let mut error = serde_json::json!({ "code": code, "message": message });
     if let Some(data) = data {
         error["data"] = data;
@@ -221,7 +227,7 @@ pub(crate) fn error(id: Option<&Id>, code: i64, message: &str, data: Option<Valu
         Some(id) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
         None => format!(r#"{{"jsonrpc":"2.0","id":null,"error":{error}}}"#),
     };
-    Message::Answer {
+    Message::Response {
         id: id.cloned(),
         is_error: true,
         text: text.into(),
@@ -238,8 +244,8 @@ pub(crate) fn notification(method: &str, params: &Value) -> Message {
 }
 
 /// The answer under another id; unchanged if it cannot be read.
-pub(crate) fn readdressed(text: Text, id: &Id) -> Message {
-    let parsed = serde_json::from_str::<Raw>(&text);
+pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> Message {
+    let parsed = serde_json::from_str::<RawObject>(&text);
     let text = match (parsed, RawValue::from_string(id.to_string())) {
         (Ok(mut answer), Ok(id)) => {
             answer.insert("id".to_owned(), id);
@@ -247,7 +253,7 @@ pub(crate) fn readdressed(text: Text, id: &Id) -> Message {
         }
         _ => text,
     };
-    Message::Answer {
+    Message::Response {
         id: Some(id.clone()),
         is_error: true,
         text,
@@ -255,7 +261,7 @@ pub(crate) fn readdressed(text: Text, id: &Id) -> Message {
 }
 
 /// In JSON a line end stands between tokens only, where a space does as well.
-fn on_one_line(text: String) -> String {
+fn to_single_line(text: String) -> String {
     if text.contains(['\n', '\r']) {
         text.replace(['\n', '\r'], " ")
     } else {
@@ -279,16 +285,16 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_told_by_its_fields() {
+    fn the_fields_decide_the_kind_of_a_message() {
         let kind = |text: &str| match Message::parse(text) {
             Ok(Message::Request(_)) => "request",
             Ok(Message::Notification { .. }) => "notification",
-            Ok(Message::Answer { is_error: true, .. }) => "error",
-            Ok(Message::Answer { .. }) => "result",
-            Err(Malformed::NotJson) => "not JSON",
-            Err(Malformed::NotAMessage) => "not a message",
-            Err(Malformed::Batch) => "batch",
-            Err(Malformed::TooLong(_)) => "too long",
+            Ok(Message::Response { is_error: true, .. }) => "error",
+            Ok(Message::Response { .. }) => "result",
+            Err(ParseError::NotJson) => "not JSON",
+            Err(ParseError::NotAMessage) => "not a message",
+            Err(ParseError::Batch) => "batch",
+            Err(ParseError::TooLong(_)) => "too long",
         };
         for (text, expected) in [
             (r#"{"id":1,"method":"m"}"#, "request"),
@@ -323,10 +329,10 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_can_be_addressed_anew() {
-        let id = Id::new(&7.into());
+    fn a_response_can_get_another_id() {
+        let id = RequestId::from_json(&7.into());
         let answer = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1}}"#.to_owned();
-        let answer = readdressed(answer.into(), &id);
+        let answer = response_with_id(answer.into(), &id);
         assert_eq!(
             &**answer.text(),
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1}}"#

@@ -11,46 +11,50 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 use crate::message::Message;
-use crate::text::Text;
+use crate::shared_text::SharedText;
 
 /// Messages that wait for the client to read. Full: it is not read from either.
-const WAITING: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 
 /// When so many bytes wait for the client to read, nothing more is taken from the bridge.
-const WAITING_BYTES: usize = 1024 * 1024;
+const MAX_UNREAD_BYTES: usize = 1024 * 1024;
 
 /// At the end, for what the client has not read yet.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A message, and before when it is not written.
-type Waiting = (Option<Instant>, Text);
+type QueuedMessage = (Option<Instant>, SharedText);
 
 /// The way to the client.
 pub(crate) struct Output {
-    queue: mpsc::Sender<Waiting>,
-    bytes: watch::Sender<usize>,
+    queue: mpsc::Sender<QueuedMessage>,
+    unread_bytes: watch::Sender<usize>,
     task: JoinHandle<io::Result<()>>,
 }
 
 /// Tells when the client has read enough.
 #[derive(Clone)]
-pub(crate) struct Room(watch::Receiver<usize>);
+pub(crate) struct Backpressure(watch::Receiver<usize>);
 
-impl Room {
+impl Backpressure {
     /// Waits until the client can take more.
-    pub(crate) async fn wait(&mut self) {
+    pub(crate) async fn writable(&mut self) {
         // Without a writer there is nothing to wait for: the next message says so.
-        let _ = self.0.wait_for(|bytes| *bytes < WAITING_BYTES).await;
+        let _ = self.0.wait_for(|bytes| *bytes < MAX_UNREAD_BYTES).await;
     }
 }
 
 impl Output {
-    pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, Room) {
-        let (queue, waiting) = mpsc::channel(WAITING);
-        let (bytes, room) = watch::channel(0);
-        let task = tokio::spawn(write(output, waiting, bytes.clone()));
-        let output = Self { queue, bytes, task };
-        (output, Room(room))
+    pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, Backpressure) {
+        let (queue, receiver) = mpsc::channel(QUEUE_CAPACITY);
+        let (bytes, unread) = watch::channel(0);
+        let task = tokio::spawn(run_writer(output, receiver, bytes.clone()));
+        let output = Self {
+            queue,
+            unread_bytes: bytes,
+            task,
+        };
+        (output, Backpressure(unread))
     }
 
     /// Adds a message to what the client is to read.
@@ -58,22 +62,26 @@ impl Output {
     /// # Errors
     /// When it does not read any more.
     pub(crate) async fn send(&self, message: Message) -> io::Result<()> {
-        self.send_at(None, message).await
+        self.send_not_before(None, message).await
     }
 
     /// Queues a message that is not written before a time. Messages that come later may go first.
     ///
     /// # Errors
     /// When the client does not read any more.
-    pub(crate) async fn send_at(&self, at: Option<Instant>, message: Message) -> io::Result<()> {
+    pub(crate) async fn send_not_before(
+        &self,
+        at: Option<Instant>,
+        message: Message,
+    ) -> io::Result<()> {
         let text = message.into_text();
-        self.bytes.send_modify(|bytes| *bytes += text.len());
+        self.unread_bytes.send_modify(|bytes| *bytes += text.len());
         let queued = self.queue.send((at, text)).await;
         queued.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Waits until the client does not read any more. May be dropped and called again.
-    pub(crate) async fn broken(&self) {
+    pub(crate) async fn closed(&self) {
         self.queue.closed().await;
     }
 
@@ -81,22 +89,25 @@ impl Output {
     pub(crate) async fn close(self) {
         drop(self.queue);
         let abort = self.task.abort_handle();
-        if tokio::time::timeout(CLOSE_WITHIN, self.task).await.is_err() {
+        if tokio::time::timeout(CLOSE_TIMEOUT, self.task)
+            .await
+            .is_err()
+        {
             abort.abort();
         }
     }
 }
 
-async fn write(
+async fn run_writer(
     output: impl AsyncWrite + Unpin,
-    mut waiting: mpsc::Receiver<Waiting>,
+    mut waiting: mpsc::Receiver<QueuedMessage>,
     bytes: watch::Sender<usize>,
 ) -> io::Result<()> {
     // Large messages go past its buffer.
     let mut output = BufWriter::new(output);
-    let mut held = Held::default();
+    let mut held = DelayedMessages::default();
     loop {
-        let text = match held.next_now(&mut waiting) {
+        let text = match held.try_next(&mut waiting) {
             Some(text) => text,
             // What was written leaves before anything is waited for.
             None => {
@@ -115,17 +126,17 @@ async fn write(
 
 /// Messages that are not written before their time.
 #[derive(Default)]
-struct Held {
-    messages: BTreeMap<(Instant, u64), Text>,
+struct DelayedMessages {
+    messages: BTreeMap<(Instant, u64), SharedText>,
     /// Counts up: two may have the same time.
-    last: u64,
+    sequence: u64,
 }
 
-impl Held {
+impl DelayedMessages {
     /// What may be written at once of what waits.
-    fn next_now(&mut self, waiting: &mut mpsc::Receiver<Waiting>) -> Option<Text> {
+    fn try_next(&mut self, waiting: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
         while let Ok(message) = waiting.try_recv() {
-            if let Some(text) = self.sort(message) {
+            if let Some(text) = self.hold_if_delayed(message) {
                 return Some(text);
             }
         }
@@ -133,7 +144,7 @@ impl Held {
     }
 
     /// What is to be written next: what comes, or what was held back until now. `None`: that was all.
-    async fn next(&mut self, waiting: &mut mpsc::Receiver<Waiting>) -> Option<Text> {
+    async fn next(&mut self, waiting: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
         loop {
             let first = self.messages.first_key_value().map(|((at, _), _)| *at);
             let due = async {
@@ -149,7 +160,7 @@ impl Held {
             };
             match message {
                 Some(message) => {
-                    if let Some(text) = self.sort(message) {
+                    if let Some(text) = self.hold_if_delayed(message) {
                         return Some(text);
                     }
                 }
@@ -160,12 +171,12 @@ impl Held {
     }
 
     /// The text, if it need not be held back.
-    fn sort(&mut self, (at, text): Waiting) -> Option<Text> {
+    fn hold_if_delayed(&mut self, (at, text): QueuedMessage) -> Option<SharedText> {
         let Some(at) = at else {
             return Some(text);
         };
-        self.last += 1;
-        self.messages.insert((at, self.last), text);
+        self.sequence += 1;
+        self.messages.insert((at, self.sequence), text);
         None
     }
 }
@@ -175,11 +186,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_fills_its_room_and_empties_it() {
+    async fn unread_messages_apply_backpressure_until_they_are_read() {
         let (far, near) = tokio::io::duplex(1024);
         let (output, mut room) = Output::new(near);
-        room.wait().await;
-        let large = format!(r#"{{"method":"{}"}}"#, "x".repeat(WAITING_BYTES));
+        room.writable().await;
+        let large = format!(r#"{{"method":"{}"}}"#, "x".repeat(MAX_UNREAD_BYTES));
         let lines = [large, r#"{"method":"small"}"#.to_owned()];
         for line in &lines {
             output
@@ -187,7 +198,7 @@ mod tests {
                 .await
                 .unwrap();
         }
-        assert!(*room.0.borrow() > WAITING_BYTES);
+        assert!(*room.0.borrow() > MAX_UNREAD_BYTES);
         let reading = async {
             let mut text = String::new();
             let mut far = far;
@@ -197,7 +208,7 @@ mod tests {
             text
         };
         let closing = async {
-            room.wait().await;
+            room.writable().await;
             output.close().await;
         };
         let (text, ()) = tokio::join!(reading, closing);
@@ -205,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_held_back_is_written_in_its_time_and_holds_up_nothing() {
+    async fn delayed_messages_are_written_on_time_and_block_nothing() {
         let (far, near) = tokio::io::duplex(1024);
         let (output, _room) = Output::new(near);
         let line = |name: &str| format!(r#"{{"method":"{name}"}}"#);
@@ -214,10 +225,16 @@ mod tests {
         let at = |ms| Some(began + Duration::from_millis(ms));
         // The first of them waits for nothing, though others wait behind it.
         output.send(message("first")).await.unwrap();
-        output.send_at(at(20), message("third")).await.unwrap();
-        output.send_at(at(10), message("second")).await.unwrap();
         output
-            .send_at(at(3_600_000), message("last"))
+            .send_not_before(at(20), message("third"))
+            .await
+            .unwrap();
+        output
+            .send_not_before(at(10), message("second"))
+            .await
+            .unwrap();
+        output
+            .send_not_before(at(3_600_000), message("last"))
             .await
             .unwrap();
         let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(far));
@@ -238,7 +255,7 @@ mod tests {
         drop(far);
         let message = || Message::parse(r#"{"method":"m"}"#).unwrap();
         output.send(message()).await.unwrap();
-        output.broken().await;
+        output.closed().await;
         assert!(output.send(message()).await.is_err());
     }
 }

@@ -3,49 +3,49 @@
 
 use serde_json::Value;
 
-use crate::message::Id;
+use crate::message::RequestId;
 
 /// No id and no method is longer.
-const LONGEST_FIELD: usize = 4 * 1024;
+const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 /// What is known of a message that was not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Oversized {
+pub(crate) struct OversizedMessage {
     pub(crate) bytes: u64,
     pub(crate) limit: usize,
-    pub(crate) id: Option<Id>,
+    pub(crate) id: Option<RequestId>,
     pub(crate) method: Option<String>,
 }
 
 /// Reads a message piece by piece and keeps nothing but two fields of its outermost object.
 #[derive(Debug, Default)]
-pub(crate) struct Skimmer {
+pub(crate) struct FieldScanner {
     bytes: u64,
     depth: u64,
     in_string: bool,
     escaped: bool,
     /// The key or value of the outermost object that is being read; `None` when it is not wanted.
     field: Option<Vec<u8>>,
-    key: Key,
-    id: Option<Id>,
+    position: FieldPosition,
+    id: Option<RequestId>,
     method: Option<String>,
 }
 
 /// Where in the outermost object it reads.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum FieldPosition {
     /// At a key.
     #[default]
-    Unread,
+    AtKey,
     /// At the value of this key.
     Id,
     Method,
     Other,
 }
 
-impl Skimmer {
+impl FieldScanner {
     /// The next piece, however it is cut.
-    pub(crate) fn read(&mut self, piece: &[u8]) {
+    pub(crate) fn scan(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
         let mut rest = piece;
         while let Some(&byte) = rest.first() {
@@ -57,14 +57,14 @@ impl Skimmer {
                     continue;
                 }
             }
-            self.step(byte);
+            self.scan_byte(byte);
             rest = &rest[1..];
         }
     }
 
-    fn step(&mut self, byte: u8) {
+    fn scan_byte(&mut self, byte: u8) {
         if self.in_string {
-            self.keep(byte);
+            self.capture(byte);
             match byte {
                 _ if self.escaped => self.escaped = false,
                 b'\\' => self.escaped = true,
@@ -76,16 +76,16 @@ impl Skimmer {
         match byte {
             b'"' => {
                 self.in_string = true;
-                if self.depth == 1 && self.key == Key::Unread {
+                if self.depth == 1 && self.position == FieldPosition::AtKey {
                     self.field = Some(Vec::new());
                 }
             }
-            b':' if self.depth == 1 => return self.key_ends(),
-            b',' if self.depth == 1 => return self.value_ends(),
+            b':' if self.depth == 1 => return self.on_key_end(),
+            b',' if self.depth == 1 => return self.on_value_end(),
             b'{' | b'[' => self.depth += 1,
             b'}' | b']' => {
                 if self.depth == 1 {
-                    self.value_ends();
+                    self.on_value_end();
                 }
                 self.depth = self.depth.saturating_sub(1);
                 return;
@@ -93,39 +93,39 @@ impl Skimmer {
             _ => {}
         }
         if self.depth == 1 || self.field.is_some() {
-            self.keep(byte);
+            self.capture(byte);
         }
     }
 
-    fn keep(&mut self, byte: u8) {
+    fn capture(&mut self, byte: u8) {
         if let Some(field) = &mut self.field {
             field.push(byte);
-            if field.len() > LONGEST_FIELD {
+            if field.len() > MAX_FIELD_BYTES {
                 self.field = None;
             }
         }
     }
 
-    fn key_ends(&mut self) {
+    fn on_key_end(&mut self) {
         let key = self.take_field();
-        self.key = match key.as_ref().and_then(Value::as_str) {
-            Some("id") => Key::Id,
-            Some("method") => Key::Method,
-            _ => Key::Other,
+        self.position = match key.as_ref().and_then(Value::as_str) {
+            Some("id") => FieldPosition::Id,
+            Some("method") => FieldPosition::Method,
+            _ => FieldPosition::Other,
         };
-        self.field = (self.key != Key::Other).then(Vec::new);
+        self.field = (self.position != FieldPosition::Other).then(Vec::new);
     }
 
-    fn value_ends(&mut self) {
+    fn on_value_end(&mut self) {
         let value = self.take_field().filter(|value| !value.is_null());
-        match self.key {
-            Key::Id => self.id = value.as_ref().map(Id::new),
-            Key::Method => {
+        match self.position {
+            FieldPosition::Id => self.id = value.as_ref().map(RequestId::from_json),
+            FieldPosition::Method => {
                 self.method = value.as_ref().and_then(Value::as_str).map(str::to_owned);
             }
-            Key::Unread | Key::Other => {}
+            FieldPosition::AtKey | FieldPosition::Other => {}
         }
-        self.key = Key::Unread;
+        self.position = FieldPosition::AtKey;
     }
 
     fn take_field(&mut self) -> Option<Value> {
@@ -133,8 +133,8 @@ impl Skimmer {
     }
 
     /// The message has ended.
-    pub(crate) fn finish(self, limit: usize) -> Oversized {
-        Oversized {
+    pub(crate) fn finish(self, limit: usize) -> OversizedMessage {
+        OversizedMessage {
             bytes: self.bytes,
             limit,
             id: self.id,
@@ -145,42 +145,42 @@ impl Skimmer {
 
 /// Takes the bytes of a message up to a limit. What is over it is only skimmed.
 #[derive(Debug)]
-pub(crate) enum Gathered {
-    Whole(Vec<u8>),
-    TooLong(Box<Skimmer>),
+pub(crate) enum BoundedBuffer {
+    Complete(Vec<u8>),
+    TooLong(Box<FieldScanner>),
 }
 
-impl Default for Gathered {
+impl Default for BoundedBuffer {
     fn default() -> Self {
-        Self::Whole(Vec::new())
+        Self::Complete(Vec::new())
     }
 }
 
-impl Gathered {
+impl BoundedBuffer {
     /// The next piece of a message that may have `limit` bytes.
-    pub(crate) fn add(&mut self, piece: &[u8], limit: usize) {
+    pub(crate) fn push(&mut self, piece: &[u8], limit: usize) {
         match self {
-            Self::Whole(bytes) if bytes.len() + piece.len() <= limit => {
+            Self::Complete(bytes) if bytes.len() + piece.len() <= limit => {
                 bytes.extend_from_slice(piece);
             }
-            Self::Whole(bytes) => {
-                let mut skimmer = Skimmer::default();
-                skimmer.read(bytes);
-                skimmer.read(piece);
+            Self::Complete(bytes) => {
+                let mut skimmer = FieldScanner::default();
+                skimmer.scan(bytes);
+                skimmer.scan(piece);
                 *self = Self::TooLong(Box::new(skimmer));
             }
-            Self::TooLong(skimmer) => skimmer.read(piece),
+            Self::TooLong(skimmer) => skimmer.scan(piece),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        matches!(self, Self::Whole(bytes) if bytes.is_empty())
+        matches!(self, Self::Complete(bytes) if bytes.is_empty())
     }
 
     /// The message has ended.
-    pub(crate) fn finish(self, limit: usize) -> Result<Vec<u8>, Oversized> {
+    pub(crate) fn finish(self, limit: usize) -> Result<Vec<u8>, OversizedMessage> {
         match self {
-            Self::Whole(bytes) => Ok(bytes),
+            Self::Complete(bytes) => Ok(bytes),
             Self::TooLong(skimmer) => Err(skimmer.finish(limit)),
         }
     }
@@ -191,14 +191,14 @@ mod tests {
     use super::*;
 
     /// What is found, however the text is cut.
-    fn skimmed(text: &str) -> (Option<String>, Option<String>) {
+    fn scan_fields(text: &str) -> (Option<String>, Option<String>) {
         let mut found = Vec::new();
         for size in [1, 2, 7, text.len()] {
-            let mut skimmer = Skimmer::default();
+            let mut skimmer = FieldScanner::default();
             text.as_bytes()
                 .chunks(size)
-                .for_each(|piece| skimmer.read(piece));
-            let Oversized {
+                .for_each(|piece| skimmer.scan(piece));
+            let OversizedMessage {
                 bytes, id, method, ..
             } = skimmer.finish(1);
             assert_eq!(bytes, text.len() as u64);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn id_and_method_are_found_wherever_they_stand() {
+    fn id_and_method_are_found_at_any_position() {
         let found = |id: &str, method: Option<&str>| (Some(id.into()), method.map(Into::into));
         for (text, expected) in [
             (
@@ -231,7 +231,7 @@ mod tests {
             ),
             ("]]}}:,\"", (None, None)),
         ] {
-            assert_eq!(skimmed(text), expected, "{text}");
+            assert_eq!(scan_fields(text), expected, "{text}");
         }
     }
 
@@ -239,24 +239,24 @@ mod tests {
     fn a_field_that_is_no_id_is_not_kept() {
         let text = format!(
             r#"{{"id":"{}","method":"m"}}"#,
-            "x".repeat(2 * LONGEST_FIELD)
+            "x".repeat(2 * MAX_FIELD_BYTES)
         );
-        assert_eq!(skimmed(&text), (None, Some("m".into())));
+        assert_eq!(scan_fields(&text), (None, Some("m".into())));
     }
 
     #[test]
-    fn what_fits_is_whole() {
-        let mut gathered = Gathered::default();
-        gathered.add(b"{\"id\"", 8);
-        gathered.add(b":1}", 8);
+    fn a_message_within_the_limit_is_complete() {
+        let mut gathered = BoundedBuffer::default();
+        gathered.push(b"{\"id\"", 8);
+        gathered.push(b":1}", 8);
         assert_eq!(gathered.finish(8), Ok(b"{\"id\":1}".to_vec()));
-        let mut gathered = Gathered::default();
-        gathered.add(b"{\"id\"", 7);
-        gathered.add(b":1}", 7);
-        let expected = Oversized {
+        let mut gathered = BoundedBuffer::default();
+        gathered.push(b"{\"id\"", 7);
+        gathered.push(b":1}", 7);
+        let expected = OversizedMessage {
             bytes: 8,
             limit: 7,
-            id: Some(Id::new(&1.into())),
+            id: Some(RequestId::from_json(&1.into())),
             method: None,
         };
         assert_eq!(gathered.finish(7), Err(expected));

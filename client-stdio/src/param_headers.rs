@@ -33,12 +33,12 @@ impl ParamHeader {
 ///
 /// # Errors
 /// The first rule that an annotation breaks: the tool must not be used then.
-pub(crate) fn of_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
+pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
     let Value::Object(schema) = schema else {
         return Ok(Vec::new());
     };
     let mut found = Vec::new();
-    walk(schema, Some(&mut Vec::new()), &mut found)?;
+    collect_headers(schema, Some(&mut Vec::new()), &mut found)?;
     let mut names = HashSet::new();
     for header in &found {
         if !names.insert(header.name.to_ascii_lowercase()) {
@@ -53,14 +53,14 @@ pub(crate) fn of_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
 
 /// Walks a schema. `path` leads to it through `properties` alone; without one no annotation is
 /// allowed, since it would be open which argument it means.
-fn walk(
+fn collect_headers(
     schema: &Map<String, Value>,
     mut path: Option<&mut Vec<String>>,
     found: &mut Vec<ParamHeader>,
 ) -> Result<(), String> {
     if let Some(name) = schema.get(ANNOTATION) {
         let path = path.as_deref().filter(|path| !path.is_empty());
-        found.push(annotated(name, schema, path)?);
+        found.push(parse_annotation(name, schema, path)?);
     }
     for (key, value) in schema {
         match (key.as_str(), value) {
@@ -71,10 +71,10 @@ fn walk(
                     };
                     if let Some(path) = path.as_deref_mut() {
                         path.push(name.clone());
-                        walk(property, Some(path), found)?;
+                        collect_headers(property, Some(path), found)?;
                         path.pop();
                     } else {
-                        walk(property, None, found)?;
+                        collect_headers(property, None, found)?;
                     }
                 }
             }
@@ -84,25 +84,27 @@ fn walk(
                 Value::Object(map),
             ) => {
                 map.values()
-                    .try_for_each(|schema| off_path(schema, found))?;
+                    .try_for_each(|schema| collect_unnamed(schema, found))?;
             }
             // Data, not schemas.
             ("default" | "const" | "enum" | "examples", _) => {}
-            _ => off_path(value, found)?,
+            _ => collect_unnamed(value, found)?,
         }
     }
     Ok(())
 }
 
-fn off_path(value: &Value, found: &mut Vec<ParamHeader>) -> Result<(), String> {
+fn collect_unnamed(value: &Value, found: &mut Vec<ParamHeader>) -> Result<(), String> {
     match value {
-        Value::Object(schema) => walk(schema, None, found),
-        Value::Array(items) => items.iter().try_for_each(|item| off_path(item, found)),
+        Value::Object(schema) => collect_headers(schema, None, found),
+        Value::Array(items) => items
+            .iter()
+            .try_for_each(|item| collect_unnamed(item, found)),
         _ => Ok(()),
     }
 }
 
-fn annotated(
+fn parse_annotation(
     name: &Value,
     schema: &Map<String, Value>,
     path: Option<&Vec<String>>,
@@ -141,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rules_are_held() {
+    fn annotation_rules_are_enforced() {
         let string = |name: &str| json!({ "type": "string", "x-mcp-header": name });
         for (schema, valid) in [
             (json!({ "properties": { "a": string("A") } }), true),
@@ -172,7 +174,7 @@ mod tests {
             ),
             (json!({ "$defs": { "a": string("A") } }), false),
         ] {
-            assert_eq!(of_schema(&schema).is_ok(), valid, "{schema}");
+            assert_eq!(from_schema(&schema).is_ok(), valid, "{schema}");
         }
     }
 }

@@ -15,42 +15,46 @@ use crate::message::{self, Request};
 
 /// So long after a report its answer is written. Node reads within a millisecond or two what was
 /// written, unless the machine is busy.
-const GAP: Duration = Duration::from_millis(10);
+const MIN_GAP: Duration = Duration::from_millis(10);
 
 /// When progress was last reported, by the token that its request gave.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressGap {
-    reported: HashMap<Box<str>, Instant>,
+    last_reports: HashMap<Box<str>, Instant>,
 }
 
 #[derive(Deserialize)]
-struct Report<'a> {
+struct ProgressParams<'a> {
     #[serde(borrow, rename = "progressToken")]
     token: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Asking<'a> {
+struct RequestParams<'a> {
     #[serde(borrow, rename = "_meta")]
-    meta: Report<'a>,
+    meta: ProgressParams<'a>,
 }
 
 impl ProgressGap {
     /// A `notifications/progress` goes to the client.
-    pub(crate) fn reported(&mut self, text: &str, now: Instant) {
-        self.reported.retain(|_, at| now < *at + GAP);
-        if let Some(Report { token }) = message::params(text) {
-            self.reported.insert(token.get().into(), now);
+    pub(crate) fn record(&mut self, text: &str, now: Instant) {
+        self.last_reports.retain(|_, at| now < *at + MIN_GAP);
+        if let Some(ProgressParams { token }) = message::params(text) {
+            self.last_reports.insert(token.get().into(), now);
         }
     }
 
     /// When the answer to a request may be written, if not at once.
-    pub(crate) fn answer_at(&mut self, request: &Request, now: Instant) -> Option<Instant> {
-        if self.reported.is_empty() {
+    pub(crate) fn response_not_before(
+        &mut self,
+        request: &Request,
+        now: Instant,
+    ) -> Option<Instant> {
+        if self.last_reports.is_empty() {
             return None;
         }
-        let Asking { meta } = request.params()?;
-        let at = self.reported.remove(meta.token.get())? + GAP;
+        let RequestParams { meta } = request.params()?;
+        let at = self.last_reports.remove(meta.token.get())? + MIN_GAP;
         (now < at).then_some(at)
     }
 }
@@ -81,23 +85,29 @@ mod tests {
     fn an_answer_waits_for_its_own_last_report_and_for_no_other() {
         let mut gap = ProgressGap::default();
         let now = Instant::now();
-        assert_eq!(gap.answer_at(&request("7"), now), None);
-        gap.reported(&report("7"), now);
-        gap.reported(&report("\"7\""), now);
-        let later = now + GAP / 2;
-        assert_eq!(gap.answer_at(&request("8"), later), None);
-        assert_eq!(gap.answer_at(&request("7"), later), Some(now + GAP));
-        assert_eq!(gap.answer_at(&request("\"7\""), now + GAP), None);
+        assert_eq!(gap.response_not_before(&request("7"), now), None);
+        gap.record(&report("7"), now);
+        gap.record(&report("\"7\""), now);
+        let later = now + MIN_GAP / 2;
+        assert_eq!(gap.response_not_before(&request("8"), later), None);
+        assert_eq!(
+            gap.response_not_before(&request("7"), later),
+            Some(now + MIN_GAP)
+        );
+        assert_eq!(
+            gap.response_not_before(&request("\"7\""), now + MIN_GAP),
+            None
+        );
     }
 
     #[test]
-    fn reports_are_remembered_for_as_long_as_they_matter() {
+    fn old_reports_are_dropped() {
         let mut gap = ProgressGap::default();
         let now = Instant::now();
         for token in 0..1_000 {
-            gap.reported(&report(&token.to_string()), now);
+            gap.record(&report(&token.to_string()), now);
         }
-        gap.reported(&report("\"last\""), now + GAP);
-        assert_eq!(gap.reported.len(), 1);
+        gap.record(&report("\"last\""), now + MIN_GAP);
+        assert_eq!(gap.last_reports.len(), 1);
     }
 }

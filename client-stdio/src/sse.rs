@@ -3,16 +3,16 @@
 
 use std::collections::VecDeque;
 
-use crate::oversized::{Gathered, Oversized};
+use crate::oversized::{BoundedBuffer, OversizedMessage};
 
 /// No id, no pause and no name of a field that means something is longer.
-const LONGEST_FIELD: usize = 4 * 1024;
+const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// One event.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct SseEvent {
     pub(crate) data: Option<Data>,
     pub(crate) id: Option<String>,
     /// In milliseconds.
@@ -24,13 +24,13 @@ pub(crate) struct Event {
 pub(crate) enum Data {
     Text(String),
     /// Bytes that are no UTF-8.
-    NoText,
-    TooLong(Oversized),
+    InvalidUtf8,
+    TooLong(OversizedMessage),
 }
 
 /// Where in a line it reads.
 #[derive(Debug, Default)]
-enum Place {
+enum ParseState {
     #[default]
     Name,
     /// Behind the colon, where a space does not count.
@@ -40,65 +40,65 @@ enum Place {
 
 /// Takes a stream apart.
 #[derive(Debug)]
-pub(crate) struct Decoder {
+pub(crate) struct SseDecoder {
     /// The most bytes of data that an event may have.
     limit: usize,
-    place: Place,
+    state: ParseState,
     /// A line feed now belongs to the line end before.
-    after_return: bool,
+    after_carriage_return: bool,
     name: Vec<u8>,
     /// The value of a field that is not `data`.
     value: Vec<u8>,
-    data: Option<Gathered>,
-    event: Event,
-    ready: VecDeque<Event>,
+    data: Option<BoundedBuffer>,
+    event: SseEvent,
+    events: VecDeque<SseEvent>,
 }
 
-impl Decoder {
+impl SseDecoder {
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
-            place: Place::default(),
-            after_return: false,
+            state: ParseState::default(),
+            after_carriage_return: false,
             name: Vec::new(),
             value: Vec::new(),
             data: None,
-            event: Event::default(),
-            ready: VecDeque::new(),
+            event: SseEvent::default(),
+            events: VecDeque::new(),
         }
     }
 
     /// The next whole event.
-    pub(crate) fn next(&mut self) -> Option<Event> {
-        self.ready.pop_front()
+    pub(crate) fn next_event(&mut self) -> Option<SseEvent> {
+        self.events.pop_front()
     }
 
     /// Reads a piece of the stream, however it is cut.
-    pub(crate) fn read(&mut self, piece: &[u8]) {
+    pub(crate) fn decode(&mut self, piece: &[u8]) {
         let mut rest = piece;
         while let Some(&first) = rest.first() {
-            if std::mem::take(&mut self.after_return) && first == b'\n' {
+            if std::mem::take(&mut self.after_carriage_return) && first == b'\n' {
                 rest = &rest[1..];
                 continue;
             }
-            let end = match self.place {
-                Place::Name => memchr::memchr3(b':', b'\r', b'\n', rest),
-                Place::Colon => {
-                    self.place = Place::Value;
+            let end = match self.state {
+                ParseState::Name => memchr::memchr3(b':', b'\r', b'\n', rest),
+                ParseState::Colon => {
+                    self.state = ParseState::Value;
                     self.begin_value();
                     if first == b' ' {
                         rest = &rest[1..];
                     }
                     continue;
                 }
-                Place::Value => memchr::memchr2(b'\r', b'\n', rest),
+                ParseState::Value => memchr::memchr2(b'\r', b'\n', rest),
             };
             let (text, after) = rest.split_at(end.unwrap_or(rest.len()));
-            self.add(text);
+            self.append(text);
             rest = after;
             if let Some(&delimiter) = rest.first() {
                 rest = &rest[1..];
-                self.ends(delimiter);
+                self.on_delimiter(delimiter);
             }
         }
     }
@@ -110,50 +110,50 @@ impl Decoder {
     fn begin_value(&mut self) {
         if self.is_data() {
             match &mut self.data {
-                None => self.data = Some(Gathered::default()),
-                Some(data) => data.add(b"\n", self.limit),
+                None => self.data = Some(BoundedBuffer::default()),
+                Some(data) => data.push(b"\n", self.limit),
             }
         }
     }
 
-    fn add(&mut self, text: &[u8]) {
-        let field = match self.place {
-            Place::Name => &mut self.name,
+    fn append(&mut self, text: &[u8]) {
+        let field = match self.state {
+            ParseState::Name => &mut self.name,
             _ if self.is_data() => {
                 if let Some(data) = &mut self.data {
-                    data.add(text, self.limit);
+                    data.push(text, self.limit);
                 }
                 return;
             }
             _ => &mut self.value,
         };
-        let room = LONGEST_FIELD.saturating_sub(field.len());
+        let room = MAX_FIELD_BYTES.saturating_sub(field.len());
         field.extend_from_slice(&text[..text.len().min(room)]);
     }
 
-    fn ends(&mut self, delimiter: u8) {
+    fn on_delimiter(&mut self, delimiter: u8) {
         if delimiter == b':' {
             if let Some(name) = self.name.strip_prefix(BYTE_ORDER_MARK) {
                 self.name = name.to_vec();
             }
-            self.place = Place::Colon;
+            self.state = ParseState::Colon;
             return;
         }
-        self.after_return = delimiter == b'\r';
-        if matches!(self.place, Place::Name) && self.name.is_empty() {
+        self.after_carriage_return = delimiter == b'\r';
+        if matches!(self.state, ParseState::Name) && self.name.is_empty() {
             self.dispatch();
         } else {
-            if matches!(self.place, Place::Name | Place::Colon) {
+            if matches!(self.state, ParseState::Name | ParseState::Colon) {
                 self.begin_value();
             }
-            self.field();
+            self.end_field();
         }
-        self.place = Place::Name;
+        self.state = ParseState::Name;
         self.name.clear();
         self.value.clear();
     }
 
-    fn field(&mut self) {
+    fn end_field(&mut self) {
         let value = || String::from_utf8_lossy(&self.value).into_owned();
         match self.name.as_slice() {
             b"id" if !self.value.contains(&0) => self.event.id = Some(value()),
@@ -166,11 +166,11 @@ impl Decoder {
         let mut event = std::mem::take(&mut self.event);
         let data = self.data.take().map(|data| data.finish(self.limit));
         event.data = data.map(|data| match data {
-            Ok(bytes) => String::from_utf8(bytes).map_or(Data::NoText, Data::Text),
+            Ok(bytes) => String::from_utf8(bytes).map_or(Data::InvalidUtf8, Data::Text),
             Err(oversized) => Data::TooLong(oversized),
         });
-        if event != Event::default() {
-            self.ready.push_back(event);
+        if event != SseEvent::default() {
+            self.events.push_back(event);
         }
     }
 }
@@ -180,26 +180,26 @@ mod tests {
     use super::*;
 
     /// The events of a stream, however it is cut.
-    fn events(stream: &[u8], limit: usize) -> Vec<Event> {
+    fn events(stream: &[u8], limit: usize) -> Vec<SseEvent> {
         let mut all = Vec::new();
         for size in [1, 2, 3, stream.len()] {
-            let mut decoder = Decoder::new(limit);
-            stream.chunks(size).for_each(|piece| decoder.read(piece));
-            all.push(std::iter::from_fn(|| decoder.next()).collect::<Vec<_>>());
+            let mut decoder = SseDecoder::new(limit);
+            stream.chunks(size).for_each(|piece| decoder.decode(piece));
+            all.push(std::iter::from_fn(|| decoder.next_event()).collect::<Vec<_>>());
         }
         assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:?}");
         all.swap_remove(0)
     }
 
-    fn text(text: &str) -> Event {
-        Event {
+    fn text(text: &str) -> SseEvent {
+        SseEvent {
             data: Some(Data::Text(text.to_owned())),
-            ..Event::default()
+            ..SseEvent::default()
         }
     }
 
     #[test]
-    fn events_are_read_as_the_standard_has_them() {
+    fn events_are_decoded_as_the_standard_says() {
         for (stream, expected) in [
             ("data: é 1\n\n", vec![text("é 1")]),
             ("\u{feff}data:x\r\n\r\n", vec![text("x")]),
@@ -213,32 +213,32 @@ mod tests {
         ] {
             assert_eq!(events(stream.as_bytes(), 100), expected, "{stream:?}");
         }
-        let with_id = Event {
+        let with_id = SseEvent {
             data: None,
             id: Some("7/1".to_owned()),
             retry: Some(3000),
         };
         assert_eq!(events(b"id: 7/1\nretry: 3000\n\n", 100), [with_id]);
-        let no_text = events(b"data: \xff\n\n", 100);
-        assert_eq!(no_text[0].data, Some(Data::NoText));
+        let invalid = events(b"data: \xff\n\n", 100);
+        assert_eq!(invalid[0].data, Some(Data::InvalidUtf8));
     }
 
     #[test]
-    fn an_event_over_the_limit_is_told_by_its_size_and_the_next_is_read() {
+    fn an_oversized_event_is_reported_and_the_next_is_decoded() {
         let large = format!(r#"{{"id":3,"result":"{}"}}"#, "x".repeat(100));
         let stream = format!("id: a\ndata: {large}\n\ndata: {{}}\n\n");
-        let read = events(stream.as_bytes(), 99);
-        let oversized = Oversized {
+        let events = events(stream.as_bytes(), 99);
+        let oversized = OversizedMessage {
             bytes: large.len() as u64,
             limit: 99,
-            id: Some(crate::message::Id::new(&3.into())),
+            id: Some(crate::message::RequestId::from_json(&3.into())),
             method: None,
         };
-        let large = Event {
+        let large = SseEvent {
             data: Some(Data::TooLong(oversized)),
             id: Some("a".to_owned()),
             retry: None,
         };
-        assert_eq!(read, [large, text("{}")]);
+        assert_eq!(events, [large, text("{}")]);
     }
 }

@@ -8,28 +8,28 @@ use rustls::client::WantsClientCert;
 use rustls::{CertificateError, ClientConfig, ConfigBuilder, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::absence::Absence;
+use crate::connect_error::BridgeError;
 
 /// Whether the trusted authorities may be named in `SSL_CERT_FILE`; elsewhere the system decides.
-const TRUSTS_FILES: bool = cfg!(all(unix, not(target_vendor = "apple")));
+const SUPPORTS_SSL_CERT_FILE: bool = cfg!(all(unix, not(target_vendor = "apple")));
 
 /// Why a certificate was not accepted, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Distrust {
+pub(crate) enum CertificateRejection {
     UnknownAuthority,
     /// The system has no authorities at all: small containers.
     NoAuthorities,
-    OtherName,
+    NameMismatch,
     /// Expired, or not valid yet.
-    OtherTime,
+    NotValidNow,
     /// In the words of rustls.
     Invalid(String),
 }
 
-impl fmt::Display for Distrust {
+impl fmt::Display for CertificateRejection {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownAuthority if TRUSTS_FILES => out.write_str(
+            Self::UnknownAuthority if SUPPORTS_SSL_CERT_FILE => out.write_str(
                 "the authority that signed it is not trusted here: add it to the system's \
                  authorities, or set SSL_CERT_FILE to its PEM file in the configuration of this \
                  MCP server",
@@ -43,10 +43,10 @@ impl fmt::Display for Distrust {
                  set SSL_CERT_FILE to the PEM file of the authority that signed it, in the \
                  configuration of this MCP server",
             ),
-            Self::OtherName => out.write_str(
+            Self::NameMismatch => out.write_str(
                 "it is for another host name: set MCP_SERVER_URL to the name that it is for",
             ),
-            Self::OtherTime => out.write_str(
+            Self::NotValidNow => out.write_str(
                 "it is not valid at this time: check the clock, or ask the operator to renew it",
             ),
             Self::Invalid(reason) => {
@@ -58,14 +58,15 @@ impl fmt::Display for Distrust {
 
 /// The TLS of one client. The authorities are read anew each time, so that one which is added
 /// while there is no bridge counts at the next attempt.
-pub(crate) fn client_config(is_https: bool) -> Result<ClientConfig, Absence> {
-    let unusable = |error: rustls::Error| Absence::Unusable(error.to_string());
+pub(crate) fn client_config(is_https: bool) -> Result<ClientConfig, BridgeError> {
+    let unusable = |error: rustls::Error| BridgeError::InvalidResponse(error.to_string());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(unusable)?;
     let builder: ConfigBuilder<ClientConfig, WantsClientCert> = if is_https {
-        let no_authorities = |_| Absence::Distrusted(Distrust::NoAuthorities);
+        let no_authorities =
+            |_| BridgeError::UntrustedCertificate(CertificateRejection::NoAuthorities);
         builder.with_platform_verifier().map_err(no_authorities)?
     } else {
         // reqwest wants a configuration even when nothing will be encrypted.
@@ -75,26 +76,28 @@ pub(crate) fn client_config(is_https: bool) -> Result<ClientConfig, Absence> {
 }
 
 /// What a failure to connect means if TLS is its cause.
-pub(crate) fn absence(failure: &(dyn Error + 'static)) -> Option<Absence> {
+pub(crate) fn bridge_error(failure: &(dyn Error + 'static)) -> Option<BridgeError> {
     Some(match tls_error(failure)? {
-        rustls::Error::InvalidCertificate(error) => Absence::Distrusted(distrust(error)),
-        rustls::Error::InvalidMessage(_) => {
-            Absence::Unusable("it does not speak TLS: http:// may be meant".to_owned())
+        rustls::Error::InvalidCertificate(error) => {
+            BridgeError::UntrustedCertificate(certificate_rejection(error))
         }
-        other => Absence::Unusable(format!("TLS: {other}")),
+        rustls::Error::InvalidMessage(_) => {
+            BridgeError::InvalidResponse("it does not speak TLS: http:// may be meant".to_owned())
+        }
+        other => BridgeError::InvalidResponse(format!("TLS: {other}")),
     })
 }
 
-fn distrust(error: &CertificateError) -> Distrust {
+fn certificate_rejection(error: &CertificateError) -> CertificateRejection {
     use CertificateError as E;
     match error {
         // The second: the authority was made anew with its old name.
-        E::UnknownIssuer | E::BadSignature => Distrust::UnknownAuthority,
-        E::NotValidForName | E::NotValidForNameContext { .. } => Distrust::OtherName,
+        E::UnknownIssuer | E::BadSignature => CertificateRejection::UnknownAuthority,
+        E::NotValidForName | E::NotValidForNameContext { .. } => CertificateRejection::NameMismatch,
         E::Expired | E::ExpiredContext { .. } | E::NotValidYet | E::NotValidYetContext { .. } => {
-            Distrust::OtherTime
+            CertificateRejection::NotValidNow
         }
-        other => Distrust::Invalid(other.to_string()),
+        other => CertificateRejection::Invalid(other.to_string()),
     }
 }
 

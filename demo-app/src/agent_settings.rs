@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// What the demo decides: its agent listens for its bridge alone.
-const DECIDED: [&str; 6] = [
+const FIXED_SETTINGS: [&str; 6] = [
     "bind",
     "bridge_url",
     "token",
@@ -21,7 +21,7 @@ pub struct AgentSettings(pub agent::Config);
 
 impl Args for AgentSettings {
     fn augment_args(command: Command) -> Command {
-        command.args(own().get_arguments().map(renamed))
+        command.args(agent_command().get_arguments().map(prefixed))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -31,10 +31,12 @@ impl Args for AgentSettings {
 
 impl FromArgMatches for AgentSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let known = own();
-        let arguments = known.get_arguments().flat_map(|arg| given(arg, matches));
+        let known = agent_command();
+        let arguments = known
+            .get_arguments()
+            .flat_map(|arg| given_arguments(arg, matches));
         // Whatever comes from the environment is among them.
-        let alone = agents(|arg| arg.env(None::<&'static str>));
+        let alone = map_agent_arguments(|arg| arg.env(None::<&'static str>));
         let read = alone.try_get_matches_from(arguments)?;
         agent::Config::from_arg_matches(&read).map(Self)
     }
@@ -46,14 +48,14 @@ impl FromArgMatches for AgentSettings {
 }
 
 /// The settings of an agent that the demo does not decide.
-fn own() -> Command {
-    let all = agents(|arg| arg);
+fn agent_command() -> Command {
+    let all = map_agent_arguments(|arg| arg);
     let arguments = all.get_arguments();
-    let arguments = arguments.filter(|arg| !DECIDED.contains(&arg.get_id().as_str()));
+    let arguments = arguments.filter(|arg| !FIXED_SETTINGS.contains(&arg.get_id().as_str()));
     Command::new("agent").args(arguments)
 }
 
-fn agents(change: impl FnMut(Arg) -> Arg) -> Command {
+fn map_agent_arguments(change: impl FnMut(Arg) -> Arg) -> Command {
     let command = Command::new("agent").no_binary_name(true);
     agent::Config::augment_args(command).mut_args(change)
 }
@@ -62,7 +64,7 @@ fn name(arg: &Arg) -> String {
     format!("agent_{}", arg.get_id())
 }
 
-fn renamed(arg: &Arg) -> Arg {
+fn prefixed(arg: &Arg) -> Arg {
     let long = format!("agent-{}", arg.get_long().unwrap_or_default());
     let heading = arg.get_help_heading().unwrap_or("Agent");
     let heading = format!("The demo's agent: {}", heading.to_lowercase());
@@ -70,7 +72,7 @@ fn renamed(arg: &Arg) -> Arg {
 }
 
 /// What was given for the demo's setting, as arguments of the agent.
-fn given(arg: &Arg, matches: &ArgMatches) -> Vec<OsString> {
+fn given_arguments(arg: &Arg, matches: &ArgMatches) -> Vec<OsString> {
     let values = matches.try_get_raw(&name(arg)).ok().flatten();
     let flag = format!("--{}=", arg.get_long().unwrap_or_default());
     let written = |value| {
@@ -126,14 +128,16 @@ mod tests {
     #[test]
     fn every_other_setting_of_the_agent_is_there_and_no_name_is_taken_twice() {
         Program::command().debug_assert();
-        let all = agents(|arg| arg);
+        let all = map_agent_arguments(|arg| arg);
         for arg in all.get_arguments().map(Arg::get_id) {
-            let known = own().get_arguments().any(|own| own.get_id() == arg);
-            assert_ne!(known, DECIDED.contains(&arg.as_str()), "{arg}");
+            let known = agent_command()
+                .get_arguments()
+                .any(|own| own.get_id() == arg);
+            assert_ne!(known, FIXED_SETTINGS.contains(&arg.as_str()), "{arg}");
         }
         assert_eq!(
             all.get_arguments().count(),
-            own().get_arguments().count() + DECIDED.len()
+            agent_command().get_arguments().count() + FIXED_SETTINGS.len()
         );
     }
 }

@@ -17,12 +17,16 @@ pub(crate) struct Asset {
 }
 
 /// The document at `/`.
-pub(crate) static PAGE: LazyLock<Asset> =
-    LazyLock::new(|| asset("index.html", include_str!("../page/index.html")));
+pub(crate) static INDEX: LazyLock<Asset> =
+    LazyLock::new(|| new_asset("index.html", include_str!("../page/index.html")));
 
 /// What the document loads from `/demo/`.
-static ASSETS: LazyLock<Vec<Asset>> =
-    LazyLock::new(|| FILES.iter().map(|(name, body)| asset(name, body)).collect());
+static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    FILES
+        .iter()
+        .map(|(name, body)| new_asset(name, body))
+        .collect()
+});
 
 /// The asset of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Asset> {
@@ -53,7 +57,7 @@ files! {
     }
 }
 
-fn asset(name: &'static str, body: &'static str) -> Asset {
+fn new_asset(name: &'static str, body: &'static str) -> Asset {
     Asset {
         name,
         content_type: content_type(name),
@@ -97,8 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_page_names_is_there() {
-        let loaded = [&PAGE.body]
+    fn every_file_the_page_references_is_embedded() {
+        let loaded = [&INDEX.body]
             .into_iter()
             .flat_map(|body| body.split('"'))
             .filter_map(|part| part.strip_prefix("/demo/"));

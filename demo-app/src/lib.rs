@@ -11,15 +11,15 @@
 //! `tools.js` what AI clients can do with it, `ask-box.js` what the page asks; `main.js` puts them and
 //! the views together.
 
+mod agent_host;
 mod agent_settings;
-mod answerer;
 mod assets;
 mod page;
 
 use axum::routing::get;
 
+pub use agent_host::{AgentHost, AgentInfo};
 pub use agent_settings::AgentSettings;
-pub use answerer::{About, Answerer};
 
 /// The page and its files, to be served by [`bridge::serve`].
 ///
@@ -38,7 +38,7 @@ pub use answerer::{About, Answerer};
 /// # agent.unwrap().shutdown().await;
 /// # });
 /// ```
-pub fn app(about: About) -> bridge::App {
+pub fn app(about: AgentInfo) -> bridge::App {
     bridge::App {
         routes: page::routes().merge(about.routes()),
         home: Some(get(page::home)),

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use bridge::ProgramSettings;
 use clap::Parser;
-use demo_app::{AgentSettings, Answerer};
+use demo_app::{AgentHost, AgentSettings};
 
 /// A kanban board whose tools AI clients can call, with its bridge, and with an agent that answers
 /// what the page asks: the model whose key is in the environment, or the one that --agent-base-url
@@ -25,16 +25,16 @@ async fn main() -> ExitCode {
         mut settings,
         agent,
     } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
-    let answerer = match Answerer::bind(agent, settings.bridge_mut()).await {
+    let answerer = match AgentHost::bind(agent, settings.bridge_mut()).await {
         Ok(answerer) => answerer,
         Err(error) => {
             eprintln!("error: the demo's agent: {error}");
             return ExitCode::from(2);
         }
     };
-    let app = demo_app::app(answerer.about());
+    let app = demo_app::app(answerer.info());
     let mut agent = None;
-    let open = |running: &bridge::Running| {
+    let open = |running: &bridge::ServerHandle| {
         match answerer.serve(running) {
             Ok(serving) => agent = serving,
             Err(error) => eprintln!("error: the demo's agent: {error}"),

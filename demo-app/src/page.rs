@@ -10,17 +10,17 @@ use http::header::{
 };
 use http::{HeaderMap, StatusCode};
 
-use crate::assets::{self, Asset, PAGE};
+use crate::assets::{self, Asset, INDEX};
 
 /// The page runs its own scripts and the SDK's wasm, and talks to the server it came from, page
 /// socket included: browsers take `'self'` for `ws:` and `wss:` of the same host and port.
-const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
+const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
     connect-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The other documents are for hosts of MCP Apps, which give them an origin and a policy of their own.
 /// Here they are read, and run by nobody.
-const NOT_HERE: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
+const OTHER_DOCUMENTS_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /// Everything that the page loads, under `/demo/`. The page itself is [`home`].
 pub(crate) fn routes() -> Router {
@@ -29,10 +29,10 @@ pub(crate) fn routes() -> Router {
 
 /// The page: the answer to `GET /` with `Accept: text/html`.
 pub(crate) async fn home(request: HeaderMap) -> Response {
-    let response = serve(&PAGE, &request);
+    let response = serve(&INDEX, &request);
     // Without `text/html` the same address answers as an MCP server.
     (
-        [(CONTENT_SECURITY_POLICY, POLICY), (VARY, "accept")],
+        [(CONTENT_SECURITY_POLICY, PAGE_POLICY), (VARY, "accept")],
         response,
     )
         .into_response()
@@ -41,7 +41,7 @@ pub(crate) async fn home(request: HeaderMap) -> Response {
 async fn file(Path(name): Path<String>, request: HeaderMap) -> Response {
     match assets::find(&name) {
         Some(asset) if asset.content_type.starts_with("text/html") => (
-            [(CONTENT_SECURITY_POLICY, NOT_HERE)],
+            [(CONTENT_SECURITY_POLICY, OTHER_DOCUMENTS_POLICY)],
             serve(asset, &request),
         )
             .into_response(),
@@ -62,14 +62,14 @@ fn serve(asset: &'static Asset, request: &HeaderMap) -> Response {
         (REFERRER_POLICY, "no-referrer"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    if knows(request, &asset.etag) {
+    if etag_matches(request, &asset.etag) {
         return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
     (headers, [(CONTENT_TYPE, asset.content_type)], asset.body).into_response()
 }
 
 /// RFC 9110, section 13.1.2: weak comparison.
-fn knows(request: &HeaderMap, etag: &str) -> bool {
+fn etag_matches(request: &HeaderMap, etag: &str) -> bool {
     let tags = request
         .get(IF_NONE_MATCH)
         .and_then(|tags| tags.to_str().ok());

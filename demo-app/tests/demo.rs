@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agent::{ModelSettings, Provider};
-use bridge::{Config, Running};
-use demo_app::{AgentSettings, Answerer};
+use bridge::{Config, ServerHandle};
+use demo_app::{AgentHost, AgentSettings};
 use reqwest::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, VARY,
 };
@@ -15,7 +15,7 @@ use reqwest::{Client, Response, StatusCode};
 
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-async fn demo() -> Running {
+async fn demo() -> ServerHandle {
     let model = ModelSettings {
         provider: Some(Provider::Commands),
         ..ModelSettings::default()
@@ -28,9 +28,9 @@ async fn demo() -> Running {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
     };
-    let answerer = Answerer::bind(AgentSettings(agent), &mut config);
+    let answerer = AgentHost::bind(AgentSettings(agent), &mut config);
     let answerer = answerer.await.unwrap();
-    let app = demo_app::app(answerer.about());
+    let app = demo_app::app(answerer.info());
     let demo = bridge::serve(config, app).await.unwrap();
     // It ends with the test's runtime.
     answerer.serve(&demo).unwrap().unwrap();
@@ -44,7 +44,7 @@ fn http() -> Client {
     Client::new()
 }
 
-async fn get(demo: &Running, path: &str, accept: &str) -> Response {
+async fn get(demo: &ServerHandle, path: &str, accept: &str) -> Response {
     let url = format!("{}{path}", demo.url());
     let request = http().get(url).header(ACCEPT, accept);
     request.send().await.unwrap()
@@ -103,7 +103,7 @@ async fn files_have_the_types_that_browsers_insist_on() {
 }
 
 #[tokio::test]
-async fn the_page_is_told_who_answers() {
+async fn the_page_gets_the_agent_info() {
     let demo = demo().await;
     let about = get(&demo, "/demo/agent", "*/*").await;
     assert_eq!(header(&about, CACHE_CONTROL), "no-store");
@@ -114,12 +114,12 @@ async fn the_page_is_told_who_answers() {
 }
 
 #[tokio::test]
-async fn an_agent_elsewhere_is_left_to_answer() {
+async fn an_external_agent_is_kept() {
     let mut config = Config::default();
     config.agent.agent_url = Some("agent.example:3003".parse().unwrap());
     let agent = AgentSettings(agent::Config::default());
-    let answerer = Answerer::bind(agent, &mut config).await.unwrap();
-    let about = format!("{:?}", answerer.about());
+    let answerer = AgentHost::bind(agent, &mut config).await.unwrap();
+    let about = format!("{:?}", answerer.info());
     assert!(about.contains("http://agent.example:3003/query"), "{about}");
     let agent_url = config.agent.agent_url.unwrap();
     assert_eq!(agent_url.as_str(), "http://agent.example:3003/query");

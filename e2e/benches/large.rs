@@ -9,44 +9,44 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use e2e::{BulkClient, Era, Large, Leg, McpClient, NativeItem, NativePage, World};
+use e2e::{BulkClient, Era, LargeResult, McpClient, NativeItem, NativePage, TestBed, Transport};
 use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 const RESULTS: usize = 100;
 const RESULT_BYTES: usize = 10 * 1024 * 1024;
-const SMALL_EVERY: Duration = Duration::from_millis(10);
-const SMALL_ALONE: usize = 500;
-const P99_BELOW: Duration = Duration::from_millis(50);
+const SMALL_CALL_INTERVAL: Duration = Duration::from_millis(10);
+const BASELINE_CALLS: usize = 500;
+const P99_LIMIT: Duration = Duration::from_millis(50);
 
 fn main() -> ExitCode {
     let runtime = Runtime::new().unwrap();
     let mut is_slow = false;
-    for leg in [Leg::Http, Leg::Stdio] {
-        for large in [Large::Text, Large::Rows] {
-            is_slow |= runtime.block_on(measure(leg, large)) >= P99_BELOW;
+    for leg in [Transport::Http, Transport::Stdio] {
+        for large in [LargeResult::Text, LargeResult::Rows] {
+            is_slow |= runtime.block_on(measure(leg, large)) >= P99_LIMIT;
         }
     }
     ExitCode::from(u8::from(is_slow))
 }
 
 /// Prints what small calls take, and returns the 99th percentile beside large ones.
-async fn measure(leg: Leg, large: Large) -> Duration {
+async fn measure(leg: Transport, large: LargeResult) -> Duration {
     // As much as the client can take: nothing is cut.
-    let world = World::bridge_with(&["--max-client-result-bytes", "67108864"]).await;
+    let world = TestBed::bridge_with(&["--max-client-result-bytes", "67108864"]).await;
     let items = vec![large.tool("large", RESULT_BYTES)];
     let _large = NativePage::open(&world, "large", items).await;
     let _small = NativePage::open(&world, "small", vec![NativeItem::echo()]).await;
     let client = Arc::new(McpClient::connect(&world, leg, Era::Discover).await);
 
     let alone = small_calls(&client, async {
-        let mut ticks = tokio::time::interval(SMALL_EVERY);
-        for _ in 0..SMALL_ALONE {
+        let mut ticks = tokio::time::interval(SMALL_CALL_INTERVAL);
+        for _ in 0..BASELINE_CALLS {
             ticks.tick().await;
         }
     });
-    let alone = Times::of(alone.await);
+    let alone = LatencySummary::new(alone.await);
     let (begin, cpu) = (Instant::now(), world.cpu_time());
     let mut bulk = BulkClient::new(&world, leg);
     let beside = small_calls(&client, async {
@@ -56,7 +56,7 @@ async fn measure(leg: Leg, large: Large) -> Duration {
             assert!(answer.len() > RESULT_BYTES, "{shown}");
         }
     });
-    let beside = Times::of(beside.await);
+    let beside = LatencySummary::new(beside.await);
 
     let each = |whole: Duration| whole.as_secs_f64() * 1000.0 / RESULTS as f64;
     let ratio = beside.p99.as_secs_f64() / alone.p99.as_secs_f64();
@@ -72,10 +72,10 @@ async fn measure(leg: Leg, large: Large) -> Duration {
     beside.p99
 }
 
-/// How long small calls take, one every [`SMALL_EVERY`], until `work` is done.
+/// How long small calls take, one every [`SMALL_CALL_INTERVAL`], until `work` is done.
 async fn small_calls(client: &Arc<McpClient>, work: impl Future<Output = ()>) -> Vec<Duration> {
     let mut calls = JoinSet::new();
-    let mut ticks = tokio::time::interval(SMALL_EVERY);
+    let mut ticks = tokio::time::interval(SMALL_CALL_INTERVAL);
     tokio::pin!(work);
     loop {
         let due = tokio::select! {
@@ -91,15 +91,15 @@ async fn small_calls(client: &Arc<McpClient>, work: impl Future<Output = ()>) ->
     calls.join_all().await
 }
 
-struct Times {
+struct LatencySummary {
     count: usize,
     p50: Duration,
     p99: Duration,
     longest: Duration,
 }
 
-impl Times {
-    fn of(mut times: Vec<Duration>) -> Self {
+impl LatencySummary {
+    fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |percent: usize| times[(times.len() - 1) * percent / 100];
         Self {
@@ -111,7 +111,7 @@ impl Times {
     }
 }
 
-impl std::fmt::Display for Times {
+impl std::fmt::Display for LatencySummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let ms = |time: Duration| time.as_secs_f64() * 1000.0;
         let (p50, p99, longest) = (ms(self.p50), ms(self.p99), ms(self.longest));

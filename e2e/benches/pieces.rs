@@ -89,7 +89,7 @@ fn bridge_with(pages: usize) -> Bridge {
         let register = json!({ "type": "register", "registrationId": "r", "items": items });
         bridge.frame_arrived(connection, &register.to_string(), NOW);
     }
-    assert_eq!(bridge.tools_listed().len(), pages * TOOLS);
+    assert_eq!(bridge.listed_tools().len(), pages * TOOLS);
     bridge
 }
 
@@ -113,7 +113,7 @@ fn realm(criterion: &mut Criterion) {
             },
         );
         group.bench_function(BenchmarkId::new("list the tools", pages), |bencher| {
-            bencher.iter(|| black_box(&bridge).tools_listed());
+            bencher.iter(|| black_box(&bridge).listed_tools());
         });
         let connection = pages as u64 - 1;
         group.bench_function(

@@ -10,7 +10,7 @@
 //! own: checks of those say nothing about the program behind it.
 
 mod child;
-mod door;
+mod http_frontend;
 mod routes;
 
 use std::net::Ipv4Addr;
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinHandle;
 
-use door::Door;
+use http_frontend::HttpFrontend;
 
 /// Serves a stdio MCP server at a free port until it is dropped; its children end then as well.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Adapter {
     pub async fn start(command: impl Fn() -> Command + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let routes = Door::new(Arc::new(command)).into_router();
+        let routes = HttpFrontend::new(Arc::new(command)).into_router();
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, routes).await;
         });

@@ -6,12 +6,12 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use crate::clients::http;
-use crate::{Format, ProcessGroup, Provider, World, tools, within};
+use crate::{Format, MockProvider, ProcessGroup, TestBed, program_paths, with_deadline};
 
 /// Where an agent will listen and what its bridge shows it: bridge and agent must know of each
 /// other before either runs.
 #[derive(Clone, Debug)]
-pub struct AgentPlace {
+pub struct AgentEndpoint {
     address: SocketAddr,
     token: String,
 }
@@ -20,12 +20,12 @@ pub struct AgentPlace {
 #[derive(Debug)]
 pub struct AgentService {
     process: ProcessGroup,
-    place: AgentPlace,
+    endpoint: AgentEndpoint,
 }
 
-impl AgentPlace {
+impl AgentEndpoint {
     /// A port that was free a moment ago.
-    pub fn find() -> Self {
+    pub fn reserve() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         Self {
             address: listener.local_addr().unwrap(),
@@ -44,7 +44,7 @@ impl AgentPlace {
     }
 
     /// The arguments with which a bridge asks an agent here.
-    pub fn for_bridge(&self) -> [String; 4] {
+    pub fn bridge_arguments(&self) -> [String; 4] {
         [
             "--agent-url".to_owned(),
             self.url(),
@@ -57,25 +57,25 @@ impl AgentPlace {
 impl AgentService {
     /// Starts an agent for `world`, whose model is what `provider` plays.
     pub async fn start(
-        place: &AgentPlace,
-        world: &World,
-        provider: &Provider,
+        place: &AgentEndpoint,
+        world: &TestBed,
+        provider: &MockProvider,
         format: Format,
         arguments: &[&str],
     ) -> Self {
-        Self::start_with_key(place, world, provider, format, Provider::KEY, arguments).await
+        Self::start_with_key(place, world, provider, format, MockProvider::KEY, arguments).await
     }
 
     /// The same with another key.
     pub async fn start_with_key(
-        place: &AgentPlace,
-        world: &World,
-        provider: &Provider,
+        place: &AgentEndpoint,
+        world: &TestBed,
+        provider: &MockProvider,
         format: Format,
         key: &str,
         arguments: &[&str],
     ) -> Self {
-        let mut command = Command::new(tools::built("mcp-web-agent"));
+        let mut command = Command::new(program_paths::built("mcp-web-agent"));
         command.args(["--provider", format.name()]);
         let base_url = provider.base_url(format);
         for (flag, value) in [("--model", "mock"), ("--base-url", base_url.as_str())] {
@@ -86,18 +86,22 @@ impl AgentService {
         if let Some(variable) = format.key_variable() {
             command.env(variable, key);
         }
-        Self::listening(place, &world.url(), command, arguments).await
+        Self::start_process(place, &world.url(), command, arguments).await
     }
 
     /// Starts an agent without a language model.
-    pub async fn of_commands(place: &AgentPlace, world: &World, arguments: &[&str]) -> Self {
-        let mut command = Command::new(tools::built("mcp-web-agent"));
+    pub async fn start_scripted(
+        place: &AgentEndpoint,
+        world: &TestBed,
+        arguments: &[&str],
+    ) -> Self {
+        let mut command = Command::new(program_paths::built("mcp-web-agent"));
         command.args(["--provider", "commands"]);
-        Self::listening(place, &world.url(), command, arguments).await
+        Self::start_process(place, &world.url(), command, arguments).await
     }
 
-    pub(crate) async fn listening(
-        place: &AgentPlace,
+    pub(crate) async fn start_process(
+        place: &AgentEndpoint,
         bridge: &str,
         mut command: Command,
         arguments: &[&str],
@@ -109,26 +113,26 @@ impl AgentService {
             command.env_remove(proxy);
         }
         let mut process = ProcessGroup::start("mcp-web-agent", command);
-        process.line_with("http://").await;
+        process.wait_for_line("http://").await;
         Self {
             process,
-            place: place.clone(),
+            endpoint: place.clone(),
         }
     }
 
     /// How many queries it answers now.
-    pub async fn running(&self) -> u64 {
-        let url = format!("{}/healthz", self.place.url());
+    pub async fn active_queries(&self) -> u64 {
+        let url = format!("{}/healthz", self.endpoint.url());
         let answer = async { http().get(&url).send().await?.json().await };
-        let health: reqwest::Result<Value> = within("the agent's health", answer).await;
+        let health: reqwest::Result<Value> = with_deadline("the agent's health", answer).await;
         let health = health.unwrap();
         health["queries"].as_u64().unwrap()
     }
 
     /// Waits until it answers nothing.
-    pub async fn at_rest(&self) {
-        within("the agent to answer nothing", async {
-            while self.running().await > 0 {
+    pub async fn wait_until_idle(&self) {
+        with_deadline("the agent to answer nothing", async {
+            while self.active_queries().await > 0 {
                 tokio::task::yield_now().await;
             }
         })

@@ -13,13 +13,13 @@ use tokio::process::Command;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use url::{ParseError, Url};
 
-use crate::{DEADLINE, ProcessGroup, tools, within};
+use crate::{DEADLINE, ProcessGroup, program_paths, with_deadline};
 
 /// More than two browsers at a time make every one of them slow.
-static BROWSERS: Semaphore = Semaphore::const_new(2);
+static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
 /// What makes Chromium quiet, offline and runnable as root.
-const FLAGS: [&str; 9] = [
+const CHROMIUM_FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -58,13 +58,13 @@ impl Browser {
     /// The same with further command-line flags.
     pub async fn open_with(flags: &[&str]) -> Self {
         // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
-        let permit = BROWSERS.acquire().await.expect("never closed");
+        let permit = BROWSER_SLOTS.acquire().await.expect("never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
         let (driver, port) = start_driver(&profile).await;
         let mut builder = ClientBuilder::new(HttpConnector::new());
         builder.capabilities(capabilities(&profile, flags));
         let url = format!("http://127.0.0.1:{port}");
-        let client = within("Chromium to start", builder.connect(&url))
+        let client = with_deadline("Chromium to start", builder.connect(&url))
             .await
             .unwrap_or_else(|error| panic!("Chromium does not start: {error}"));
         Self {
@@ -77,34 +77,38 @@ impl Browser {
 
     /// Opens `url` and waits for its `load` event.
     pub async fn goto(&self, url: &str) {
-        within("a page to load", self.client.goto(url))
+        with_deadline("a page to load", self.client.goto(url))
             .await
             .unwrap_or_else(|error| panic!("cannot open the page: {error}"));
     }
 
     /// Loads the page again.
     pub async fn reload(&self) {
-        within("the page to reload", self.client.refresh())
+        with_deadline("the page to reload", self.client.refresh())
             .await
             .unwrap();
     }
 
     /// Goes back to the page before.
     pub async fn back(&self) {
-        within("the page before", self.client.back()).await.unwrap();
+        with_deadline("the page before", self.client.back())
+            .await
+            .unwrap();
     }
 
     /// Opens a second tab and turns to it.
     pub async fn open_tab(&self) {
-        let tab = within("a new tab", self.client.new_window(true))
+        let tab = with_deadline("a new tab", self.client.new_window(true))
             .await
             .unwrap();
         self.client.switch_to_window(tab.handle).await.unwrap();
     }
 
     /// Turns to the tab whose title contains `title`.
-    pub async fn turn_to(&self, title: &str) {
-        let tabs = within("the tabs", self.client.windows()).await.unwrap();
+    pub async fn switch_to_tab(&self, title: &str) {
+        let tabs = with_deadline("the tabs", self.client.windows())
+            .await
+            .unwrap();
         for tab in tabs {
             self.client.switch_to_window(tab).await.unwrap();
             if self.client.title().await.unwrap().contains(title) {
@@ -117,7 +121,7 @@ impl Browser {
     /// Goes into the `nth` frame of the document (or of the frame it is in), from 0: what runs in
     /// the page runs there.
     pub async fn enter_frame(&self, nth: u16) {
-        within("a frame", self.client.enter_frame(nth))
+        with_deadline("a frame", self.client.enter_frame(nth))
             .await
             .unwrap();
     }
@@ -131,7 +135,7 @@ impl Browser {
 
     /// Closes the tab in front. The browser ends with its last one.
     pub async fn close_tab(&self) {
-        within("the tab to close", self.client.close_window())
+        with_deadline("the tab to close", self.client.close_window())
             .await
             .unwrap();
     }
@@ -195,10 +199,10 @@ impl Browser {
             animation.playState === 'running'
             && animation.effect.getComputedTiming().endTime < Infinity)";
         self.wait_for(&format!("{moving}.length === 0")).await;
-        let image = within("a screenshot", self.client.screenshot())
+        let image = with_deadline("a screenshot", self.client.screenshot())
             .await
             .unwrap();
-        let path = tools::screenshots().join(format!("{name}.png"));
+        let path = program_paths::screenshots().join(format!("{name}.png"));
         std::fs::write(&path, image).unwrap();
         path
     }
@@ -225,7 +229,9 @@ impl Browser {
 
     /// What the page wrote to its console (and the browser about it) since the last look.
     pub async fn console(&self) -> Vec<String> {
-        let entries = self.issue("se/log", json!({ "type": "browser" })).await;
+        let entries = self
+            .send_command("se/log", json!({ "type": "browser" }))
+            .await;
         let messages = entries.as_array().into_iter().flatten();
         messages
             .map(|entry| entry["message"].as_str().unwrap_or_default().to_owned())
@@ -235,12 +241,14 @@ impl Browser {
     /// A command of the Chrome DevTools Protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({ "cmd": command, "params": parameters });
-        self.issue("goog/cdp/execute", body).await
+        self.send_command("goog/cdp/execute", body).await
     }
 
-    async fn issue(&self, path: &'static str, body: Value) -> Value {
-        let command = Extension { path, body };
-        within(path, self.client.issue_cmd(command)).await.unwrap()
+    async fn send_command(&self, path: &'static str, body: Value) -> Value {
+        let command = DriverCommand { path, body };
+        with_deadline(path, self.client.issue_cmd(command))
+            .await
+            .unwrap()
     }
 
     async fn run(&self, script: &str, argument: Value) -> Value {
@@ -262,12 +270,14 @@ impl Browser {
 /// chromedriver, and the port on which it listens.
 async fn start_driver(profile: &TempDir) -> (ProcessGroup, u16) {
     loop {
-        let mut command = Command::new(tools::chromedriver());
+        let mut command = Command::new(program_paths::chromedriver());
         command.arg("--port=0");
         // What Chromium leaves behind goes with its profile.
         command.env("TMPDIR", profile.path());
         let mut driver = ProcessGroup::start("chromedriver", command);
-        let line = driver.line_before_end("started successfully on port").await;
+        let line = driver
+            .wait_for_line_or_end("started successfully on port")
+            .await;
         let Some(line) = line else {
             // It takes a free port of IPv6, and ends when that of IPv4 is not free.
             let log = driver.log();
@@ -297,11 +307,11 @@ impl Drop for SuspendedPages {
 }
 
 fn capabilities(profile: &TempDir, flags: &[&str]) -> Capabilities {
-    let all = FLAGS.iter().chain(flags);
+    let all = CHROMIUM_FLAGS.iter().chain(flags);
     let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
-        "goog:chromeOptions": { "binary": tools::chromium(), "args": args },
+        "goog:chromeOptions": { "binary": program_paths::chromium(), "args": args },
         "goog:loggingPrefs": { "browser": "ALL" },
         // A wait inside the page ends by its own deadline, which says more.
         "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },
@@ -314,12 +324,12 @@ fn capabilities(profile: &TempDir, flags: &[&str]) -> Capabilities {
 
 /// A command that chromedriver has beyond WebDriver.
 #[derive(Debug)]
-struct Extension {
+struct DriverCommand {
     path: &'static str,
     body: Value,
 }
 
-impl WebDriverCompatibleCommand for Extension {
+impl WebDriverCompatibleCommand for DriverCommand {
     fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
         let session = session.unwrap_or_default();
         base.join(&format!("session/{session}/{}", self.path))

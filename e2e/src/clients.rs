@@ -1,18 +1,18 @@
 //! What uses the tools: AI clients and scripts.
 
-mod able;
 mod bulk;
 mod connect;
+mod full_client;
 mod inspector;
 mod mcp;
 mod plain_http;
 mod stalled;
 mod v1;
 
-pub use able::{AbleClient, Heard};
 pub use bulk::BulkClient;
+pub use full_client::{ClientEvent, FullClient};
 pub use inspector::Inspector;
-pub use mcp::{InFlight, McpClient};
+pub use mcp::{InFlightCall, McpClient};
 pub use plain_http::PlainHttp;
 pub use stalled::StalledClient;
 pub use v1::V1Client;
@@ -28,7 +28,7 @@ pub enum Era {
 
 /// How a client's messages reach the bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leg {
+pub enum Transport {
     /// Streamable HTTP.
     Http,
     /// Standard input and output of `mcp-web-stdio`.

@@ -13,9 +13,9 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-pub use self::exceptions::{Exception, Judgement};
+pub use self::exceptions::{Exception, ExceptionEffect};
 pub use self::output::{Check, Report, Scenario, Status};
-use crate::tools;
+use crate::program_paths;
 
 /// The longest that a suite may take. The scenarios run one after the other, each has 30 s.
 const SUITE_DEADLINE: Duration = Duration::from_secs(240);
@@ -58,10 +58,10 @@ impl Suite {
     /// Runs it against the endpoint `url`, which must need no header.
     pub async fn run(&self, url: &str) -> Report {
         let results = TempDir::with_prefix("mcp-web-conformance-").unwrap();
-        let entry = tools::node_modules()
+        let entry = program_paths::node_modules()
             .join(self.package)
             .join("dist/index.js");
-        let mut command = Command::new(tools::node());
+        let mut command = Command::new(program_paths::node());
         command
             .arg(entry)
             .args(["server", "--url", url])
@@ -77,7 +77,7 @@ impl Suite {
             .unwrap_or_else(|_| panic!("{} took over {SUITE_DEADLINE:?}", self.name))
             .expect("Node starts");
         let printed = String::from_utf8_lossy(&output.stdout);
-        let report = Report::read(results.path(), &printed);
+        let report = Report::load(results.path(), &printed);
         assert!(
             !report.scenarios.is_empty(),
             "{} ran nothing:\n{printed}{}",

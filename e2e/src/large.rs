@@ -7,7 +7,7 @@ use crate::{NativeAnswer, NativeItem};
 
 /// What a large result consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Large {
+pub enum LargeResult {
     /// One string: a text block for the client.
     Text,
     /// An object with many small rows: for the client its text, in which each quote is escaped, and
@@ -15,12 +15,12 @@ pub enum Large {
     Rows,
 }
 
-impl Large {
+impl LargeResult {
     /// A result of exactly so many bytes of JSON.
-    pub fn of(self, bytes: usize) -> Box<RawValue> {
+    pub fn json(self, bytes: usize) -> Box<RawValue> {
         let value = match self {
-            Large::Text => json!("x".repeat(bytes - 2)),
-            Large::Rows => {
+            LargeResult::Text => json!("x".repeat(bytes - 2)),
+            LargeResult::Rows => {
                 let row =
                     |id: usize| json!({ "id": id, "name": format!("row {id}"), "done": false });
                 let size = row(1_000_000).to_string().len() + 1;
@@ -38,10 +38,10 @@ impl Large {
 
     /// A tool that returns the same result at each call.
     pub fn tool(self, name: &str, bytes: usize) -> NativeItem {
-        let result = self.of(bytes);
+        let result = self.json(bytes);
         NativeItem::tool(name, move |_| {
             let result = result.clone();
-            async move { Ok(NativeAnswer::Written(result)) }
+            async move { Ok(NativeAnswer::Raw(result)) }
         })
     }
 }
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn a_large_result_has_the_size_that_was_asked_for() {
-        for large in [Large::Text, Large::Rows] {
-            assert_eq!(large.of(100_000).get().len(), 100_000);
+        for large in [LargeResult::Text, LargeResult::Rows] {
+            assert_eq!(large.json(100_000).get().len(), 100_000);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Test kit for whole-system journeys: everything runs for real, nothing is mocked.
 //!
-//! A journey starts a [`World`] (the bridge or the demo as a child process on a free port), opens
+//! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port), opens
 //! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol from Rust) and
 //! lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
-//! [`AbleClient`]: the same with everything that a server may ask of a client;
+//! [`FullClient`]: the same with everything that a server may ask of a client;
 //! [`Inspector`]; [`PlainHttp`]). Whatever was started ends when its value is dropped.
 //!
 //! Nothing sleeps: every wait is a wait for something, under [`within`]'s deadline, and says what
@@ -14,56 +14,57 @@
 
 mod adapter;
 mod agent_service;
-pub mod asking;
+mod auth_proxy;
 mod browser;
 mod clients;
 pub mod conformance;
 mod deadline;
 pub mod idle;
-mod issuer;
 mod large;
 pub mod load;
+mod mock_provider;
 mod native_page;
 mod node;
 mod process;
-mod provider;
+pub mod program_paths;
+pub mod query_cost;
 mod random;
 mod real_clients;
 mod sdk_page;
 pub mod simulation;
 mod site;
 pub mod socket_faults;
-mod tls_front;
-mod token_proxy;
-pub mod tools;
+mod test_bed;
+mod tls_proxy;
+mod token_issuer;
 mod v1_page;
-mod world;
 
 pub use adapter::Adapter;
-pub use agent_service::{AgentPlace, AgentService};
+pub use agent_service::{AgentEndpoint, AgentService};
+pub use auth_proxy::AuthProxy;
 pub use browser::{Browser, ColorScheme, SuspendedPages};
 pub use clients::{
-    AbleClient, BulkClient, Era, Heard, InFlight, Inspector, Leg, McpClient, PlainHttp,
-    StalledClient, V1Client,
+    BulkClient, ClientEvent, Era, FullClient, InFlightCall, Inspector, McpClient, PlainHttp,
+    StalledClient, Transport, V1Client,
 };
-pub use deadline::{DEADLINE, within};
-pub use issuer::Issuer;
-pub use large::Large;
+pub use deadline::{DEADLINE, with_deadline};
+pub use large::LargeResult;
+pub use mock_provider::{
+    BreakMode, Exchange, ExchangeOutcome, Fault, Format, MockProvider, Recordings, ResponseSource,
+    Script, Scripts, StopReason, TokenUsage, Turn, TurnPart, Upstream,
+};
 pub use native_page::{
-    NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage, NativeSetup,
-    Standstill, Wanted,
+    CallInput, NativeAnswer, NativeCall, NativeFailure, NativeItem, NativeOutcome, NativePage,
+    NativeSetup, PausedPage,
 };
 pub use node::NodeProject;
 pub use process::ProcessGroup;
-pub use provider::{
-    Break, Ending, Exchange, Fault, Format, Piece, Provider, Script, Scripts, Stop, Tape, Tokens,
-    Turn, Upstream, Voice,
-};
 pub use real_clients::{
-    Cell, ClientsApp, CommandLine, Driver, Output, Package, Row, Run, Server, Step,
+    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Driver, DriverTransport,
+    Package, StepResult, ToolOutput,
 };
-pub use site::Site;
-pub use tls_front::TlsFront;
-pub use token_proxy::TokenProxy;
+pub use site::StaticSite;
+pub use test_bed::TestBed;
+pub use tls_proxy::TlsProxy;
+pub use token_issuer::TokenIssuer;
 pub use v1_page::{V1Handler, V1Page};
-pub use world::World;

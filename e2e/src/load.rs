@@ -11,7 +11,7 @@
 //! before, and nothing is parsed but where an id stands.
 
 pub mod floor;
-pub mod mixed;
+pub mod soak;
 
 mod answers;
 mod callers;
@@ -25,5 +25,5 @@ mod run;
 pub use measure::Meter;
 pub use pages::{Dialect, Receipt};
 pub use payload::Payload;
-pub use route::{Pick, Route};
+pub use route::{Route, TargetSelection};
 pub use run::{Figures, Load, Target};

@@ -3,12 +3,12 @@
 //! `wire` puts messages together, `tab` is the page as it outlives its connections, `answers` what it
 //! keeps for the next one, `connection` the task in between, `setup` how it presents itself.
 
-mod answers;
 mod call;
 mod connection;
 mod item;
 mod setup;
 mod tab;
+mod unacknowledged;
 mod wire;
 
 use std::time::Instant;
@@ -21,48 +21,48 @@ use bridge_protocol::{
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-pub use self::call::{NativeCall, Wanted};
+pub use self::call::{CallInput, NativeCall};
 use self::connection::Connection;
 pub use self::item::{NativeAnswer, NativeFailure, NativeItem, NativeOutcome};
 use self::setup::Credentials;
 pub use self::setup::NativeSetup;
-use self::tab::{Answer, Heard, Request, Tab};
+use self::tab::{Acknowledgement, EventSenders, OwnerRequest, Tab};
 use self::wire::Wire;
-use crate::{World, within};
+use crate::{TestBed, with_deadline};
 
 /// A connected page. Dropping it cuts its connection as a crash of the machine would.
 pub struct NativePage {
     credentials: Credentials,
     authenticated: Box<Authenticated>,
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<OwnerRequest>,
     calls: Mutex<mpsc::UnboundedReceiver<CallId>>,
     cancels: Mutex<mpsc::UnboundedReceiver<(CallId, ErrorCode)>>,
-    subscriptions: Mutex<mpsc::UnboundedReceiver<Vec<String>>>,
-    answers: Mutex<mpsc::UnboundedReceiver<Answer>>,
-    told: Mutex<mpsc::UnboundedReceiver<(Instant, BridgeToPage)>>,
-    connection: Option<Connected>,
+    subscription_updates: Mutex<mpsc::UnboundedReceiver<Vec<String>>>,
+    acknowledgements: Mutex<mpsc::UnboundedReceiver<Acknowledgement>>,
+    query_messages: Mutex<mpsc::UnboundedReceiver<(Instant, BridgeToPage)>>,
+    connection: Option<ActiveConnection>,
 }
 
 /// A connection that lasts, or has ended.
-struct Connected {
+struct ActiveConnection {
     task: JoinHandle<(Tab, Option<u16>)>,
     cut: oneshot::Sender<()>,
 }
 
 /// A page that does nothing at all. It goes on when this is dropped.
-pub struct Standstill {
-    _go_on: oneshot::Sender<()>,
+pub struct PausedPage {
+    _resume: oneshot::Sender<()>,
 }
 
 impl NativePage {
     /// Connects, authenticates with the world's token and registers `items`.
-    pub async fn open(world: &World, session: &str, items: Vec<NativeItem>) -> Self {
+    pub async fn open(world: &TestBed, session: &str, items: Vec<NativeItem>) -> Self {
         Self::open_with(world, session, NativeSetup::default(), items).await
     }
 
     /// The same with manners of its own.
     pub async fn open_with(
-        world: &World,
+        world: &TestBed,
         session: &str,
         setup: NativeSetup,
         items: Vec<NativeItem>,
@@ -79,63 +79,63 @@ impl NativePage {
     /// # Errors
     /// When the bridge refuses the page.
     pub async fn try_open(
-        world: &World,
+        world: &TestBed,
         session: &str,
         setup: NativeSetup,
     ) -> Result<Self, AuthenticationFailed> {
         let credentials = Credentials::new(world, session, &setup);
-        let (wire, authenticated) = credentials.present(world).await?;
+        let (wire, authenticated) = credentials.authenticate(world).await?;
         let (requests, request) = mpsc::channel(16);
         let (call, calls) = mpsc::unbounded_channel();
         let (cancel, cancels) = mpsc::unbounded_channel();
         let (subscribed, subscriptions) = mpsc::unbounded_channel();
         let (answer, answers) = mpsc::unbounded_channel();
         let (tell, told) = mpsc::unbounded_channel();
-        let heard = Heard {
-            call,
-            cancel,
-            subscribed,
-            answer,
-            told: tell,
+        let heard = EventSenders {
+            calls: call,
+            cancels: cancel,
+            subscriptions: subscribed,
+            acknowledgements: answer,
+            query_messages: tell,
         };
         let tab = Tab::new(setup, request, heard);
         Ok(Self {
             credentials,
-            connection: Some(Connected::new(tab, wire, authenticated.clone())),
+            connection: Some(ActiveConnection::new(tab, wire, authenticated.clone())),
             authenticated,
             requests,
             calls: Mutex::new(calls),
             cancels: Mutex::new(cancels),
-            subscriptions: Mutex::new(subscriptions),
-            answers: Mutex::new(answers),
-            told: Mutex::new(told),
+            subscription_updates: Mutex::new(subscriptions),
+            acknowledgements: Mutex::new(answers),
+            query_messages: Mutex::new(told),
         })
     }
 
     /// Cuts the connection, if it lasts, and connects again as the same page: what runs goes on,
     /// what is awaited is sent again, everything is registered again.
-    pub async fn reconnect(&mut self, world: &World) {
+    pub async fn reconnect(&mut self, world: &TestBed) {
         let (tab, _) = self.disconnected().await;
-        self.connect_again(tab, world).await;
+        self.reconnect_tab(tab, world).await;
     }
 
     /// Waits until the bridge ends the connection, connects again as the same page and returns the
     /// close code, if there was one.
-    pub async fn come_back(&mut self, world: &World) -> Option<u16> {
-        let (tab, code) = self.ended().await;
-        self.connect_again(tab, world).await;
+    pub async fn reconnect_after_close(&mut self, world: &TestBed) -> Option<u16> {
+        let (tab, code) = self.wait_ended().await;
+        self.reconnect_tab(tab, world).await;
         code
     }
 
-    async fn connect_again(&mut self, tab: Tab, world: &World) {
+    async fn reconnect_tab(&mut self, tab: Tab, world: &TestBed) {
         let registers = !tab.items.is_empty();
-        let admitted = self.credentials.present(world).await;
+        let admitted = self.credentials.authenticate(world).await;
         let (wire, authenticated) =
             admitted.unwrap_or_else(|refused| panic!("the bridge refused {refused:?}"));
         self.authenticated = authenticated.clone();
-        self.connection = Some(Connected::new(tab, wire, authenticated));
+        self.connection = Some(ActiveConnection::new(tab, wire, authenticated));
         if registers {
-            self.registered().await;
+            self.recv_registered().await;
         }
     }
 
@@ -146,13 +146,13 @@ impl NativePage {
 
     /// Registers items and waits for the acknowledgement.
     pub async fn register(&self, items: Vec<NativeItem>) -> Registered {
-        self.request(Request::Register(items)).await;
-        self.registered().await
+        self.send_request(OwnerRequest::Register(items)).await;
+        self.recv_registered().await
     }
 
-    async fn registered(&self) -> Registered {
-        match self.answer().await {
-            Answer::Registered(answer) => answer,
+    async fn recv_registered(&self) -> Registered {
+        match self.recv_acknowledgement().await {
+            Acknowledgement::Registered(answer) => answer,
             other => panic!("not an answer to `register`: {other:?}"),
         }
     }
@@ -163,10 +163,10 @@ impl NativePage {
             kind,
             name: name.to_owned(),
         };
-        self.request(Request::Unregister(items.iter().map(item).collect()))
+        self.send_request(OwnerRequest::Unregister(items.iter().map(item).collect()))
             .await;
-        match self.answer().await {
-            Answer::Unregistered(answer) => answer,
+        match self.recv_acknowledgement().await {
+            Acknowledgement::Unregistered(answer) => answer,
             other => panic!("not an answer to `unregister`: {other:?}"),
         }
     }
@@ -174,23 +174,23 @@ impl NativePage {
     /// The next call that reached the page.
     pub async fn called(&self) -> CallId {
         let mut calls = self.calls.lock().await;
-        within("a call to reach the page", calls.recv())
+        with_deadline("a call to reach the page", calls.recv())
             .await
             .expect("the page is connected")
     }
 
     /// The next call that the bridge cancelled, and why.
-    pub async fn cancelled(&self) -> (CallId, ErrorCode) {
+    pub async fn next_cancel(&self) -> (CallId, ErrorCode) {
         let mut cancels = self.cancels.lock().await;
-        within("a call to be cancelled", cancels.recv())
+        with_deadline("a call to be cancelled", cancels.recv())
             .await
             .expect("the page is connected")
     }
 
     /// The next list of subscribed resources; there is one after each change.
-    pub async fn subscriptions(&self) -> Vec<String> {
-        let mut subscriptions = self.subscriptions.lock().await;
-        within("the subscriptions to change", subscriptions.recv())
+    pub async fn next_subscriptions(&self) -> Vec<String> {
+        let mut subscriptions = self.subscription_updates.lock().await;
+        with_deadline("the subscriptions to change", subscriptions.recv())
             .await
             .expect("the page is connected")
     }
@@ -198,39 +198,40 @@ impl NativePage {
     /// Says that the content of a resource changed.
     pub async fn resource_updated(&self, uri: &str) {
         let uri = uri.to_owned();
-        self.say(PageToBridge::ResourceUpdated(ResourceUpdated { uri }))
+        self.send(PageToBridge::ResourceUpdated(ResourceUpdated { uri }))
             .await;
     }
 
     /// Sends a message as it is.
-    pub async fn say(&self, message: PageToBridge) {
-        self.request(Request::Say(Box::new(message))).await;
+    pub async fn send(&self, message: PageToBridge) {
+        self.send_request(OwnerRequest::Send(Box::new(message)))
+            .await;
     }
 
     /// Asks the agent.
     pub async fn ask(&self, query: Query) {
-        self.say(PageToBridge::Query(query)).await;
+        self.send(PageToBridge::Query(query)).await;
     }
 
     /// No longer wants to know.
-    pub async fn cancel(&self, query: &QueryId) {
+    pub async fn cancel_query(&self, query: &QueryId) {
         let uuid = query.clone();
         let reason = Some("enough".to_owned());
-        self.say(PageToBridge::QueryCancel(QueryCancel { uuid, reason }))
+        self.send(PageToBridge::QueryCancel(QueryCancel { uuid, reason }))
             .await;
     }
 
     /// The next message about any of its queries, and when it came.
     pub async fn told(&self) -> (Instant, BridgeToPage) {
-        let mut told = self.told.lock().await;
-        within("word of a query", told.recv())
+        let mut told = self.query_messages.lock().await;
+        with_deadline("word of a query", told.recv())
             .await
             .expect("the page is connected")
     }
 
     /// A message about any of its queries that has come already.
-    pub async fn told_already(&self) -> Option<(Instant, BridgeToPage)> {
-        self.told.lock().await.try_recv().ok()
+    pub async fn try_next_query_message(&self) -> Option<(Instant, BridgeToPage)> {
+        self.query_messages.lock().await.try_recv().ok()
     }
 
     /// Presents a fresh token on the open socket, and whenever it connects again.
@@ -239,17 +240,17 @@ impl NativePage {
     /// When the bridge refuses it; the former one counts on.
     pub async fn renew(&mut self, token: &str) -> Result<Renewed, RenewalFailed> {
         let auth_token = token.to_owned();
-        self.say(PageToBridge::Renew(Renew { auth_token })).await;
+        self.send(PageToBridge::Renew(Renew { auth_token })).await;
         self.credentials.token = token.to_owned();
-        match self.answer().await {
-            Answer::Renewal(renewal) => renewal,
+        match self.recv_acknowledgement().await {
+            Acknowledgement::Renewal(renewal) => renewal,
             other => panic!("not an answer to `renew`: {other:?}"),
         }
     }
 
     /// Says that the browser freezes the page, or that it goes on.
     pub async fn freeze(&self, frozen: bool) {
-        self.say(PageToBridge::PageState(PageState {
+        self.send(PageToBridge::PageState(PageState {
             visibility: Visibility::Hidden,
             focused: false,
             frozen,
@@ -259,36 +260,39 @@ impl NativePage {
     }
 
     /// Stands still as a page does whose main thread is busy: it reads and says nothing.
-    pub async fn stand_still(&self) -> Standstill {
+    pub async fn pause(&self) -> PausedPage {
         let (standing, stands) = oneshot::channel();
         let (go_on, goes_on) = oneshot::channel();
-        self.request(Request::StandStill(standing, goes_on)).await;
-        within("the page to stand still", stands).await.unwrap();
-        Standstill { _go_on: go_on }
+        self.send_request(OwnerRequest::Pause(standing, goes_on))
+            .await;
+        with_deadline("the page to stand still", stands)
+            .await
+            .unwrap();
+        PausedPage { _resume: go_on }
     }
 
     /// Says `leaving`, as a document does that goes away, and stays connected.
     pub async fn leave(&self) {
-        self.say(PageToBridge::Leaving {}).await;
+        self.send(PageToBridge::Leaving {}).await;
     }
 
     /// Closes the socket with `code` and waits until it is closed.
     pub async fn close(mut self, code: u16) {
-        self.request(Request::Close(code)).await;
-        self.ended().await;
+        self.send_request(OwnerRequest::Close(code)).await;
+        self.wait_ended().await;
     }
 
     /// Ends the TCP connection without a close frame: the other side sees 1006.
     pub fn cut(self) {}
 
     /// Waits until the bridge closes the socket and returns its code, if it sent one.
-    pub async fn closed(mut self) -> Option<u16> {
-        self.ended().await.1
+    pub async fn wait_closed(mut self) -> Option<u16> {
+        self.wait_ended().await.1
     }
 
-    async fn ended(&mut self) -> (Tab, Option<u16>) {
+    async fn wait_ended(&mut self) -> (Tab, Option<u16>) {
         let connection = self.connection.as_mut().expect("it was connected");
-        within("the page socket to end", &mut connection.task)
+        with_deadline("the page socket to end", &mut connection.task)
             .await
             .expect("the connection does not panic")
     }
@@ -297,19 +301,19 @@ impl NativePage {
         let connection = self.connection.take().expect("it was connected");
         // One that has ended cannot be cut any more.
         let _ = connection.cut.send(());
-        within("the page socket to end", connection.task)
+        with_deadline("the page socket to end", connection.task)
             .await
             .expect("the connection does not panic")
     }
 
-    async fn request(&self, request: Request) {
+    async fn send_request(&self, request: OwnerRequest) {
         let sent = self.requests.send(request).await;
         assert!(sent.is_ok(), "the page socket is closed");
     }
 
-    async fn answer(&self) -> Answer {
-        let mut answers = self.answers.lock().await;
-        within("an acknowledgement of the bridge", answers.recv())
+    async fn recv_acknowledgement(&self) -> Acknowledgement {
+        let mut answers = self.acknowledgements.lock().await;
+        with_deadline("an acknowledgement of the bridge", answers.recv())
             .await
             .expect("the page is connected")
     }
@@ -323,7 +327,7 @@ impl Drop for NativePage {
     }
 }
 
-impl Connected {
+impl ActiveConnection {
     fn new(tab: Tab, wire: Wire, authenticated: Box<Authenticated>) -> Self {
         let (cut, is_cut) = oneshot::channel();
         let connection = Connection::new(tab, wire);

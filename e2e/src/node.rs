@@ -5,7 +5,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{ProcessGroup, tools};
+use crate::{ProcessGroup, program_paths};
 
 /// A copy of a folder of this crate in a folder of its own, gone on drop.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct NodeProject {
 impl NodeProject {
     /// Copies `e2e/<folder>` (files only).
     pub fn copy_of(folder: &str) -> Self {
-        let source = tools::workspace().join("e2e").join(folder);
+        let source = program_paths::workspace().join("e2e").join(folder);
         let project = TempDir::with_prefix("mcp-web-node-").unwrap();
         for entry in std::fs::read_dir(&source).unwrap() {
             let entry = entry.unwrap();
@@ -34,7 +34,7 @@ impl NodeProject {
 
     /// Makes the pinned packages importable.
     pub fn link_packages(&self) {
-        self.link(&tools::node_modules());
+        self.link(&program_paths::node_modules());
     }
 
     /// Makes these packages importable.
@@ -44,7 +44,7 @@ impl NodeProject {
 
     /// Starts Node 22 in the project with `arguments`.
     pub fn node(&self, name: &str, arguments: &[&str]) -> ProcessGroup {
-        let mut command = Command::new(tools::node());
+        let mut command = Command::new(program_paths::node());
         // Journeys read what it prints, and with `CI` set some programs colour it even in a pipe.
         command
             .args(arguments)

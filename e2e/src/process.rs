@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::watch;
 
-use crate::within;
+use crate::with_deadline;
 
 /// A child process in a process group of its own, with everything it printed.
 ///
@@ -37,8 +37,8 @@ impl ProcessGroup {
         let output = Arc::new(Mutex::new(Vec::new()));
         let (count, printed) = watch::channel(0);
         let count = Arc::new(count);
-        keep_lines(child.stdout.take(), output.clone(), count.clone());
-        keep_lines(child.stderr.take(), output.clone(), count);
+        collect_lines(child.stdout.take(), output.clone(), count.clone());
+        collect_lines(child.stderr.take(), output.clone(), count);
         Self {
             name: name.to_owned(),
             leader: leader.expect("a child that was just started has an id"),
@@ -51,15 +51,15 @@ impl ProcessGroup {
     /// Waits until the child prints a line that contains `text`, and returns that line.
     ///
     /// Fails with all output when the child ends without printing it.
-    pub async fn line_with(&mut self, text: &str) -> String {
-        let line = self.line_before_end(text).await;
+    pub async fn wait_for_line(&mut self, text: &str) -> String {
+        let line = self.wait_for_line_or_end(text).await;
         line.unwrap_or_else(|| panic!("{} ended; it printed:\n{}", self.name, self.log()))
     }
 
     /// The same; `None` when the child ends without printing it.
-    pub async fn line_before_end(&mut self, text: &str) -> Option<String> {
+    pub async fn wait_for_line_or_end(&mut self, text: &str) -> Option<String> {
         let what = format!("{} to print {text:?}", self.name);
-        within(what, async {
+        with_deadline(what, async {
             loop {
                 let has_ended = self.printed.has_changed().is_err();
                 let line = self.lines().into_iter().find(|line| line.contains(text));
@@ -74,7 +74,7 @@ impl ProcessGroup {
     }
 
     /// Waits for the child's end and all that it printed. False when it goes on for longer.
-    pub async fn ended_within(&mut self, time: Duration) -> bool {
+    pub async fn wait_for_end(&mut self, time: Duration) -> bool {
         let ended = async {
             while self.printed.changed().await.is_ok() {}
             self.child.wait().await.expect("a child can be waited for");
@@ -115,7 +115,7 @@ impl ProcessGroup {
 
     /// The processor time that the leader has used so far (Linux).
     pub fn cpu_time(&self) -> Duration {
-        let stat = self.proc("stat");
+        let stat = self.proc_file("stat");
         // proc_pid_stat(5): the name may have spaces, and ends with the last parenthesis.
         let (_, fields) = stat.rsplit_once(')').expect("the name is in parentheses");
         let ticks = fields.split_whitespace().skip(11).take(2);
@@ -126,15 +126,15 @@ impl ProcessGroup {
 
     /// The most memory that the leader has used so far, in bytes (Linux).
     pub fn peak_memory(&self) -> u64 {
-        let status = self.proc("status");
+        let status = self.proc_file("status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
         1024 * kibibytes.expect("a size").parse::<u64>().unwrap()
     }
 
     /// The memory that the leader has now, in bytes (Linux).
-    pub(crate) fn resident(&self) -> u64 {
-        let rollup = self.proc("smaps_rollup");
+    pub(crate) fn resident_memory(&self) -> u64 {
+        let rollup = self.proc_file("smaps_rollup");
         let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
         let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
         1024 * kibibytes.expect("a size").parse::<u64>().unwrap()
@@ -152,7 +152,7 @@ impl ProcessGroup {
         Duration::from_nanos(used.sum())
     }
 
-    pub(crate) fn proc(&self, file: &str) -> String {
+    pub(crate) fn proc_file(&self, file: &str) -> String {
         let pid = self.leader.as_raw_nonzero();
         std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("the child runs")
     }
@@ -160,18 +160,18 @@ impl ProcessGroup {
     /// Kills the group (as a crash would) and waits until the child is gone.
     pub async fn kill(&mut self) {
         self.signal(Signal::KILL);
-        self.gone().await;
+        self.wait_until_gone().await;
     }
 
     /// Asks the group to end (SIGTERM) and waits until the child is gone.
     pub async fn terminate(&mut self) {
         self.signal(Signal::TERM);
-        self.gone().await;
+        self.wait_until_gone().await;
     }
 
-    async fn gone(&mut self) {
+    async fn wait_until_gone(&mut self) {
         let what = format!("{} to end", self.name);
-        within(what, self.child.wait())
+        with_deadline(what, self.child.wait())
             .await
             .expect("a child can be waited for");
     }
@@ -213,7 +213,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-fn keep_lines(
+fn collect_lines(
     pipe: Option<impl AsyncRead + Unpin + Send + 'static>,
     output: Arc<Mutex<Vec<String>>>,
     count: Arc<watch::Sender<usize>>,

@@ -4,12 +4,12 @@
 //! does in a browser, with serde instead of the browser's JSON.
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{self as wire, SessionId, limits};
-use web_sdk::core::frame::{Piece, encode};
+use web_sdk::core::frame::{FramePart, encode};
 use web_sdk::core::{
-    Answer, BridgeToPage, CallRequest, ClientResponse, Introduction, Item, Kind, Limits, Outcome,
-    PageToBridge, Refusal, RegisteredItem,
+    Answer, BridgeToPage, CallRequest, ClientResponse, HandlerOutcome, Item, Kind, Limits,
+    PageInfo, PageToBridge, RegisteredItem, RegistrationFailure,
 };
 
 /// Both directions of one socket of a page.
@@ -29,9 +29,9 @@ impl PageFrames {
     }
 
     /// The frames of a message.
-    pub(crate) fn write(&mut self, message: PageToBridge<String>) -> Vec<String> {
+    pub(crate) fn encode(&mut self, message: PageToBridge<String>) -> Vec<String> {
         let pieces = encode(message).into_iter().map(|piece| match piece {
-            Piece::Text(text) | Piece::Json(text) => text,
+            FramePart::Text(text) | FramePart::Json(text) => text,
         });
         let text: String = pieces.collect();
         if text.len() <= PART_BYTES {
@@ -48,13 +48,13 @@ impl PageFrames {
             .take(frame)
             .expect("the bridge keeps to the rules of parts")
         {
-            Taken::Unfinished => None,
-            Taken::Message(text) => read(&text),
+            AssemblyStatus::Incomplete => None,
+            AssemblyStatus::Complete(text) => parse(&text),
         }
     }
 }
 
-fn read(text: &str) -> Option<BridgeToPage<String>> {
+fn parse(text: &str) -> Option<BridgeToPage<String>> {
     let message = wire::BridgeToPage::decode(text).expect("the bridge sends messages");
     Some(match message {
         wire::BridgeToPage::Authenticated(welcome) => BridgeToPage::Authenticated {
@@ -78,7 +78,11 @@ fn read(text: &str) -> Option<BridgeToPage<String>> {
         wire::BridgeToPage::Registered(registered) => BridgeToPage::Registered {
             registration_id: registered.registration_id,
             items: registered.items.into_iter().map(registered_item).collect(),
-            errors: registered.errors.into_iter().map(refusal).collect(),
+            errors: registered
+                .errors
+                .into_iter()
+                .map(registration_failure)
+                .collect(),
         },
         wire::BridgeToPage::Unregistered(unregistered) => BridgeToPage::Registered {
             registration_id: unregistered.registration_id,
@@ -146,8 +150,8 @@ fn registered_item(registered: wire::RegisteredItem) -> RegisteredItem {
     }
 }
 
-fn refusal(refused: wire::RegistrationFailure) -> Refusal {
-    Refusal {
+fn registration_failure(refused: wire::RegistrationFailure) -> RegistrationFailure {
+    RegistrationFailure {
         index: refused.index,
         code: refused.code.as_str().to_owned(),
         message: refused.message,
@@ -162,8 +166,8 @@ fn response(response: wire::ClientResponse) -> ClientResponse<String> {
 }
 
 /// The page of a document in schedules of faults.
-pub(crate) fn introduction(session: &str, document: u64) -> Introduction<String> {
-    Introduction {
+pub(crate) fn page_info(session: &str, document: u64) -> PageInfo<String> {
+    PageInfo {
         bridge_url: "ws://bridge".to_owned(),
         session_id: SessionId::from(session),
         document_id: Some(format!("document-{document}")),
@@ -176,9 +180,9 @@ pub(crate) fn introduction(session: &str, document: u64) -> Introduction<String>
 }
 
 /// What a handler returns: a text of so many bytes of JSON.
-pub(crate) fn returned(bytes: usize) -> Outcome<String> {
+pub(crate) fn text_outcome(bytes: usize) -> HandlerOutcome<String> {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
-    Outcome::Returned {
+    HandlerOutcome::Returned {
         bytes,
         answer: Answer {
             result: Some(text),

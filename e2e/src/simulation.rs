@@ -12,11 +12,11 @@
 //! - when the faults are over, every page that was not taken over is connected again and answers;
 //! - when everybody has left, nothing is left, on either side.
 
-mod agenda;
 mod callers;
+mod event_queue;
 mod faults;
+mod invariants;
 mod network;
-mod oracle;
 mod tab;
 mod work;
 mod world;

@@ -14,26 +14,26 @@ use tokio::net::TcpListener;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::{Issuer, World, tools, within};
+use crate::{TestBed, TokenIssuer, program_paths, with_deadline};
 
 /// Scripts of the site itself and the SDK from any loopback port, but no WebAssembly.
-const NO_WASM: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
+const NO_WASM_POLICY: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
                        connect-src http://127.0.0.1:* ws://127.0.0.1:*";
 
 /// All that the SDK needs but its WebSocket.
-const NO_SOCKET: &str = "default-src 'self'; connect-src http://127.0.0.1:*; \
+const NO_SOCKET_POLICY: &str = "default-src 'self'; connect-src http://127.0.0.1:*; \
                          script-src 'self' http://127.0.0.1:* 'wasm-unsafe-eval'";
 
 /// Serves `e2e/pages` on a free port and keeps the beacons that its pages send. A copy of the SDK
 /// without its wasm lies under `/sdk/`, all of it under `/whole-sdk/`.
 #[derive(Debug)]
-pub struct Site {
+pub struct StaticSite {
     url: String,
     beacons: Mutex<mpsc::UnboundedReceiver<String>>,
     server: JoinHandle<()>,
 }
 
-impl Site {
+impl StaticSite {
     /// Starts the server.
     pub async fn start() -> Self {
         Self::serve(Router::new()).await
@@ -66,27 +66,27 @@ impl Site {
     }
 
     /// The app of the journeys (`e2e/pages/app.js`), connected to `world`.
-    pub fn app(&self, world: &World) -> String {
+    pub fn app(&self, world: &TestBed) -> String {
         self.page("app.html", world)
     }
 
     /// A page of mcp-web 0.1 (`e2e/pages/v1.js`), which makes its own token.
-    pub fn v1_page(&self, world: &World) -> String {
+    pub fn v1_page(&self, world: &TestBed) -> String {
         format!("{}/v1.html?bridge={}", self.url, world.url())
     }
 
     /// The page that clients are driven against (`e2e/pages/clients.js`), connected to `world`.
-    pub fn clients_page(&self, world: &World) -> String {
+    pub fn clients_page(&self, world: &TestBed) -> String {
         self.page("clients.html", world)
     }
 
     /// The same app under a content security policy that forbids WebAssembly.
-    pub fn app_without_wasm(&self, world: &World) -> String {
+    pub fn app_without_wasm(&self, world: &TestBed) -> String {
         self.page("no-wasm.html", world)
     }
 
     /// The same app under a content security policy that forbids its WebSocket.
-    pub fn app_without_socket(&self, world: &World) -> String {
+    pub fn app_without_socket(&self, world: &TestBed) -> String {
         self.page("no-socket.html", world)
     }
 
@@ -94,7 +94,7 @@ impl Site {
     /// is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
     pub fn framed_app(
         &self,
-        world: &World,
+        world: &TestBed,
         origin: &str,
         attributes: &str,
         app_origin: &str,
@@ -108,7 +108,7 @@ impl Site {
     }
 
     /// The same app at another name or scheme for this site, with the SDK from there, too.
-    pub fn app_at(&self, origin: &str, world: &World) -> String {
+    pub fn app_at(&self, origin: &str, world: &TestBed) -> String {
         let app = self.app(world).replacen(&self.url, origin, 1);
         format!("{app}&sdk={origin}/whole-sdk/mcp-web.js")
     }
@@ -119,12 +119,12 @@ impl Site {
     }
 
     /// The same app with the SDK from elsewhere than its bridge.
-    pub fn app_with_sdk(&self, world: &World, sdk: &str) -> String {
+    pub fn app_with_sdk(&self, world: &TestBed, sdk: &str) -> String {
         format!("{}&sdk={sdk}/mcp-web.js", self.app(world))
     }
 
     /// The same app with tokens that it fetches anew whenever it needs one.
-    pub fn app_with_tokens_of(&self, world: &World, issuer: &Issuer) -> String {
+    pub fn app_with_issuer(&self, world: &TestBed, issuer: &TokenIssuer) -> String {
         format!("{}&tokens={}", self.app(world), issuer.url())
     }
 
@@ -134,25 +134,25 @@ impl Site {
     }
 
     /// What the conformance suites ask of a server (`e2e/pages/conformance`), connected to `world`.
-    pub fn conformance(&self, world: &World) -> String {
+    pub fn conformance(&self, world: &TestBed) -> String {
         self.page("conformance.html", world)
     }
 
     /// The next beacon of a page: the app sends one from `pagehide`, with the time.
     pub async fn beacon(&self) -> String {
         let mut beacons = self.beacons.lock().await;
-        within("a beacon of the page", beacons.recv())
+        with_deadline("a beacon of the page", beacons.recv())
             .await
             .expect("the server runs")
     }
 
-    fn page(&self, page: &str, world: &World) -> String {
+    fn page(&self, page: &str, world: &TestBed) -> String {
         let (site, bridge, token) = (&self.url, world.url(), world.token());
         format!("{site}/{page}?bridge={bridge}&token={token}")
     }
 }
 
-impl Drop for Site {
+impl Drop for StaticSite {
     fn drop(&mut self) {
         self.server.abort();
     }
@@ -165,8 +165,8 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     const CLIENTS: &str = include_str!("../pages/clients.html");
     let page = || async { typed("text/html; charset=utf-8", PAGE) };
-    let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM)], page().await);
-    let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET)], page().await);
+    let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM_POLICY)], page().await);
+    let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET_POLICY)], page().await);
     // A document without an origin of its own gets no modules but those for everybody.
     let script = || async {
         let for_everybody = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
@@ -193,12 +193,12 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
             "/clients.html",
             get(async || typed("text/html; charset=utf-8", CLIENTS)),
         )
-        .route("/{file}", get(script_of_the_pages))
+        .route("/{file}", get(page_script))
         .route("/conformance.html", get(conformance))
-        .route("/conformance/{file}", get(script_for_conformance))
+        .route("/conformance/{file}", get(conformance_script))
         .route("/beacon", post(keep))
-        .route("/sdk/{file}", get(script_of_the_sdk))
-        .route("/whole-sdk/{file}", get(file_of_the_sdk))
+        .route("/sdk/{file}", get(sdk_script))
+        .route("/whole-sdk/{file}", get(sdk_file))
 }
 
 async fn frame(Query(frame): Query<HashMap<String, String>>) -> Html<String> {
@@ -209,28 +209,31 @@ async fn frame(Query(frame): Query<HashMap<String, String>>) -> Html<String> {
     ))
 }
 
-async fn file_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
+async fn sdk_file(Path(file): Path<String>) -> impl IntoResponse {
     let kind = if file.ends_with(".wasm") {
         "application/wasm"
     } else {
         "text/javascript; charset=utf-8"
     };
     let for_everybody = (ACCESS_CONTROL_ALLOW_ORIGIN, "*");
-    std::fs::read(tools::sdk_package().join(file))
+    std::fs::read(program_paths::sdk_package().join(file))
         .map(|content| ([(CONTENT_TYPE, kind), for_everybody], content))
         .map_err(|_| StatusCode::NOT_FOUND)
 }
 
-async fn script_of_the_sdk(Path(file): Path<String>) -> impl IntoResponse {
-    script(&tools::sdk_package(), &file)
+async fn sdk_script(Path(file): Path<String>) -> impl IntoResponse {
+    script(&program_paths::sdk_package(), &file)
 }
 
-async fn script_of_the_pages(Path(file): Path<String>) -> impl IntoResponse {
-    script(&tools::workspace().join("e2e/pages"), &file)
+async fn page_script(Path(file): Path<String>) -> impl IntoResponse {
+    script(&program_paths::workspace().join("e2e/pages"), &file)
 }
 
-async fn script_for_conformance(Path(file): Path<String>) -> impl IntoResponse {
-    script(&tools::workspace().join("e2e/pages/conformance"), &file)
+async fn conformance_script(Path(file): Path<String>) -> impl IntoResponse {
+    script(
+        &program_paths::workspace().join("e2e/pages/conformance"),
+        &file,
+    )
 }
 
 fn script(folder: &std::path::Path, file: &str) -> impl IntoResponse + use<> {

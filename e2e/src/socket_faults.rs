@@ -6,7 +6,7 @@
 //! promised is the same.
 
 mod callers;
-mod oracle;
+mod invariants;
 mod page;
 mod proxy;
 mod schedule;

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use crate::{World, within};
+use crate::{TestBed, with_deadline};
 
 /// What a tool of such a page answers to its input.
 pub type V1Handler = fn(&Value) -> Value;
@@ -26,17 +26,19 @@ impl Drop for V1Page {
 
 impl V1Page {
     /// Opens a session with tools, each given as it is registered, beside what it answers.
-    pub async fn open(world: &World, session: &str, tools: Vec<(Value, V1Handler)>) -> Self {
+    pub async fn open(world: &TestBed, session: &str, tools: Vec<(Value, V1Handler)>) -> Self {
         let url = format!("ws://{}/?session={session}", world.address());
         let connecting = tokio_tungstenite::connect_async(url);
-        let (mut socket, _) = within("the upgrade", connecting).await.unwrap();
+        let (mut socket, _) = with_deadline("the upgrade", connecting).await.unwrap();
         let hello = json!({ "type": "authenticate", "sessionId": session,
             "authToken": world.token(), "timestamp": 1 });
-        say(&mut socket, &hello).await;
-        let welcome = within("the welcome", hear(&mut socket)).await.unwrap();
+        send(&mut socket, &hello).await;
+        let welcome = with_deadline("the welcome", recv(&mut socket))
+            .await
+            .unwrap();
         assert_eq!(welcome["type"], "authenticated", "{welcome}");
         for (tool, _) in &tools {
-            say(
+            send(
                 &mut socket,
                 &json!({ "type": "register-tool", "tool": tool }),
             )
@@ -50,7 +52,7 @@ impl V1Page {
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 async fn serve(mut socket: Socket, tools: Vec<(Value, V1Handler)>) {
-    while let Some(message) = hear(&mut socket).await {
+    while let Some(message) = recv(&mut socket).await {
         if message["type"] != "tool-call" {
             continue;
         }
@@ -63,17 +65,17 @@ async fn serve(mut socket: Socket, tools: Vec<(Value, V1Handler)>) {
         };
         let id = &message["requestId"];
         let answer = json!({ "type": "tool-response", "requestId": id, "result": result });
-        say(&mut socket, &answer).await;
+        send(&mut socket, &answer).await;
     }
 }
 
-async fn say(socket: &mut Socket, frame: &Value) {
+async fn send(socket: &mut Socket, frame: &Value) {
     // A bridge that is gone ends the page at its next look.
     let _ = socket.send(Message::Text(frame.to_string().into())).await;
 }
 
 /// The next frame; `None` when the connection is over.
-async fn hear(socket: &mut Socket) -> Option<Value> {
+async fn recv(socket: &mut Socket) -> Option<Value> {
     loop {
         match socket.next().await? {
             Ok(Message::Text(text)) => return serde_json::from_str(&text).ok(),

@@ -6,21 +6,21 @@ use http::Method;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::Bridge;
+use super::BridgeClient;
 use crate::config::Secret;
 use crate::failure::Failure;
 use crate::outgoing::last_cause;
 
 /// Reports on one query, each to a route of the bridge.
 #[derive(Clone, Debug)]
-pub(crate) struct Reports {
-    bridge: Bridge,
+pub(crate) struct QueryReporter {
+    bridge: BridgeClient,
     token: Secret,
     query: QueryId,
 }
 
-impl Reports {
-    pub(super) fn new(bridge: Bridge, token: Secret, query: QueryId) -> Self {
+impl QueryReporter {
+    pub(super) fn new(bridge: BridgeClient, token: Secret, query: QueryId) -> Self {
         Self {
             bridge,
             token,
@@ -59,8 +59,8 @@ impl Reports {
     async fn send(&self, method: Method, what: &str, body: Value) -> Result<(), Failure> {
         let url = self.bridge.route(&["query", self.query.as_str(), what]);
         let request = self.bridge.http.request(method, url).json(&body);
-        let answer = request.bearer_auth(self.token.text()).send().await;
-        let answer = answer.map_err(|error| self.bridge.out_of_reach(&last_cause(&error)))?;
+        let answer = request.bearer_auth(self.token.expose()).send().await;
+        let answer = answer.map_err(|error| self.bridge.unreachable(&last_cause(&error)))?;
         match answer.status() {
             status if status.is_success() => Ok(()),
             StatusCode::UNAUTHORIZED => Err(self.bridge.token_refused()),

@@ -1,7 +1,7 @@
 //! The tools of the page that asks, by MCP. Only this module knows rmcp.
 
 mod content;
-mod failing;
+mod errors;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,16 +20,16 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tracing::debug;
 
-use super::Bridge;
+use super::BridgeClient;
 use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::Tool;
 
 /// Where the bridge keeps the name of a tool that it had to repair.
-const ORIGINAL_NAME: &str = "mcp-web/originalName";
+const ORIGINAL_NAME_META_KEY: &str = "mcp-web/originalName";
 
 /// Where a tool says how long it takes, in milliseconds.
-const OWN_TIME: &str = "mcp-web/timeout";
+const TIMEOUT_META_KEY: &str = "mcp-web/timeout";
 
 /// The argument that picks a session. The bridge adds it to every schema; the token of a query has
 /// picked one already.
@@ -41,7 +41,7 @@ const SESSION_DESCRIPTION: &str =
 /// bridge, where nothing is kept of it: there is no session to close.
 #[derive(Debug)]
 pub(crate) struct BridgeTools {
-    bridge: Bridge,
+    bridge: BridgeClient,
     service: RunningService<RoleClient, ClientConfig>,
 }
 
@@ -49,32 +49,32 @@ pub(crate) struct BridgeTools {
 #[derive(Clone, Debug)]
 pub(crate) struct PageTool {
     /// Its name as registered; the model may have to call it by another one.
-    pub(crate) registered: String,
+    pub(crate) registered_name: String,
     /// How long it says that it takes.
-    pub(crate) takes: Option<Duration>,
+    pub(crate) own_timeout: Option<Duration>,
     pub(crate) tool: Tool,
 }
 
 /// How a call went.
 #[derive(Debug)]
-pub(crate) struct Called {
+pub(crate) struct PageCallResult {
     /// For the model.
     pub(crate) text: String,
     pub(crate) is_error: bool,
     /// What the page answered, as far as MCP carries it; `None` if that was nothing.
-    pub(crate) answered: Option<Box<RawValue>>,
+    pub(crate) page_result: Option<Box<RawValue>>,
 }
 
 impl BridgeTools {
     /// In the era of MCP without sessions, where a request whose connection ends is cancelled.
     pub(super) async fn connect(
-        bridge: &Bridge,
+        bridge: &BridgeClient,
         token: &Secret,
         query: &QueryId,
     ) -> Result<Self, Failure> {
         let url = bridge.route(&["mcp"]);
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-            .auth_header(token.text())
+            .auth_header(token.expose())
             // How many calls run at once is decided by who makes them.
             .max_concurrent_requests(usize::MAX);
         // A call whose answer breaks off is cancelled: there is nothing to come back to.
@@ -83,10 +83,10 @@ impl BridgeTools {
         let lifecycle = ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         };
-        let connected = this_client().serve_with_lifecycle(transport, lifecycle);
-        let service = connected
+        let connecting = client_config().serve_with_lifecycle(transport, lifecycle);
+        let service = connecting
             .await
-            .map_err(|error| failing::not_connected(bridge, &error))?;
+            .map_err(|error| errors::connect_error(bridge, &error))?;
         debug!(%query, "the tools of the query are there");
         Ok(Self {
             bridge: bridge.clone(),
@@ -97,7 +97,7 @@ impl BridgeTools {
     /// Those that the bridge lists for the query.
     pub(crate) async fn list(&self) -> Result<Vec<PageTool>, Failure> {
         let listed = self.service.list_all_tools().await;
-        let listed = listed.map_err(|error| failing::not_listed(&self.bridge, &error))?;
+        let listed = listed.map_err(|error| errors::list_error(&self.bridge, &error))?;
         Ok(listed.into_iter().map(page_tool).collect())
     }
 
@@ -107,34 +107,34 @@ impl BridgeTools {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Called, Failure> {
+    ) -> Result<PageCallResult, Failure> {
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         match self.service.call_tool_once(call).await {
-            Ok(CallToolResponse::Complete(result)) => Ok(content::called(result)),
-            Ok(_) => Ok(Called::failed(
+            Ok(CallToolResponse::Complete(result)) => Ok(content::page_call_result(result)),
+            Ok(_) => Ok(PageCallResult::from_error(
                 "the tool wants to ask somebody, and an agent has nobody to ask",
             )),
             // The bridge, or the page, has answered.
-            Err(ServiceError::McpError(error)) => Ok(Called::failed(&error.message)),
-            Err(error) => Err(failing::not_called(&self.bridge, &error)),
+            Err(ServiceError::McpError(error)) => Ok(PageCallResult::from_error(&error.message)),
+            Err(error) => Err(errors::call_error(&self.bridge, &error)),
         }
     }
 }
 
-impl Called {
+impl PageCallResult {
     /// A call that came to nothing.
-    pub(crate) fn failed(why: &str) -> Self {
+    pub(crate) fn from_error(why: &str) -> Self {
         let answered = serde_json::json!({ "error": why });
         Self {
             text: why.to_owned(),
             is_error: true,
-            answered: serde_json::value::to_raw_value(&answered).ok(),
+            page_result: serde_json::value::to_raw_value(&answered).ok(),
         }
     }
 }
 
 /// It can do nothing that a server could ask of it.
-fn this_client() -> ClientConfig {
+fn client_config() -> ClientConfig {
     let name = Implementation::new("mcp-web-agent", env!("CARGO_PKG_VERSION"));
     // Pages show people who has called.
     let name = name.with_title("Ask AI");
@@ -143,13 +143,13 @@ fn this_client() -> ClientConfig {
 
 fn page_tool(listed: McpTool) -> PageTool {
     let meta = |key: &str| listed.meta.as_ref()?.0.get(key);
-    let original = meta(ORIGINAL_NAME).and_then(Value::as_str);
-    let takes = meta(OWN_TIME).and_then(Value::as_u64);
+    let original = meta(ORIGINAL_NAME_META_KEY).and_then(Value::as_str);
+    let takes = meta(TIMEOUT_META_KEY).and_then(Value::as_u64);
     let mut schema = Map::clone(&listed.input_schema);
-    take_session_argument(&mut schema);
+    remove_session_argument(&mut schema);
     PageTool {
-        registered: original.unwrap_or(&listed.name).to_owned(),
-        takes: takes.map(Duration::from_millis),
+        registered_name: original.unwrap_or(&listed.name).to_owned(),
+        own_timeout: takes.map(Duration::from_millis),
         tool: Tool {
             name: listed.name.into_owned(),
             description: listed.description.map(Into::into).or(listed.title),
@@ -159,7 +159,7 @@ fn page_tool(listed: McpTool) -> PageTool {
 }
 
 /// A tool's own argument of this name stays: it is described in other words.
-fn take_session_argument(schema: &mut Map<String, Value>) {
+fn remove_session_argument(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
         return;
     };

@@ -14,14 +14,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The argument that names the file.
-const CONFIG: &str = "config";
+const CONFIG_ARGUMENT: &str = "config";
 
 /// What says how to read the settings, and is none.
-const ABOUT_SETTINGS: [&str; 4] = [CONFIG, "print_config", "help", "version"];
+const NON_SETTINGS: [&str; 4] = [CONFIG_ARGUMENT, "print_config", "help", "version"];
 
 /// Why settings cannot be read.
 #[derive(Debug)]
-pub(crate) enum ReadingError {
+pub(crate) enum LoadError {
     /// A flag or a variable is wrong, or help was asked for.
     Arguments(clap::Error),
     File(FileError),
@@ -46,23 +46,23 @@ impl fmt::Display for FileError {
 }
 
 /// What is wrong, and where in the text.
-struct Wrong {
-    at: usize,
+struct InvalidEntry {
+    offset: usize,
     problem: String,
 }
 
 /// Reads the arguments, the environment, and the file that one of them names: what that says is a
 /// default.
-pub(crate) fn read(
+pub(crate) fn load(
     command: &Command,
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<ArgMatches, ReadingError> {
+) -> Result<ArgMatches, LoadError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let said = parse(command, &arguments)?;
-    let Some(path) = said.get_one::<PathBuf>(CONFIG) else {
+    let said = parse_arguments(command, &arguments)?;
+    let Some(path) = said.get_one::<PathBuf>(CONFIG_ARGUMENT) else {
         return Ok(said);
     };
-    let settings = settings_of(path, command).map_err(ReadingError::File)?;
+    let settings = load_settings(path, command).map_err(LoadError::File)?;
     let mut command = command.clone();
     for (name, values) in settings {
         use ValueSource::{CommandLine, EnvVariable};
@@ -72,42 +72,47 @@ pub(crate) fn read(
             });
         }
     }
-    parse(&command, &arguments)
+    parse_arguments(&command, &arguments)
 }
 
 /// What can be set, in the order of the help.
 pub(super) fn settings_in(command: &Command) -> impl Iterator<Item = &Arg> {
     let arguments = command.get_arguments();
-    arguments.filter(|arg| !ABOUT_SETTINGS.contains(&arg.get_id().as_str()))
+    arguments.filter(|arg| !NON_SETTINGS.contains(&arg.get_id().as_str()))
 }
 
-fn parse(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, ReadingError> {
+fn parse_arguments(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, LoadError> {
     let parsed = command.clone().try_get_matches_from(arguments);
     parsed.map_err(|mut error| {
         hide_secret(&mut error, command);
-        ReadingError::Arguments(error)
+        LoadError::Arguments(error)
     })
 }
 
 type Settings = Vec<(String, Vec<String>)>;
 
-fn settings_of(path: &Path, command: &Command) -> Result<Settings, FileError> {
+fn load_settings(path: &Path, command: &Command) -> Result<Settings, FileError> {
     let text = std::fs::read_to_string(path).map_err(|error| FileError {
         path: path.to_owned(),
         line: None,
         problem: format!("the configuration file cannot be read: {error}"),
     })?;
-    settings(&text, command).map_err(|Wrong { at, problem }| FileError {
-        path: path.to_owned(),
-        line: Some(text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1),
-        problem,
-    })
+    parse_settings(&text, command).map_err(
+        |InvalidEntry {
+             offset: at,
+             problem,
+         }| FileError {
+            path: path.to_owned(),
+            line: Some(text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1),
+            problem,
+        },
+    )
 }
 
 /// The settings of a file, as their flags would be given them.
-fn settings(text: &str, command: &Command) -> Result<Settings, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| Wrong {
-        at: error.span().map_or(0, |span| span.start),
+fn parse_settings(text: &str, command: &Command) -> Result<Settings, InvalidEntry> {
+    let table = DeTable::parse(text).map_err(|error| InvalidEntry {
+        offset: error.span().map_or(0, |span| span.start),
         // Not the whole error: it shows the line, which may have a secret.
         problem: format!("this is not TOML: {}", error.message()),
     })?;
@@ -115,25 +120,25 @@ fn settings(text: &str, command: &Command) -> Result<Settings, Wrong> {
     entries.sort_by_key(|(key, _)| key.span().start);
     let entries = entries.iter();
     entries
-        .map(|(key, value)| setting(key, value, command))
+        .map(|(key, value)| parse_setting(key, value, command))
         .collect()
 }
 
-fn setting(
+fn parse_setting(
     key: &Spanned<Cow<'_, str>>,
     value: &Spanned<DeValue<'_>>,
     command: &Command,
-) -> Result<(String, Vec<String>), Wrong> {
+) -> Result<(String, Vec<String>), InvalidEntry> {
     let name = key.get_ref().as_ref();
     let Some(arg) = settings_in(command).find(|arg| arg.get_id() == name) else {
         let names = settings_in(command).map(|arg| arg.get_id().as_str());
-        return Err(Wrong {
-            at: key.span().start,
-            problem: unknown(name, names),
+        return Err(InvalidEntry {
+            offset: key.span().start,
+            problem: unknown_setting(name, names),
         });
     };
-    let wrong = |allowed: &str| Wrong {
-        at: value.span().start,
+    let wrong = |allowed: &str| InvalidEntry {
+        offset: value.span().start,
         problem: match value.get_ref() {
             DeValue::String(text) if !arg.is_hide_env_values_set() => {
                 format!("`{name}` cannot be {text:?}: {allowed}")
@@ -141,14 +146,14 @@ fn setting(
             _ => format!("`{name}` has a wrong value: {allowed}"),
         },
     };
-    let values = written(arg, value.get_ref()).ok_or_else(|| wrong(&form(arg)))?;
-    check(arg, &values).map_err(|allowed| wrong(&allowed))?;
+    let values = flag_values(arg, value.get_ref()).ok_or_else(|| wrong(&expected_value(arg)))?;
+    check_values(arg, &values).map_err(|allowed| wrong(&allowed))?;
     Ok((name.to_owned(), values))
 }
 
 /// A value as its flag has it, if it has a type that says something: durations and addresses are
 /// texts, a list may be a text with commas.
-fn written(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
+fn flag_values(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     let one = |text: String| Some(vec![text]);
     if is_switch(arg) {
         return value.as_bool().and_then(|on| one(on.to_string()));
@@ -175,13 +180,15 @@ pub(super) fn is_switch(arg: &Arg) -> bool {
 }
 
 /// Whether the flag would take it; if not, what is allowed.
-fn check(arg: &Arg, values: &[String]) -> Result<(), String> {
+fn check_values(arg: &Arg, values: &[String]) -> Result<(), String> {
     if is_switch(arg) {
         return Ok(());
     }
     let alone = arg.clone().env(None::<&'static str>).value_delimiter(None);
     let alone = alone.required(false).exclusive(false);
-    let command = Command::new(CONFIG).no_binary_name(true).arg(alone);
+    let command = Command::new(CONFIG_ARGUMENT)
+        .no_binary_name(true)
+        .arg(alone);
     let flag = arg.get_long().unwrap_or_default();
     let arguments = values.iter().map(|value| format!("--{flag}={value}"));
     let Err(error) = command.try_get_matches_from(arguments) else {
@@ -194,11 +201,11 @@ fn check(arg: &Arg, values: &[String]) -> Result<(), String> {
     }
     Err(match error.source().map(ToString::to_string) {
         Some(said) if said.starts_with("allowed") => said,
-        _ => form(arg),
+        _ => expected_value(arg),
     })
 }
 
-fn form(arg: &Arg) -> String {
+fn expected_value(arg: &Arg) -> String {
     if is_switch(arg) {
         return "allowed are true and false".to_owned();
     }
@@ -207,7 +214,7 @@ fn form(arg: &Arg) -> String {
 }
 
 /// Says that a key means nothing, and which one may have been meant.
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+fn unknown_setting<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let as_key = name.trim_start_matches('-').replace('-', "_");
     let as_key = as_key.to_lowercase();
     let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);

@@ -24,37 +24,37 @@ pub(crate) fn to_toml(command: &Command, matches: &ArgMatches) -> String {
             Some(ValueSource::EnvVariable) => " # from its variable",
             _ => "",
         };
-        let _ = match shown(arg, matches) {
-            Shown::NotSet => writeln!(text, "# {name} is not set"),
-            Shown::Secret => writeln!(text, "# {name} is set and not shown{from}"),
-            Shown::Value(value) => writeln!(text, "{name} = {value}{from}"),
+        let _ = match printed_value(arg, matches) {
+            PrintedValue::NotSet => writeln!(text, "# {name} is not set"),
+            PrintedValue::Secret => writeln!(text, "# {name} is set and not shown{from}"),
+            PrintedValue::Value(value) => writeln!(text, "{name} = {value}{from}"),
         };
     }
     text
 }
 
-enum Shown {
+enum PrintedValue {
     NotSet,
     Secret,
     Value(Value),
 }
 
-fn shown(arg: &Arg, matches: &ArgMatches) -> Shown {
+fn printed_value(arg: &Arg, matches: &ArgMatches) -> PrintedValue {
     let name = arg.get_id().as_str();
     if is_switch(arg) {
-        return Shown::Value(Value::Boolean(matches.get_flag(name)));
+        return PrintedValue::Value(Value::Boolean(matches.get_flag(name)));
     }
     let Some(given) = matches.get_raw(name) else {
-        return Shown::NotSet;
+        return PrintedValue::NotSet;
     };
     if arg.is_hide_env_values_set() {
-        return Shown::Secret;
+        return PrintedValue::Secret;
     }
     let mut texts = given.map(|text| text.to_string_lossy().into_owned());
     if matches!(arg.get_action(), ArgAction::Append) {
-        return Shown::Value(Value::Array(texts.map(Value::String).collect()));
+        return PrintedValue::Value(Value::Array(texts.map(Value::String).collect()));
     }
     let text = texts.next().unwrap_or_default();
     // A number may be a text in the file as well: only what it is for people differs.
-    Shown::Value(text.parse().map_or(Value::String(text), Value::Integer))
+    PrintedValue::Value(text.parse().map_or(Value::String(text), Value::Integer))
 }

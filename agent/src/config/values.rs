@@ -12,11 +12,11 @@ pub struct Secret(String);
 
 impl Secret {
     /// The text, for the one place that needs it.
-    pub(crate) fn text(&self) -> &str {
+    pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 
-    pub(crate) fn known_good(text: String) -> Self {
+    pub(crate) fn from_trusted(text: String) -> Self {
         Self(text)
     }
 }

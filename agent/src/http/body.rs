@@ -87,7 +87,7 @@ mod tests {
 
     fn message(read: Result<Bytes, Problem>) -> String {
         match read {
-            Err(Problem::Own(failure)) => failure.message,
+            Err(Problem::Failure(failure)) => failure.message,
             other => panic!("{other:?}"),
         }
     }

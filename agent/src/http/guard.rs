@@ -10,15 +10,19 @@ use http::header::{HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{Edge, Policy, Problem};
+use super::{AppState, Policy, Problem};
 
 /// Refuses foreign hosts and foreign origins.
-pub(super) async fn check(State(edge): State<Edge>, request: Request, next: Next) -> Response {
+pub(super) async fn check_host_and_origin(
+    State(edge): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
     let headers = request.headers();
     if !edge.policy.host_allowed(request.uri(), headers) {
         let message = format!(
             "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
-            text(headers, &HOST)
+            header_text(headers, &HOST)
         );
         return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
     }
@@ -26,14 +30,14 @@ pub(super) async fn check(State(edge): State<Edge>, request: Request, next: Next
         let message = format!(
             "pages from {:?} may not use this agent: ask through the bridge, or add the origin to \
              `allowed_origins` (--allowed-origins)",
-            text(headers, &ORIGIN)
+            header_text(headers, &ORIGIN)
         );
         return Problem::new(ErrorCode::OriginNotAllowed, message).into_response();
     }
     next.run(request).await
 }
 
-fn text(headers: &HeaderMap, name: &HeaderName) -> String {
+fn header_text(headers: &HeaderMap, name: &HeaderName) -> String {
     let value = headers.get(name).map(HeaderValue::as_bytes);
     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
 }

@@ -9,7 +9,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::queries::Refusal;
+use crate::queries::AuthorizationError;
 
 /// What a refusal for want of a good token says (RFC 6750 section 3).
 const CHALLENGE: &str = "Bearer realm=\"mcp-web-agent\"";
@@ -21,9 +21,9 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 #[derive(Debug)]
 pub(crate) enum Problem {
     /// `{"error": code, "code": code, "message": words}` with the status of the code.
-    Own(Failure),
+    Failure(Failure),
     /// The bridge has refused, in words of its own.
-    OfBridge {
+    FromBridge {
         /// 4xx.
         status: StatusCode,
         /// JSON.
@@ -33,21 +33,21 @@ pub(crate) enum Problem {
 
 impl Problem {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::Own(Failure::new(code, message))
+        Self::Failure(Failure::new(code, message))
     }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
-        Self::Own(failure)
+        Self::Failure(failure)
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<AuthorizationError> for Problem {
+    fn from(refusal: AuthorizationError) -> Self {
         match refusal {
-            Refusal::Failure(failure) => Self::Own(failure),
-            Refusal::OfBridge { status, body } => Self::OfBridge { status, body },
+            AuthorizationError::Failure(failure) => Self::Failure(failure),
+            AuthorizationError::FromBridge { status, body } => Self::FromBridge { status, body },
         }
     }
 }
@@ -72,8 +72,8 @@ fn status(code: ErrorCode) -> StatusCode {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let failure = match self {
-            Self::Own(failure) => failure,
-            Self::OfBridge { status, body } => {
+            Self::Failure(failure) => failure,
+            Self::FromBridge { status, body } => {
                 let json = [(CONTENT_TYPE, "application/json")];
                 return (status, json, body).into_response();
             }

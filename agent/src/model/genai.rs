@@ -7,16 +7,16 @@
 //! - `ending` makes a turn, or a failure, of what has come;
 //! - `trouble` knows the errors, and `words` what of them may be shown.
 
-mod asking;
-mod ending;
-mod frames;
-mod kept;
-mod listening;
-mod names;
-mod signs;
-mod thinking;
-mod trouble;
-mod words;
+mod completion;
+mod error_classification;
+mod error_text;
+mod errors;
+mod frame_inspector;
+mod request;
+mod response_stream;
+mod thinking_effort;
+mod thinking_state;
+mod tool_names;
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,46 +29,46 @@ use genai::resolver::{AuthData, Endpoint};
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
 
-use self::frames::Frames;
-use self::listening::{Listening, Patience};
-use self::trouble::Teller;
-use super::retrying::{Attempt, Trouble};
 use super::{Event, ModelSettings, Provider, Request};
 use crate::config::Secret;
 use crate::failure::Failure;
+use crate::model::retry::{AttemptError, ProviderAttempt};
 use crate::outgoing;
+use errors::ErrorMapper;
+use frame_inspector::FrameInspector;
+use response_stream::{ResponseStream, StreamTimeouts};
 
 /// Whom to ask for what, and with which key.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(super) struct ProviderAccess {
     pub(super) provider: Provider,
     pub(super) model: String,
     pub(super) key: Option<Secret>,
 }
 
 /// A model of a provider.
-pub(super) struct Hosted {
+pub(super) struct HostedModel {
     client: Client,
     target: ServiceTarget,
-    asking: asking::Asking,
-    teller: Teller,
-    patience: Patience,
+    request_builder: request::RequestBuilder,
+    errors: ErrorMapper,
+    timeouts: StreamTimeouts,
 }
 
-impl fmt::Debug for Hosted {
+impl fmt::Debug for HostedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Hosted").field(&self.teller.label()).finish()
+        f.debug_tuple("Hosted").field(&self.errors.label()).finish()
     }
 }
 
-impl Hosted {
-    pub(super) fn new(access: Access, settings: &ModelSettings) -> Result<Self, Failure> {
-        let Access {
+impl HostedModel {
+    pub(super) fn new(access: ProviderAccess, settings: &ModelSettings) -> Result<Self, Failure> {
+        let ProviderAccess {
             provider,
             model,
             key,
         } = access;
-        let own = own_url(provider);
+        let own = official_url(provider);
         let url = settings.base_url.clone().unwrap_or_else(|| own.clone());
         let is_own = url.host_str() == own.host_str();
         let http = outgoing::client(&url).map_err(|why| {
@@ -89,33 +89,33 @@ impl Hosted {
         };
         Ok(Self {
             client,
-            target: target(provider, &model, &url, key.as_ref()),
-            asking: asking::Asking {
+            target: service_target(provider, &model, &url, key.as_ref()),
+            request_builder: request::RequestBuilder {
                 provider,
                 model,
-                is_own,
+                is_official_api: is_own,
                 thinking: settings.thinking,
                 // genai sends Ollama no key.
                 headers: key
                     .as_ref()
                     .filter(|_| provider == Provider::Ollama)
-                    .map(|key| Headers::from(("authorization", bearer(key)))),
+                    .map(|key| Headers::from(("authorization", bearer_value(key)))),
             },
-            teller: Teller::new(provider, label, key),
-            patience: Patience {
-                first_token_within: settings.first_token_within,
-                silence: settings.provider_silence,
+            errors: ErrorMapper::new(provider, label, key),
+            timeouts: StreamTimeouts {
+                first_token: settings.first_token_within,
+                idle: settings.provider_silence,
             },
         })
     }
 }
 
-fn bearer(key: &Secret) -> String {
-    format!("Bearer {}", key.text())
+fn bearer_value(key: &Secret) -> String {
+    format!("Bearer {}", key.expose())
 }
 
 /// Where a provider's own API is.
-fn own_url(provider: Provider) -> Url {
+fn official_url(provider: Provider) -> Url {
     let url = match provider {
         Provider::Anthropic => "https://api.anthropic.com/v1/",
         Provider::Openai => "https://api.openai.com/v1/",
@@ -125,7 +125,12 @@ fn own_url(provider: Provider) -> Url {
     url.parse().expect("a URL that is written here")
 }
 
-fn target(provider: Provider, model: &str, url: &Url, key: Option<&Secret>) -> ServiceTarget {
+fn service_target(
+    provider: Provider,
+    model: &str,
+    url: &Url,
+    key: Option<&Secret>,
+) -> ServiceTarget {
     let kind = match provider {
         Provider::Anthropic => AdapterKind::Anthropic,
         Provider::Openai => AdapterKind::OpenAI,
@@ -133,7 +138,7 @@ fn target(provider: Provider, model: &str, url: &Url, key: Option<&Secret>) -> S
         Provider::Ollama | Provider::Commands => AdapterKind::Ollama,
     };
     let auth = match key {
-        Some(key) => AuthData::from_single(key.text()),
+        Some(key) => AuthData::from_single(key.expose()),
         // Else genai would send an empty key, which some servers refuse.
         None if provider == Provider::Openai => AuthData::RequestOverride {
             url: format!("{url}chat/completions"),
@@ -148,29 +153,31 @@ fn target(provider: Provider, model: &str, url: &Url, key: Option<&Secret>) -> S
     }
 }
 
-impl Attempt for Hosted {
+impl ProviderAttempt for HostedModel {
     fn label(&self) -> &str {
-        self.teller.label()
+        self.errors.label()
     }
 
-    fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, Trouble>> {
-        let frames = Arc::new(Frames::new(self.asking.provider));
-        let (chat, options) = self.asking.ask(request);
+    fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
+        let frames = Arc::new(FrameInspector::new(self.request_builder.provider));
+        let (chat, options) = self.request_builder.build(request);
         let options = options.with_raw_frame_sink_arc(frames.clone());
         let (client, target, teller) = (
             self.client.clone(),
             self.target.clone(),
-            self.teller.clone(),
+            self.errors.clone(),
         );
-        let (patience, tools) = (self.patience, request.tools.clone());
+        let (patience, tools) = (self.timeouts, request.tools.clone());
         let begin = async move {
             let opened = client.exec_chat_stream(target, chat, Some(&options)).await;
-            let stream = opened.map_err(|error| teller.trouble(error, false))?.stream;
-            Ok(Listening::new(stream, frames, teller, tools, patience))
+            let stream = opened
+                .map_err(|error| teller.map_error(error, false))?
+                .stream;
+            Ok(ResponseStream::new(stream, frames, teller, tools, patience))
         };
         stream::once(begin)
             .map(|begun| match begun {
-                Ok(listening) => listening.events(),
+                Ok(listening) => listening.into_events(),
                 Err(trouble) => stream::iter([Err(trouble)]).boxed(),
             })
             .flatten()

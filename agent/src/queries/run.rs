@@ -8,24 +8,24 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use super::teller::{Teller, Telling};
-use super::{Place, Query};
-use crate::answering::{Answer, answer};
+use super::{AcceptedQuery, QueryPermit};
+use crate::agent_loop::{Answer, answer};
 use crate::failure::Failure;
+use crate::queries::event_sink::{EventSink, EventTarget};
 
 /// What has been said and not been passed on yet. Over it, the answer waits.
-const SAID_AHEAD: usize = 32;
+const PROGRESS_BUFFER: usize = 32;
 
 /// How a query has ended.
 #[derive(Debug)]
-pub(super) enum End {
+pub(super) enum QueryOutcome {
     Answered(Answer),
     Failed(Failure),
     /// Why.
     Cancelled(String),
 }
 
-impl End {
+impl QueryOutcome {
     fn name(&self) -> &'static str {
         match self {
             Self::Answered(_) => "complete",
@@ -36,66 +36,87 @@ impl End {
 }
 
 /// Answers a query, and tells how it goes. Its place is given back at the end.
-pub(super) async fn run(place: Place, query: Query, teller: Teller) {
+pub(super) async fn run_query(place: QueryPermit, query: AcceptedQuery, teller: EventTarget) {
     let begun = Instant::now();
     let id = place.id.clone();
-    let reports = place.queries.bridge.reports(&query.token, &id);
-    let telling = Telling::new(id, teller, reports);
-    telling.accepted().await;
-    let end = until_its_end(&place, query, &telling).await;
-    place.quiet.cancel();
+    let reports = place.queries.bridge.reporter(&query.token, &id);
+    let telling = EventSink::new(id, teller, reports);
+    telling.send_accepted().await;
+    let end = run_to_outcome(&place, query, &telling).await;
+    place.finished.cancel();
     let seconds = begun.elapsed().as_secs_f32();
     tracing::info!(end = end.name(), seconds, "a query has ended");
-    if let End::Failed(failure) = &end {
+    if let QueryOutcome::Failed(failure) = &end {
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
-    telling.ended(end).await;
+    telling.finish(end).await;
 }
 
 /// Whatever comes first. What is dropped here runs no more: the provider's connection is closed, and
 /// calls in flight are cancelled.
-async fn until_its_end(place: &Place, query: Query, telling: &Telling) -> End {
-    let within = within(place, &query);
-    let answering = AssertUnwindSafe(answered(place, query, telling)).catch_unwind();
+async fn run_to_outcome(
+    place: &QueryPermit,
+    query: AcceptedQuery,
+    telling: &EventSink,
+) -> QueryOutcome {
+    let within = query_timeout(place, &query);
+    let answering = AssertUnwindSafe(answer_query(place, query, telling)).catch_unwind();
     tokio::select! {
         biased;
-        () = place.queries.stopping.cancelled() => End::Failed(super::stopping()),
-        () = place.cancelled.cancelled() => End::Cancelled("it was cancelled".to_owned()),
-        () = telling.gone() => End::Cancelled("nobody reads the answer any more".to_owned()),
+        () = place.queries.stopping.cancelled() => QueryOutcome::Failed(super::shutting_down()),
+        () = place.cancelled.cancelled() => QueryOutcome::Cancelled("it was cancelled".to_owned()),
+        () = telling.reader_closed() => QueryOutcome::Cancelled("nobody reads the answer any more".to_owned()),
         end = answering => end.unwrap_or_else(|_| {
             let message = "the agent has a fault, which its log shows";
-            End::Failed(Failure::new(ErrorCode::AgentFailed, message))
+            QueryOutcome::Failed(Failure::new(ErrorCode::AgentFailed, message))
         }),
-        () = sleep(within) => End::Failed(late(within)),
+        () = sleep(within) => QueryOutcome::Failed(timed_out(within)),
     }
 }
 
 /// The shortest of what the page, the bridge and the operator allow.
-fn within(place: &Place, query: &Query) -> Duration {
-    let asked = query.asked.timeout.map(Duration::from_millis);
+fn query_timeout(place: &QueryPermit, query: &AcceptedQuery) -> Duration {
+    let asked = query.message.timeout.map(Duration::from_millis);
     let most = place.queries.limits.query_timeout;
-    let shorter = [asked, query.within].into_iter().flatten();
+    let shorter = [asked, query.timeout].into_iter().flatten();
     shorter.fold(most, Duration::min)
 }
 
-fn late(within: Duration) -> Failure {
+fn timed_out(within: Duration) -> Failure {
     let message = format!("the query was not answered within {within:?}");
     Failure::new(ErrorCode::QueryTimeout, message)
         .with_remedy("ask for less at a time, or give it more time")
 }
 
-async fn answered(place: &Place, query: Query, telling: &Telling) -> End {
-    let (say, said) = mpsc::channel::<QueryContent>(SAID_AHEAD);
+async fn answer_query(
+    place: &QueryPermit,
+    query: AcceptedQuery,
+    telling: &EventSink,
+) -> QueryOutcome {
+    let (say, said) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
     let queries = &place.queries;
     let answering = async move {
-        let tools = queries.bridge.tools(&query.token, &place.id).await?;
+        let tools = queries
+            .bridge
+            .connect_tools(&query.token, &place.id)
+            .await?;
         // `say` ends with this block, and the passing on with it.
-        answer(query.asked, &tools, &*queries.model, &queries.limits, &say).await
+        answer(
+            query.message,
+            &tools,
+            &*queries.model,
+            &queries.limits,
+            &say,
+        )
+        .await
     };
     // What was said before a failure is passed on before it.
-    match tokio::try_join!(async { Ok(answering.await) }, telling.pass_on(said)) {
-        Ok((Ok(answer), ())) => End::Answered(answer),
-        Ok((Err(failure), ())) => End::Failed(failure),
+    match tokio::try_join!(
+        async { Ok(answering.await) },
+        telling.forward_progress(said)
+    ) {
+        Ok((Ok(answer), ())) => QueryOutcome::Answered(answer),
+        Ok((Err(failure), ())) => QueryOutcome::Failed(failure),
         Err(end) => end,
     }
 }

@@ -12,9 +12,9 @@ const TOKEN: &str = "token-of-the-test-page-0123456789";
 
 /// A model with a fault.
 #[derive(Debug)]
-struct Faulty;
+struct PanickingModel;
 
-impl Model for Faulty {
+impl Model for PanickingModel {
     fn label(&self) -> &str {
         "faulty"
     }
@@ -25,7 +25,10 @@ impl Model for Faulty {
 }
 
 /// The token of a query that a bridge has opened for a page.
-async fn opened(bridge: &bridge::Running, id: &QueryId) -> (Secret, impl Sized + use<>) {
+async fn open_query_at_bridge(
+    bridge: &bridge::ServerHandle,
+    id: &QueryId,
+) -> (Secret, impl Sized + use<>) {
     let url = format!("ws://{}/ws?session=page", bridge.local_addr());
     let (mut page, _) = tokio_tungstenite::connect_async(url).await.unwrap();
     let hello = json!({ "type": "authenticate", "protocol": 2, "authToken": TOKEN,
@@ -42,28 +45,28 @@ async fn opened(bridge: &bridge::Running, id: &QueryId) -> (Secret, impl Sized +
 }
 
 #[tokio::test]
-async fn a_fault_fails_the_query_and_gives_its_place_back() {
+async fn a_panic_fails_the_query_and_releases_its_permit() {
     let config = bridge::Config {
         bind: ([127, 0, 0, 1], 0).into(),
         ..bridge::Config::default()
     };
     let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
     let id = QueryId::from("5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11");
-    let (token, _page) = opened(&bridge, &id).await;
-    let reached = Bridge::new(bridge.url().parse().unwrap()).unwrap();
-    let queries = Queries::new(reached, Arc::new(Faulty), Limits::default(), 1);
+    let (token, _page) = open_query_at_bridge(&bridge, &id).await;
+    let reached = BridgeClient::new(bridge.url().parse().unwrap()).unwrap();
+    let queries = Queries::new(reached, Arc::new(PanickingModel), Limits::default(), 1);
     let queries = Arc::new(queries);
-    let asked: bridge_protocol::Query =
+    let message: bridge_protocol::Query =
         serde_json::from_value(json!({ "uuid": id, "prompt": "hello" })).unwrap();
-    let (reader, mut told) = Reader::new();
-    let place = queries.take_place(&id, Asker::Bridge).unwrap();
-    let query = Query {
-        asked,
+    let (writer, mut told) = StreamWriter::channel();
+    let place = queries.acquire(&id, QueryOwner::Bridge).unwrap();
+    let query = AcceptedQuery {
+        message,
         token,
-        within: None,
+        timeout: None,
     };
     let is_direct = false;
-    place.answer(query, Teller::Reader { reader, is_direct });
+    place.spawn(query, EventTarget::Stream { writer, is_direct });
     let mut events: Vec<Value> = Vec::new();
     while let Some(event) = told.recv().await {
         events.push(serde_json::from_str(&event.encode()).unwrap());
@@ -77,7 +80,7 @@ async fn a_fault_fails_the_query_and_gives_its_place_back() {
         (&json!("query_failure"), &json!("AgentFailed"))
     );
     queries.stop().await;
-    assert_eq!(queries.running(), 0);
-    let refused = queries.take_place(&id, Asker::Bridge).unwrap_err();
+    assert_eq!(queries.running_count(), 0);
+    let refused = queries.acquire(&id, QueryOwner::Bridge).unwrap_err();
     assert_eq!(refused.code, ErrorCode::AgentUnavailable);
 }

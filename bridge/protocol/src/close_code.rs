@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_are_final_and_breaks_are_not() {
+    fn rejections_are_final_and_lost_connections_are_retried() {
         assert_eq!(
             CloseCode::retry(CloseCode::PolicyViolation.code()),
             Retry::Never

@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_is_read_back_from_its_spelling() {
+    fn every_code_parses_from_its_spelling() {
         for code in ErrorCode::ALL {
             assert_eq!(code.as_str().parse(), Ok(*code));
         }

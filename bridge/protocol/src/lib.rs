@@ -31,34 +31,34 @@ pub use error_code::ErrorCode;
 pub use ids::{BridgeId, CallId, QueryId, RegistrationId, SessionId};
 
 #[cfg(feature = "serde")]
-pub use well_formed::well_formed;
+pub use well_formed::to_well_formed;
 
 #[cfg(feature = "serde")]
 pub use messages::{
     App, Argument, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, CallCancel,
     CallContext, CallError, CallLog, CallProgress, CallReceived, CallResponse, Caller,
-    CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits, ClientRequest,
-    ClientRequests, ClientResponse, ClientResponses, Clients, Completion, ConnectedClient,
-    ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind, LogLevel, PageLimits,
-    PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAttach, QueryCancel,
-    QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall, Register,
-    Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed, Renewed, ResourceRead,
-    ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister, Unregistered, Via,
-    Visibility,
+    CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientError, ClientInfo, ClientLimits,
+    ClientRequest, ClientRequests, ClientResponse, ClientResponses, Clients, Completion,
+    ConnectedClient, ContextItem, ContextKind, DecodeError, Definition, Heartbeat, Item, Kind,
+    LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAttach,
+    QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
+    QueryToolCall, Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed,
+    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister,
+    Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge
 /// and by a stdio client that has no bridge, and their names are reserved.
-pub const META_TOOLS: &str = include_str!("meta_tools.json");
+pub const BUILTIN_TOOLS: &str = include_str!("meta_tools.json");
 
 /// The bridge's own resources as a JSON array of MCP resource objects: always listed, like
-/// [`META_TOOLS`].
-pub const OWN_RESOURCES: &str = include_str!("own_resources.json");
+/// [`BUILTIN_TOOLS`].
+pub const BUILTIN_RESOURCES: &str = include_str!("own_resources.json");
 
-/// The one of [`OWN_RESOURCES`] that lists the pages of the token.
+/// The one of [`BUILTIN_RESOURCES`] that lists the pages of the token.
 pub const SESSIONS_URI: &str = "sessions://list";
 
-/// The one of [`OWN_RESOURCES`] that says whether a page is connected.
+/// The one of [`BUILTIN_RESOURCES`] that says whether a page is connected.
 pub const STATUS_URI: &str = "status://connection";
 
 /// The dialect of the page socket that this crate describes.

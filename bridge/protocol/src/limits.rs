@@ -11,7 +11,7 @@ pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 pub const PART_BYTES: usize = 256 * 1024;
 
 /// So many messages in parts may be under way on a connection at a time, in one direction.
-pub const MAX_UNFINISHED: usize = 8;
+pub const MAX_UNFINISHED_MESSAGES: usize = 8;
 
 /// What a message has beside the result that it carries, at most, in bytes.
 pub const ENVELOPE_BYTES: usize = 64 * 1024;
@@ -20,10 +20,10 @@ pub const ENVELOPE_BYTES: usize = 64 * 1024;
 pub const MAX_RESULT_BYTES: usize = 10 * 1024 * 1024;
 
 /// A page that has not sent `authenticate` by then is closed with 1008.
-pub const AUTHENTICATE_WITHIN: Duration = Duration::from_secs(10);
+pub const AUTHENTICATE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A call that the page has not acknowledged by then has failed: the tab is suspended.
-pub const RECEIPT_WITHIN: Duration = Duration::from_secs(5);
+pub const RECEIPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A call that arrives this much later than it was sent may be over: the page asks before it starts
 /// its handler.
@@ -35,10 +35,10 @@ pub const PAGE_GRACE: Duration = Duration::from_secs(5);
 /// How often the bridge sends `heartbeat` to a page. Less than the 30 s after which the most
 /// impatient of proxies and address translators forget a silent connection; ten thousand pages at
 /// rest cost less than two hundredths of a core.
-pub const HEARTBEAT_EVERY: Duration = Duration::from_secs(25);
+pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(25);
 
 /// How long a page waits after a close that means "later".
-pub const RETRY_LATER: Duration = Duration::from_secs(30);
+pub const RETRY_LATER_DELAY: Duration = Duration::from_secs(30);
 
 /// The shortest opaque token that may name a realm, in characters.
 pub const MIN_TOKEN_CHARS: usize = 16;

@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::error::Category;
 
 use crate::names::{bridge_to_page, page_to_bridge};
-use crate::well_formed::well_formed;
+use crate::well_formed::to_well_formed;
 
 pub use call::{
     Argument, CallCancel, CallContext, CallError, CallReceived, CallResponse, Caller,
-    CallingClient, CallsAlive, CallsCheck, ClientLimits, Completion, PromptGet, ResourceRead,
-    ToolCall, Via,
+    CallerTransport, CallingClient, CallsAlive, CallsCheck, ClientLimits, Completion, PromptGet,
+    ResourceRead, ToolCall,
 };
 pub use connection::{
     App, Authenticate, Authenticated, AuthenticationFailed, ClientInfo, Clients, ConnectedClient,
@@ -123,27 +123,31 @@ impl PageToBridge {
     /// Reads one text frame. Halves of characters in its strings become U+FFFD.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         use page_to_bridge as kind;
-        let text = &well_formed(text);
-        Ok(match kind_of(text)?.as_ref() {
-            kind::AUTHENTICATE => Self::Authenticate(fields(kind::AUTHENTICATE, text)?),
-            kind::REGISTER => Self::Register(fields(kind::REGISTER, text)?),
-            kind::UNREGISTER => Self::Unregister(fields(kind::UNREGISTER, text)?),
-            kind::CALL_RECEIVED => Self::CallReceived(fields(kind::CALL_RECEIVED, text)?),
-            kind::CALL_RESPONSE => Self::CallResponse(fields(kind::CALL_RESPONSE, text)?),
-            kind::CALL_ERROR => Self::CallError(fields(kind::CALL_ERROR, text)?),
-            kind::CALL_PROGRESS => Self::CallProgress(fields(kind::CALL_PROGRESS, text)?),
-            kind::CALL_LOG => Self::CallLog(fields(kind::CALL_LOG, text)?),
-            kind::CLIENT_REQUESTS => Self::ClientRequests(fields(kind::CLIENT_REQUESTS, text)?),
-            kind::RESOURCE_UPDATED => Self::ResourceUpdated(fields(kind::RESOURCE_UPDATED, text)?),
-            kind::HEARTBEAT_ACK => Self::HeartbeatAck(fields(kind::HEARTBEAT_ACK, text)?),
-            kind::CALLS_CHECK => Self::CallsCheck(fields(kind::CALLS_CHECK, text)?),
-            kind::RENEW => Self::Renew(fields(kind::RENEW, text)?),
-            kind::PAGE_STATE => Self::PageState(fields(kind::PAGE_STATE, text)?),
+        let text = &to_well_formed(text);
+        Ok(match message_type(text)?.as_ref() {
+            kind::AUTHENTICATE => Self::Authenticate(decode_fields(kind::AUTHENTICATE, text)?),
+            kind::REGISTER => Self::Register(decode_fields(kind::REGISTER, text)?),
+            kind::UNREGISTER => Self::Unregister(decode_fields(kind::UNREGISTER, text)?),
+            kind::CALL_RECEIVED => Self::CallReceived(decode_fields(kind::CALL_RECEIVED, text)?),
+            kind::CALL_RESPONSE => Self::CallResponse(decode_fields(kind::CALL_RESPONSE, text)?),
+            kind::CALL_ERROR => Self::CallError(decode_fields(kind::CALL_ERROR, text)?),
+            kind::CALL_PROGRESS => Self::CallProgress(decode_fields(kind::CALL_PROGRESS, text)?),
+            kind::CALL_LOG => Self::CallLog(decode_fields(kind::CALL_LOG, text)?),
+            kind::CLIENT_REQUESTS => {
+                Self::ClientRequests(decode_fields(kind::CLIENT_REQUESTS, text)?)
+            }
+            kind::RESOURCE_UPDATED => {
+                Self::ResourceUpdated(decode_fields(kind::RESOURCE_UPDATED, text)?)
+            }
+            kind::HEARTBEAT_ACK => Self::HeartbeatAck(decode_fields(kind::HEARTBEAT_ACK, text)?),
+            kind::CALLS_CHECK => Self::CallsCheck(decode_fields(kind::CALLS_CHECK, text)?),
+            kind::RENEW => Self::Renew(decode_fields(kind::RENEW, text)?),
+            kind::PAGE_STATE => Self::PageState(decode_fields(kind::PAGE_STATE, text)?),
             kind::ACTIVITY => Self::Activity {},
             kind::LEAVING => Self::Leaving {},
-            kind::QUERY => Self::Query(fields(kind::QUERY, text)?),
-            kind::QUERY_CANCEL => Self::QueryCancel(fields(kind::QUERY_CANCEL, text)?),
-            kind::QUERY_ATTACH => Self::QueryAttach(fields(kind::QUERY_ATTACH, text)?),
+            kind::QUERY => Self::Query(decode_fields(kind::QUERY, text)?),
+            kind::QUERY_CANCEL => Self::QueryCancel(decode_fields(kind::QUERY_CANCEL, text)?),
+            kind::QUERY_ATTACH => Self::QueryAttach(decode_fields(kind::QUERY_ATTACH, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }
@@ -213,31 +217,33 @@ impl BridgeToPage {
     /// Reads one text frame.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         use bridge_to_page as kind;
-        Ok(match kind_of(text)?.as_ref() {
-            kind::AUTHENTICATED => Self::Authenticated(fields(kind::AUTHENTICATED, text)?),
+        Ok(match message_type(text)?.as_ref() {
+            kind::AUTHENTICATED => Self::Authenticated(decode_fields(kind::AUTHENTICATED, text)?),
             kind::AUTHENTICATION_FAILED => {
-                Self::AuthenticationFailed(fields(kind::AUTHENTICATION_FAILED, text)?)
+                Self::AuthenticationFailed(decode_fields(kind::AUTHENTICATION_FAILED, text)?)
             }
-            kind::REGISTERED => Self::Registered(fields(kind::REGISTERED, text)?),
-            kind::UNREGISTERED => Self::Unregistered(fields(kind::UNREGISTERED, text)?),
-            kind::TOOL_CALL => Self::ToolCall(fields(kind::TOOL_CALL, text)?),
-            kind::PROMPT_GET => Self::PromptGet(fields(kind::PROMPT_GET, text)?),
-            kind::RESOURCE_READ => Self::ResourceRead(fields(kind::RESOURCE_READ, text)?),
-            kind::COMPLETION => Self::Completion(fields(kind::COMPLETION, text)?),
-            kind::CALL_CANCEL => Self::CallCancel(fields(kind::CALL_CANCEL, text)?),
-            kind::CLIENT_RESPONSES => Self::ClientResponses(fields(kind::CLIENT_RESPONSES, text)?),
-            kind::SUBSCRIPTIONS => Self::Subscriptions(fields(kind::SUBSCRIPTIONS, text)?),
-            kind::HEARTBEAT => Self::Heartbeat(fields(kind::HEARTBEAT, text)?),
-            kind::CALLS_ALIVE => Self::CallsAlive(fields(kind::CALLS_ALIVE, text)?),
-            kind::RENEWED => Self::Renewed(fields(kind::RENEWED, text)?),
-            kind::RENEWAL_FAILED => Self::RenewalFailed(fields(kind::RENEWAL_FAILED, text)?),
-            kind::CLIENTS => Self::Clients(fields(kind::CLIENTS, text)?),
-            kind::SESSION_CLOSED => Self::SessionClosed(fields(kind::SESSION_CLOSED, text)?),
-            kind::QUERY_ACCEPTED => Self::QueryAccepted(fields(kind::QUERY_ACCEPTED, text)?),
-            kind::QUERY_PROGRESS => Self::QueryProgress(fields(kind::QUERY_PROGRESS, text)?),
-            kind::QUERY_COMPLETE => Self::QueryComplete(fields(kind::QUERY_COMPLETE, text)?),
-            kind::QUERY_FAILURE => Self::QueryFailure(fields(kind::QUERY_FAILURE, text)?),
-            kind::QUERY_CANCEL => Self::QueryCancel(fields(kind::QUERY_CANCEL, text)?),
+            kind::REGISTERED => Self::Registered(decode_fields(kind::REGISTERED, text)?),
+            kind::UNREGISTERED => Self::Unregistered(decode_fields(kind::UNREGISTERED, text)?),
+            kind::TOOL_CALL => Self::ToolCall(decode_fields(kind::TOOL_CALL, text)?),
+            kind::PROMPT_GET => Self::PromptGet(decode_fields(kind::PROMPT_GET, text)?),
+            kind::RESOURCE_READ => Self::ResourceRead(decode_fields(kind::RESOURCE_READ, text)?),
+            kind::COMPLETION => Self::Completion(decode_fields(kind::COMPLETION, text)?),
+            kind::CALL_CANCEL => Self::CallCancel(decode_fields(kind::CALL_CANCEL, text)?),
+            kind::CLIENT_RESPONSES => {
+                Self::ClientResponses(decode_fields(kind::CLIENT_RESPONSES, text)?)
+            }
+            kind::SUBSCRIPTIONS => Self::Subscriptions(decode_fields(kind::SUBSCRIPTIONS, text)?),
+            kind::HEARTBEAT => Self::Heartbeat(decode_fields(kind::HEARTBEAT, text)?),
+            kind::CALLS_ALIVE => Self::CallsAlive(decode_fields(kind::CALLS_ALIVE, text)?),
+            kind::RENEWED => Self::Renewed(decode_fields(kind::RENEWED, text)?),
+            kind::RENEWAL_FAILED => Self::RenewalFailed(decode_fields(kind::RENEWAL_FAILED, text)?),
+            kind::CLIENTS => Self::Clients(decode_fields(kind::CLIENTS, text)?),
+            kind::SESSION_CLOSED => Self::SessionClosed(decode_fields(kind::SESSION_CLOSED, text)?),
+            kind::QUERY_ACCEPTED => Self::QueryAccepted(decode_fields(kind::QUERY_ACCEPTED, text)?),
+            kind::QUERY_PROGRESS => Self::QueryProgress(decode_fields(kind::QUERY_PROGRESS, text)?),
+            kind::QUERY_COMPLETE => Self::QueryComplete(decode_fields(kind::QUERY_COMPLETE, text)?),
+            kind::QUERY_FAILURE => Self::QueryFailure(decode_fields(kind::QUERY_FAILURE, text)?),
+            kind::QUERY_CANCEL => Self::QueryCancel(decode_fields(kind::QUERY_CANCEL, text)?),
             unknown => return Err(DecodeError::UnknownType(unknown.to_owned())),
         })
     }
@@ -248,8 +254,8 @@ impl BridgeToPage {
     }
 }
 
-fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
-    if let Some(kind) = first_kind(text) {
+fn message_type(text: &str) -> Result<Cow<'_, str>, DecodeError> {
+    if let Some(kind) = leading_type(text) {
         return Ok(Cow::Borrowed(kind));
     }
     #[derive(Deserialize)]
@@ -264,13 +270,13 @@ fn kind_of(text: &str) -> Result<Cow<'_, str>, DecodeError> {
 
 /// Messages of calls are read once, not twice: both sides write the `type` first. What is no JSON
 /// after it is found with the fields, so this is for types that have some.
-fn first_kind(text: &str) -> Option<&str> {
+fn leading_type(text: &str) -> Option<&str> {
     let (kind, rest) = text.strip_prefix("{\"type\":\"")?.split_once('"')?;
-    (rest.starts_with(',') && OF_CALLS.contains(&kind)).then_some(kind)
+    (rest.starts_with(',') && CALL_MESSAGE_TYPES.contains(&kind)).then_some(kind)
 }
 
 /// What a call is made of.
-const OF_CALLS: [&str; 6] = [
+const CALL_MESSAGE_TYPES: [&str; 6] = [
     page_to_bridge::CALL_RESPONSE,
     page_to_bridge::CALL_RECEIVED,
     page_to_bridge::CALL_PROGRESS,
@@ -279,7 +285,10 @@ const OF_CALLS: [&str; 6] = [
     bridge_to_page::TOOL_CALL,
 ];
 
-fn fields<'a, T: Deserialize<'a>>(kind: &'static str, text: &'a str) -> Result<T, DecodeError> {
+fn decode_fields<'a, T: Deserialize<'a>>(
+    kind: &'static str,
+    text: &'a str,
+) -> Result<T, DecodeError> {
     serde_json::from_str(text).map_err(|error| match error.classify() {
         Category::Syntax | Category::Eof => DecodeError::NotAMessage(error),
         Category::Data | Category::Io => DecodeError::BadFields { kind, error },
@@ -302,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_response_of_any_length_is_read_once_and_found_wanting_all_the_same() {
+    fn a_response_of_any_length_decodes_or_fails_with_the_right_error() {
         for length in [1, crate::limits::PART_BYTES] {
             let text = "x".repeat(length);
             let good = format!(r#"{{"type":"call-response","requestId":"c","result":"{text}"}}"#);

@@ -22,7 +22,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::limits::{MAX_UNFINISHED, PART_BYTES};
+use crate::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
 
 /// More digits are no id.
 const MAX_ID_DIGITS: usize = 20;
@@ -61,8 +61,8 @@ pub enum PartError {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// More than [`MAX_UNFINISHED`] messages are under way.
-    TooMany,
+    /// More than [`MAX_UNFINISHED_MESSAGES`] messages are under way.
+    TooManyUnfinished,
 }
 
 impl fmt::Display for PartError {
@@ -72,7 +72,9 @@ impl fmt::Display for PartError {
                 f.write_str("a part is `#+ID text`, and `#.ID text` the last one")
             }
             PartError::TooLarge { limit } => write!(f, "a message may have {limit} bytes"),
-            PartError::TooMany => write!(f, "{MAX_UNFINISHED} messages may be under way"),
+            PartError::TooManyUnfinished => {
+                write!(f, "{MAX_UNFINISHED_MESSAGES} messages may be under way")
+            }
         }
     }
 }
@@ -81,11 +83,11 @@ impl std::error::Error for PartError {}
 
 /// What became of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken<'a> {
+pub enum AssemblyStatus<'a> {
     /// A message is whole.
-    Message(Cow<'a, str>),
+    Complete(Cow<'a, str>),
     /// More of it follows.
-    Unfinished,
+    Incomplete,
 }
 
 /// Puts messages together that came in parts. One for each connection.
@@ -116,35 +118,37 @@ impl Assembler {
     ///
     /// # Errors
     /// [`PartError`]: the sender does not keep to the rules, and the connection must be closed.
-    pub fn take<'a>(&mut self, frame: &'a str) -> Result<Taken<'a>, PartError> {
+    pub fn take<'a>(&mut self, frame: &'a str) -> Result<AssemblyStatus<'a>, PartError> {
         let Some(part) = frame.strip_prefix('#') else {
-            return Ok(Taken::Message(Cow::Borrowed(frame)));
+            return Ok(AssemblyStatus::Complete(Cow::Borrowed(frame)));
         };
-        let (id, is_last, text) = read(part).ok_or(PartError::Malformed)?;
+        let (id, is_last, text) = parse_part(part).ok_or(PartError::Malformed)?;
         if text.len() > self.limit - self.bytes {
             return Err(PartError::TooLarge { limit: self.limit });
         }
         let known = self.unfinished.iter().position(|(known, _)| *known == id);
         match (known, is_last) {
-            (None, true) => Ok(Taken::Message(Cow::Borrowed(text))),
-            (None, false) if self.unfinished.len() >= MAX_UNFINISHED => Err(PartError::TooMany),
+            (None, true) => Ok(AssemblyStatus::Complete(Cow::Borrowed(text))),
+            (None, false) if self.unfinished.len() >= MAX_UNFINISHED_MESSAGES => {
+                Err(PartError::TooManyUnfinished)
+            }
             (None, false) => {
                 self.bytes += text.len();
                 self.unfinished.push((id, text.to_owned()));
-                Ok(Taken::Unfinished)
+                Ok(AssemblyStatus::Incomplete)
             }
             (Some(place), false) => {
                 self.bytes += text.len();
                 let message = &mut self.unfinished[place].1;
-                make_room(message, text.len(), self.limit);
+                reserve(message, text.len(), self.limit);
                 message.push_str(text);
-                Ok(Taken::Unfinished)
+                Ok(AssemblyStatus::Incomplete)
             }
             (Some(place), true) => {
                 let (_, mut message) = self.unfinished.swap_remove(place);
                 self.bytes -= message.len();
                 message.push_str(text);
-                Ok(Taken::Message(Cow::Owned(message)))
+                Ok(AssemblyStatus::Complete(Cow::Owned(message)))
             }
         }
     }
@@ -152,7 +156,7 @@ impl Assembler {
 
 /// A message in parts has many: room for four times as many each time it must be moved. Room that
 /// nothing is written to costs nothing.
-fn make_room(message: &mut String, more: usize, limit: usize) {
+fn reserve(message: &mut String, more: usize, limit: usize) {
     if message.capacity() - message.len() < more {
         let most = limit.saturating_sub(message.len()).max(more);
         message.reserve_exact((3 * message.len()).clamp(more, most));
@@ -160,7 +164,7 @@ fn make_room(message: &mut String, more: usize, limit: usize) {
 }
 
 /// The id of a part, whether it is the last, and its text.
-fn read(part: &str) -> Option<(u64, bool, &str)> {
+fn parse_part(part: &str) -> Option<(u64, bool, &str)> {
     let is_last = match part.as_bytes().first()? {
         b'+' => false,
         b'.' => true,
@@ -175,12 +179,12 @@ fn read(part: &str) -> Option<(u64, bool, &str)> {
 mod tests {
     use super::*;
 
-    fn message(text: &str) -> Taken<'_> {
-        Taken::Message(Cow::Borrowed(text))
+    fn message(text: &str) -> AssemblyStatus<'_> {
+        AssemblyStatus::Complete(Cow::Borrowed(text))
     }
 
     #[test]
-    fn parts_are_as_documented() {
+    fn a_long_message_splits_into_numbered_parts() {
         let text = "é".repeat(PART_BYTES / 2 + 1);
         let frames: Vec<_> = split(&text, 12).collect();
         assert_eq!(frames.len(), 2);
@@ -190,37 +194,37 @@ mod tests {
     }
 
     #[test]
-    fn messages_in_parts_may_come_between_one_another() {
+    fn parts_of_different_messages_may_interleave() {
         let mut assembler = Assembler::new(100);
-        assert_eq!(assembler.take("#+1 {\"a\""), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("#+1 {\"a\""), Ok(AssemblyStatus::Incomplete));
         assert_eq!(assembler.take("{}"), Ok(message("{}")));
-        assert_eq!(assembler.take("#+2 {\"b\""), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("#+2 {\"b\""), Ok(AssemblyStatus::Incomplete));
         assert!(assembler.is_receiving());
         assert_eq!(assembler.take("#.1 :1}"), Ok(message("{\"a\":1}")));
-        assert_eq!(assembler.take("#+2 :"), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("#+2 :"), Ok(AssemblyStatus::Incomplete));
         assert_eq!(assembler.take("#.2 2}"), Ok(message("{\"b\":2}")));
         assert!(!assembler.is_receiving());
         assert_eq!(assembler.bytes, 0);
     }
 
     #[test]
-    fn what_is_too_much_is_refused() {
+    fn too_many_bytes_or_unfinished_messages_are_rejected() {
         let mut assembler = Assembler::new(10);
-        assert_eq!(assembler.take("#+1 123456"), Ok(Taken::Unfinished));
+        assert_eq!(assembler.take("#+1 123456"), Ok(AssemblyStatus::Incomplete));
         let too_large = Err(PartError::TooLarge { limit: 10 });
         assert_eq!(assembler.take("#.1 78901"), too_large);
         assert_eq!(assembler.take("#.1 7890"), Ok(message("1234567890")));
 
         let mut assembler = Assembler::new(1000);
-        for id in 0..MAX_UNFINISHED {
+        for id in 0..MAX_UNFINISHED_MESSAGES {
             let frame = format!("#+{id} x");
-            assert_eq!(assembler.take(&frame), Ok(Taken::Unfinished));
+            assert_eq!(assembler.take(&frame), Ok(AssemblyStatus::Incomplete));
         }
-        assert_eq!(assembler.take("#+99 x"), Err(PartError::TooMany));
+        assert_eq!(assembler.take("#+99 x"), Err(PartError::TooManyUnfinished));
     }
 
     #[test]
-    fn what_only_looks_like_a_part_is_refused() {
+    fn malformed_parts_are_rejected() {
         let mut assembler = Assembler::new(1000);
         for frame in [
             "#",

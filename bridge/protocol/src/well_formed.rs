@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// JavaScript's strings may be cut in the middle of a character, and `JSON.stringify` escapes
 /// what is left of it: valid JSON (RFC 8259 section 8.2), but no Unicode text.
-pub fn well_formed(json: &str) -> Cow<'_, str> {
+pub fn to_well_formed(json: &str) -> Cow<'_, str> {
     // Most have no such escape at all.
     if !json.contains("\\u") || !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);
@@ -16,7 +16,10 @@ pub fn well_formed(json: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find('\\') {
         text.push_str(&rest[..at]);
         rest = &rest[at..];
-        let (escape, length) = match (surrogate(rest), rest.get(6..).and_then(surrogate)) {
+        let (escape, length) = match (
+            leading_surrogate(rest),
+            rest.get(6..).and_then(leading_surrogate),
+        ) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (&rest[..12], 12),
             (Some(_), _) => ("\\ufffd", 6),
             // The character behind the backslash, so that `\\` is one escape.
@@ -33,7 +36,7 @@ pub fn well_formed(json: &str) -> Cow<'_, str> {
 }
 
 /// The surrogate that the text begins with, escaped.
-fn surrogate(text: &str) -> Option<u16> {
+fn leading_surrogate(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let unit = u16::from_str_radix(digits, 16).ok()?;
     (0xd800..=0xdfff).contains(&unit).then_some(unit)
@@ -41,7 +44,7 @@ fn surrogate(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::well_formed;
+    use super::to_well_formed;
 
     #[test]
     fn only_surrogates_without_a_partner_are_replaced() {
@@ -56,7 +59,7 @@ mod tests {
             (r#""\ud8é""#, r#""\ud8é""#),
             (r#""\ud83d\"#, r#""\ufffd\"#),
         ] {
-            assert_eq!(well_formed(json), expected, "{json}");
+            assert_eq!(to_well_formed(json), expected, "{json}");
         }
     }
 }

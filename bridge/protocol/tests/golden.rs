@@ -7,7 +7,7 @@ use std::path::Path;
 use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, QueryContent, names};
 
 /// The golden files of one direction: name and text.
-fn golden(direction: &str) -> Vec<(String, String)> {
+fn golden_files(direction: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("golden")
         .join(direction);
@@ -36,14 +36,14 @@ fn types_in(files: &[(String, String)]) -> BTreeSet<String> {
         .collect()
 }
 
-fn listed(names: &[&str]) -> BTreeSet<String> {
+fn name_set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 #[test]
-fn page_to_bridge_reads_and_writes_its_golden_files() {
-    let files = golden("page-to-bridge");
-    assert_eq!(types_in(&files), listed(names::page_to_bridge::ALL));
+fn page_to_bridge_round_trips_its_golden_files() {
+    let files = golden_files("page-to-bridge");
+    assert_eq!(types_in(&files), name_set(names::page_to_bridge::ALL));
     for (name, text) in files {
         let message = PageToBridge::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(message.encode(), text, "{name}");
@@ -51,9 +51,9 @@ fn page_to_bridge_reads_and_writes_its_golden_files() {
 }
 
 #[test]
-fn bridge_to_page_reads_and_writes_its_golden_files() {
-    let files = golden("bridge-to-page");
-    assert_eq!(types_in(&files), listed(names::bridge_to_page::ALL));
+fn bridge_to_page_round_trips_its_golden_files() {
+    let files = golden_files("bridge-to-page");
+    assert_eq!(types_in(&files), name_set(names::bridge_to_page::ALL));
     for (name, text) in files {
         let message = BridgeToPage::decode(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(message.encode(), text, "{name}");
@@ -61,9 +61,9 @@ fn bridge_to_page_reads_and_writes_its_golden_files() {
 }
 
 #[test]
-fn what_our_agent_tells_is_read_and_written_to_the_letter() {
+fn query_content_round_trips_unchanged() {
     let mut read = 0;
-    for (name, text) in golden("bridge-to-page") {
+    for (name, text) in golden_files("bridge-to-page") {
         let kind = name.strip_prefix("query-progress-");
         let Ok(BridgeToPage::QueryProgress(progress)) = BridgeToPage::decode(&text) else {
             assert_eq!(kind, None, "{name}");
@@ -80,7 +80,7 @@ fn what_our_agent_tells_is_read_and_written_to_the_letter() {
 }
 
 #[test]
-fn unknown_fields_are_ignored_and_unknown_types_are_named() {
+fn unknown_fields_are_ignored_and_unknown_types_are_reported() {
     let message = PageToBridge::decode(r#"{"sequence":1,"later":{},"type":"heartbeat-ack"}"#);
     assert!(matches!(message, Ok(PageToBridge::HeartbeatAck(_))));
     let message = PageToBridge::decode(r#"{"type":"from-the-future"}"#);
@@ -88,7 +88,7 @@ fn unknown_fields_are_ignored_and_unknown_types_are_named() {
 }
 
 #[test]
-fn a_frame_that_is_no_message_says_what_is_wrong() {
+fn an_invalid_frame_has_a_specific_decode_error() {
     for text in [
         "",
         "[]",
@@ -109,7 +109,7 @@ fn a_frame_that_is_no_message_says_what_is_wrong() {
 }
 
 #[test]
-fn a_token_is_not_in_the_debug_text() {
+fn tokens_are_redacted_in_debug_output() {
     let text = r#"{"type":"authenticate","authToken":"very-secret-token"}"#;
     let message = PageToBridge::decode(text).unwrap();
     assert!(!format!("{message:?}").contains("very-secret-token"));

@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 /// The token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
-pub(crate) fn token_of<'a>(
+pub(crate) fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&'a str>,
     allow_in_url: bool,
@@ -32,17 +32,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_wins_over_the_url_and_the_url_must_be_allowed() {
+    fn the_header_wins_and_url_tokens_must_be_allowed() {
         let mut headers = HeaderMap::new();
         let query = Some("a=b&token=from%2Durl");
-        assert_eq!(token_of(&headers, query, false), None);
-        assert_eq!(token_of(&headers, query, true).as_deref(), Some("from-url"));
+        assert_eq!(bearer_token(&headers, query, false), None);
+        assert_eq!(
+            bearer_token(&headers, query, true).as_deref(),
+            Some("from-url")
+        );
         headers.insert(AUTHORIZATION, "bearer from-header".parse().unwrap());
         assert_eq!(
-            token_of(&headers, query, true).as_deref(),
+            bearer_token(&headers, query, true).as_deref(),
             Some("from-header")
         );
         headers.insert(AUTHORIZATION, "Basic Zm9v".parse().unwrap());
-        assert_eq!(token_of(&headers, query, true), None);
+        assert_eq!(bearer_token(&headers, query, true), None);
     }
 }

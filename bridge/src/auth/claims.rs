@@ -5,11 +5,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bridge_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
-use super::{Principal, RealmId, Scopes, TokenRefusal};
+use super::{AuthError, Principal, RealmId, Scopes};
 
 /// What the operator wants of the claims.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(super) struct ClaimRules {
     pub(super) issuer: String,
     pub(super) audience: Vec<String>,
     pub(super) leeway: Duration,
@@ -17,41 +17,47 @@ pub(super) struct Rules {
     pub(super) default_scopes: Scopes,
 }
 
-impl Rules {
+impl ClaimRules {
     /// Whom the claims of a token name, whose signature is good.
-    pub(super) fn principal(
+    pub(super) fn validate(
         &self,
         claims: &Map<String, Value>,
         now: SystemTime,
-    ) -> Result<Principal, TokenRefusal> {
+    ) -> Result<Principal, AuthError> {
         let text = |name| claims.get(name).and_then(Value::as_str);
         if text("iss") != Some(&self.issuer) {
-            return Err(refused("its issuer (`iss`) is not the configured one"));
+            return Err(invalid_token(
+                "its issuer (`iss`) is not the configured one",
+            ));
         }
-        let audience = claims.get("aud").map(texts).unwrap_or_default();
-        if !audience.iter().any(|own| self.audience.contains(own)) {
-            return Err(refused("it is for another audience (`aud`)"));
+        let audience = claims.get("aud").map(string_list).unwrap_or_default();
+        if !audience
+            .iter()
+            .any(|audience| self.audience.contains(audience))
+        {
+            return Err(invalid_token("it is for another audience (`aud`)"));
         }
-        let begins = time(claims, "nbf")?;
-        if begins.is_some_and(|begins| begins > now + self.leeway) {
-            return Err(refused("it is not valid yet (`nbf`)"));
+        let not_before = parse_numeric_date(claims, "nbf")?;
+        if not_before.is_some_and(|not_before| not_before > now + self.leeway) {
+            return Err(invalid_token("it is not valid yet (`nbf`)"));
         }
-        let ends = time(claims, "exp")?.ok_or_else(|| refused("it has no end (`exp`)"))?;
-        let expires = ends + self.leeway;
+        let expires = parse_numeric_date(claims, "exp")?
+            .ok_or_else(|| invalid_token("it has no end (`exp`)"))?;
+        let expires = expires + self.leeway;
         if expires <= now {
-            return Err(TokenRefusal {
+            return Err(AuthError {
                 code: ErrorCode::TokenExpired,
                 message: "the token has expired: come back with a fresh one".to_owned(),
             });
         }
         let sub = text("sub").filter(|sub| !sub.is_empty());
-        let sub = sub.ok_or_else(|| refused("it has no subject (`sub`)"))?;
+        let sub = sub.ok_or_else(|| invalid_token("it has no subject (`sub`)"))?;
         Ok(Principal {
-            realm: RealmId::of_subject(&self.issuer, sub),
+            realm: RealmId::from_subject(&self.issuer, sub),
             sub: Some(sub.to_owned()),
             roles: self.roles(claims),
             scopes: match claims.get("scope") {
-                Some(granted) => Scopes::in_words(&texts(granted).join(" ")),
+                Some(granted) => Scopes::parse(&string_list(granted).join(" ")),
                 None => self.default_scopes,
             },
             expires: Some(expires),
@@ -67,7 +73,7 @@ impl Rules {
             claims.get(first)?.pointer(&format!("/{rest}"))
         };
         let roles = claims.get(&self.roles_claim).or_else(inside);
-        let roles = roles.map(texts).unwrap_or_default();
+        let roles = roles.map(string_list).unwrap_or_default();
         let words = roles.iter().flat_map(|role| role.split(' '));
         match claims.get(&self.roles_claim).or_else(inside) {
             // One text has spaces between the roles; in a list each text is one.
@@ -80,14 +86,14 @@ impl Rules {
     }
 }
 
-fn refused(why: &str) -> TokenRefusal {
-    TokenRefusal::invalid(format!(
+fn invalid_token(why: &str) -> AuthError {
+    AuthError::invalid(format!(
         "the token is not accepted: {why}. Ask its issuer for one that is meant for this bridge"
     ))
 }
 
 /// One text, or those of a list.
-fn texts(value: &Value) -> Vec<String> {
+fn string_list(value: &Value) -> Vec<String> {
     let list = match value {
         Value::Array(list) => list.as_slice(),
         one => std::slice::from_ref(one),
@@ -99,18 +105,23 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 /// A NumericDate: seconds since 1970, perhaps with a fraction.
-fn time(claims: &Map<String, Value>, name: &str) -> Result<Option<SystemTime>, TokenRefusal> {
+fn parse_numeric_date(
+    claims: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<SystemTime>, AuthError> {
     let Some(value) = claims.get(name) else {
         return Ok(None);
     };
-    let seconds = value.as_f64().filter(|seconds| *seconds <= LAST_SECOND);
-    let seconds = seconds.ok_or_else(|| refused(&format!("`{name}` is no time")))?;
+    let seconds = value
+        .as_f64()
+        .filter(|seconds| *seconds <= MAX_UNIX_SECONDS);
+    let seconds = seconds.ok_or_else(|| invalid_token(&format!("`{name}` is no time")))?;
     let since = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
     Ok(Some(UNIX_EPOCH + since))
 }
 
 /// The end of the year 9999: later times do not fit every clock.
-const LAST_SECOND: f64 = 253_402_300_799.0;
+const MAX_UNIX_SECONDS: f64 = 253_402_300_799.0;
 
 #[cfg(test)]
 mod tests {
@@ -121,8 +132,8 @@ mod tests {
 
     const NOW: u64 = 1_000_000;
 
-    fn rules() -> Rules {
-        Rules {
+    fn rules() -> ClaimRules {
+        ClaimRules {
             issuer: "https://id.example".to_owned(),
             audience: vec!["bridge".to_owned(), "other".to_owned()],
             leeway: Duration::from_secs(30),
@@ -135,36 +146,40 @@ mod tests {
         json!({ "iss": "https://id.example", "aud": "bridge", "sub": "ada", "exp": NOW + 60 })
     }
 
-    fn read(rules: &Rules, claims: &Value) -> Result<Principal, TokenRefusal> {
+    fn validate(rules: &ClaimRules, claims: &Value) -> Result<Principal, AuthError> {
         let now = UNIX_EPOCH + Duration::from_secs(NOW);
-        rules.principal(claims.as_object().unwrap(), now)
+        rules.validate(claims.as_object().unwrap(), now)
     }
 
-    fn with(name: &str, value: Value) -> Value {
+    fn with_claim(name: &str, value: Value) -> Value {
         let mut claims = claims();
         claims[name] = value;
         claims
     }
 
     #[test]
-    fn issuer_and_subject_make_the_realm() {
-        let ada = read(&rules(), &claims()).unwrap();
+    fn the_realm_comes_from_issuer_and_subject() {
+        let ada = validate(&rules(), &claims()).unwrap();
         assert_eq!(ada.sub.as_deref(), Some("ada"));
         assert_eq!(ada.scopes, Scopes::default());
         let end = UNIX_EPOCH + Duration::from_secs(NOW + 60 + 30);
         assert_eq!(ada.expires, Some(end));
-        let again = read(&rules(), &with("jti", json!("another token"))).unwrap();
+        let again = validate(&rules(), &with_claim("jti", json!("another token"))).unwrap();
         assert_eq!(again.realm, ada.realm);
-        let eve = read(&rules(), &with("sub", json!("eve"))).unwrap();
+        let eve = validate(&rules(), &with_claim("sub", json!("eve"))).unwrap();
         assert_ne!(eve.realm, ada.realm);
         let mut elsewhere = rules();
         elsewhere.issuer = "https://else.example".to_owned();
-        let namesake = read(&elsewhere, &with("iss", json!("https://else.example"))).unwrap();
+        let namesake = validate(
+            &elsewhere,
+            &with_claim("iss", json!("https://else.example")),
+        )
+        .unwrap();
         assert_ne!(namesake.realm, ada.realm);
     }
 
     #[test]
-    fn what_a_token_must_say_is_named_when_it_does_not() {
+    fn an_invalid_or_missing_claim_is_named_in_the_error() {
         use ErrorCode::{InvalidAuthentication as Invalid, TokenExpired as Expired};
         let cases = [
             ("iss", json!("https://id.example/"), "`iss`", Invalid),
@@ -181,61 +196,68 @@ mod tests {
             ("nbf", json!([]), "`nbf`", Invalid),
         ];
         for (name, value, word, code) in cases {
-            let refusal = read(&rules(), &with(name, value.clone())).unwrap_err();
+            let refusal = validate(&rules(), &with_claim(name, value.clone())).unwrap_err();
             assert_eq!(refusal.code, code, "{name} {value}");
             assert!(refusal.message.contains(word), "{}", refusal.message);
         }
         for name in ["iss", "aud", "sub", "exp"] {
             let mut claims = claims();
             claims.as_object_mut().unwrap().remove(name);
-            let refusal = read(&rules(), &claims).unwrap_err();
+            let refusal = validate(&rules(), &claims).unwrap_err();
             assert!(refusal.message.contains(name), "{}", refusal.message);
         }
     }
 
     #[test]
-    fn clocks_may_differ_by_the_leeway() {
+    fn leeway_applies_to_exp_and_nbf() {
         for (name, value) in [("exp", NOW as f64 - 29.5), ("nbf", NOW as f64 + 29.5)] {
-            assert!(read(&rules(), &with(name, json!(value))).is_ok(), "{name}");
+            assert!(
+                validate(&rules(), &with_claim(name, json!(value))).is_ok(),
+                "{name}"
+            );
         }
-        let strict = Rules {
+        let strict = ClaimRules {
             leeway: Duration::ZERO,
             ..rules()
         };
-        assert!(read(&strict, &with("exp", json!(NOW))).is_err());
-        assert!(read(&strict, &with("nbf", json!(NOW + 1))).is_err());
+        assert!(validate(&strict, &with_claim("exp", json!(NOW))).is_err());
+        assert!(validate(&strict, &with_claim("nbf", json!(NOW + 1))).is_err());
     }
 
     #[test]
-    fn scopes_and_roles_are_lists_or_words() {
+    fn scopes_and_roles_are_arrays_or_space_separated() {
         let page_only: Scopes = [Scope::Page].into_iter().collect();
-        let rules = Rules {
+        let rules = ClaimRules {
             default_scopes: page_only,
             ..rules()
         };
-        let scopes = |value| read(&rules, &with("scope", value)).unwrap().scopes;
-        let both: Scopes = Scope::OF_CLIENTS.into_iter().collect();
+        let scopes = |value| {
+            validate(&rules, &with_claim("scope", value))
+                .unwrap()
+                .scopes
+        };
+        let both: Scopes = Scope::FOR_CLIENTS.into_iter().collect();
         assert_eq!(scopes(json!("tools:read openid tools:call")), both);
         assert_eq!(scopes(json!(["tools:read", "tools:call"])), both);
         // A claim that grants nothing is not the same as none.
         assert_eq!(scopes(json!("")), Scopes::default());
         assert_eq!(scopes(json!(7)), Scopes::default());
-        assert_eq!(read(&rules, &claims()).unwrap().scopes, page_only);
+        assert_eq!(validate(&rules, &claims()).unwrap().scopes, page_only);
 
         let roles = |name: &str, claims: &Value| {
-            let rules = Rules {
+            let rules = ClaimRules {
                 roles_claim: name.to_owned(),
                 ..self::rules()
             };
-            read(&rules, claims).unwrap().roles
+            validate(&rules, claims).unwrap().roles
         };
-        let listed = with("roles", json!(["team lead", "editor", 7]));
+        let listed = with_claim("roles", json!(["team lead", "editor", 7]));
         assert_eq!(roles("roles", &listed), ["team lead", "editor"]);
-        let words = with("roles", json!("lead  editor"));
+        let words = with_claim("roles", json!("lead  editor"));
         assert_eq!(roles("roles", &words), ["lead", "editor"]);
-        let url = with("https://app.example/roles", json!(["editor"]));
+        let url = with_claim("https://app.example/roles", json!(["editor"]));
         assert_eq!(roles("https://app.example/roles", &url), ["editor"]);
-        let inside = with("realm_access", json!({ "roles": ["editor"] }));
+        let inside = with_claim("realm_access", json!({ "roles": ["editor"] }));
         assert_eq!(roles("/realm_access/roles", &inside), ["editor"]);
         assert!(roles("/realm_access/none", &inside).is_empty());
         assert!(roles("roles", &claims()).is_empty());

@@ -8,18 +8,18 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::keys::{Algorithm, Key};
+use super::keys::{Algorithm, VerificationKey};
 
 /// What a set holds.
 #[derive(Debug, Default)]
-pub(super) struct ReadSet {
-    pub(super) keys: Vec<Arc<Key>>,
+pub(super) struct JwkSet {
+    pub(super) keys: Vec<Arc<VerificationKey>>,
     /// What is wrong with which of the others.
-    pub(super) unusable: Vec<String>,
+    pub(super) errors: Vec<String>,
 }
 
 /// Reads a set. Keys for encryption are left out.
-pub(super) fn read_set(text: &str) -> Result<ReadSet, String> {
+pub(super) fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     #[derive(Deserialize)]
     struct Set {
         keys: Vec<Value>,
@@ -27,29 +27,30 @@ pub(super) fn read_set(text: &str) -> Result<ReadSet, String> {
     // What serde says could show a piece of a secret.
     let set: Set = serde_json::from_str(text)
         .map_err(|_| "it is no JWK Set: that is {\"keys\": [ … ]} in JSON".to_owned())?;
-    let mut read = ReadSet::default();
-    for (place, value) in set.keys.into_iter().enumerate() {
+    let mut jwk_set = JwkSet::default();
+    for (index, value) in set.keys.into_iter().enumerate() {
         let kid = value.get("kid").and_then(Value::as_str);
         let name = match kid {
-            Some(kid) => format!("key {} (kid {kid:?})", place + 1),
-            None => format!("key {}", place + 1),
+            Some(kid) => format!("key {} (kid {kid:?})", index + 1),
+            None => format!("key {}", index + 1),
         };
-        match read_key(value) {
-            Ok(Some(key)) if read.has(&key) => {
-                let again = "another key has the same `kid`";
-                read.unusable.push(format!("{name}: {again}"));
+        match parse_jwk(value) {
+            Ok(Some(key)) if jwk_set.contains(&key) => {
+                let duplicate = "another key has the same `kid`";
+                jwk_set.errors.push(format!("{name}: {duplicate}"));
             }
-            Ok(Some(key)) => read.keys.push(Arc::new(key)),
+            Ok(Some(key)) => jwk_set.keys.push(Arc::new(key)),
             Ok(None) => {}
-            Err(why) => read.unusable.push(format!("{name}: {why}")),
+            Err(why) => jwk_set.errors.push(format!("{name}: {why}")),
         }
     }
-    Ok(read)
+    Ok(jwk_set)
 }
 
-impl ReadSet {
-    fn has(&self, key: &Key) -> bool {
-        let same = |own: &Arc<Key>| own.kid == key.kid && own.algorithm == key.algorithm;
+impl JwkSet {
+    fn contains(&self, key: &VerificationKey) -> bool {
+        let same =
+            |own: &Arc<VerificationKey>| own.kid == key.kid && own.algorithm == key.algorithm;
         key.kid.is_some() && self.keys.iter().any(same)
     }
 }
@@ -72,7 +73,7 @@ struct Jwk {
 }
 
 /// `None`: not for signatures.
-fn read_key(value: Value) -> Result<Option<Key>, String> {
+fn parse_jwk(value: Value) -> Result<Option<VerificationKey>, String> {
     let no_key = "it is no JWK: `kty` is missing, or a field has the wrong type";
     let jwk: Jwk = serde_json::from_value(value).map_err(|_| no_key.to_owned())?;
     let for_signatures = jwk.r#use.as_deref().is_none_or(|own| own == "sig")
@@ -86,23 +87,31 @@ fn read_key(value: Value) -> Result<Option<Key>, String> {
     if jwk.d.is_some() {
         return Err("it is a private key: the bridge needs the public part only".to_owned());
     }
-    let algorithm = algorithm_of(&jwk)?;
-    let part = |name: &str, part: &Option<String>| match part {
-        Some(text) => base64url(name, text),
+    let algorithm = jwk_algorithm(&jwk)?;
+    let decode_field = |name: &str, decode_field: &Option<String>| match decode_field {
+        Some(text) => decode_base64url(name, text),
         None => Err(format!("`{name}` is missing")),
     };
     let kid = jwk.kid.clone();
     match algorithm {
-        Algorithm::Hs256 => Key::secret(kid, &part("k", &jwk.k)?),
-        Algorithm::Rs256 => Key::rsa(kid, &part("n", &jwk.n)?, &part("e", &jwk.e)?),
-        Algorithm::Es256 => Key::p256(kid, &part("x", &jwk.x)?, &part("y", &jwk.y)?),
-        Algorithm::EdDsa => Key::ed25519(kid, &part("x", &jwk.x)?),
+        Algorithm::Hs256 => VerificationKey::from_secret(kid, &decode_field("k", &jwk.k)?),
+        Algorithm::Rs256 => VerificationKey::from_rsa(
+            kid,
+            &decode_field("n", &jwk.n)?,
+            &decode_field("e", &jwk.e)?,
+        ),
+        Algorithm::Es256 => VerificationKey::from_p256(
+            kid,
+            &decode_field("x", &jwk.x)?,
+            &decode_field("y", &jwk.y)?,
+        ),
+        Algorithm::EdDsa => VerificationKey::from_ed25519(kid, &decode_field("x", &jwk.x)?),
     }
     .map(Some)
 }
 
 /// The one algorithm that the kind of key is for here. `alg`, when it is there, must agree.
-fn algorithm_of(jwk: &Jwk) -> Result<Algorithm, String> {
+fn jwk_algorithm(jwk: &Jwk) -> Result<Algorithm, String> {
     let algorithm = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
         ("oct", _) => Algorithm::Hs256,
         ("RSA", _) => Algorithm::Rs256,
@@ -126,7 +135,7 @@ fn algorithm_of(jwk: &Jwk) -> Result<Algorithm, String> {
     }
 }
 
-pub(super) fn base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
+pub(super) fn decode_base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
     URL_SAFE_NO_PAD
         .decode(text)
         .map_err(|_| format!("`{name}` is not base64url"))
@@ -139,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_says_which_key_is_wrong_and_what_about_it() {
+    fn errors_name_the_invalid_key_and_the_reason() {
         let point = URL_SAFE_NO_PAD.encode([1; 32]);
         let secret = URL_SAFE_NO_PAD.encode([7; 32]);
         let set = json!({ "keys": [
@@ -155,7 +164,7 @@ mod tests {
             { "kty": "OKP", "crv": "Ed25519", "x": "=" },
             7,
         ] });
-        let read = read_set(&set.to_string()).unwrap();
+        let read = parse_jwk_set(&set.to_string()).unwrap();
         assert_eq!(read.keys.len(), 1);
         let expected = [
             ("key 2 (kid \"good\"): ", "same `kid`"),
@@ -168,11 +177,11 @@ mod tests {
             ("key 10: ", "`x` is not base64url"),
             ("key 11: ", "no JWK"),
         ];
-        assert_eq!(read.unusable.len(), expected.len());
-        for (found, (key, why)) in read.unusable.iter().zip(expected) {
+        assert_eq!(read.errors.len(), expected.len());
+        for (found, (key, why)) in read.errors.iter().zip(expected) {
             assert!(found.starts_with(key) && found.contains(why), "{found}");
             assert!(!found.contains(&secret), "{found}");
         }
-        assert!(read_set("{\"keys\": {}}").is_err());
+        assert!(parse_jwk_set("{\"keys\": {}}").is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk as LibraryJwk};
 
-use super::jwk::base64url;
+use super::jwk::decode_base64url;
 
 /// RFC 7518 section 3.3 wants 2048 bits at least; the library checks no longer ones than 4096.
 const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
@@ -37,7 +37,7 @@ impl Algorithm {
         }
     }
 
-    pub(super) const fn of_library(self) -> jsonwebtoken::Algorithm {
+    pub(super) const fn to_jsonwebtoken(self) -> jsonwebtoken::Algorithm {
         match self {
             Self::Hs256 => jsonwebtoken::Algorithm::HS256,
             Self::Rs256 => jsonwebtoken::Algorithm::RS256,
@@ -60,14 +60,14 @@ impl FromStr for Algorithm {
 
 /// A key, and the one algorithm that it is for. Its constructors say both at once, so that no
 /// public key can end up as the secret of HS256.
-pub(super) struct Key {
+pub(super) struct VerificationKey {
     pub(super) kid: Option<String>,
     pub(super) algorithm: Algorithm,
-    pub(super) material: DecodingKey,
+    pub(super) decoding_key: DecodingKey,
 }
 
-impl Key {
-    pub(super) fn secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
+impl VerificationKey {
+    pub(super) fn from_secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(format!(
                 "the secret has {} bytes, and HS256 needs at least {MIN_SECRET_BYTES}",
@@ -77,12 +77,12 @@ impl Key {
         Ok(Self {
             kid,
             algorithm: Algorithm::Hs256,
-            material: DecodingKey::from_secret(secret),
+            decoding_key: DecodingKey::from_secret(secret),
         })
     }
 
     /// Modulus and exponent.
-    pub(super) fn rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
+    pub(super) fn from_rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
         let significant = n.iter().skip_while(|byte| **byte == 0).count();
         if !RSA_MODULUS_BYTES.contains(&significant) || e.is_empty() || e.len() > 4 {
             return Err(format!(
@@ -92,7 +92,7 @@ impl Key {
                 RSA_MODULUS_BYTES.end() * 8
             ));
         }
-        Self::checked(
+        Self::new_checked(
             kid,
             Algorithm::Rs256,
             DecodingKey::from_rsa_raw_components(n, e),
@@ -100,26 +100,26 @@ impl Key {
     }
 
     /// A point on P-256.
-    pub(super) fn p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
+    pub(super) fn from_p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
         if [x.len(), y.len()] != [POINT_BYTES; 2] {
             return Err("`x` and `y` of a key on P-256 have 32 bytes each".to_owned());
         }
         // SEC 1 section 2.3.3: an uncompressed point.
         let point = [&[4], x, y].concat();
-        Self::checked(kid, Algorithm::Es256, DecodingKey::from_ec_der(&point))
+        Self::new_checked(kid, Algorithm::Es256, DecodingKey::from_ec_der(&point))
     }
 
     /// A point on Ed25519.
-    pub(super) fn ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
+    pub(super) fn from_ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
         // The library would panic at less.
         if x.len() != POINT_BYTES {
             return Err("`x` of a key on Ed25519 has 32 bytes".to_owned());
         }
-        Self::checked(kid, Algorithm::EdDsa, DecodingKey::from_ed_der(x))
+        Self::new_checked(kid, Algorithm::EdDsa, DecodingKey::from_ed_der(x))
     }
 
     /// A public key as PEM, of the kind that it says it is.
-    pub(super) fn pem(text: &str) -> Result<Self, String> {
+    pub(super) fn from_pem(text: &str) -> Result<Self, String> {
         if text.matches("-----BEGIN").count() != 1 {
             return Err("it has several PEM blocks: put several keys into a JWK Set".to_owned());
         }
@@ -130,41 +130,48 @@ impl Key {
         let material = DecodingKey::from_rsa_pem(pem)
             .or_else(|_| DecodingKey::from_ec_pem(pem))
             .or_else(|_| DecodingKey::from_ed_pem(pem))
-            .map_err(|_| NO_PEM.to_owned())?;
-        let jwk = LibraryJwk::from_decoding_key(&material, None).map_err(|_| NO_PEM.to_owned())?;
+            .map_err(|_| INVALID_PEM.to_owned())?;
+        let jwk =
+            LibraryJwk::from_decoding_key(&material, None).map_err(|_| INVALID_PEM.to_owned())?;
         match &jwk.algorithm {
-            AlgorithmParameters::RSA(rsa) => {
-                Self::rsa(None, &base64url("n", &rsa.n)?, &base64url("e", &rsa.e)?)
+            AlgorithmParameters::RSA(rsa) => Self::from_rsa(
+                None,
+                &decode_base64url("n", &rsa.n)?,
+                &decode_base64url("e", &rsa.e)?,
+            ),
+            AlgorithmParameters::EllipticCurve(ec) => Self::from_p256(
+                None,
+                &decode_base64url("x", &ec.x)?,
+                &decode_base64url("y", &ec.y)?,
+            ),
+            AlgorithmParameters::OctetKeyPair(ed) => {
+                Self::from_ed25519(None, &decode_base64url("x", &ed.x)?)
             }
-            AlgorithmParameters::EllipticCurve(ec) => {
-                Self::p256(None, &base64url("x", &ec.x)?, &base64url("y", &ec.y)?)
-            }
-            AlgorithmParameters::OctetKeyPair(ed) => Self::ed25519(None, &base64url("x", &ed.x)?),
-            _ => Err(NO_PEM.to_owned()),
+            _ => Err(INVALID_PEM.to_owned()),
         }
     }
 
     /// Whether the library can use it at all: tokens must not be the first to find out.
-    fn checked(
+    fn new_checked(
         kid: Option<String>,
         algorithm: Algorithm,
-        material: DecodingKey,
+        decoding_key: DecodingKey,
     ) -> Result<Self, String> {
-        jsonwebtoken::crypto::verify("", b"", &material, algorithm.of_library())
+        jsonwebtoken::crypto::verify("", b"", &decoding_key, algorithm.to_jsonwebtoken())
             .map_err(|_| format!("it is no valid key for {}", algorithm.as_str()))?;
         Ok(Self {
             kid,
             algorithm,
-            material,
+            decoding_key,
         })
     }
 }
 
-const NO_PEM: &str = "it is no PEM file with a public key: allowed are RSA keys, and keys on P-256 \
+const INVALID_PEM: &str = "it is no PEM file with a public key: allowed are RSA keys, and keys on P-256 \
                       and Ed25519, as `PUBLIC KEY`";
 
 /// Not even public keys are shown: secrets are keys too.
-impl fmt::Debug for Key {
+impl fmt::Debug for VerificationKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Key")
             .field("kid", &self.kid)
@@ -175,39 +182,45 @@ impl fmt::Debug for Key {
 
 /// Why there is no key for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoKey {
+pub(super) enum KeyLookupError {
     /// None has the token's `kid`, or none is for its algorithm.
-    Unknown,
+    NotFound,
     /// The key that it names is for another algorithm.
-    OtherAlgorithm,
+    AlgorithmMismatch,
     /// Several would do.
-    Several,
+    Ambiguous,
 }
 
 /// The key that a token names; without a name, the only one for its algorithm. Keys that have no
 /// name themselves (secrets, PEM files) stand in for names that no key has.
-pub(super) fn pick<'a>(
-    keys: impl Iterator<Item = &'a Arc<Key>> + Clone,
+pub(super) fn select_key<'a>(
+    keys: impl Iterator<Item = &'a Arc<VerificationKey>> + Clone,
     kid: Option<&str>,
     algorithm: Algorithm,
-) -> Result<Arc<Key>, NoKey> {
-    let named = |key: &&Arc<Key>| kid.is_some() && key.kid.as_deref() == kid;
-    let candidates = |key: &&Arc<Key>| kid.is_none() || key.kid.is_none();
-    let fits = |key: &&Arc<Key>| key.algorithm == algorithm;
+) -> Result<Arc<VerificationKey>, KeyLookupError> {
+    let named = |key: &&Arc<VerificationKey>| kid.is_some() && key.kid.as_deref() == kid;
+    let candidates = |key: &&Arc<VerificationKey>| kid.is_none() || key.kid.is_none();
+    let fits = |key: &&Arc<VerificationKey>| key.algorithm == algorithm;
     if keys.clone().any(|key| named(&key)) {
-        return only(keys.filter(named).filter(fits), NoKey::OtherAlgorithm);
+        return exactly_one(
+            keys.filter(named).filter(fits),
+            KeyLookupError::AlgorithmMismatch,
+        );
     }
-    only(keys.filter(candidates).filter(fits), NoKey::Unknown)
+    exactly_one(
+        keys.filter(candidates).filter(fits),
+        KeyLookupError::NotFound,
+    )
 }
 
-fn only<'a>(
-    mut keys: impl Iterator<Item = &'a Arc<Key>>,
-    without: NoKey,
-) -> Result<Arc<Key>, NoKey> {
+fn exactly_one<'a>(
+    mut keys: impl Iterator<Item = &'a Arc<VerificationKey>>,
+    without: KeyLookupError,
+) -> Result<Arc<VerificationKey>, KeyLookupError> {
     match (keys.next(), keys.next()) {
         (Some(key), None) => Ok(Arc::clone(key)),
         (None, _) => Err(without),
-        (Some(_), Some(_)) => Err(NoKey::Several),
+        (Some(_), Some(_)) => Err(KeyLookupError::Ambiguous),
     }
 }
 
@@ -215,16 +228,16 @@ fn only<'a>(
 mod tests {
     use super::*;
 
-    fn key(kid: Option<&str>, algorithm: Algorithm) -> Arc<Key> {
-        Arc::new(Key {
+    fn key(kid: Option<&str>, algorithm: Algorithm) -> Arc<VerificationKey> {
+        Arc::new(VerificationKey {
             kid: kid.map(str::to_owned),
             algorithm,
-            material: DecodingKey::from_secret(b"any"),
+            decoding_key: DecodingKey::from_secret(b"any"),
         })
     }
 
     #[test]
-    fn a_name_picks_and_without_one_the_algorithm_must_be_enough() {
+    fn a_key_is_selected_by_kid_or_by_unique_algorithm() {
         use Algorithm::{EdDsa, Es256, Hs256, Rs256};
         let keys = [
             key(Some("a"), Rs256),
@@ -233,37 +246,47 @@ mod tests {
             key(None, Hs256),
         ];
         let picked = |kid, algorithm| {
-            let key = pick(keys.iter(), kid, algorithm)?;
+            let key = select_key(keys.iter(), kid, algorithm)?;
             Ok(keys.iter().position(|own| Arc::ptr_eq(own, &key)).unwrap())
         };
         assert_eq!(picked(Some("b"), Rs256), Ok(1));
-        assert_eq!(picked(Some("b"), Es256), Err(NoKey::OtherAlgorithm));
-        assert_eq!(picked(Some("b"), Hs256), Err(NoKey::OtherAlgorithm));
-        assert_eq!(picked(Some("new"), Rs256), Err(NoKey::Unknown));
+        assert_eq!(
+            picked(Some("b"), Es256),
+            Err(KeyLookupError::AlgorithmMismatch)
+        );
+        assert_eq!(
+            picked(Some("b"), Hs256),
+            Err(KeyLookupError::AlgorithmMismatch)
+        );
+        assert_eq!(picked(Some("new"), Rs256), Err(KeyLookupError::NotFound));
         assert_eq!(picked(Some("new"), Hs256), Ok(3));
-        assert_eq!(picked(None, Rs256), Err(NoKey::Several));
+        assert_eq!(picked(None, Rs256), Err(KeyLookupError::Ambiguous));
         assert_eq!(picked(None, Es256), Ok(2));
-        assert_eq!(picked(None, EdDsa), Err(NoKey::Unknown));
+        assert_eq!(picked(None, EdDsa), Err(KeyLookupError::NotFound));
         let twice = [key(Some("a"), Rs256), key(Some("a"), Rs256)];
         assert_eq!(
-            pick(twice.iter(), Some("a"), Rs256).unwrap_err(),
-            NoKey::Several
+            select_key(twice.iter(), Some("a"), Rs256).unwrap_err(),
+            KeyLookupError::Ambiguous
         );
     }
 
     #[test]
-    fn keys_that_no_token_could_be_checked_with_are_refused() {
-        let secret = Key::secret(None, &[7; 31]).unwrap_err();
+    fn unusable_keys_are_rejected() {
+        let secret = VerificationKey::from_secret(None, &[7; 31]).unwrap_err();
         assert!(secret.contains("31 bytes"), "{secret}");
-        let short = Key::rsa(None, &[0xFF; 128], &[1, 0, 1]).unwrap_err();
+        let short = VerificationKey::from_rsa(None, &[0xFF; 128], &[1, 0, 1]).unwrap_err();
         assert!(short.contains("1024 bits"), "{short}");
-        assert!(Key::rsa(None, &[0xFF; 513], &[1, 0, 1]).is_err());
+        assert!(VerificationKey::from_rsa(None, &[0xFF; 513], &[1, 0, 1]).is_err());
         // No point on the curve.
-        assert!(Key::p256(None, &[1; 32], &[1; 32]).is_err());
-        assert!(Key::p256(None, &[1; 48], &[1; 48]).is_err());
-        assert!(Key::ed25519(None, &[1; 31]).is_err());
+        assert!(VerificationKey::from_p256(None, &[1; 32], &[1; 32]).is_err());
+        assert!(VerificationKey::from_p256(None, &[1; 48], &[1; 48]).is_err());
+        assert!(VerificationKey::from_ed25519(None, &[1; 31]).is_err());
         let pem = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
-        assert!(Key::pem(pem).unwrap_err().contains("private"));
-        assert!(Key::pem("-----BEGIN NONSENSE-----").is_err());
+        assert!(
+            VerificationKey::from_pem(pem)
+                .unwrap_err()
+                .contains("private")
+        );
+        assert!(VerificationKey::from_pem("-----BEGIN NONSENSE-----").is_err());
     }
 }

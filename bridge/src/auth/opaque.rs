@@ -8,27 +8,27 @@ use super::{Principal, RealmId, Scopes};
 #[derive(Clone, Debug)]
 pub(super) enum OpaqueTokens {
     /// Any that is long enough: a page opens a realm with one of its own making.
-    SelfMade,
+    AnyToken,
     /// Only these.
-    Listed(HashSet<RealmId>),
+    Allowed(HashSet<RealmId>),
 }
 
 impl OpaqueTokens {
-    pub(super) fn listed(tokens: &[String]) -> Self {
-        Self::Listed(
+    pub(super) fn from_list(tokens: &[String]) -> Self {
+        Self::Allowed(
             tokens
                 .iter()
-                .map(|token| RealmId::of_token(token))
+                .map(|token| RealmId::from_token(token))
                 .collect(),
         )
     }
 
     /// An opaque token may do everything, and does not end.
     pub(super) fn principal(&self, token: &str) -> Option<Principal> {
-        let realm = RealmId::of_token(token);
+        let realm = RealmId::from_token(token);
         let valid = match self {
-            Self::SelfMade => true,
-            Self::Listed(listed) => listed.contains(&realm),
+            Self::AnyToken => true,
+            Self::Allowed(listed) => listed.contains(&realm),
         };
         valid.then(|| Principal {
             realm,

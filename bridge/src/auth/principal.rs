@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bridge_protocol::{Caller, ErrorCode, QueryId, Via};
+use bridge_protocol::{Caller, CallerTransport, ErrorCode, QueryId};
 use tokio::time::Instant;
 
 use super::{RealmId, Scope, Scopes};
@@ -24,7 +24,7 @@ pub(crate) struct Principal {
 
 /// Whom a token names, where it names somebody.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Person {
+pub(crate) struct Subject {
     sub: Option<String>,
     roles: Vec<String>,
 }
@@ -48,42 +48,42 @@ impl InsufficientScope {
 
     /// What to ask the issuer for: with what the client has of its own scopes, so that it does not
     /// lose them (MCP 2025-11-25, "Scope Challenge Handling").
-    pub(crate) fn wanted(&self) -> impl Iterator<Item = Scope> {
+    pub(crate) fn challenge_scopes(&self) -> impl Iterator<Item = Scope> {
         let Self { needed, granted } = self.clone();
-        let has = move |scope: &Scope| *scope == needed || granted.contains(*scope);
-        let of_clients = Scope::OF_CLIENTS.into_iter().filter(has);
-        let other = (!Scope::OF_CLIENTS.contains(&needed)).then_some(needed);
-        of_clients.chain(other)
+        let is_challenged = move |scope: &Scope| *scope == needed || granted.contains(*scope);
+        let client_scopes = Scope::FOR_CLIENTS.into_iter().filter(is_challenged);
+        let other = (!Scope::FOR_CLIENTS.contains(&needed)).then_some(needed);
+        client_scopes.chain(other)
     }
 }
 
 impl Principal {
     /// The agent of a query: it acts for the person who asks.
-    pub(crate) fn of_query(realm: RealmId, query: QueryId, person: Option<&Person>) -> Self {
+    pub(crate) fn for_query(realm: RealmId, query: QueryId, person: Option<&Subject>) -> Self {
         Self {
             realm,
             sub: person.and_then(|person| person.sub.clone()),
             roles: person
                 .map(|person| person.roles.clone())
                 .unwrap_or_default(),
-            scopes: Scope::OF_CLIENTS.into_iter().collect(),
+            scopes: Scope::FOR_CLIENTS.into_iter().collect(),
             expires: None,
             query: Some(query),
         }
     }
 
     /// Whom the token names; none for an opaque one.
-    pub(crate) fn person(&self) -> Option<Arc<Person>> {
+    pub(crate) fn subject(&self) -> Option<Arc<Subject>> {
         let named = self.sub.is_some() || !self.roles.is_empty();
         named.then(|| {
-            Arc::new(Person {
+            Arc::new(Subject {
                 sub: self.sub.clone(),
                 roles: self.roles.clone(),
             })
         })
     }
 
-    pub(crate) fn needs(&self, needed: Scope) -> Result<(), InsufficientScope> {
+    pub(crate) fn require_scope(&self, needed: Scope) -> Result<(), InsufficientScope> {
         match self.scopes.contains(needed) {
             true => Ok(()),
             false => Err(InsufficientScope {
@@ -94,7 +94,7 @@ impl Principal {
     }
 
     /// What a page's handler hears.
-    pub(crate) fn caller(&self, via: Via) -> Caller {
+    pub(crate) fn caller(&self, via: CallerTransport) -> Caller {
         Caller {
             via,
             sub: self.sub.clone(),
@@ -103,15 +103,15 @@ impl Principal {
     }
 
     /// How long the token is still good; `None` when it does not end.
-    pub(crate) fn good_for(&self) -> Option<Duration> {
+    pub(crate) fn remaining_lifetime(&self) -> Option<Duration> {
         let expires = self.expires?;
         let left = expires.duration_since(SystemTime::now());
         Some(left.unwrap_or_default())
     }
 
     /// The same on the clock that timers use. An end beyond what that can show is none.
-    pub(crate) fn ends_at(&self) -> Option<Instant> {
-        Instant::now().checked_add(self.good_for()?)
+    pub(crate) fn expires_at(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.remaining_lifetime()?)
     }
 }
 
@@ -120,11 +120,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_is_told_to_keep_the_scopes_that_it_has() {
+    fn challenge_scopes_include_those_already_granted() {
         let wanted = |needed, granted: &[Scope]| {
             let granted = granted.iter().copied().collect();
             let insufficient = InsufficientScope { needed, granted };
-            insufficient.wanted().collect::<Vec<_>>()
+            insufficient.challenge_scopes().collect::<Vec<_>>()
         };
         let both = vec![Scope::ToolsRead, Scope::ToolsCall];
         assert_eq!(wanted(Scope::ToolsCall, &[Scope::ToolsRead]), both);

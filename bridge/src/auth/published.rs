@@ -12,57 +12,57 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use super::keys::Key;
-use fetch::Source;
+use super::keys::VerificationKey;
+use fetch::JwksSource;
 
 /// Tokens that name unknown keys make the bridge fetch no more often than this.
-const EARLY_EVERY: Duration = Duration::from_secs(30);
+const MISS_REFRESH_INTERVAL: Duration = Duration::from_secs(30);
 
 /// As long as nothing was ever fetched, tokens make the bridge try again after this.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Tokens that wait for a fetch beside those that the task has heard of; more wait to be heard.
-const WAITING: usize = 64;
+const MISS_QUEUE_CAPACITY: usize = 64;
 
 /// What was fetched last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fetched {
-    pub(super) keys: Arc<[Arc<Key>]>,
+pub(super) struct JwksSnapshot {
+    pub(super) keys: Arc<[Arc<VerificationKey>]>,
     attempts: u64,
     succeeded: bool,
 }
 
 /// Somebody misses a key in what was fetched with this attempt; dropped when it was looked for.
-struct Missed {
+struct KeyMiss {
     attempts: u64,
-    _looked: oneshot::Sender<()>,
+    _done: oneshot::Sender<()>,
 }
 
 /// The keys behind a URL, fetched from the first use on.
 #[derive(Debug)]
-pub(super) struct Published {
-    source: Arc<Source>,
-    refresh: Duration,
-    fetching: OnceLock<Fetching>,
+pub(super) struct Jwks {
+    source: Arc<JwksSource>,
+    refresh_interval: Duration,
+    refresher: OnceLock<JwksRefresher>,
 }
 
-impl Published {
+impl Jwks {
     /// Keys that are fetched again after each `refresh`.
-    pub(super) fn at(url: &str, refresh: Duration) -> Result<Self, String> {
+    pub(super) fn new(url: &str, refresh: Duration) -> Result<Self, String> {
         Ok(Self {
-            source: Arc::new(Source::new(url)?),
-            refresh,
-            fetching: OnceLock::new(),
+            source: Arc::new(JwksSource::new(url)?),
+            refresh_interval: refresh,
+            refresher: OnceLock::new(),
         })
     }
 
     /// Begins to fetch them, if that has not begun. Needs a runtime.
-    pub(super) fn fetching(&self) -> &Fetching {
-        self.fetching.get_or_init(|| {
+    pub(super) fn refresher(&self) -> &JwksRefresher {
+        self.refresher.get_or_init(|| {
             let source = Arc::clone(&self.source);
-            Fetching::start(self.refresh, move || {
+            JwksRefresher::spawn(self.refresh_interval, move || {
                 let source = Arc::clone(&source);
-                async move { source.keys().await }
+                async move { source.fetch_or_warn().await }
             })
         })
     }
@@ -70,88 +70,88 @@ impl Published {
 
 /// The task that fetches, as long as this lives.
 #[derive(Debug)]
-pub(super) struct Fetching {
-    fetched: watch::Receiver<Fetched>,
-    missed: mpsc::Sender<Missed>,
+pub(super) struct JwksRefresher {
+    snapshot: watch::Receiver<JwksSnapshot>,
+    misses: mpsc::Sender<KeyMiss>,
     task: JoinHandle<()>,
 }
 
-impl Fetching {
+impl JwksRefresher {
     /// `fetch` tells by itself why it fails.
-    fn start<F>(refresh: Duration, fetch: impl Fn() -> F + Send + 'static) -> Self
+    fn spawn<F>(refresh: Duration, fetch: impl Fn() -> F + Send + 'static) -> Self
     where
-        F: Future<Output = Option<Vec<Arc<Key>>>> + Send + 'static,
+        F: Future<Output = Option<Vec<Arc<VerificationKey>>>> + Send + 'static,
     {
-        let (fetched_to, fetched) = watch::channel(Fetched::default());
-        let (missed, missed_by) = mpsc::channel(WAITING);
-        let task = tokio::spawn(run(fetched_to, missed_by, refresh, fetch));
+        let (snapshot_tx, snapshot) = watch::channel(JwksSnapshot::default());
+        let (misses, misses_rx) = mpsc::channel(MISS_QUEUE_CAPACITY);
+        let task = tokio::spawn(run_refresh(snapshot_tx, misses_rx, refresh, fetch));
         Self {
-            fetched,
-            missed,
+            snapshot,
+            misses,
             task,
         }
     }
 
-    pub(super) fn fetched(&self) -> Fetched {
-        self.fetched.borrow().clone()
+    pub(super) fn snapshot(&self) -> JwksSnapshot {
+        self.snapshot.borrow().clone()
     }
 
     /// What there is after that; the same when it is too early to look again.
-    pub(super) async fn after(&self, former: &Fetched) -> Fetched {
-        let (_looked, looked) = oneshot::channel();
-        let missed = Missed {
-            attempts: former.attempts,
-            _looked,
+    pub(super) async fn refresh_after(&self, previous: &JwksSnapshot) -> JwksSnapshot {
+        let (_done, done) = oneshot::channel();
+        let miss = KeyMiss {
+            attempts: previous.attempts,
+            _done,
         };
-        if self.missed.send(missed).await.is_ok() {
-            let _ = looked.await;
+        if self.misses.send(miss).await.is_ok() {
+            let _ = done.await;
         }
-        self.fetched()
+        self.snapshot()
     }
 }
 
-impl Drop for Fetching {
+impl Drop for JwksRefresher {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn run<F>(
-    fetched: watch::Sender<Fetched>,
-    mut missed: mpsc::Receiver<Missed>,
+async fn run_refresh<F>(
+    snapshot: watch::Sender<JwksSnapshot>,
+    mut misses: mpsc::Receiver<KeyMiss>,
     refresh: Duration,
     fetch: impl Fn() -> F,
 ) where
-    F: Future<Output = Option<Vec<Arc<Key>>>>,
+    F: Future<Output = Option<Vec<Arc<VerificationKey>>>>,
 {
-    let mut early_from = Instant::now();
-    let mut asks = None;
+    let mut next_miss_refresh = Instant::now();
+    let mut pending_miss = None;
     loop {
         let keys = fetch().await;
-        fetched.send_modify(|fetched| {
-            fetched.attempts += 1;
-            fetched.succeeded |= keys.is_some();
+        snapshot.send_modify(|snapshot| {
+            snapshot.attempts += 1;
+            snapshot.succeeded |= keys.is_some();
             if let Some(keys) = keys {
-                fetched.keys = keys.into();
+                snapshot.keys = keys.into();
             }
         });
         let refresh_at = Instant::now() + refresh;
-        if !fetched.borrow().succeeded {
-            early_from = Instant::now() + RETRY_AFTER;
+        if !snapshot.borrow().succeeded {
+            next_miss_refresh = Instant::now() + RETRY_DELAY;
         }
-        let attempts = fetched.borrow().attempts;
-        drop(asks.take());
-        asks = loop {
-            let missed = tokio::select! {
+        let attempts = snapshot.borrow().attempts;
+        drop(pending_miss.take());
+        pending_miss = loop {
+            let misses = tokio::select! {
                 () = sleep_until(refresh_at) => break None,
-                missed = missed.recv() => match missed {
-                    Some(missed) => missed,
+                misses = misses.recv() => match misses {
+                    Some(misses) => misses,
                     None => return,
                 },
             };
-            if missed.attempts == attempts && early_from <= Instant::now() {
-                early_from = Instant::now() + EARLY_EVERY;
-                break Some(missed);
+            if misses.attempts == attempts && next_miss_refresh <= Instant::now() {
+                next_miss_refresh = Instant::now() + MISS_REFRESH_INTERVAL;
+                break Some(misses);
             }
         };
     }
@@ -167,90 +167,90 @@ mod tests {
 
     /// An issuer whose answers are set, and that counts who asks.
     #[derive(Clone, Default)]
-    struct Issuer(Arc<Mutex<(Option<usize>, usize)>>);
+    struct FakeIssuer(Arc<Mutex<(Option<usize>, usize)>>);
 
-    impl Issuer {
-        fn has(&self, keys: Option<usize>) {
+    impl FakeIssuer {
+        fn set_keys(&self, keys: Option<usize>) {
             self.0.lock().unwrap().0 = keys;
         }
 
-        fn asked(&self) -> usize {
+        fn fetch_count(&self) -> usize {
             self.0.lock().unwrap().1
         }
 
-        fn published(&self) -> Fetching {
+        fn spawn_refresher(&self) -> JwksRefresher {
             let issuer = self.clone();
-            Fetching::start(REFRESH, move || {
+            JwksRefresher::spawn(REFRESH, move || {
                 let issuer = issuer.clone();
                 async move {
                     tokio::time::advance(Duration::from_millis(1)).await;
                     let mut state = issuer.0.lock().unwrap();
                     state.1 += 1;
                     let secret = [7; 32];
-                    let key = || Arc::new(Key::secret(None, &secret).unwrap());
+                    let key = || Arc::new(VerificationKey::from_secret(None, &secret).unwrap());
                     state.0.map(|keys| (0..keys).map(|_| key()).collect())
                 }
             })
         }
     }
 
-    async fn missed(published: &Fetching) -> usize {
-        let former = published.fetched();
-        published.after(&former).await.keys.len()
+    async fn keys_after_miss(refresher: &JwksRefresher) -> usize {
+        let former = refresher.snapshot();
+        refresher.refresh_after(&former).await.keys.len()
     }
 
     #[tokio::test(start_paused = true)]
-    async fn unknown_keys_are_looked_for_once_in_30_s_and_what_is_known_stays() {
-        let issuer = Issuer::default();
-        issuer.has(Some(1));
-        let published = issuer.published();
+    async fn key_misses_refetch_at_most_every_30_s_and_keep_known_keys() {
+        let issuer = FakeIssuer::default();
+        issuer.set_keys(Some(1));
+        let refresher = issuer.spawn_refresher();
         // Asked before the first answer: that one is waited for.
-        assert_eq!(missed(&published).await, 1);
-        assert_eq!(issuer.asked(), 1);
-        issuer.has(Some(2));
-        assert_eq!(missed(&published).await, 2);
-        issuer.has(Some(3));
-        assert_eq!(missed(&published).await, 2);
-        assert_eq!(issuer.asked(), 2);
-        tokio::time::advance(EARLY_EVERY).await;
-        issuer.has(None);
-        assert_eq!(missed(&published).await, 2);
-        assert_eq!(issuer.asked(), 3);
+        assert_eq!(keys_after_miss(&refresher).await, 1);
+        assert_eq!(issuer.fetch_count(), 1);
+        issuer.set_keys(Some(2));
+        assert_eq!(keys_after_miss(&refresher).await, 2);
+        issuer.set_keys(Some(3));
+        assert_eq!(keys_after_miss(&refresher).await, 2);
+        assert_eq!(issuer.fetch_count(), 2);
+        tokio::time::advance(MISS_REFRESH_INTERVAL).await;
+        issuer.set_keys(None);
+        assert_eq!(keys_after_miss(&refresher).await, 2);
+        assert_eq!(issuer.fetch_count(), 3);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn keys_are_fetched_again_when_they_are_old() {
-        let issuer = Issuer::default();
-        issuer.has(Some(1));
-        let mut published = issuer.published();
-        published.fetched.changed().await.unwrap();
-        issuer.has(Some(2));
-        published.fetched.changed().await.unwrap();
-        assert_eq!(published.fetched().keys.len(), 2);
-        assert_eq!(issuer.asked(), 2);
+    async fn keys_are_refetched_after_the_refresh_interval() {
+        let issuer = FakeIssuer::default();
+        issuer.set_keys(Some(1));
+        let mut refresher = issuer.spawn_refresher();
+        refresher.snapshot.changed().await.unwrap();
+        issuer.set_keys(Some(2));
+        refresher.snapshot.changed().await.unwrap();
+        assert_eq!(refresher.snapshot().keys.len(), 2);
+        assert_eq!(issuer.fetch_count(), 2);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_issuer_that_was_away_at_the_start_is_asked_at_use() {
-        let issuer = Issuer::default();
-        let published = issuer.published();
-        assert_eq!(missed(&published).await, 0);
-        assert_eq!(missed(&published).await, 0);
-        assert_eq!(issuer.asked(), 1);
-        issuer.has(Some(1));
-        tokio::time::advance(RETRY_AFTER).await;
-        assert_eq!(missed(&published).await, 1);
+    async fn a_failed_first_fetch_is_retried_on_a_key_miss() {
+        let issuer = FakeIssuer::default();
+        let refresher = issuer.spawn_refresher();
+        assert_eq!(keys_after_miss(&refresher).await, 0);
+        assert_eq!(keys_after_miss(&refresher).await, 0);
+        assert_eq!(issuer.fetch_count(), 1);
+        issuer.set_keys(Some(1));
+        tokio::time::advance(RETRY_DELAY).await;
+        assert_eq!(keys_after_miss(&refresher).await, 1);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_who_miss_a_key_cause_one_fetch() {
-        let issuer = Issuer::default();
-        issuer.has(Some(1));
-        let published = issuer.published();
-        missed(&published).await;
-        let asked = issuer.asked();
-        let all = (0..2 * WAITING).map(|_| missed(&published));
+    async fn concurrent_key_misses_cause_one_fetch() {
+        let issuer = FakeIssuer::default();
+        issuer.set_keys(Some(1));
+        let refresher = issuer.spawn_refresher();
+        keys_after_miss(&refresher).await;
+        let fetches = issuer.fetch_count();
+        let all = (0..2 * MISS_QUEUE_CAPACITY).map(|_| keys_after_miss(&refresher));
         futures_util::future::join_all(all).await;
-        assert_eq!(issuer.asked(), asked + 1);
+        assert_eq!(issuer.fetch_count(), fetches + 1);
     }
 }

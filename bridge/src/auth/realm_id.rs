@@ -12,11 +12,11 @@ const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 pub(crate) struct RealmId([u8; 32]);
 
 impl RealmId {
-    pub(crate) fn of_token(token: &str) -> Self {
+    pub(crate) fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 
-    pub(super) fn of_subject(issuer: &str, subject: &str) -> Self {
+    pub(super) fn from_subject(issuer: &str, subject: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(SUBJECT_DOMAIN);
         // So that no issuer can lend its end to a subject.
@@ -26,7 +26,7 @@ impl RealmId {
         Self(hash.finalize().into())
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
@@ -44,18 +44,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issuer_and_subject_are_told_apart_wherever_one_ends() {
+    fn issuer_and_subject_hash_without_ambiguity() {
         let realms = [
-            RealmId::of_subject("https://a", "bc"),
-            RealmId::of_subject("https://ab", "c"),
-            RealmId::of_subject("https://a", "b"),
-            RealmId::of_token("https://abc"),
-            RealmId::of_token("bc"),
+            RealmId::from_subject("https://a", "bc"),
+            RealmId::from_subject("https://ab", "c"),
+            RealmId::from_subject("https://a", "b"),
+            RealmId::from_token("https://abc"),
+            RealmId::from_token("bc"),
         ];
-        for (place, realm) in realms.iter().enumerate() {
-            assert!(!realms[..place].contains(realm), "{place}");
+        for (index, realm) in realms.iter().enumerate() {
+            assert!(!realms[..index].contains(realm), "{index}");
         }
-        let again = RealmId::of_subject("https://a", "bc");
+        let again = RealmId::from_subject("https://a", "bc");
         assert_eq!(again, realms[0]);
     }
 }

@@ -24,7 +24,7 @@ impl Scope {
     ];
 
     /// Those of AI clients.
-    pub(crate) const OF_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
+    pub(crate) const FOR_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn named(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == name)
     }
 }
@@ -60,8 +60,8 @@ impl Scopes {
     }
 
     /// Those that we know among words with spaces between (RFC 6749 section 3.3).
-    pub(super) fn in_words(words: &str) -> Self {
-        words.split(' ').filter_map(Scope::named).collect()
+    pub(super) fn parse(words: &str) -> Self {
+        words.split(' ').filter_map(Scope::from_name).collect()
     }
 }
 
@@ -80,13 +80,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_are_no_scopes_grant_nothing() {
-        let scopes = Scopes::in_words("openid tools:read  page tools:Call");
+    fn unknown_scope_names_grant_nothing() {
+        let scopes = Scopes::parse("openid tools:read  page tools:Call");
         let granted = Scope::ALL.map(|scope| scopes.contains(scope));
         assert_eq!(granted, [true, true, false, false]);
-        assert_eq!(Scopes::in_words(""), Scopes::default());
+        assert_eq!(Scopes::parse(""), Scopes::default());
         assert_eq!(
-            Scopes::in_words("page tools:read tools:call query"),
+            Scopes::parse("page tools:read tools:call query"),
             Scopes::all()
         );
     }

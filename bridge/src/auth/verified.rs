@@ -9,58 +9,58 @@ use std::time::SystemTime;
 use sha2::{Digest, Sha256};
 
 use super::Principal;
-use super::keys::Key;
+use super::keys::VerificationKey;
 
 /// So many tokens are remembered. With more than that in use, some are checked again.
-const MAX_REMEMBERED: usize = 1024;
+const MAX_CACHED_TOKENS: usize = 1024;
 
 /// By the hash of the token: good tokens only, so that nobody can fill it with others.
 #[derive(Default)]
-pub(super) struct Verified(Mutex<HashMap<[u8; 32], Remembered>>);
+pub(super) struct VerifiedTokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
 
-struct Remembered {
+struct CachedToken {
     principal: Principal,
     /// What it was checked with.
-    key: Arc<Key>,
+    key: Arc<VerificationKey>,
 }
 
-impl Verified {
+impl VerifiedTokenCache {
     /// Whom the token names, if it was good, has not ended since, and its key still counts.
-    pub(super) fn principal(
+    pub(super) fn get(
         &self,
         token: &str,
         now: SystemTime,
-        counts: impl Fn(&Arc<Key>) -> bool,
+        is_trusted: impl Fn(&Arc<VerificationKey>) -> bool,
     ) -> Option<Principal> {
-        let mut remembered = self.lock();
-        let found = remembered.get(&hash(token))?;
-        let ended = found.principal.expires.is_none_or(|end| end <= now);
-        if ended || !counts(&found.key) {
-            remembered.remove(&hash(token));
+        let mut tokens = self.lock();
+        let cached = tokens.get(&token_hash(token))?;
+        let expired = cached.principal.expires.is_none_or(|end| end <= now);
+        if expired || !is_trusted(&cached.key) {
+            tokens.remove(&token_hash(token));
             return None;
         }
-        Some(found.principal.clone())
+        Some(cached.principal.clone())
     }
 
-    pub(super) fn remember(&self, token: &str, principal: &Principal, key: Arc<Key>) {
+    pub(super) fn insert(&self, token: &str, principal: &Principal, key: Arc<VerificationKey>) {
         let principal = principal.clone();
         let mut remembered = self.lock();
-        if remembered.len() >= MAX_REMEMBERED {
+        if remembered.len() >= MAX_CACHED_TOKENS {
             remembered.clear();
         }
-        remembered.insert(hash(token), Remembered { principal, key });
+        remembered.insert(token_hash(token), CachedToken { principal, key });
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Remembered>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], CachedToken>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn hash(token: &str) -> [u8; 32] {
+fn token_hash(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }
 
-impl fmt::Debug for Verified {
+impl fmt::Debug for VerifiedTokenCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Verified({})", self.lock().len())
     }
@@ -73,9 +73,9 @@ mod tests {
     use super::*;
     use crate::auth::{RealmId, Scopes};
 
-    fn ada(expires: SystemTime) -> Principal {
+    fn ada_principal(expires: SystemTime) -> Principal {
         Principal {
-            realm: RealmId::of_subject("https://id.example", "ada"),
+            realm: RealmId::from_subject("https://id.example", "ada"),
             sub: Some("ada".to_owned()),
             roles: Vec::new(),
             scopes: Scopes::all(),
@@ -85,20 +85,20 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_again_until_it_ends_or_its_key_goes() {
+    fn a_token_is_cached_until_it_expires_or_its_key_is_removed() {
         let now = SystemTime::now();
         let end = now + Duration::from_secs(60);
-        let key = Arc::new(Key::secret(None, &[7; 32]).unwrap());
-        let verified = Verified::default();
-        let is_known = |token, now| verified.principal(token, now, |_| true).is_some();
-        verified.remember("token", &ada(end), Arc::clone(&key));
+        let key = Arc::new(VerificationKey::from_secret(None, &[7; 32]).unwrap());
+        let verified = VerifiedTokenCache::default();
+        let is_known = |token, now| verified.get(token, now, |_| true).is_some();
+        verified.insert("token", &ada_principal(end), Arc::clone(&key));
         assert!(is_known("token", now) && !is_known("Token", now));
-        let same = |own: &Arc<Key>| Arc::ptr_eq(own, &key);
-        assert_eq!(verified.principal("token", now, same), Some(ada(end)));
+        let same = |own: &Arc<VerificationKey>| Arc::ptr_eq(own, &key);
+        assert_eq!(verified.get("token", now, same), Some(ada_principal(end)));
         assert!(!is_known("token", end));
         assert!(!is_known("token", now), "what has ended is forgotten");
-        verified.remember("token", &ada(end), Arc::clone(&key));
-        assert_eq!(verified.principal("token", now, |_| false), None);
+        verified.insert("token", &ada_principal(end), Arc::clone(&key));
+        assert_eq!(verified.get("token", now, |_| false), None);
         assert!(
             !is_known("token", now),
             "what was checked with it is forgotten"
@@ -106,12 +106,12 @@ mod tests {
     }
 
     #[test]
-    fn so_many_tokens_are_remembered() {
-        let verified = Verified::default();
+    fn a_full_cache_is_cleared() {
+        let verified = VerifiedTokenCache::default();
         let end = SystemTime::now() + Duration::from_secs(60);
-        let key = Arc::new(Key::secret(None, &[7; 32]).unwrap());
-        for number in 0..=MAX_REMEMBERED {
-            verified.remember(&number.to_string(), &ada(end), Arc::clone(&key));
+        let key = Arc::new(VerificationKey::from_secret(None, &[7; 32]).unwrap());
+        for number in 0..=MAX_CACHED_TOKENS {
+            verified.insert(&number.to_string(), &ada_principal(end), Arc::clone(&key));
         }
         assert_eq!(verified.lock().len(), 1);
     }

@@ -13,25 +13,25 @@ use crate::tool::SESSION_ARGUMENT;
 #[derive(Debug)]
 pub(crate) struct Arguments {
     /// The text. `None` when it has to be written.
-    raw: Option<Box<RawValue>>,
+    text: Option<Box<RawValue>>,
     /// What the text says. `None` when nobody has looked.
-    read: Option<Map<String, Value>>,
+    parsed: Option<Map<String, Value>>,
 }
 
 impl Arguments {
     /// From the text of an object.
-    pub(crate) fn raw(raw: Box<RawValue>) -> Self {
+    pub(crate) fn from_raw(text: Box<RawValue>) -> Self {
         Self {
-            raw: Some(raw),
-            read: None,
+            text: Some(text),
+            parsed: None,
         }
     }
 
     /// Whether one of them has the name that may pick a session.
-    pub(crate) fn name_a_session(&self) -> bool {
-        match (&self.read, &self.raw) {
-            (Some(read), _) => read.contains_key(SESSION_ARGUMENT),
-            (None, Some(raw)) => has_key(raw.get(), SESSION_ARGUMENT),
+    pub(crate) fn mentions_session(&self) -> bool {
+        match (&self.parsed, &self.text) {
+            (Some(parsed), _) => parsed.contains_key(SESSION_ARGUMENT),
+            (None, Some(text)) => has_key(text.get(), SESSION_ARGUMENT),
             (None, None) => false,
         }
     }
@@ -41,52 +41,54 @@ impl Arguments {
     /// # Errors
     ///
     /// Why they cannot be values.
-    pub(crate) fn read(&mut self) -> Result<&Map<String, Value>, String> {
-        let read = match (self.read.take(), &self.raw) {
-            (Some(read), _) => read,
-            (None, Some(raw)) => serde_json::from_str(raw.get()).map_err(|error| {
+    pub(crate) fn parsed(&mut self) -> Result<&Map<String, Value>, String> {
+        let parsed = match (self.parsed.take(), &self.text) {
+            (Some(parsed), _) => parsed,
+            (None, Some(text)) => serde_json::from_str(text.get()).map_err(|error| {
                 format!("the arguments must be an object that can be read: {error}")
             })?,
             (None, None) => Map::new(),
         };
-        Ok(self.read.insert(read))
+        Ok(self.parsed.insert(parsed))
     }
 
     /// The same, to change them.
-    pub(crate) fn change(&mut self) -> Result<&mut Map<String, Value>, String> {
-        self.read()?;
-        self.raw = None;
-        Ok(self.read.get_or_insert_default())
+    pub(crate) fn parsed_mut(&mut self) -> Result<&mut Map<String, Value>, String> {
+        self.parsed()?;
+        self.text = None;
+        Ok(self.parsed.get_or_insert_default())
     }
 
     /// The arguments as values, away from here.
-    pub(super) fn take_read(&mut self) -> Result<Value, String> {
-        self.read()?;
-        Ok(Value::Object(self.read.take().unwrap_or_default()))
+    pub(super) fn take_parsed(&mut self) -> Result<Value, String> {
+        self.parsed()?;
+        Ok(Value::Object(self.parsed.take().unwrap_or_default()))
     }
 
     /// Gives back what was taken.
-    pub(super) fn put_back(&mut self, read: Value) {
-        if let Value::Object(read) = read {
-            self.read = Some(read);
+    pub(super) fn restore_parsed(&mut self, parsed: Value) {
+        if let Value::Object(parsed) = parsed {
+            self.parsed = Some(parsed);
         }
     }
 
     /// The text: as it came, if nothing was changed.
     pub(super) fn into_raw(self) -> Result<Box<RawValue>, String> {
-        match self.raw {
-            Some(raw) if raw.get().starts_with('{') => Ok(raw),
+        match self.text {
+            Some(text) if text.get().starts_with('{') => Ok(text),
             Some(_) => Err("the arguments must be an object".to_owned()),
-            None => to_raw_value(&self.read.unwrap_or_default()).map_err(|error| error.to_string()),
+            None => {
+                to_raw_value(&self.parsed.unwrap_or_default()).map_err(|error| error.to_string())
+            }
         }
     }
 }
 
 impl From<Map<String, Value>> for Arguments {
-    fn from(read: Map<String, Value>) -> Self {
+    fn from(parsed: Map<String, Value>) -> Self {
         Self {
-            raw: None,
-            read: Some(read),
+            text: None,
+            parsed: Some(parsed),
         }
     }
 }
@@ -133,18 +135,18 @@ struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 mod tests {
     use super::*;
 
-    fn raw(text: &str) -> Arguments {
-        Arguments::raw(RawValue::from_string(text.to_owned()).unwrap())
+    fn from_text(text: &str) -> Arguments {
+        Arguments::from_raw(RawValue::from_string(text.to_owned()).unwrap())
     }
 
     #[test]
-    fn only_a_member_of_the_object_itself_names_a_session() {
+    fn only_a_top_level_member_mentions_a_session() {
         for named in [
             r#"{"session_id":"a"}"#,
             r#"{"a":{"b":[1]}, "session_id" : null}"#,
             r#"{"\u0073ession_id":1}"#,
         ] {
-            assert!(raw(named).name_a_session(), "{named}");
+            assert!(from_text(named).mentions_session(), "{named}");
         }
         for unnamed in [
             "{}",
@@ -152,20 +154,20 @@ mod tests {
             r#"{"a":"session_id"}"#,
             r#"{"a":["session_id"],"session_ids":"\u0041"}"#,
         ] {
-            assert!(!raw(unnamed).name_a_session(), "{unnamed}");
+            assert!(!from_text(unnamed).mentions_session(), "{unnamed}");
         }
     }
 
     #[test]
-    fn the_text_goes_on_as_it_came_unless_something_is_changed() {
+    fn arguments_are_sent_verbatim_unless_changed() {
         let text = r#"{"n": 1e999, "a":1.0}"#;
-        assert!(raw(text).read().is_err());
-        assert_eq!(raw(text).into_raw().unwrap().get(), text);
-        let mut arguments = raw(r#"{"a": 1.0, "session_id": "s"}"#);
-        assert_eq!(arguments.read().unwrap()["a"], 1.0);
-        arguments.change().unwrap().shift_remove("session_id");
+        assert!(from_text(text).parsed().is_err());
+        assert_eq!(from_text(text).into_raw().unwrap().get(), text);
+        let mut arguments = from_text(r#"{"a": 1.0, "session_id": "s"}"#);
+        assert_eq!(arguments.parsed().unwrap()["a"], 1.0);
+        arguments.parsed_mut().unwrap().shift_remove("session_id");
         assert_eq!(arguments.into_raw().unwrap().get(), r#"{"a":1.0}"#);
-        assert!(raw("[]").into_raw().is_err());
+        assert!(from_text("[]").into_raw().is_err());
         assert_eq!(Arguments::default().into_raw().unwrap().get(), "{}");
     }
 }

@@ -11,49 +11,49 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use super::progress::News;
-use super::{CallError, Caller, NOBODY, Outcome, Ticket};
+use super::progress::ProgressReporter;
+use super::{CallError, CallerContext, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::auth::RealmId;
-use crate::hub::{CallLine, Heard, Hub};
-use crate::kept::Running;
-use crate::realm::{CallEvent, Ending, Failure, NewCall, Request};
+use crate::hub::{CallMessage, CallReceiver, Hub};
+use crate::kept::BackgroundCall;
+use crate::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
 
 /// A client while its call runs. A leg that cannot reach its client any more says so by dropping
 /// the call.
-pub(crate) trait Client: Send + Sync {
+pub(crate) trait ClientChannel: Send + Sync {
     /// Tells the client. Comes back when the client took it, or will not.
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()>;
 
     /// Asks the client.
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse>;
 
     /// Why this cannot be asked in a round, whatever the client can do.
-    fn refuses(&self, _request: &ClientRequest) -> Option<ClientResponse> {
+    fn reject(&self, _request: &ClientRequest) -> Option<ClientResponse> {
         None
     }
 
     /// The client is not asked within a call: it hears what it must answer as the outcome, and
     /// comes again with the answers (MCP 2026-07-28).
-    fn answers_in_rounds(&self) -> bool;
+    fn uses_input_required(&self) -> bool;
 
     /// Asked when the result is about to be made fit: whether it goes out as a body of its own. Else
     /// it is an event of a stream, which some clients want shorter.
-    fn answers_whole(&self) -> bool {
+    fn uses_single_response(&self) -> bool {
         false
     }
 }
 
 /// A call in flight. Dropped before its ending, it is cancelled.
-struct InFlight<'a> {
+struct CancelOnDrop<'a> {
     hub: &'a Hub,
     realm: RealmId,
     call: CallId,
-    settled: bool,
+    disarmed: bool,
 }
 
-impl Drop for InFlight<'_> {
+impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        if !self.settled {
+        if !self.disarmed {
             let reason = "the client cancelled or disconnected";
             self.hub.cancel_call(self.realm, &self.call, reason);
         }
@@ -61,18 +61,18 @@ impl Drop for InFlight<'_> {
 }
 
 /// A call and what is heard of it.
-pub(super) struct Line {
+pub(super) struct InFlightCall {
     call: CallId,
     /// What is called, for people.
     name: String,
     started: Instant,
-    line: CallLine,
+    receiver: CallReceiver,
 }
 
-impl Line {
+impl InFlightCall {
     /// What is kept of the call when nobody waits for it.
-    pub(super) fn running(&self) -> Running {
-        Running {
+    pub(super) fn background_call(&self) -> BackgroundCall {
+        BackgroundCall {
             tool: self.name.clone(),
             call: self.call.clone(),
             started: self.started,
@@ -81,209 +81,220 @@ impl Line {
 }
 
 /// How long somebody stayed with a call.
-pub(super) enum Attended<Leave> {
+pub(super) enum DriveResult<Leave> {
     /// To its ending, or to the next round.
-    Whole(Outcome<Ending>),
+    Finished(RoundOutcome<CallOutcome>),
     /// Until it was time to leave. The call goes on.
-    Left(Line, Leave),
+    Detached(InFlightCall, Leave),
 }
 
 /// Runs a request in a page, to its ending or to the next round.
-pub(super) async fn start(
+pub(super) async fn run(
     hub: &Hub,
-    caller: &mut Caller<'_>,
+    caller: &mut CallerContext<'_>,
     session: &SessionId,
-    request: Request,
-) -> Outcome<Ending> {
-    match open(hub, caller, session, request) {
-        Ok(line) => attend(hub, caller, line).await,
-        Err(failure) => Outcome::Done(Ending::Failed(failure)),
+    request: PageRequest,
+) -> RoundOutcome<CallOutcome> {
+    match begin(hub, caller, session, request) {
+        Ok(line) => drive(hub, caller, line).await,
+        Err(failure) => RoundOutcome::Complete(CallOutcome::Failed(failure)),
     }
 }
 
 /// Has a page begin with a request.
-pub(super) fn open(
+pub(super) fn begin(
     hub: &Hub,
-    caller: &mut Caller<'_>,
+    caller: &mut CallerContext<'_>,
     session: &SessionId,
-    request: Request,
-) -> Result<Line, Failure> {
+    request: PageRequest,
+) -> Result<InFlightCall, CallFailure> {
     let call = hub.new_call_id();
     let name = request.name().to_owned();
-    let timeout = timeout(hub, &request);
-    let mut context = std::mem::take(&mut caller.context);
+    let timeout = effective_timeout(hub, &request);
+    let mut context = std::mem::take(&mut caller.call_context);
     // What is still asked of it while the call runs.
-    caller.context.progress = context.progress;
-    caller.context.query_id.clone_from(&context.query_id);
+    caller.call_context.progress = context.progress;
+    caller.call_context.query_id.clone_from(&context.query_id);
     context.timeout_ms = u64::try_from(timeout.as_millis()).ok();
-    let new = NewCall {
+    let new_call = NewCall {
         id: call.clone(),
         request,
         context,
         timeout,
-        answers: std::mem::take(&mut caller.answers),
+        client_responses: std::mem::take(&mut caller.client_responses),
     };
-    let line = hub.start_call(caller.realm, session, new)?;
-    Ok(Line {
+    let receiver = hub.start_call(caller.realm, session, new_call)?;
+    Ok(InFlightCall {
         call,
         name,
         started: Instant::now(),
-        line,
+        receiver,
     })
 }
 
 /// A tool may set its own time, up to a limit.
-fn timeout(hub: &Hub, request: &Request) -> Duration {
-    let own = match request {
-        Request::Tool { tool, .. } => tool.timeout(),
+fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
+    let requested = match request {
+        PageRequest::Tool { tool, .. } => tool.timeout(),
         _ => None,
     };
-    let most = hub.config.results.max_call_timeout;
-    own.map_or(hub.config.call_timeout, |own| own.min(most))
+    let max = hub.config.results.max_call_timeout;
+    requested.map_or(hub.config.call_timeout, |requested| requested.min(max))
 }
 
 /// Goes on with a call that waited for its client.
-pub(super) async fn resume(
+pub(super) async fn run_resumed(
     hub: &Hub,
-    caller: &mut Caller<'_>,
-    ticket: Ticket,
-) -> Result<Outcome<Ending>, CallError> {
-    let (_, line) = reopen(hub, caller, ticket)?;
-    Ok(attend(hub, caller, line).await)
+    caller: &mut CallerContext<'_>,
+    resume_token: ResumeToken,
+) -> Result<RoundOutcome<CallOutcome>, CallError> {
+    let (_, line) = resume(hub, caller, resume_token)?;
+    Ok(drive(hub, caller, line).await)
 }
 
 /// Takes up a call that waited for its client.
-pub(super) fn reopen(
+pub(super) fn resume(
     hub: &Hub,
-    caller: &mut Caller<'_>,
-    ticket: Ticket,
-) -> Result<(Request, Line), CallError> {
-    let answers = std::mem::take(&mut caller.answers);
-    let (request, line) = hub
-        .resume_call(caller.realm, &ticket.call, ticket.round, answers)
+    caller: &mut CallerContext<'_>,
+    resume_token: ResumeToken,
+) -> Result<(PageRequest, InFlightCall), CallError> {
+    let answers = std::mem::take(&mut caller.client_responses);
+    let (request, receiver) = hub
+        .resume_call(
+            caller.realm,
+            &resume_token.call,
+            resume_token.round,
+            answers,
+        )
         .ok_or(CallError::NothingToResume)?;
-    let line = Line {
-        call: ticket.call,
+    let receiver = InFlightCall {
+        call: resume_token.call,
         name: request.name().to_owned(),
         started: Instant::now(),
-        line,
+        receiver,
     };
-    Ok((request, line))
+    Ok((request, receiver))
 }
 
 /// Stays with a call to its ending, or to the next round.
-pub(super) async fn attend(hub: &Hub, caller: &Caller<'_>, line: Line) -> Outcome<Ending> {
+pub(super) async fn drive(
+    hub: &Hub,
+    caller: &CallerContext<'_>,
+    line: InFlightCall,
+) -> RoundOutcome<CallOutcome> {
     let never = std::future::pending::<Infallible>();
-    match attend_until(hub, caller, line, never).await {
-        Attended::Whole(outcome) => outcome,
-        Attended::Left(_, never) => match never {},
+    match drive_until(hub, caller, line, never).await {
+        DriveResult::Finished(outcome) => outcome,
+        DriveResult::Detached(_, never) => match never {},
     }
 }
 
 /// Stays with a call to its ending, to the next round, or until it is time to leave.
-pub(super) async fn attend_until<Leave>(
+pub(super) async fn drive_until<Leave>(
     hub: &Hub,
-    caller: &Caller<'_>,
-    mut attended: Line,
-    leave: impl Future<Output = Leave>,
-) -> Attended<Leave> {
+    caller: &CallerContext<'_>,
+    mut call: InFlightCall,
+    detach: impl Future<Output = Leave>,
+) -> DriveResult<Leave> {
     let (realm, client) = (caller.realm, caller.client);
-    let call = attended.call.clone();
-    let line = &mut attended.line;
-    let mut in_flight = InFlight {
+    let call_id = call.call.clone();
+    let receiver = &mut call.receiver;
+    let mut in_flight = CancelOnDrop {
         hub,
         realm,
-        call: call.clone(),
-        settled: false,
+        call: call_id.clone(),
+        disarmed: false,
     };
     // Most handlers ask nothing.
-    let mut asked: Option<FuturesUnordered<_>> = None;
+    let mut open_requests: Option<FuturesUnordered<_>> = None;
     let mut unanswered = HashSet::new();
     // One at a time, in order: a client that does not read holds up its own news only.
-    let mut telling: Option<BoxFuture<'_, ()>> = None;
-    let mut news = News::of(hub, caller, &attended.name, attended.started);
-    let mut leave = pin!(leave);
-    let ending = loop {
+    let mut notification: Option<BoxFuture<'_, ()>> = None;
+    let mut reporter = ProgressReporter::new(hub, caller, &call.name, call.started);
+    let mut detach = pin!(detach);
+    let outcome = loop {
         tokio::select! {
             biased;
-            heard = line.heard(telling.is_none()) => {
-                match heard {
-                    Heard::Ended(ending) => break ending,
-                    Heard::Told(event) => {
-                        telling = news.heard(event).map(|event| client.notify(event));
+            message = receiver.recv(notification.is_none()) => {
+                match message {
+                    CallMessage::Ended(outcome) => break outcome,
+                    CallMessage::Event(event) => {
+                        notification = reporter.on_event(event).map(|event| client.notify(event));
                         continue;
                     }
-                    Heard::Asks => {}
+                    CallMessage::ClientRequested => {}
                 }
-                if !client.answers_in_rounds() {
-                    let requests = hub.take_client_requests(realm, &call);
+                if !client.uses_input_required() {
+                    let requests = hub.take_client_requests(realm, &call_id);
                     unanswered.extend(requests.iter().map(|request| request.key.clone()));
-                    let asked = asked.get_or_insert_default();
-                    asked.extend(requests.into_iter().map(|request| client.ask(request)));
+                    let open_requests = open_requests.get_or_insert_default();
+                    open_requests.extend(requests.into_iter().map(|request| client.request(request)));
                     continue;
                 }
-                for request in hub.take_client_requests(realm, &call) {
-                    if let Some(refused) = client.refuses(&request) {
-                        hub.answer_for_client(realm, &call, refused);
+                for request in hub.take_client_requests(realm, &call_id) {
+                    if let Some(rejection) = client.reject(&request) {
+                        hub.deliver_client_response(realm, &call_id, rejection);
                     }
                 }
-                if let Some((round, requests)) = hub.park_call(realm, &call) {
+                if let Some((round, requests)) = hub.park_call(realm, &call_id) {
                     // A client that goes away meanwhile never hears the ticket.
-                    tell_rest(client, telling, line, &mut news).await;
-                    in_flight.settled = true;
-                    let ticket = Ticket { call, round };
-                    return Attended::Whole(Outcome::InputRequired { ticket, requests });
+                    flush_events(client, notification, receiver, &mut reporter).await;
+                    in_flight.disarmed = true;
+                    let resume_token = ResumeToken { call: call_id, round };
+                    return DriveResult::Finished(RoundOutcome::InputRequired { resume_token, requests });
                 }
             }
-            Some(answer) = next_answer(&mut asked), if asked.is_some() => {
+            Some(answer) = next_response(&mut open_requests), if open_requests.is_some() => {
                 unanswered.remove(&answer.key);
-                hub.answer_for_client(realm, &call, answer);
+                hub.deliver_client_response(realm, &call_id, answer);
             }
-            place = &mut leave => {
-                drop(asked);
+            detached_to = &mut detach => {
+                drop(open_requests);
                 for key in unanswered {
-                    hub.answer_for_client(realm, &call, NOBODY.refusal(key));
+                    hub.deliver_client_response(realm, &call_id, DETACHED_CLIENT.error_response(key));
                 }
-                tell_rest(client, telling, line, &mut news).await;
-                in_flight.settled = true;
-                return Attended::Left(attended, place);
+                flush_events(client, notification, receiver, &mut reporter).await;
+                in_flight.disarmed = true;
+                return DriveResult::Detached(call, detached_to);
             }
-            event = news.still(&call, !unanswered.is_empty()), if telling.is_none() => {
-                telling = event.map(|event| client.notify(event));
+            event = reporter.next_keepalive(&call_id, !unanswered.is_empty()), if notification.is_none() => {
+                notification = event.map(|event| client.notify(event));
             }
-            () = finished(&mut telling) => telling = None,
+            () = notification_sent(&mut notification) => notification = None,
         }
     };
-    in_flight.settled = true;
-    drop(asked);
-    tell_rest(client, telling, line, &mut news).await;
-    Attended::Whole(Outcome::Done(ending))
+    in_flight.disarmed = true;
+    drop(open_requests);
+    flush_events(client, notification, receiver, &mut reporter).await;
+    DriveResult::Finished(RoundOutcome::Complete(outcome))
 }
 
 /// `None` when nothing is open.
-async fn next_answer<F: Future>(asked: &mut Option<FuturesUnordered<F>>) -> Option<F::Output> {
-    asked.as_mut()?.next().await
+async fn next_response<F: Future>(
+    open_requests: &mut Option<FuturesUnordered<F>>,
+) -> Option<F::Output> {
+    open_requests.as_mut()?.next().await
 }
 
-async fn finished(telling: &mut Option<BoxFuture<'_, ()>>) {
-    match telling {
-        Some(telling) => telling.await,
+async fn notification_sent(notification: &mut Option<BoxFuture<'_, ()>>) {
+    match notification {
+        Some(notification) => notification.await,
         None => std::future::pending().await,
     }
 }
 
 /// What was said before the ending is heard before it.
-async fn tell_rest(
-    client: &dyn Client,
-    telling: Option<BoxFuture<'_, ()>>,
-    line: &mut CallLine,
-    news: &mut News<'_>,
+async fn flush_events(
+    client: &dyn ClientChannel,
+    notification: Option<BoxFuture<'_, ()>>,
+    receiver: &mut CallReceiver,
+    reporter: &mut ProgressReporter<'_>,
 ) {
-    if let Some(telling) = telling {
-        telling.await;
+    if let Some(notification) = notification {
+        notification.await;
     }
-    while let Some(event) = line.untold() {
-        if let Some(event) = news.heard(event) {
+    while let Some(event) = receiver.try_recv_event() {
+        if let Some(event) = reporter.on_event(event) {
             client.notify(event).await;
         }
     }

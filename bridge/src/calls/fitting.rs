@@ -6,114 +6,131 @@ use bridge_protocol::ErrorCode;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
-use super::{CallError, Caller, Takes};
+use super::{CallError, CallerContext, DeliveryLimits};
 use crate::auth::RealmId;
 use crate::config::TextLimit;
 use crate::hub::Hub;
-use crate::kept::Handle;
-use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{Answer, Failure};
+use crate::kept::ResultHandle;
+use crate::off_thread::{self, INLINE_LIMIT};
+use crate::realm::{Answer, CallFailure};
 use crate::result::ToolResult;
-use crate::result::fit::{Cap, fit};
+use crate::result::fit::{ResultLimit, truncate};
 use crate::result::size::{self, ENVELOPE_BYTES};
 
 /// An MCP result object.
 type Object = Map<String, Value>;
 
-impl Takes {
+impl DeliveryLimits {
     /// What a result may have.
     ///
     /// `of_tool`: the characters that the tool says for itself. `promised`: the client was promised
     /// structured content.
-    pub(super) fn cap(&self, of_tool: Option<usize>, promised: bool) -> Option<Cap> {
-        Some(Cap {
-            bytes: self.bytes?,
-            text: self.text_count.limit(self.text_chars, of_tool),
-            links: self.links,
-            promised,
+    pub(super) fn result_limit(
+        &self,
+        tool_text_chars: Option<usize>,
+        requires_structured_content: bool,
+    ) -> Option<ResultLimit> {
+        Some(ResultLimit {
+            bytes: self.max_bytes?,
+            text: self.text_count.limit(self.max_text_chars, tool_text_chars),
+            links: self.resource_links,
+            requires_structured_content,
         })
     }
 }
 
 /// The tool whose result a client gets.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FittedTool<'a> {
+pub(crate) struct ToolResultSpec<'a> {
     pub(crate) tool: &'a str,
     /// The characters that it says it may answer.
-    pub(crate) text_chars: Option<usize>,
+    pub(crate) max_text_chars: Option<usize>,
     /// The client was promised structured content.
-    pub(crate) promised: bool,
+    pub(crate) requires_structured_content: bool,
 }
 
-impl<'a> FittedTool<'a> {
+impl<'a> ToolResultSpec<'a> {
     /// A tool of the bridge's own.
-    pub(crate) fn own(tool: &'a str) -> Self {
+    pub(crate) fn builtin(tool: &'a str) -> Self {
         Self {
             tool,
-            text_chars: None,
-            promised: false,
+            max_text_chars: None,
+            requires_structured_content: false,
         }
     }
 }
 
 /// A tool's result as the client takes it. What was cut off is kept.
-pub(crate) async fn fitted(
+pub(crate) async fn enforce_limit(
     hub: &Hub,
-    caller: &Caller<'_>,
-    called: FittedTool<'_>,
+    caller: &CallerContext<'_>,
+    spec: ToolResultSpec<'_>,
     result: ToolResult,
 ) -> ToolResult {
-    let Some(mut cap) = caller.takes.cap(called.text_chars, called.promised) else {
+    let Some(mut limit) = caller
+        .limits
+        .result_limit(spec.max_text_chars, spec.requires_structured_content)
+    else {
         return result;
     };
-    let as_event = caller.takes.event_bytes.filter(|bytes| *bytes < cap.bytes);
-    if let Some(bytes) = as_event.filter(|_| !caller.client.answers_whole()) {
-        cap.bytes = bytes;
+    let event_bytes = caller
+        .limits
+        .max_event_bytes
+        .filter(|bytes| *bytes < limit.bytes);
+    if let Some(bytes) = event_bytes.filter(|_| !caller.client.uses_single_response()) {
+        limit.bytes = bytes;
     }
-    let least = cap.text.map_or(usize::MAX, TextLimit::least);
-    let least = least.min(cap.bytes.saturating_sub(ENVELOPE_BYTES));
-    if size::is_surely_within(&result, least) {
+    let smallest = limit.text.map_or(usize::MAX, TextLimit::minimum);
+    let smallest = smallest.min(limit.bytes.saturating_sub(ENVELOPE_BYTES));
+    if size::fits_within(&result, smallest) {
         return result;
     }
-    let tool = called.tool;
-    let (shelf, realm, name) = (Arc::clone(&hub.kept), caller.realm, tool.to_owned());
-    let query = caller.context.query_id.clone();
-    let is_small = size::is_surely_within(&result, LARGE_BYTES);
+    let tool = spec.tool;
+    let (store, realm, name) = (Arc::clone(&hub.result_store), caller.realm, tool.to_owned());
+    let query = caller.call_context.query_id.clone();
+    let is_small = size::fits_within(&result, INLINE_LIMIT);
     let work = move || {
-        let keep = |whole, bytes| shelf.keep(realm, query, &name, whole, bytes);
-        fit(result, cap, keep)
+        let insert = |whole, bytes| store.insert(realm, query, &name, whole, bytes);
+        truncate(result, limit, insert)
     };
     if is_small {
         return work();
     }
-    off_thread::run(work).await.unwrap_or_else(stopped)
+    off_thread::spawn(work)
+        .await
+        .unwrap_or_else(internal_error_result)
 }
 
 /// The same with a result that is kept already.
-pub(super) async fn fitted_again(
-    caller: &Caller<'_>,
+pub(super) async fn enforce_limit_on_stored(
+    caller: &CallerContext<'_>,
     result: Arc<ToolResult>,
-    handle: Handle,
+    handle: ResultHandle,
 ) -> ToolResult {
-    let cap = caller.takes.cap(None, false);
+    let limit = caller.limits.result_limit(None, false);
     let work = move || {
         let result = Arc::unwrap_or_clone(result);
-        match cap {
-            Some(cap) => fit(result, cap, |_, _| Ok(handle)),
+        match limit {
+            Some(limit) => truncate(result, limit, |_, _| Ok(handle)),
             None => result,
         }
     };
-    off_thread::run(work).await.unwrap_or_else(stopped)
+    off_thread::spawn(work)
+        .await
+        .unwrap_or_else(internal_error_result)
 }
 
 /// A fault of the bridge, as a result.
-pub(super) fn stopped() -> ToolResult {
+pub(super) fn internal_error_result() -> ToolResult {
     let message = "the bridge failed while it read the result: report this, and ask for less";
-    ToolResult::failure(&Failure::new(ErrorCode::InternalError, message.to_owned()))
+    ToolResult::from_failure(&CallFailure::new(
+        ErrorCode::InternalError,
+        message.to_owned(),
+    ))
 }
 
 /// The MCP result object that a page answered.
-pub(super) fn object(what: &str, answer: Answer) -> Result<Object, CallError> {
+pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallError> {
     let Answer::Value(Some(raw)) = answer else {
         return Err(CallError::failed(
             ErrorCode::InvalidResult,
@@ -127,16 +144,16 @@ pub(super) fn object(what: &str, answer: Answer) -> Result<Object, CallError> {
 }
 
 /// The same with an array in this field.
-pub(super) async fn object_with(
+pub(super) async fn parse_object_with(
     what: &str,
     field: &str,
     answer: Answer,
 ) -> Result<Object, CallError> {
-    let result = if answer.bytes() < LARGE_BYTES {
-        object(what, answer)?
+    let result = if answer.bytes() < INLINE_LIMIT {
+        parse_object(what, answer)?
     } else {
         let what = what.to_owned();
-        let read = off_thread::run(move || object(&what, answer)).await;
+        let read = off_thread::spawn(move || parse_object(&what, answer)).await;
         read.unwrap_or_else(|| {
             Err(CallError::failed(
                 ErrorCode::InternalError,
@@ -152,20 +169,23 @@ pub(super) async fn object_with(
 }
 
 /// An answer that the client takes as a whole, or its size.
-async fn measured(takes: Takes, result: Object) -> Result<Object, (Object, TooLarge)> {
-    let Some(limit) = takes.bytes else {
+async fn within_limit(
+    limits: DeliveryLimits,
+    result: Object,
+) -> Result<Object, (Object, TooLarge)> {
+    let Some(limit) = limits.max_bytes else {
         return Ok(result);
     };
-    let most = limit.saturating_sub(ENVELOPE_BYTES);
-    if size::are_surely_within(&result, most) {
+    let max_bytes = limit.saturating_sub(ENVELOPE_BYTES);
+    if size::object_fits_within(&result, max_bytes) {
         return Ok(result);
     }
     let measure = move || {
-        let bytes = size::encoded(&result);
+        let bytes = size::encoded_len(&result);
         (result, bytes)
     };
-    match off_thread::run(measure).await {
-        Some((result, bytes)) if bytes <= most => Ok(result),
+    match off_thread::spawn(measure).await {
+        Some((result, bytes)) if bytes <= max_bytes => Ok(result),
         Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
         // Counting does not panic.
         None => Ok(Object::new()),
@@ -179,46 +199,49 @@ struct TooLarge {
 }
 
 impl TooLarge {
-    fn error(&self, what: &str, how: &str, kept: Option<&Handle>) -> CallError {
+    fn to_call_error(&self, what: &str, advice: &str, handle: Option<&ResultHandle>) -> CallError {
         let (bytes, limit) = (self.bytes, self.limit);
         let mut data = json!({ "bytes": bytes, "limit": limit });
-        if let Some(handle) = kept {
+        if let Some(handle) = handle {
             data["handle"] = json!(handle.as_str());
         }
-        let message =
-            format!("{what} has {bytes} bytes as it is sent, and this client takes {limit}: {how}");
-        CallError::Failed(Failure {
+        let message = format!(
+            "{what} has {bytes} bytes as it is sent, and this client takes {limit}: {advice}"
+        );
+        CallError::Failed(CallFailure {
             data: to_raw_value(&data).ok(),
-            ..Failure::new(ErrorCode::ResultTooLarge, message)
+            ..CallFailure::new(ErrorCode::ResultTooLarge, message)
         })
     }
 }
 
 /// An answer that cannot be cut.
-pub(super) async fn whole(
-    caller: &Caller<'_>,
+pub(super) async fn enforce_object_limit(
+    caller: &CallerContext<'_>,
     what: &str,
     result: Object,
 ) -> Result<Object, CallError> {
-    let measured = measured(caller.takes, result).await;
-    measured.map_err(|(_, too_large)| too_large.error(what, "ask for less", None))
+    let result = within_limit(caller.limits, result).await;
+    result.map_err(|(_, too_large)| too_large.to_call_error(what, "ask for less", None))
 }
 
 /// The contents of a resource. Texts that are too large can be read in parts.
-pub(crate) async fn contents(
+pub(crate) async fn enforce_contents_limit(
     hub: &Hub,
-    (realm, takes): (RealmId, Takes),
+    (realm, takes): (RealmId, DeliveryLimits),
     what: &str,
     result: Object,
-    kept: Option<Handle>,
+    kept: Option<ResultHandle>,
 ) -> Result<Object, CallError> {
-    let (result, too_large) = match measured(takes, result).await {
+    let (result, too_large) = match within_limit(takes, result).await {
         Ok(result) => return Ok(result),
         Err(larger) => larger,
     };
     let kept = kept.or_else(|| {
-        let text = Arc::new(ToolResult::text(text_of(&result)?));
-        hub.kept.keep(realm, None, what, text, too_large.bytes).ok()
+        let text = Arc::new(ToolResult::text(joined_text(&result)?));
+        hub.result_store
+            .insert(realm, None, what, text, too_large.bytes)
+            .ok()
     });
     let how = match &kept {
         Some(handle) => format!(
@@ -227,11 +250,11 @@ pub(crate) async fn contents(
         ),
         None => "it cannot be read in parts".to_owned(),
     };
-    Err(too_large.error(what, &how, kept.as_ref()))
+    Err(too_large.to_call_error(what, &how, kept.as_ref()))
 }
 
 /// The text of contents that are nothing but text.
-fn text_of(contents: &Object) -> Option<String> {
+fn joined_text(contents: &Object) -> Option<String> {
     let contents = contents.get("contents")?.as_array()?;
     let texts = contents.iter().map(|content| content.get("text")?.as_str());
     let texts: Option<Vec<_>> = texts.collect();

@@ -8,27 +8,27 @@ use bridge_protocol::{CallId, ErrorCode};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 
-use super::Caller;
-use super::fitting::{fitted_again, stopped};
-use super::leaving::still_running;
-use super::progress::News;
+use super::CallerContext;
+use super::fitting::{enforce_limit_on_stored, internal_error_result};
+use super::leaving::handle_result;
+use super::progress::ProgressReporter;
 use crate::hub::Hub;
-use crate::kept::{Handle, Record};
+use crate::kept::{ResultHandle, StoredResult};
 use crate::off_thread;
-use crate::realm::Failure;
+use crate::realm::CallFailure;
 use crate::result::ToolResult;
-use crate::result::fit::part;
+use crate::result::fit::text_part;
 
 /// What is wanted of a result.
-struct Wanted {
-    handle: Handle,
+struct GetResultArguments {
+    handle: ResultHandle,
     offset: Option<usize>,
     length: Option<usize>,
     cancel: bool,
 }
 
-impl Wanted {
-    fn read(arguments: &Map<String, Value>) -> Result<Self, &'static str> {
+impl GetResultArguments {
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, &'static str> {
         let number = |key| match arguments.get(key) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => {
@@ -47,7 +47,7 @@ impl Wanted {
             return Err("`length` must be at least 1");
         }
         Ok(Self {
-            handle: Handle::of(handle),
+            handle: ResultHandle::from_text(handle),
             offset: number("offset")?,
             length,
             cancel: match arguments.get("cancel") {
@@ -62,47 +62,52 @@ impl Wanted {
 /// Answers a call of the tool.
 pub(crate) async fn get_result(
     hub: &Hub,
-    caller: &Caller<'_>,
+    caller: &CallerContext<'_>,
     arguments: &Map<String, Value>,
 ) -> ToolResult {
-    let wanted = match Wanted::read(arguments) {
-        Ok(wanted) => wanted,
-        Err(why) => return refused(ErrorCode::InvalidArguments, why.to_owned()),
+    let arguments = match GetResultArguments::parse(arguments) {
+        Ok(arguments) => arguments,
+        Err(why) => return failure_result(ErrorCode::InvalidArguments, why.to_owned()),
     };
-    let handle = wanted.handle;
-    let found = hub.kept.find(caller.realm, handle.as_str());
+    let handle = arguments.handle;
+    let found = hub.result_store.find(caller.realm, handle.as_str());
     let Some(record) = found.filter(|record| may_read(caller, record)) else {
-        return not_found(hub, &handle);
+        return handle_not_found(hub, &handle);
     };
-    if wanted.cancel {
-        return cancelled(hub, caller, record).await;
+    if arguments.cancel {
+        return cancel_running(hub, caller, record).await;
     }
-    let Some(result) = waited(hub, caller, record.clone()).await else {
-        return still_running(&record.tool, &handle, false);
+    let Some(result) = wait_for_result(hub, caller, record.clone()).await else {
+        return handle_result(&record.tool, &handle, false);
     };
-    if wanted.offset.is_none() && wanted.length.is_none() {
-        return fitted_again(caller, result, handle).await;
+    if arguments.offset.is_none() && arguments.length.is_none() {
+        return enforce_limit_on_stored(caller, result, handle).await;
     }
-    let cap = caller.takes.cap(None, false);
-    let offset = wanted.offset.unwrap_or(0);
-    let part = off_thread::run(move || part(&result, &handle, offset, wanted.length, cap));
-    part.await.unwrap_or_else(stopped)
+    let limit = caller.limits.result_limit(None, false);
+    let offset = arguments.offset.unwrap_or(0);
+    let part =
+        off_thread::spawn(move || text_part(&result, &handle, offset, arguments.length, limit));
+    part.await.unwrap_or_else(internal_error_result)
 }
 
 /// The agent of a query sees what its own calls left, and nothing else of its token.
-fn may_read(caller: &Caller<'_>, record: &Record) -> bool {
-    let query = caller.context.query_id.as_ref();
-    query.is_none_or(|query| record.is_of(query))
+fn may_read(caller: &CallerContext<'_>, record: &StoredResult) -> bool {
+    let query = caller.call_context.query_id.as_ref();
+    query.is_none_or(|query| record.is_from_query(query))
 }
 
 /// Waits for the result as long as the client has patience.
-async fn waited(hub: &Hub, caller: &Caller<'_>, mut record: Record) -> Option<Arc<ToolResult>> {
+async fn wait_for_result(
+    hub: &Hub,
+    caller: &CallerContext<'_>,
+    mut record: StoredResult,
+) -> Option<Arc<ToolResult>> {
     let call = record.call.clone().unwrap_or_else(|| CallId::from(""));
     let (name, started) = (record.tool.clone(), record.started);
-    let mut news = News::of(hub, caller, &name, started);
-    let mut patience = pin!(async {
-        match caller.takes.patience {
-            Some(patience) => sleep(patience).await,
+    let mut reporter = ProgressReporter::new(hub, caller, &name, started);
+    let mut client_timeout = pin!(async {
+        match caller.limits.client_timeout {
+            Some(client_timeout) => sleep(client_timeout).await,
             None => pending().await,
         }
     });
@@ -111,8 +116,8 @@ async fn waited(hub: &Hub, caller: &Caller<'_>, mut record: Record) -> Option<Ar
         tokio::select! {
             biased;
             result = &mut result => return Some(result),
-            () = &mut patience => return None,
-            event = news.still(&call, false) => {
+            () = &mut client_timeout => return None,
+            event = reporter.next_keepalive(&call, false) => {
                 if let Some(event) = event {
                     caller.client.notify(event).await;
                 }
@@ -122,16 +127,20 @@ async fn waited(hub: &Hub, caller: &Caller<'_>, mut record: Record) -> Option<Ar
 }
 
 /// Calls off what is under way.
-async fn cancelled(hub: &Hub, caller: &Caller<'_>, mut record: Record) -> ToolResult {
+async fn cancel_running(
+    hub: &Hub,
+    caller: &CallerContext<'_>,
+    mut record: StoredResult,
+) -> ToolResult {
     let tool = record.tool.clone();
-    if let (Some(call), None) = (&record.call, record.ended()) {
+    if let (Some(call), None) = (&record.call, record.try_result()) {
         hub.cancel_call(
             caller.realm,
             call,
             "the client cancelled it with get_result",
         );
         let result = record.result().await;
-        if result.failed_with(ErrorCode::CallCancelled) {
+        if result.has_error_code(ErrorCode::CallCancelled) {
             return ToolResult::text(format!("`{tool}` was cancelled."));
         }
     }
@@ -140,16 +149,16 @@ async fn cancelled(hub: &Hub, caller: &Caller<'_>, mut record: Record) -> ToolRe
     ))
 }
 
-fn not_found(hub: &Hub, handle: &Handle) -> ToolResult {
+fn handle_not_found(hub: &Hub, handle: &ResultHandle) -> ToolResult {
     let minutes = hub.config.results.result_ttl.as_secs_f32() / 60.0;
     let message = format!(
         "nothing is kept under the handle {:?}: results are kept for {minutes} min, and make place \
          for newer ones. Call the tool again",
         handle.shown()
     );
-    refused(ErrorCode::HandleNotFound, message)
+    failure_result(ErrorCode::HandleNotFound, message)
 }
 
-fn refused(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::failure(&Failure::new(code, message))
+fn failure_result(code: ErrorCode, message: String) -> ToolResult {
+    ToolResult::from_failure(&CallFailure::new(code, message))
 }

@@ -5,77 +5,91 @@ use std::sync::Arc;
 use bridge_protocol::CallContext;
 use serde_json::{Map, json};
 
-use super::attend::{self, Line};
-use super::tools::ended;
-use super::unreachable::NOBODY;
-use super::{Caller, Outcome, Takes};
+use super::attend::{self, InFlightCall};
+use super::tools::finish_result;
+use super::unreachable::DETACHED_CLIENT;
+use super::{CallerContext, DeliveryLimits, RoundOutcome};
 use crate::auth::RealmId;
 use crate::hub::Hub;
-use crate::kept::{Handle, Place, Running};
+use crate::kept::{BackgroundCall, PendingResult, ResultHandle};
 use crate::off_thread;
-use crate::realm::{Ending, Failure};
+use crate::realm::{CallFailure, CallOutcome};
 use crate::result::{ToolResult, size};
 use crate::tool::Tool;
 
 /// The key in `_meta` of the answer that comes before the result.
-const HANDLE_META: &str = "mcp-web/handle";
+const HANDLE_META_KEY: &str = "mcp-web/handle";
 
 /// When the client's patience is over, and there is a place for what it will not hear. Without a
 /// place the client has to wait.
-pub(super) async fn patience(hub: &Hub, caller: &Caller<'_>, call: Option<Running>) -> Place {
-    if let (Some(patience), Some(call)) = (caller.takes.patience, call) {
-        tokio::time::sleep(patience).await;
-        let query = caller.context.query_id.clone();
-        if let Some(place) = hub.kept.place(caller.realm, query, call) {
-            return place;
+pub(super) async fn detach_after(
+    hub: &Hub,
+    caller: &CallerContext<'_>,
+    call: Option<BackgroundCall>,
+) -> PendingResult {
+    if let (Some(client_timeout), Some(call)) = (caller.limits.client_timeout, call) {
+        tokio::time::sleep(client_timeout).await;
+        let query = caller.call_context.query_id.clone();
+        if let Some(pending_result) = hub.result_store.reserve(caller.realm, query, call) {
+            return pending_result;
         }
     }
     std::future::pending().await
 }
 
 /// Stays with a call in place of its caller.
-pub(super) fn go_on(hub: &Arc<Hub>, realm: RealmId, tool: Arc<Tool>, line: Line, place: Place) {
-    let hub_of_task = Arc::clone(hub);
-    hub.kept.spawn(async move {
-        let caller = Caller {
+pub(super) fn continue_in_background(
+    hub: &Arc<Hub>,
+    realm: RealmId,
+    tool: Arc<Tool>,
+    call: InFlightCall,
+    pending_result: PendingResult,
+) {
+    let task_hub = Arc::clone(hub);
+    hub.result_store.spawn(async move {
+        let caller = CallerContext {
             realm,
             session: None,
-            context: CallContext::default(),
-            client: &NOBODY,
-            takes: Takes::default(),
-            answers: Vec::new(),
-            resumes: None,
+            call_context: CallContext::default(),
+            client: &DETACHED_CLIENT,
+            limits: DeliveryLimits::default(),
+            client_responses: Vec::new(),
+            resume_token: None,
         };
-        let ending = match attend::attend(&hub_of_task, &caller, line).await {
-            Outcome::Done(ending) => ending,
+        let outcome = match attend::drive(&task_hub, &caller, call).await {
+            RoundOutcome::Complete(outcome) => outcome,
             // Nobody answers in rounds.
-            Outcome::InputRequired { .. } => Ending::Failed(Failure::page_gone()),
+            RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
         };
-        let result = ended(&tool, ending).await;
-        leave_it(place, result).await;
+        let result = finish_result(&tool, outcome).await;
+        store_result(pending_result, result).await;
     });
 }
 
-async fn leave_it(place: Place, result: ToolResult) {
+async fn store_result(pending_result: PendingResult, result: ToolResult) {
     let work = move || {
-        let bytes = size::of(&result);
-        place.end(result, bytes);
+        let bytes = size::result_len(&result);
+        pending_result.complete(result, bytes);
     };
     // A place that is lost says so.
-    let _ = off_thread::run(work).await;
+    let _ = off_thread::spawn(work).await;
 }
 
 /// What a client hears instead of the result. One that was promised structured content refuses a
 /// success without it (TypeScript SDK and rmcp), so that it hears of a failure in the same words.
-pub(super) fn still_running(tool: &str, handle: &Handle, promised: bool) -> ToolResult {
+pub(super) fn handle_result(
+    tool: &str,
+    handle: &ResultHandle,
+    requires_structured_content: bool,
+) -> ToolResult {
     let text = format!(
         "`{tool}` is still running in the page. Call get_result with {{\"handle\": \"{handle}\"}} \
          to wait for its result."
     );
     let mut result = ToolResult::text(text);
-    result.is_error = promised;
+    result.is_error = requires_structured_content;
     result.meta = Some(Map::from_iter([(
-        HANDLE_META.to_owned(),
+        HANDLE_META_KEY.to_owned(),
         json!(handle.as_str()),
     )]));
     result

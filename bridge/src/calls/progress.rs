@@ -7,134 +7,155 @@ use bridge_protocol::{CallId, CallProgress};
 use serde_json::Number;
 use tokio::time::Instant;
 
-use super::Caller;
+use super::CallerContext;
 use crate::hub::Hub;
 use crate::realm::CallEvent;
 
 /// The bridge's own reports stay so close above the page's last one: a thousandth of a step.
-const NEARNESS: f64 = 0.001;
+const KEEPALIVE_STEP: f64 = 0.001;
 
 /// What a client hears while it waits for a call.
-pub(super) struct News<'a> {
+pub(super) struct ProgressReporter<'a> {
     name: &'a str,
     started: Instant,
     /// `None`: only what the page says.
-    every: Option<Duration>,
-    last: Instant,
-    progress: Progress,
+    keepalive_interval: Option<Duration>,
+    last_report: Instant,
+    progress: MonotonicProgress,
 }
 
-impl<'a> News<'a> {
+impl<'a> ProgressReporter<'a> {
     /// Of the call of `name`, from now on.
-    pub(super) fn of(hub: &Hub, caller: &Caller<'_>, name: &'a str, started: Instant) -> Self {
-        let every = hub.config.results.progress_every;
-        let wanted = caller.context.progress && !every.is_zero();
+    pub(super) fn new(
+        hub: &Hub,
+        caller: &CallerContext<'_>,
+        name: &'a str,
+        started: Instant,
+    ) -> Self {
+        let interval = hub.config.results.progress_every;
+        let is_enabled = caller.call_context.progress && !interval.is_zero();
         Self {
             name,
             started,
-            every: wanted.then_some(every),
-            last: if wanted { Instant::now() } else { started },
-            progress: Progress::default(),
+            keepalive_interval: is_enabled.then_some(interval),
+            last_report: if is_enabled { Instant::now() } else { started },
+            progress: MonotonicProgress::default(),
         }
     }
 
     /// What the client hears of what the page says.
-    pub(super) fn heard(&mut self, event: CallEvent) -> Option<CallEvent> {
+    pub(super) fn on_event(&mut self, event: CallEvent) -> Option<CallEvent> {
         let CallEvent::Progress(report) = event else {
             return Some(event);
         };
-        let report = self.progress.reported(report)?;
-        self.last = Instant::now();
+        let report = self.progress.on_page_report(report)?;
+        self.last_report = Instant::now();
         Some(CallEvent::Progress(report))
     }
 
     /// When nothing was said for long enough: that the page is still at work, or that it waits for
     /// the client itself.
-    pub(super) async fn still(&mut self, call: &CallId, is_asking: bool) -> Option<CallEvent> {
-        let Some(every) = self.every else {
+    pub(super) async fn next_keepalive(
+        &mut self,
+        call: &CallId,
+        waits_for_client: bool,
+    ) -> Option<CallEvent> {
+        let Some(interval) = self.keepalive_interval else {
             return std::future::pending().await;
         };
-        tokio::time::sleep_until(self.last + every).await;
-        self.last = Instant::now();
+        tokio::time::sleep_until(self.last_report + interval).await;
+        self.last_report = Instant::now();
         let (name, seconds) = (self.name, self.started.elapsed().as_secs());
-        let message = if is_asking {
+        let message = if waits_for_client {
             format!("`{name}` waits for the answer to what it asks ({seconds} s)")
         } else {
             format!("`{name}` is still running in the page ({seconds} s)")
         };
-        let report = self.progress.still(call, message)?;
+        let report = self.progress.keepalive(call, message)?;
         Some(CallEvent::Progress(report))
     }
 }
 
 /// The progress that a client has heard of.
 #[derive(Debug, Default)]
-struct Progress {
-    heard: Option<f64>,
+struct MonotonicProgress {
+    last_value: Option<f64>,
     /// The page's last report that was passed on.
-    page: Option<Report>,
+    last_page_report: Option<PageReport>,
     /// The bridge's own since then.
-    own: u32,
+    keepalives: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Report {
+struct PageReport {
     progress: f64,
     total: Option<Number>,
     /// How far it is from the one before.
     step: f64,
 }
 
-impl Progress {
+impl MonotonicProgress {
     /// The page reports. `None` when the client cannot hear it: it is no progress.
-    fn reported(&mut self, report: CallProgress) -> Option<CallProgress> {
+    fn on_page_report(&mut self, report: CallProgress) -> Option<CallProgress> {
         let progress = report.progress.as_f64()?;
-        if self.heard.is_some_and(|heard| progress <= heard) {
+        if self.last_value.is_some_and(|last| progress <= last) {
             return None;
         }
-        let before = self.page.as_ref().map_or(0.0, |page| page.progress);
-        self.page = Some(Report {
+        let before = self
+            .last_page_report
+            .as_ref()
+            .map_or(0.0, |page| page.progress);
+        self.last_page_report = Some(PageReport {
             progress,
             total: report.total.clone(),
             step: progress - before,
         });
-        self.heard = Some(progress);
-        self.own = 0;
+        self.last_value = Some(progress);
+        self.keepalives = 0;
         Some(report)
     }
 
     /// The page has said nothing for a while. `None` when every higher value would contradict it.
-    fn still(&mut self, call: &CallId, message: String) -> Option<CallProgress> {
-        let base = self.page.as_ref().map_or(0.0, |page| page.progress);
-        let left = self.left();
-        let room = NEARNESS * self.step().min(left);
-        self.own += 1;
-        let own = f64::from(self.own);
+    fn keepalive(&mut self, call: &CallId, message: String) -> Option<CallProgress> {
+        let base = self
+            .last_page_report
+            .as_ref()
+            .map_or(0.0, |page| page.progress);
+        let left = self.remaining();
+        let room = KEEPALIVE_STEP * self.expected_step().min(left);
+        self.keepalives += 1;
+        let own = f64::from(self.keepalives);
         // Ever nearer to `base + room`, and never there; in very large numbers there is little
         // between the two.
-        let next = self.heard.map_or(f64::NEG_INFINITY, f64::next_up);
+        let next = self.last_value.map_or(f64::NEG_INFINITY, f64::next_up);
         let progress = (base + room * (own / (own + 1.0))).max(next);
         if progress >= base + left {
             return None;
         }
-        self.heard = Some(progress);
+        self.last_value = Some(progress);
         Some(CallProgress {
             request_id: call.clone(),
             progress: Number::from_f64(progress)?,
-            total: self.page.as_ref().and_then(|page| page.total.clone()),
+            total: self
+                .last_page_report
+                .as_ref()
+                .and_then(|page| page.total.clone()),
             message: Some(message),
         })
     }
 
     /// How far it is to the end, as far as the page said.
-    fn left(&self) -> f64 {
-        let total = |page: &Report| Some(page.total.as_ref()?.as_f64()? - page.progress);
-        self.page.as_ref().and_then(total).unwrap_or(f64::INFINITY)
+    fn remaining(&self) -> f64 {
+        let total = |page: &PageReport| Some(page.total.as_ref()?.as_f64()? - page.progress);
+        self.last_page_report
+            .as_ref()
+            .and_then(total)
+            .unwrap_or(f64::INFINITY)
     }
 
     /// How far it may be to the page's next report: as far as to the last, at most 1.
-    fn step(&self) -> f64 {
-        let step = self.page.as_ref().map_or(1.0, |page| page.step);
+    fn expected_step(&self) -> f64 {
+        let step = self.last_page_report.as_ref().map_or(1.0, |page| page.step);
         if step > 0.0 { step.min(1.0) } else { 1.0 }
     }
 }
@@ -152,8 +173,8 @@ mod tests {
         }
     }
 
-    fn still(progress: &mut Progress) -> Option<CallProgress> {
-        progress.still(&CallId::from("c"), "still".to_owned())
+    fn keepalive(progress: &mut MonotonicProgress) -> Option<CallProgress> {
+        progress.keepalive(&CallId::from("c"), "still".to_owned())
     }
 
     fn value(report: &CallProgress) -> f64 {
@@ -161,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bridges_own_reports_grow_and_leave_room_for_the_pages() {
+    fn keepalives_increase_and_stay_below_the_next_page_report() {
         for (first, next, total) in [
             (None, 1.0, None),
             (None, 0.01, Some(1.0)),
@@ -171,40 +192,40 @@ mod tests {
             (Some(0.999), 1.0, Some(1.0)),
             (Some(1e9), 1e9 + 1.0, Some(2e9)),
         ] {
-            let mut progress = Progress::default();
+            let mut progress = MonotonicProgress::default();
             let mut last = f64::NEG_INFINITY;
             if let Some(first) = first {
-                assert!(progress.reported(report(first, total)).is_some());
+                assert!(progress.on_page_report(report(first, total)).is_some());
                 last = first;
             }
             // An hour with a report every ten seconds.
             for _ in 0..360 {
-                let Some(own) = still(&mut progress) else {
+                let Some(own) = keepalive(&mut progress) else {
                     panic!("nothing after {last}")
                 };
                 assert!(value(&own) > last);
                 assert_eq!(own.total, first.and(total).and_then(Number::from_f64));
                 last = value(&own);
             }
-            let next = progress.reported(report(next, total));
+            let next = progress.on_page_report(report(next, total));
             assert!(next.is_some(), "{next:?} after {last}");
         }
     }
 
     #[test]
-    fn what_does_not_grow_is_not_passed_on() {
-        let mut progress = Progress::default();
-        let heard = [1.0, 1.0, 0.5, 2.0, -1.0].map(|n| progress.reported(report(n, None)));
+    fn progress_that_does_not_increase_is_dropped() {
+        let mut progress = MonotonicProgress::default();
+        let heard = [1.0, 1.0, 0.5, 2.0, -1.0].map(|n| progress.on_page_report(report(n, None)));
         let heard: Vec<_> = heard.iter().flatten().map(value).collect();
         assert_eq!(heard, [1.0, 2.0]);
     }
 
     #[test]
-    fn nothing_is_said_beyond_the_total() {
-        let mut progress = Progress::default();
-        assert!(progress.reported(report(5.0, Some(5.0))).is_some());
-        assert!(still(&mut progress).is_none());
-        assert!(progress.reported(report(7.0, Some(6.0))).is_some());
-        assert!(still(&mut progress).is_none());
+    fn no_keepalive_reaches_the_total() {
+        let mut progress = MonotonicProgress::default();
+        assert!(progress.on_page_report(report(5.0, Some(5.0))).is_some());
+        assert!(keepalive(&mut progress).is_none());
+        assert!(progress.on_page_report(report(7.0, Some(6.0))).is_some());
+        assert!(keepalive(&mut progress).is_none());
     }
 }

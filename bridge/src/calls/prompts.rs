@@ -4,15 +4,15 @@ use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::fitting::{object_with, whole};
-use super::{CallError, Caller, Outcome, attend, no_route};
+use super::fitting::{enforce_object_limit, parse_object_with};
+use super::{CallError, CallerContext, RoundOutcome, attend, route_error};
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::{Ending, Request, RouteError};
+use crate::realm::{CallOutcome, PageRequest, RouteError};
 
 /// Which prompt, with what.
 pub(crate) struct PromptRequest<'a> {
-    pub(crate) caller: Caller<'a>,
+    pub(crate) caller: CallerContext<'a>,
     pub(crate) name: String,
     pub(crate) arguments: Map<String, Value>,
 }
@@ -21,42 +21,48 @@ pub(crate) struct PromptRequest<'a> {
 pub(crate) async fn get_prompt(
     hub: &Hub,
     request: PromptRequest<'_>,
-) -> Result<Outcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
     let mut caller = request.caller;
     let what = format!("prompt `{}`", request.name);
-    let outcome = match caller.resumes.take() {
-        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?,
+    let outcome = match caller.resume_token.take() {
+        Some(ticket) => attend::run_resumed(hub, &mut caller, ticket).await?,
         None => {
-            let found = hub.read(caller.realm, |realm| {
+            let found = hub.with_realm(caller.realm, |realm| {
                 realm.route(Kind::Prompt, &request.name, &caller.target())
             });
             let (session, prompt) = found
                 .unwrap_or(Err(RouteError::NoSessions))
-                .map_err(|error| no_route(Kind::Prompt, error))?;
-            check_arguments(&prompt, &request.arguments)?;
+                .map_err(|error| route_error(Kind::Prompt, error))?;
+            validate_arguments(&prompt, &request.arguments)?;
             let arguments = to_raw_value(&request.arguments).map_err(|error| {
                 CallError::InvalidArguments(format!("the arguments cannot be encoded: {error}"))
             })?;
-            let request = Request::Prompt {
+            let request = PageRequest::Prompt {
                 name: prompt.name().to_owned(),
                 arguments,
             };
-            attend::start(hub, &mut caller, &session, request).await
+            attend::run(hub, &mut caller, &session, request).await
         }
     };
     match outcome {
-        Outcome::InputRequired { ticket, requests } => {
-            Ok(Outcome::InputRequired { ticket, requests })
-        }
-        Outcome::Done(Ending::Failed(failure)) => Err(CallError::Failed(failure)),
-        Outcome::Done(Ending::Answered(answer)) => {
-            let result = object_with(&what, "messages", answer).await?;
-            whole(&caller, &what, result).await.map(Outcome::Done)
+        RoundOutcome::InputRequired {
+            resume_token: ticket,
+            requests,
+        } => Ok(RoundOutcome::InputRequired {
+            resume_token: ticket,
+            requests,
+        }),
+        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
+        RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
+            let result = parse_object_with(&what, "messages", answer).await?;
+            enforce_object_limit(&caller, &what, result)
+                .await
+                .map(RoundOutcome::Complete)
         }
     }
 }
 
-fn check_arguments(prompt: &Definition, given: &Map<String, Value>) -> Result<(), CallError> {
+fn validate_arguments(prompt: &Definition, given: &Map<String, Value>) -> Result<(), CallError> {
     let Definition::Prompt(prompt) = prompt else {
         return Ok(());
     };

@@ -3,22 +3,22 @@
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
-use super::fitting::{contents, object_with};
-use super::{CallError, Caller, Outcome, attend, hint, no_route};
+use super::fitting::{enforce_contents_limit, parse_object_with};
+use super::{CallError, CallerContext, RoundOutcome, attend, hint, route_error};
 use crate::hub::Hub;
-use crate::realm::{Ending, Request, RouteError, Served};
+use crate::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
 /// Has a page read a resource: the MCP `ReadResourceResult`, as the page wrote it.
 pub(crate) async fn read_resource(
     hub: &Hub,
-    mut caller: Caller<'_>,
+    mut caller: CallerContext<'_>,
     uri: String,
-) -> Result<Outcome<Map<String, Value>>, CallError> {
+) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
     let what = format!("resource `{uri}`");
-    let outcome = match caller.resumes.take() {
-        Some(ticket) => attend::resume(hub, &mut caller, ticket).await?,
+    let outcome = match caller.resume_token.take() {
+        Some(ticket) => attend::run_resumed(hub, &mut caller, ticket).await?,
         None => {
-            let found = hub.read(caller.realm, |realm| {
+            let found = hub.with_realm(caller.realm, |realm| {
                 realm.route_resource(&uri, &caller.target())
             });
             let (session, served) = match found.unwrap_or(Err(RouteError::NoSessions)) {
@@ -27,36 +27,42 @@ pub(crate) async fn read_resource(
                     let why = hint(Kind::Resource, &[]);
                     return Err(CallError::ResourceNotFound { uri, why });
                 }
-                Err(error) => return Err(no_route(Kind::Resource, error)),
+                Err(error) => return Err(route_error(Kind::Resource, error)),
             };
             let template = match served {
-                Served::Itself => None,
-                Served::Through(template, variables) => Some((template, variables)),
+                ResourceMatch::Exact => None,
+                ResourceMatch::Template(template, variables) => Some((template, variables)),
             };
             let uri = uri.clone();
-            attend::start(
+            attend::run(
                 hub,
                 &mut caller,
                 &session,
-                Request::Resource { uri, template },
+                PageRequest::Resource { uri, template },
             )
             .await
         }
     };
     match outcome {
-        Outcome::InputRequired { ticket, requests } => {
-            Ok(Outcome::InputRequired { ticket, requests })
-        }
-        Outcome::Done(Ending::Failed(failure)) if failure.code == ErrorCode::ResourceNotFound => {
+        RoundOutcome::InputRequired {
+            resume_token: ticket,
+            requests,
+        } => Ok(RoundOutcome::InputRequired {
+            resume_token: ticket,
+            requests,
+        }),
+        RoundOutcome::Complete(CallOutcome::Failed(failure))
+            if failure.code == ErrorCode::ResourceNotFound =>
+        {
             let why = failure.message;
             Err(CallError::ResourceNotFound { uri, why })
         }
-        Outcome::Done(Ending::Failed(failure)) => Err(CallError::Failed(failure)),
-        Outcome::Done(Ending::Answered(answer)) => {
-            let result = object_with(&what, "contents", answer).await?;
-            let client = (caller.realm, caller.takes);
-            let result = contents(hub, client, &what, result, None).await?;
-            Ok(Outcome::Done(result))
+        RoundOutcome::Complete(CallOutcome::Failed(failure)) => Err(CallError::Failed(failure)),
+        RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
+            let result = parse_object_with(&what, "contents", answer).await?;
+            let client = (caller.realm, caller.limits);
+            let result = enforce_contents_limit(hub, client, &what, result, None).await?;
+            Ok(RoundOutcome::Complete(result))
         }
     }
 }

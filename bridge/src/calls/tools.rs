@@ -6,23 +6,25 @@ use bridge_protocol::{ErrorCode, Kind, SessionId};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::attend::{Attended, Line};
-use super::fitting::{fitted, stopped};
-use super::leaving::{go_on, patience, still_running};
-use super::{Arguments, CallError, Caller, Outcome, attend, fitting, for_query};
+use super::attend::{DriveResult, InFlightCall};
+use super::fitting::{enforce_limit, internal_error_result};
+use super::leaving::{continue_in_background, detach_after, handle_result};
+use super::{Arguments, CallError, CallerContext, RoundOutcome, attend, fitting, for_query};
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::json::Json;
+use crate::json::RawJson;
 use crate::meta_tools;
-use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{Answer, Dialect, Ending, Failure, Request, RouteError, Target};
+use crate::off_thread::{self, INLINE_LIMIT};
+use crate::realm::{
+    Answer, CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
+};
 use crate::result::ToolResult;
-use crate::schema::{self, Misfit};
+use crate::schema::{self, ValidationFailure};
 use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// Which tool, with what. The argument `session_id` goes before the caller's session.
 pub(crate) struct CallRequest<'a> {
-    pub(crate) caller: Caller<'a>,
+    pub(crate) caller: CallerContext<'a>,
     pub(crate) tool: String,
     pub(crate) arguments: Arguments,
 }
@@ -31,129 +33,149 @@ pub(crate) struct CallRequest<'a> {
 pub(crate) async fn call(
     hub: &Arc<Hub>,
     request: CallRequest<'_>,
-) -> Result<Outcome<ToolResult>, CallError> {
-    let for_query = request.caller.context.query_id.is_some();
-    if meta_tools::is_one(&request.tool) && request.caller.resumes.is_none() && !for_query {
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let for_query = request.caller.call_context.query_id.is_some();
+    if meta_tools::is_builtin_tool(&request.tool)
+        && request.caller.resume_token.is_none()
+        && !for_query
+    {
         return Box::pin(meta_tools::call(hub, request)).await;
     }
-    if for_query && for_query::reads_a_result(hub, &request) {
+    if for_query && for_query::is_get_result_call(hub, &request) {
         return meta_tools::call(hub, request).await;
     }
-    if meta_tools::is_meant(hub, &request) && !for_query {
+    if meta_tools::is_legacy_alias(hub, &request) && !for_query {
         return Box::pin(meta_tools::call(hub, request)).await;
     }
-    call_page(hub, request, Called::ByName).await
+    call_page_tool(hub, request, Invocation::Direct).await
 }
 
 /// How a client calls a page's tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Called {
+pub(crate) enum Invocation {
     /// As it is listed: the client knows its output schema.
-    ByName,
+    Direct,
     /// Through another tool, which has none.
-    Through,
+    ViaBuiltin,
 }
 
 /// Runs a page's tool.
-pub(crate) async fn call_page(
+pub(crate) async fn call_page_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
-    called: Called,
-) -> Result<Outcome<ToolResult>, CallError> {
-    let (tool, line) = match request.caller.resumes.take() {
-        Some(ticket) => match attend::reopen(hub, &mut request.caller, ticket)? {
-            (Request::Tool { tool, .. }, line) => (tool, line),
+    invocation: Invocation,
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let (tool, in_flight) = match request.caller.resume_token.take() {
+        Some(resume_token) => match attend::resume(hub, &mut request.caller, resume_token)? {
+            (PageRequest::Tool { tool, .. }, in_flight) => (tool, in_flight),
             _ => return Err(CallError::NothingToResume),
         },
-        None => match start(hub, &mut request).await? {
+        None => match start_call(hub, &mut request).await? {
             Ok(started) => started,
             Err(refused) => return Ok(refused.into()),
         },
     };
     let caller = &request.caller;
-    let promised = called == Called::ByName && tool.output().is_some();
-    let running = caller.takes.patience.is_some().then(|| line.running());
-    let leave = patience(hub, caller, running);
-    let outcome = match attend::attend_until(hub, caller, line, leave).await {
-        Attended::Whole(outcome) => outcome,
-        Attended::Left(line, place) => {
-            let early = still_running(tool.name(), place.handle(), promised);
-            go_on(hub, caller.realm, tool, line, place);
-            return Ok(early.into());
+    let requires_structured_content =
+        invocation == Invocation::Direct && tool.output_validator().is_some();
+    let background_call = caller
+        .limits
+        .client_timeout
+        .is_some()
+        .then(|| in_flight.background_call());
+    let detach = detach_after(hub, caller, background_call);
+    let outcome = match attend::drive_until(hub, caller, in_flight, detach).await {
+        DriveResult::Finished(outcome) => outcome,
+        DriveResult::Detached(in_flight, pending_result) => {
+            let handle = handle_result(
+                tool.name(),
+                pending_result.handle(),
+                requires_structured_content,
+            );
+            continue_in_background(hub, caller.realm, tool, in_flight, pending_result);
+            return Ok(handle.into());
         }
     };
     match outcome {
-        Outcome::InputRequired { ticket, requests } => {
-            Ok(Outcome::InputRequired { ticket, requests })
-        }
-        Outcome::Done(Ending::Failed(failure))
+        RoundOutcome::InputRequired {
+            resume_token,
+            requests,
+        } => Ok(RoundOutcome::InputRequired {
+            resume_token,
+            requests,
+        }),
+        RoundOutcome::Complete(CallOutcome::Failed(failure))
             if failure.code == ErrorCode::ClientCapabilityMissing
-                && caller.client.answers_in_rounds() =>
+                && caller.client.uses_input_required() =>
         {
             Err(CallError::Failed(failure))
         }
-        Outcome::Done(ending) => {
-            let result = ended(&tool, ending).await;
-            let of_tool = fitting::FittedTool {
+        RoundOutcome::Complete(outcome) => {
+            let result = finish_result(&tool, outcome).await;
+            let spec = fitting::ToolResultSpec {
                 tool: tool.name(),
                 // Through another tool the client goes by that one's definition.
-                text_chars: tool.text_chars().filter(|_| called == Called::ByName),
-                promised,
+                max_text_chars: tool
+                    .max_text_chars()
+                    .filter(|_| invocation == Invocation::Direct),
+                requires_structured_content,
             };
-            let fitted = fitted(hub, caller, of_tool, result).await;
-            Ok(fitted.into())
+            let limited = enforce_limit(hub, caller, spec, result).await;
+            Ok(limited.into())
         }
     }
 }
 
 /// The call has begun, or the page never heard of it.
-type Started = Result<(Arc<Tool>, Line), ToolResult>;
+type CallStart = Result<(Arc<Tool>, InFlightCall), ToolResult>;
 
-async fn start(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Started, CallError> {
-    if let Some(query) = &request.caller.context.query_id {
-        for_query::page_is_there(hub, request.caller.realm, query).await;
+async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, CallError> {
+    if let Some(query) = &request.caller.call_context.query_id {
+        for_query::wait_for_page(hub, request.caller.realm, query).await;
     }
-    if let Err(refused) = for_query::aim(hub, request) {
-        return Ok(Err(*refused));
+    if let Err(rejected) = for_query::pin_to_asking_page(hub, request) {
+        return Ok(Err(*rejected));
     }
     let destination = match route(hub, request) {
         Ok(Ok(destination)) => destination,
-        Ok(Err(error)) => return no_route(error).map(Err),
-        Err(unreadable) => return Ok(Err(failed(ErrorCode::InvalidArguments, unreadable))),
+        Ok(Err(error)) => return route_error_result(error).map(Err),
+        Err(error) => return Ok(Err(failure_result(ErrorCode::InvalidArguments, error))),
     };
     let Destination { session, tool, .. } = &destination;
     let arguments = std::mem::take(&mut request.arguments);
     let input = match destination.dialect {
         // It reads its arguments itself, and takes what its published schema refuses: its bridge held
         // nothing against that.
-        Dialect::V1 => arguments.into_raw(),
-        Dialect::V2 => checked_input(tool, arguments).await,
+        PageProtocol::V1 => arguments.into_raw(),
+        PageProtocol::V2 => validate_input(tool, arguments).await,
     };
     let input = match input {
         Ok(input) => input,
-        Err(message) => return Ok(Err(failed(ErrorCode::InvalidArguments, message))),
+        Err(message) => return Ok(Err(failure_result(ErrorCode::InvalidArguments, message))),
     };
-    let run = Request::Tool {
+    let page_request = PageRequest::Tool {
         tool: Arc::clone(tool),
         input,
     };
-    Ok(match attend::open(hub, &mut request.caller, session, run) {
-        Ok(line) => Ok((destination.tool, line)),
-        Err(failure) => Err(ToolResult::failure(&failure)),
-    })
+    Ok(
+        match attend::begin(hub, &mut request.caller, session, page_request) {
+            Ok(in_flight) => Ok((destination.tool, in_flight)),
+            Err(failure) => Err(ToolResult::from_failure(&failure)),
+        },
+    )
 }
 
 /// The text of arguments that fit. It is not read where the tool takes any.
-pub(super) async fn checked_input(
+pub(super) async fn validate_input(
     tool: &Arc<Tool>,
     mut arguments: Arguments,
 ) -> Result<Box<RawValue>, String> {
-    if !tool.input().takes_any_object() {
-        let read = arguments.take_read()?;
-        let checked = schema::check(tool, |tool| Some(tool.input()), read).await;
-        arguments.put_back(checked.map_err(|misfit| {
+    if !tool.input_validator().accepts_any_object() {
+        let parsed = arguments.take_parsed()?;
+        let checked = schema::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
+        arguments.restore_parsed(checked.map_err(|failure| {
             let name = tool.name();
-            format!("the arguments of `{name}` do not fit its input schema: {misfit}")
+            format!("the arguments of `{name}` do not fit its input schema: {failure}")
         })?);
     }
     arguments.into_raw()
@@ -164,19 +186,19 @@ struct Destination {
     session: SessionId,
     tool: Arc<Tool>,
     /// That of the session's page.
-    dialect: Dialect,
+    dialect: PageProtocol,
 }
 
 /// Where a call goes, or why nowhere.
-type Routed = Result<Destination, RouteError>;
+type RouteResult = Result<Destination, RouteError>;
 
 /// Finds the session, and takes `session_id` out of the arguments where it is ours. An error says
 /// why the arguments cannot be read.
-fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
+fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<RouteResult, String> {
     let find = |target: &Target| {
-        let found = hub.look(request.caller.realm, |realm| {
+        let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
-            let dialect = realm.session(&session).map(|(_, page)| page.dialect());
+            let dialect = realm.session(&session).map(|(_, page)| page.protocol());
             match (definition, dialect) {
                 (Definition::Tool(tool), Some(dialect)) => Ok(Destination {
                     session,
@@ -188,57 +210,57 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Routed, String> {
         });
         found.unwrap_or(Err(RouteError::NoSessions))
     };
-    let otherwise = request.caller.target();
-    if !request.arguments.name_a_session() {
-        return Ok(find(&otherwise));
+    let default_target = request.caller.target();
+    if !request.arguments.mentions_session() {
+        return Ok(find(&default_target));
     }
-    let arguments = request.arguments.read()?;
-    let named = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
-    let Some(named) = named else {
-        return Ok(match find(&otherwise) {
+    let arguments = request.arguments.parsed()?;
+    let requested_session = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
+    let Some(requested_session) = requested_session else {
+        return Ok(match find(&default_target) {
             Ok(destination) => {
-                let arguments = request.arguments.change()?;
+                let arguments = request.arguments.parsed_mut()?;
                 destination.tool.take_session_argument(arguments);
                 Ok(destination)
             }
             Err(error) => Err(error),
         });
     };
-    let by_argument = find(&Target::Session(SessionId::from(named)));
+    let by_argument = find(&Target::Session(SessionId::from(requested_session)));
     let by_argument = match by_argument {
         Ok(destination) if !destination.tool.has_own_session_argument() => {
-            let arguments = request.arguments.change()?;
+            let arguments = request.arguments.parsed_mut()?;
             destination.tool.take_session_argument(arguments);
             return Ok(Ok(destination));
         }
         other => other,
     };
     // The argument may be the tool's own: then it does not route.
-    Ok(match find(&otherwise) {
+    Ok(match find(&default_target) {
         Ok(destination) if destination.tool.has_own_session_argument() => Ok(destination),
         other => by_argument.and(other),
     })
 }
 
-fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
+fn route_error_result(error: RouteError) -> Result<ToolResult, CallError> {
     match error {
-        RouteError::NotFound { name, available } => Err(CallError::Unknown {
+        RouteError::NotFound { name, available } => Err(CallError::ItemNotFound {
             kind: Kind::Tool,
             name,
             available,
         }),
-        RouteError::NoSessions => Ok(failed(
+        RouteError::NoSessions => Ok(failure_result(
             ErrorCode::NoSessionsFound,
             "no page is connected for this token: open the app in a browser and retry".to_owned(),
         )),
-        RouteError::AppNotOpen { name, app } => Ok(failed(
+        RouteError::AppNotOpen { name, app } => Ok(failure_result(
             ErrorCode::NoSessionsFound,
-            super::not_open(&name, &app),
+            super::app_not_open(&name, &app),
         )),
         RouteError::SessionNotFound { session, available } => {
-            let message = super::no_session(&session);
+            let message = super::session_not_found(&session);
             let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_object(
+            Ok(ToolResult::error_with_details(
                 ErrorCode::SessionNotFound,
                 &message,
                 details,
@@ -250,7 +272,7 @@ fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
                  of available_sessions"
             );
             let details = Map::from_iter([("available_sessions".to_owned(), json!(available))]);
-            Ok(ToolResult::error_object(
+            Ok(ToolResult::error_with_details(
                 ErrorCode::SessionNotSpecified,
                 &message,
                 details,
@@ -260,90 +282,93 @@ fn no_route(error: RouteError) -> Result<ToolResult, CallError> {
 }
 
 /// What a call's ending looks like to the client.
-pub(super) async fn ended(tool: &Arc<Tool>, ending: Ending) -> ToolResult {
-    let answer = match ending {
-        Ending::Failed(failure) => return ToolResult::failure(&failure),
-        Ending::Answered(answer) => answer,
+pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> ToolResult {
+    let answer = match outcome {
+        CallOutcome::Failed(failure) => return ToolResult::from_failure(&failure),
+        CallOutcome::Answered(answer) => answer,
     };
     // Of what was looked at when it came, nothing is to be done but to check it.
-    let is_ready =
-        matches!(&answer, Answer::Value(Some(Json::Within(_)))) && tool.output().is_none();
-    let ended = if is_ready || answer.bytes() < LARGE_BYTES {
-        checked(tool, answer).await
+    let is_ready = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))))
+        && tool.output_validator().is_none();
+    let result = if is_ready || answer.bytes() < INLINE_LIMIT {
+        validate_output(tool, answer).await
     } else {
         let tool = Arc::clone(tool);
-        let checked = off_thread::run(move || checked_here(&tool, answer));
-        checked.await.unwrap_or_else(|| Ok(stopped()))
+        let validated = off_thread::spawn(move || validate_output_blocking(&tool, answer));
+        validated
+            .await
+            .unwrap_or_else(|| Ok(internal_error_result()))
     };
-    ended.unwrap_or_else(|failure| ToolResult::failure(&failure))
+    result.unwrap_or_else(|failure| ToolResult::from_failure(&failure))
 }
 
 /// The result that was promised, or what is wrong with it.
-async fn checked(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, Failure> {
-    let mut result = shaped(tool, answer)?;
-    if tool.output().is_some()
-        && let Some(structured) = structured(tool, &mut result)?
+async fn validate_output(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let mut result = build_result(tool, answer)?;
+    if tool.output_validator().is_some()
+        && let Some(structured) = parse_structured(tool, &mut result)?
     {
-        let checked = schema::check(tool, Tool::output, structured).await;
-        result.put_back_structured(checked.map_err(|misfit| misfitting(tool, &misfit))?);
+        let checked = schema::validate(tool, Tool::output_validator, structured).await;
+        result
+            .restore_structured(checked.map_err(|misfit| output_schema_violation(tool, &misfit))?);
     }
     Ok(result)
 }
 
 /// The same on a thread that may take its time.
-fn checked_here(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
-    let mut result = shaped(tool, answer)?;
-    if let Some(output) = tool.output()
-        && let Some(structured) = structured(tool, &mut result)?
+fn validate_output_blocking(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let mut result = build_result(tool, answer)?;
+    if let Some(output) = tool.output_validator()
+        && let Some(structured) = parse_structured(tool, &mut result)?
     {
-        let checked = output.check(&structured);
-        checked.map_err(|misfit| misfitting(tool, &misfit))?;
-        result.put_back_structured(structured);
+        let checked = output.validate(&structured);
+        checked.map_err(|misfit| output_schema_violation(tool, &misfit))?;
+        result.restore_structured(structured);
     }
     Ok(result)
 }
 
-fn structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, Failure> {
-    let read = result.read_structured();
-    read.map_err(|error| not_passed_on(tool, &error))
+fn parse_structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, CallFailure> {
+    let read = result.take_structured();
+    read.map_err(|error| unusable_result(tool, &error))
 }
 
-fn misfitting(tool: &Tool, misfit: &Misfit) -> Failure {
+fn output_schema_violation(tool: &Tool, misfit: &ValidationFailure) -> CallFailure {
     let message = format!(
         "the result of `{}` does not fit its output schema: {misfit}",
         tool.name()
     );
-    Failure::new(ErrorCode::InvalidResult, message)
+    CallFailure::new(ErrorCode::InvalidResult, message)
 }
 
-fn shaped(tool: &Tool, answer: Answer) -> Result<ToolResult, Failure> {
-    let shaped = match answer {
-        Answer::Value(value) => ToolResult::of_value(value),
+fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let result = match answer {
+        Answer::Value(value) => ToolResult::from_raw_json(value),
         Answer::Content {
             content,
             structured,
             meta,
-        } => ToolResult::of_blocks(content, structured, meta),
+        } => ToolResult::from_raw_content(content, structured, meta),
     };
-    let result = shaped.map_err(|error| not_passed_on(tool, &error))?;
-    if tool.output().is_some() && !result.is_structured() {
+    let result = result.map_err(|error| unusable_result(tool, &error))?;
+    if tool.output_validator().is_some() && !result.has_structured() {
         let message = format!(
             "`{}` has an output schema, but its result has no structured content: return an object",
             tool.name()
         );
-        return Err(Failure::new(ErrorCode::InvalidResult, message));
+        return Err(CallFailure::new(ErrorCode::InvalidResult, message));
     }
     Ok(result)
 }
 
-fn not_passed_on(tool: &Tool, error: &str) -> Failure {
+fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
     let message = format!(
         "the result of `{}` cannot be passed on: {error}",
         tool.name()
     );
-    Failure::new(ErrorCode::InvalidResult, message)
+    CallFailure::new(ErrorCode::InvalidResult, message)
 }
 
-fn failed(code: ErrorCode, message: String) -> ToolResult {
-    ToolResult::failure(&Failure::new(code, message))
+fn failure_result(code: ErrorCode, message: String) -> ToolResult {
+    ToolResult::from_failure(&CallFailure::new(code, message))
 }

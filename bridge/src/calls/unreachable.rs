@@ -3,35 +3,35 @@
 use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use futures_util::future::BoxFuture;
 
-use super::attend::Client;
+use super::attend::ClientChannel;
 use crate::realm::CallEvent;
 
 /// A client that cannot be asked, for this reason.
-pub(crate) struct Unreachable(pub(crate) &'static str);
+pub(crate) struct SilentClient(pub(crate) &'static str);
 
 /// The client of a call whose caller has left.
-pub(crate) static NOBODY: Unreachable = Unreachable(
+pub(crate) static DETACHED_CLIENT: SilentClient = SilentClient(
     "the client behind this call has gone on without waiting, and will come for the result: it \
      cannot be asked. Ask before the work that takes long",
 );
 
-impl Client for Unreachable {
+impl ClientChannel for SilentClient {
     fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        Box::pin(std::future::ready(self.refusal(request.key)))
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        Box::pin(std::future::ready(self.error_response(request.key)))
     }
 
-    fn answers_in_rounds(&self) -> bool {
+    fn uses_input_required(&self) -> bool {
         false
     }
 }
 
-impl Unreachable {
+impl SilentClient {
     /// What a handler hears that asks.
-    pub(super) fn refusal(&self, key: String) -> ClientResponse {
+    pub(super) fn error_response(&self, key: String) -> ClientResponse {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,
             message: self.0.to_owned(),

@@ -5,31 +5,31 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::value::RawValue;
 
-use super::tools::checked_input;
-use super::{Arguments, Caller, Outcome, attend};
+use super::tools::validate_input;
+use super::{Arguments, CallerContext, RoundOutcome, attend};
 use crate::hub::Hub;
-use crate::realm::{Ending, Failure, Request};
+use crate::realm::{CallFailure, CallOutcome, PageRequest};
 use crate::tool::Tool;
 
 /// Has a page do it.
-pub(crate) async fn run(
+pub(crate) async fn call_raw(
     hub: &Hub,
-    mut caller: Caller<'_>,
+    mut caller: CallerContext<'_>,
     session: &SessionId,
-    request: Request,
-) -> Ending {
-    match attend::start(hub, &mut caller, session, request).await {
-        Outcome::Done(ending) => ending,
+    request: PageRequest,
+) -> CallOutcome {
+    match attend::run(hub, &mut caller, session, request).await {
+        RoundOutcome::Complete(ending) => ending,
         // A client that answers in rounds has a leg that knows them.
-        Outcome::InputRequired { .. } => Ending::Failed(Failure::page_gone()),
+        RoundOutcome::InputRequired { .. } => CallOutcome::Failed(CallFailure::page_gone()),
     }
 }
 
 /// The arguments, if they fit the tool's input schema.
-pub(crate) async fn checked_arguments(
+pub(crate) async fn validate_raw_arguments(
     tool: &Arc<Tool>,
     arguments: Box<RawValue>,
-) -> Result<Box<RawValue>, Failure> {
-    let checked = checked_input(tool, Arguments::raw(arguments)).await;
-    checked.map_err(|why| Failure::new(ErrorCode::InvalidArguments, why))
+) -> Result<Box<RawValue>, CallFailure> {
+    let checked = validate_input(tool, Arguments::from_raw(arguments)).await;
+    checked.map_err(|why| CallFailure::new(ErrorCode::InvalidArguments, why))
 }

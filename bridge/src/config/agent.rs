@@ -68,7 +68,7 @@ pub struct Agent {
 
 impl Agent {
     /// Whether there is one to ask.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn is_configured(&self) -> bool {
         self.agent_url.is_some() || self.run_agent
     }
 }
@@ -94,7 +94,7 @@ impl Default for Agent {
 pub struct AgentUrl(String);
 
 /// The path of an agent whose URL has none.
-const DEFAULT_PATH: &str = "/query";
+const DEFAULT_AGENT_PATH: &str = "/query";
 
 impl AgentUrl {
     /// The URL.
@@ -133,7 +133,7 @@ impl FromStr for AgentUrl {
             return Err(wrong());
         };
         let path = match uri.path().trim_end_matches('/') {
-            "" => DEFAULT_PATH,
+            "" => DEFAULT_AGENT_PATH,
             path => path,
         };
         Ok(Self(format!("{scheme}://{host}{path}")))
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_without_scheme_or_path_gets_them_and_loses_its_slash() {
+    fn agent_url_gets_default_scheme_and_path() {
         for (written, meant) in [
             ("localhost:3003", "http://localhost:3003/query"),
             ("localhost", "http://localhost/query"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_with_a_credential_or_without_a_host_is_refused() {
+    fn agent_url_with_credentials_or_without_host_is_rejected() {
         for bad in [
             "",
             "/query",

@@ -9,18 +9,18 @@ use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, Given, Key};
+use super::keys::{self, Setting, SettingValue};
 use super::profiles::ClientProfile;
-use super::written::{given, unknown, wrong_value};
+use super::written::{invalid_value_message, setting_value, unknown_key_message};
 
 /// The key of the client profiles.
-const CLIENTS: &str = "clients";
+const CLIENTS_KEY: &str = "clients";
 
 /// What an operator has written down.
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct ConfigFile {
     pub(super) path: PathBuf,
-    settings: BTreeMap<String, Given>,
+    settings: BTreeMap<String, SettingValue>,
     pub(super) clients: Vec<ClientProfile>,
 }
 
@@ -43,14 +43,14 @@ impl fmt::Display for FileError {
 }
 
 /// What is wrong, and where in the text.
-pub(super) struct Wrong {
-    pub(super) at: usize,
+pub(super) struct LocatedError {
+    pub(super) offset: usize,
     pub(super) problem: String,
 }
 
-impl File {
+impl ConfigFile {
     /// Reads a file for a program with these flags.
-    pub(crate) fn read(path: &Path, command: &Command) -> Result<Self, FileError> {
+    pub(crate) fn load(path: &Path, command: &Command) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError {
             path: path.to_owned(),
             line: None,
@@ -60,61 +60,67 @@ impl File {
     }
 
     fn parse(path: &Path, text: &str, command: &Command) -> Result<Self, FileError> {
-        let wrong = |Wrong { at, problem }| FileError {
+        let file_error = |LocatedError {
+                              offset: at,
+                              problem,
+                          }| FileError {
             path: path.to_owned(),
-            line: Some(line_of(text, at)),
+            line: Some(line_number(text, at)),
             problem,
         };
-        let mut file = File {
+        let mut file = ConfigFile {
             path: path.to_owned(),
             settings: BTreeMap::new(),
             clients: Vec::new(),
         };
-        for (key, value) in entries(text).map_err(wrong)? {
-            file.take(&key, &value, command).map_err(wrong)?;
+        for (key, value) in parse_entries(text).map_err(file_error)? {
+            file.insert_entry(&key, &value, command)
+                .map_err(file_error)?;
         }
         Ok(file)
     }
 
-    fn take(
+    fn insert_entry(
         &mut self,
         key: &Spanned<std::borrow::Cow<'_, str>>,
         value: &Spanned<DeValue<'_>>,
         command: &Command,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), LocatedError> {
         let name: &str = key.get_ref();
-        if name == CLIENTS {
-            self.clients = super::clients::read(value)?;
+        if name == CLIENTS_KEY {
+            self.clients = super::clients::parse_profiles(value)?;
             return Ok(());
         }
-        let Some(setting) = keys::all(command).find(|setting| setting.name() == name) else {
-            let known = keys::all(command).map(Key::name).chain([CLIENTS]);
-            return Err(Wrong {
-                at: key.span().start,
-                problem: unknown(name, known, value.get_ref()),
+        let Some(setting) = keys::settings(command).find(|setting| setting.name() == name) else {
+            let known = keys::settings(command)
+                .map(Setting::name)
+                .chain([CLIENTS_KEY]);
+            return Err(LocatedError {
+                offset: key.span().start,
+                problem: unknown_key_message(name, known, value.get_ref()),
             });
         };
-        let given = given(setting, value)?;
-        setting.check(&given).map_err(|allowed| Wrong {
-            at: value.span().start,
-            problem: wrong_value(setting, value.get_ref(), &allowed),
+        let given = setting_value(setting, value)?;
+        setting.validate(&given).map_err(|allowed| LocatedError {
+            offset: value.span().start,
+            problem: invalid_value_message(setting, value.get_ref(), &allowed),
         })?;
         self.settings.insert(name.to_owned(), given);
         Ok(())
     }
 
     /// What it has for a setting.
-    pub(super) fn get(&self, name: &str) -> Option<&Given> {
+    pub(super) fn get(&self, name: &str) -> Option<&SettingValue> {
         self.settings.get(name)
     }
 }
 
-type Entries<'a> = Vec<(Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>)>;
+type TableEntries<'a> = Vec<(Spanned<std::borrow::Cow<'a, str>>, Spanned<DeValue<'a>>)>;
 
 /// The keys of the file with their values, first line first.
-fn entries(text: &str) -> Result<Entries<'_>, Wrong> {
-    let table = DeTable::parse(text).map_err(|error| Wrong {
-        at: error.span().map_or(0, |span| span.start),
+fn parse_entries(text: &str) -> Result<TableEntries<'_>, LocatedError> {
+    let table = DeTable::parse(text).map_err(|error| LocatedError {
+        offset: error.span().map_or(0, |span| span.start),
         // Not the whole error: it shows the line, which may have a secret.
         problem: format!("this is not TOML: {}", error.message()),
     })?;
@@ -123,7 +129,7 @@ fn entries(text: &str) -> Result<Entries<'_>, Wrong> {
     Ok(entries)
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+fn line_number(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|byte| **byte == b'\n').count() + 1
 }
@@ -135,12 +141,12 @@ mod tests {
     use super::*;
     use crate::config::Config;
 
-    fn parse(text: &str) -> Result<File, FileError> {
-        File::parse(Path::new("bridge.toml"), text, &Config::command())
+    fn parse(text: &str) -> Result<ConfigFile, FileError> {
+        ConfigFile::parse(Path::new("bridge.toml"), text, &Config::command())
     }
 
     #[test]
-    fn values_are_written_as_for_flags_or_in_their_own_types() {
+    fn values_may_be_strings_or_toml_types() {
         let file = parse(
             "bind = \"127.0.0.1:0\"\nallow_token_in_url = false\nmax_calls = 1_000\n\
              max_sessions = 0x10\nmax_clients = \"7\"\ncall_timeout = \"3m\"\n\
@@ -148,7 +154,7 @@ mod tests {
         )
         .unwrap();
         let text = |name| match file.get(name) {
-            Some(Given::Text(text)) => text.as_str(),
+            Some(SettingValue::Text(text)) => text.as_str(),
             other => panic!("{name}: {other:?}"),
         };
         assert_eq!(text("bind"), "127.0.0.1:0");
@@ -165,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_tables() {
+    fn client_profiles_are_parsed_from_tables() {
         let file = parse(
             "[[clients]]\nname = \"a*\"\nmax_result_bytes = 5\npatience = \"50s\"\n\
              [[clients]]\nname = \"b\"\nmax_image_edge = 6",
@@ -183,7 +189,7 @@ mod tests {
     }
 
     /// What a file says, the line that is wrong, and two things that the error says.
-    const WRONG: &[(&str, usize, [&str; 2])] = &[
+    const INVALID_FILES: &[(&str, usize, [&str; 2])] = &[
         ("\nmax_sesions = 3", 2, ["`max_sesions`", "`max_sessions`"]),
         ("max-sessions = 3", 1, ["`max-sessions`", "`max_sessions`"]),
         ("[[client]]\nname = \"a\"", 1, ["`client`", "`clients`"]),
@@ -281,7 +287,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_file_the_line_the_key_and_what_is_allowed() {
-        for (text, line, parts) in WRONG {
+        for (text, line, parts) in INVALID_FILES {
             let error = parse(text).unwrap_err().to_string();
             let place = format!("bridge.toml:{line}: ");
             assert!(error.starts_with(&place), "{text:?}: {error}");
@@ -292,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn no_error_shows_a_secret() {
+    fn errors_do_not_contain_secrets() {
         let texts = [
             "state_key = \"hush-hush\"",
             "jwt_secret = \"hush-hush\"",

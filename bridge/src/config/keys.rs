@@ -9,15 +9,15 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
 /// What says how to read the settings, and is none.
-const ABOUT_SETTINGS: [&str; 5] = ["config", "print_config", "check_config", "help", "version"];
+const NON_SETTING_FLAGS: [&str; 5] = ["config", "print_config", "check_config", "help", "version"];
 
 /// A setting, as the command line knows it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key<'a>(&'a Arg);
+pub(super) struct Setting<'a>(&'a Arg);
 
 /// How a setting is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SettingKind {
     Switch,
     Number,
     Time,
@@ -25,43 +25,43 @@ pub(super) enum Kind {
     List,
 }
 
-impl Kind {
-    pub(super) fn allowed(self) -> &'static str {
+impl SettingKind {
+    pub(super) fn allowed_values(self) -> &'static str {
         match self {
-            Kind::Switch => "allowed are true and false",
-            Kind::Number => "allowed are whole numbers",
-            Kind::Time => "allowed are times in quotes, such as \"250ms\", \"5s\", \"2m\"",
-            Kind::Text => "allowed is a text in quotes",
-            Kind::List => "allowed is a list of texts, such as [\"a\", \"b\"]",
+            SettingKind::Switch => "allowed are true and false",
+            SettingKind::Number => "allowed are whole numbers",
+            SettingKind::Time => "allowed are times in quotes, such as \"250ms\", \"5s\", \"2m\"",
+            SettingKind::Text => "allowed is a text in quotes",
+            SettingKind::List => "allowed is a list of texts, such as [\"a\", \"b\"]",
         }
     }
 }
 
 /// What a file has for a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum SettingValue {
     /// Written as for the flag; of a list, the entries with commas between.
     Text(String),
     /// The entries of a list, which may have commas in them.
-    Entries(Vec<String>),
+    List(Vec<String>),
 }
 
-impl Given {
+impl SettingValue {
     pub(super) fn entries(&self) -> &[String] {
         match self {
-            Given::Text(text) => std::slice::from_ref(text),
-            Given::Entries(entries) => entries,
+            SettingValue::Text(text) => std::slice::from_ref(text),
+            SettingValue::List(entries) => entries,
         }
     }
 }
 
 /// All keys, in the order of the help.
-pub(super) fn all(command: &Command) -> impl Iterator<Item = Key<'_>> {
-    let settings = command.get_arguments().map(Key);
-    settings.filter(|key| !ABOUT_SETTINGS.contains(&key.name()))
+pub(super) fn settings(command: &Command) -> impl Iterator<Item = Setting<'_>> {
+    let settings = command.get_arguments().map(Setting);
+    settings.filter(|key| !NON_SETTING_FLAGS.contains(&key.name()))
 }
 
-impl<'a> Key<'a> {
+impl<'a> Setting<'a> {
     pub(super) fn name(self) -> &'a str {
         self.0.get_id().as_str()
     }
@@ -70,7 +70,7 @@ impl<'a> Key<'a> {
         format!("--{}", self.0.get_long().unwrap_or_default())
     }
 
-    pub(super) fn variable(self) -> String {
+    pub(super) fn env_var(self) -> String {
         let name = self.0.get_env().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
@@ -85,39 +85,39 @@ impl<'a> Key<'a> {
         self.0.is_hide_env_values_set()
     }
 
-    pub(super) fn kind(self) -> Kind {
+    pub(super) fn kind(self) -> SettingKind {
         let value = self.0.get_value_parser().type_id();
         if matches!(self.0.get_action(), ArgAction::Append) {
-            Kind::List
+            SettingKind::List
         } else if value == TypeId::of::<bool>() {
-            Kind::Switch
+            SettingKind::Switch
         } else if value == TypeId::of::<usize>() {
-            Kind::Number
+            SettingKind::Number
         } else if value == TypeId::of::<Duration>() {
-            Kind::Time
+            SettingKind::Time
         } else {
-            Kind::Text
+            SettingKind::Text
         }
     }
 
     /// Whether the flag would take what a file gives; if not, what is allowed.
-    pub(super) fn check(self, given: &Given) -> Result<(), String> {
-        if self.kind() == Kind::Switch {
+    pub(super) fn validate(self, given: &SettingValue) -> Result<(), String> {
+        if self.kind() == SettingKind::Switch {
             return Ok(());
         }
         let alone = Command::new("file")
             .no_binary_name(true)
-            .arg(takes(self.0.clone(), given).env(None::<&'static str>));
+            .arg(arg_for_value(self.0.clone(), given).env(None::<&'static str>));
         let flag = self.flag();
         let arguments = given.entries().iter().map(|text| format!("{flag}={text}"));
         match alone.try_get_matches_from(arguments) {
             Ok(_) => Ok(()),
-            Err(error) => Err(self.allowed(&error)),
+            Err(error) => Err(self.allowed_from_error(&error)),
         }
     }
 
     /// What a wrong value's error says is allowed, without the value.
-    fn allowed(self, error: &clap::Error) -> String {
+    fn allowed_from_error(self, error: &clap::Error) -> String {
         if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue)
             && !values.is_empty()
         {
@@ -125,30 +125,30 @@ impl<'a> Key<'a> {
         }
         match error.source().map(ToString::to_string) {
             Some(said) if said.starts_with("allowed") => said,
-            Some(said) => format!("{said}; {}", self.form()),
-            None => self.form(),
+            Some(said) => format!("{said}; {}", self.allowed_form()),
+            None => self.allowed_form(),
         }
     }
 
-    fn form(self) -> String {
+    fn allowed_form(self) -> String {
         let names = self.0.get_value_names().unwrap_or_default();
         match names.first() {
             Some(name) => format!("allowed is {name}"),
-            None => self.kind().allowed().to_owned(),
+            None => self.kind().allowed_values().to_owned(),
         }
     }
 }
 
 /// An argument that splits what is given only where the file has a text for the list.
-pub(super) fn takes(arg: Arg, given: &Given) -> Arg {
+pub(super) fn arg_for_value(arg: Arg, given: &SettingValue) -> Arg {
     match given {
-        Given::Text(_) => arg,
-        Given::Entries(_) => arg.value_delimiter(None),
+        SettingValue::Text(_) => arg,
+        SettingValue::List(_) => arg.value_delimiter(None),
     }
 }
 
 /// Takes a wrong secret out of an error of the command line.
-pub(super) fn hide_secret(error: &mut clap::Error, command: &Command) {
+pub(super) fn redact_secret(error: &mut clap::Error, command: &Command) {
     let wrong_value = matches!(
         error.kind(),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue
@@ -157,7 +157,7 @@ pub(super) fn hide_secret(error: &mut clap::Error, command: &Command) {
         return;
     };
     let wrong = usage.split(' ').next().unwrap_or_default();
-    let secret = all(command).any(|key| key.is_secret() && key.flag() == wrong);
+    let secret = settings(command).any(|key| key.is_secret() && key.flag() == wrong);
     if wrong_value && secret {
         let hidden = ContextValue::String("(not shown)".to_owned());
         error.insert(ContextKind::InvalidValue, hidden);

@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use toml::Value;
 
-use super::keys::{self, Key, Kind};
+use super::keys::{self, Setting, SettingKind};
 use super::profiles::{ClientProfile, Profiles};
-use super::reading::{Reading, Source};
+use super::reading::{LoadedSettings, SettingSource};
 
-impl Reading {
+impl LoadedSettings {
     /// The settings as TOML. Secrets are left out, and said to be.
     pub(crate) fn to_toml(&self) -> String {
         let mut text = format!(
@@ -16,55 +16,59 @@ impl Reading {
             self.command.get_name()
         );
         let mut heading = None;
-        for key in keys::all(&self.command) {
+        for key in keys::settings(&self.command) {
             if key.heading() != heading {
                 heading = key.heading();
                 let _ = write!(text, "\n# {}\n\n", heading.unwrap_or("Program"));
             }
-            text.push_str(&self.line(key));
+            text.push_str(&self.setting_line(key));
             text.push('\n');
         }
-        text.push_str(&clients(&self.profiles()));
+        text.push_str(&profiles_toml(&self.profiles()));
         text
     }
 
-    fn line(&self, key: Key<'_>) -> String {
+    fn setting_line(&self, key: Setting<'_>) -> String {
         let name = key.name();
         let from = match self.source(key) {
-            Source::Flag => format!("from {}", key.flag()),
-            Source::Variable => format!("from {}", key.variable()),
-            Source::File => format!("from {}", self.file_name()),
-            Source::Default => String::new(),
+            SettingSource::Flag => format!("from {}", key.flag()),
+            SettingSource::EnvVar => format!("from {}", key.env_var()),
+            SettingSource::File => format!("from {}", self.file_name()),
+            SettingSource::Default => String::new(),
         };
-        match self.shown(key) {
-            Shown::Value(value) if from.is_empty() => format!("{name} = {value}"),
-            Shown::Value(value) => format!("{name} = {value} # {from}"),
-            Shown::NotSet => format!("# {name} is not set"),
-            Shown::Secret => format!("# {name} is set and not shown, {from}"),
-            Shown::NoText => format!("# {name} is no UTF-8 and not shown, {from}"),
+        match self.displayed_value(key) {
+            DisplayedValue::Value(value) if from.is_empty() => format!("{name} = {value}"),
+            DisplayedValue::Value(value) => format!("{name} = {value} # {from}"),
+            DisplayedValue::NotSet => format!("# {name} is not set"),
+            DisplayedValue::Redacted => format!("# {name} is set and not shown, {from}"),
+            DisplayedValue::NotUtf8 => format!("# {name} is no UTF-8 and not shown, {from}"),
         }
     }
 
-    fn shown(&self, key: Key<'_>) -> Shown {
+    fn displayed_value(&self, key: Setting<'_>) -> DisplayedValue {
         let name = key.name();
-        if key.kind() == Kind::Switch {
-            return Shown::Value(Value::Boolean(self.matches.get_flag(name)));
+        if key.kind() == SettingKind::Switch {
+            return DisplayedValue::Value(Value::Boolean(self.matches.get_flag(name)));
         }
         let Some(given) = self.matches.get_raw(name) else {
             // A list can be set to nothing.
             return match self.source(key) {
-                Source::File if !key.is_secret() => Shown::Value(Value::Array(Vec::new())),
-                _ => Shown::NotSet,
+                SettingSource::File if !key.is_secret() => {
+                    DisplayedValue::Value(Value::Array(Vec::new()))
+                }
+                _ => DisplayedValue::NotSet,
             };
         };
         if key.is_secret() {
-            return Shown::Secret;
+            return DisplayedValue::Redacted;
         }
         let texts: Option<Vec<&str>> = given.map(|text| text.to_str()).collect();
         match texts {
-            None => Shown::NoText,
-            Some(texts) if texts.iter().any(|text| may_have_credentials(text)) => Shown::Secret,
-            Some(texts) => Shown::Value(value(key.kind(), &texts)),
+            None => DisplayedValue::NotUtf8,
+            Some(texts) if texts.iter().any(|text| may_have_credentials(text)) => {
+                DisplayedValue::Redacted
+            }
+            Some(texts) => DisplayedValue::Value(toml_value(key.kind(), &texts)),
         }
     }
 
@@ -79,11 +83,11 @@ impl Reading {
 }
 
 /// What a file can show of a setting.
-enum Shown {
+enum DisplayedValue {
     Value(Value),
     NotSet,
-    Secret,
-    NoText,
+    Redacted,
+    NotUtf8,
 }
 
 /// A URL can have a password, or a key in its query.
@@ -91,24 +95,26 @@ pub(crate) fn may_have_credentials(text: &str) -> bool {
     text.contains("://") && text.contains(['@', '?'])
 }
 
-fn value(kind: Kind, texts: &[&str]) -> Value {
+fn toml_value(kind: SettingKind, texts: &[&str]) -> Value {
     let text = |text: &str| Value::String(text.to_owned());
     match (kind, texts) {
-        (Kind::List, texts) => Value::Array(texts.iter().copied().map(text).collect()),
+        (SettingKind::List, texts) => Value::Array(texts.iter().copied().map(text).collect()),
         // A number that TOML has none for stays in quotes.
-        (Kind::Number, [number]) => number.parse().map_or_else(|_| text(number), Value::Integer),
+        (SettingKind::Number, [number]) => {
+            number.parse().map_or_else(|_| text(number), Value::Integer)
+        }
         (_, texts) => text(texts.first().copied().unwrap_or_default()),
     }
 }
 
 /// The operator's client profiles, and as comments those that come after them.
-fn clients(profiles: &Profiles) -> String {
+fn profiles_toml(profiles: &Profiles) -> String {
     let mut text = String::from("\n# Clients: the first that fits counts\n");
     for client in profiles.configured() {
-        let _ = write!(text, "\n{}", table(client));
+        let _ = write!(text, "\n{}", profile_table(client));
     }
     for client in Profiles::built_in() {
-        let commented: String = table(&client)
+        let commented: String = profile_table(&client)
             .lines()
             .map(|line| format!("# {line}\n"))
             .collect();
@@ -117,7 +123,7 @@ fn clients(profiles: &Profiles) -> String {
     text
 }
 
-fn table(client: &ClientProfile) -> String {
+fn profile_table(client: &ClientProfile) -> String {
     let ClientProfile { name, profile } = client;
     let mut text = format!("[[clients]]\nname = {}\n", Value::String(name.clone()));
     if let Some(bytes) = profile.max_result_bytes {

@@ -29,12 +29,12 @@ pub struct ClientProfile {
 }
 
 impl ClientProfile {
-    fn is_for(&self, client_name: &str) -> bool {
-        fits(&self.name, client_name)
+    fn matches(&self, client_name: &str) -> bool {
+        matches_pattern(&self.name, client_name)
     }
 }
 
-fn fits(pattern: &str, client_name: &str) -> bool {
+fn matches_pattern(pattern: &str, client_name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => client_name.starts_with(beginning),
         None => client_name == pattern,
@@ -52,7 +52,7 @@ fn fits(pattern: &str, client_name: &str) -> bool {
 ///   their beginning and their end.
 /// - Gemini CLI 0.61 puts a single text of 39,960 characters and more into a file; a result of several
 ///   blocks, as one that was cut is, goes to the model whole.
-const BUILT_IN: [(&str, Profile); 4] = [
+const BUILT_IN_PROFILES: [(&str, Profile); 4] = [
     (
         "claude-ai",
         Profile {
@@ -123,21 +123,23 @@ impl Profiles {
 
     /// Those that the bridge knows by itself.
     pub(super) fn built_in() -> impl Iterator<Item = ClientProfile> {
-        BUILT_IN.iter().map(|(name, profile)| ClientProfile {
-            name: (*name).to_owned(),
-            profile: *profile,
-        })
+        BUILT_IN_PROFILES
+            .iter()
+            .map(|(name, profile)| ClientProfile {
+                name: (*name).to_owned(),
+                profile: *profile,
+            })
     }
 
     /// What the client with this name in its `clientInfo` can take.
-    pub fn of(&self, client_name: &str) -> Profile {
+    pub fn for_client(&self, client_name: &str) -> Profile {
         let mut configured = self.configured.iter();
-        if let Some(found) = configured.find(|entry| entry.is_for(client_name)) {
+        if let Some(found) = configured.find(|entry| entry.matches(client_name)) {
             return found.profile;
         }
-        let mut built_in = BUILT_IN.iter();
+        let mut built_in = BUILT_IN_PROFILES.iter();
         built_in
-            .find(|(pattern, _)| fits(pattern, client_name))
+            .find(|(pattern, _)| matches_pattern(pattern, client_name))
             .map_or_else(Profile::default, |(_, profile)| *profile)
     }
 }
@@ -146,7 +148,7 @@ impl Profiles {
 mod tests {
     use super::*;
 
-    fn named(name: &str, max_result_bytes: usize) -> ClientProfile {
+    fn profile_named(name: &str, max_result_bytes: usize) -> ClientProfile {
         ClientProfile {
             name: name.to_owned(),
             profile: Profile {
@@ -157,46 +159,54 @@ mod tests {
     }
 
     #[test]
-    fn known_clients_have_profiles_and_unknown_ones_none() {
+    fn only_known_clients_have_built_in_profiles() {
         let profiles = Profiles::default();
-        let desktop = profiles.of("claude-ai");
+        let desktop = profiles.for_client("claude-ai");
         assert_eq!(desktop.max_result_bytes, Some(1_000_000));
         assert_eq!(desktop.max_image_edge, Some(1_568));
         assert_eq!(desktop.patience, Some(Duration::from_secs(50)));
-        let code = profiles.of("claude-code");
+        let code = profiles.for_client("claude-code");
         assert_eq!(code.max_result_bytes, None);
         assert_eq!(code.max_text_chars, Some(50_000));
         assert_eq!(code.max_image_edge, Some(1_932));
         assert_eq!(code.patience, None);
         for unknown in ["", "claude", "claude-ai-2", "Claude-AI", "*"] {
-            assert_eq!(profiles.of(unknown), Profile::default(), "{unknown}");
+            assert_eq!(
+                profiles.for_client(unknown),
+                Profile::default(),
+                "{unknown}"
+            );
         }
     }
 
     #[test]
-    fn the_first_that_fits_counts_and_the_operator_is_asked_first() {
+    fn configured_profiles_win_and_the_first_match_counts() {
         let configured = vec![
-            named("editor", 1),
-            named("ed*", 2),
-            named("editor*", 3),
-            named("claude-ai", 4),
+            profile_named("editor", 1),
+            profile_named("ed*", 2),
+            profile_named("editor*", 3),
+            profile_named("claude-ai", 4),
         ];
         let profiles = Profiles::new(configured);
-        let bytes = |name| profiles.of(name).max_result_bytes;
+        let bytes = |name| profiles.for_client(name).max_result_bytes;
         assert_eq!(bytes("editor"), Some(1));
         assert_eq!(bytes("editor/2"), Some(2));
         assert_eq!(bytes("ed"), Some(2));
         assert_eq!(bytes("e"), None);
         assert_eq!(bytes("claude-ai"), Some(4));
-        assert_eq!(profiles.of("claude-ai").patience, None);
+        assert_eq!(profiles.for_client("claude-ai").patience, None);
         assert_eq!(bytes("claude-code"), None);
     }
 
     #[test]
-    fn a_star_alone_is_for_every_client() {
-        let profiles = Profiles::new(vec![named("*", 7)]);
+    fn a_lone_star_matches_every_client() {
+        let profiles = Profiles::new(vec![profile_named("*", 7)]);
         for name in ["", "claude-ai", "anything"] {
-            assert_eq!(profiles.of(name).max_result_bytes, Some(7), "{name}");
+            assert_eq!(
+                profiles.for_client(name).max_result_bytes,
+                Some(7),
+                "{name}"
+            );
         }
     }
 }

@@ -7,21 +7,21 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use super::file::{File, FileError};
-use super::keys::{self, Key};
+use super::file::{ConfigFile, FileError};
+use super::keys::{self, Setting};
 use super::profiles::Profiles;
 
 /// The settings of a program, with where each came from.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct LoadedSettings {
     pub(super) command: Command,
     pub(crate) matches: ArgMatches,
-    pub(super) file: Option<File>,
+    pub(super) file: Option<ConfigFile>,
 }
 
 /// Why settings cannot be read.
 #[derive(Debug)]
-pub(crate) enum ReadingError {
+pub(crate) enum LoadError {
     /// A flag or a variable is wrong, or help was asked for.
     Arguments(clap::Error),
     File(FileError),
@@ -29,32 +29,37 @@ pub(crate) enum ReadingError {
 
 /// Where the value of a setting came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum SettingSource {
     Flag,
-    Variable,
+    EnvVar,
     File,
     Default,
 }
 
-impl Reading {
+impl LoadedSettings {
     /// Reads the arguments, the environment, and the file that one of them names.
-    pub(crate) fn of(
+    pub(crate) fn load(
         command: Command,
         arguments: impl IntoIterator<Item = OsString>,
-    ) -> Result<Self, ReadingError> {
+    ) -> Result<Self, LoadError> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let said = parse(&command, &arguments)?;
-        let path = said.get_one::<PathBuf>("config");
-        let file = path.map(|path| File::read(path, &command)).transpose();
-        let Some(file) = file.map_err(ReadingError::File)? else {
-            let (matches, file) = (said, None);
+        let matches = parse_arguments(&command, &arguments)?;
+        let path = matches.get_one::<PathBuf>("config");
+        let file = path
+            .map(|path| ConfigFile::load(path, &command))
+            .transpose();
+        let Some(file) = file.map_err(LoadError::File)? else {
+            let (matches, file) = (matches, None);
             return Ok(Self {
                 command,
                 matches,
                 file,
             });
         };
-        let matches = parse(&with_defaults_of(&file, command.clone(), &said), &arguments)?;
+        let matches = parse_arguments(
+            &with_file_defaults(&file, command.clone(), &matches),
+            &arguments,
+        )?;
         let file = Some(file);
         Ok(Self {
             command,
@@ -69,30 +74,30 @@ impl Reading {
         Profiles::new(file.map_or_else(Vec::new, |file| file.clients.clone()))
     }
 
-    pub(super) fn source(&self, key: Key<'_>) -> Source {
+    pub(super) fn source(&self, key: Setting<'_>) -> SettingSource {
         match self.matches.value_source(key.name()) {
-            Some(ValueSource::CommandLine) => Source::Flag,
-            Some(ValueSource::EnvVariable) => Source::Variable,
+            Some(ValueSource::CommandLine) => SettingSource::Flag,
+            Some(ValueSource::EnvVariable) => SettingSource::EnvVar,
             _ => match &self.file {
-                Some(file) if file.get(key.name()).is_some() => Source::File,
-                _ => Source::Default,
+                Some(file) if file.get(key.name()).is_some() => SettingSource::File,
+                _ => SettingSource::Default,
             },
         }
     }
 }
 
-fn parse(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, ReadingError> {
+fn parse_arguments(command: &Command, arguments: &[OsString]) -> Result<ArgMatches, LoadError> {
     let parsed = command.clone().try_get_matches_from(arguments);
     parsed.map_err(|mut error| {
-        keys::hide_secret(&mut error, command);
-        ReadingError::Arguments(error)
+        keys::redact_secret(&mut error, command);
+        LoadError::Arguments(error)
     })
 }
 
 /// The program with what the file says as the defaults of what nothing else says: so each value
 /// goes through the parser of its flag.
-fn with_defaults_of(file: &File, mut command: Command, said: &ArgMatches) -> Command {
-    let names: Vec<String> = keys::all(&command)
+fn with_file_defaults(file: &ConfigFile, mut command: Command, said: &ArgMatches) -> Command {
+    let names: Vec<String> = keys::settings(&command)
         .map(|key| key.name().to_owned())
         .collect();
     for name in names {
@@ -105,7 +110,7 @@ fn with_defaults_of(file: &File, mut command: Command, said: &ArgMatches) -> Com
         }
         if let Some(given) = file.get(&name) {
             command = command.mut_arg(&name, |arg| {
-                keys::takes(arg, given).default_values(given.entries().to_vec())
+                keys::arg_for_value(arg, given).default_values(given.entries().to_vec())
             });
         }
     }

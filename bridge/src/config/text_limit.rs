@@ -19,7 +19,7 @@ pub(crate) struct TextLimit {
 
 impl TextLimit {
     /// What is taken in any case.
-    pub(crate) fn least(self) -> usize {
+    pub(crate) fn minimum(self) -> usize {
         self.without_images.min(self.with_images)
     }
 }
@@ -39,10 +39,10 @@ const MAX_RESULT_SIZE_CHARS: usize = 500_000;
 
 /// How a client counts the texts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum TextCount {
+pub(crate) enum TextLimitRule {
     /// Each tool alike, with images or without.
     #[default]
-    Same,
+    Uniform,
     /// As Claude Code does: a tool may say a number of its own under [`RESULT_SIZE_KEY`], which
     /// counts for answers without images.
     ClaudeCode,
@@ -50,13 +50,13 @@ pub(crate) enum TextCount {
     Codex,
 }
 
-impl TextCount {
+impl TextLimitRule {
     /// That of the client with this name in its `clientInfo`.
-    pub(crate) fn of(client_name: &str) -> Self {
+    pub(crate) fn for_client(client_name: &str) -> Self {
         match client_name {
-            "claude-code" => TextCount::ClaudeCode,
-            "codex-mcp-client" => TextCount::Codex,
-            _ => TextCount::Same,
+            "claude-code" => TextLimitRule::ClaudeCode,
+            "codex-mcp-client" => TextLimitRule::Codex,
+            _ => TextLimitRule::Uniform,
         }
     }
 
@@ -67,18 +67,18 @@ impl TextCount {
         of_profile: Option<usize>,
         of_tool: Option<usize>,
     ) -> Option<TextLimit> {
-        let of_tool = of_tool.filter(|_| self == TextCount::ClaudeCode);
+        let of_tool = of_tool.filter(|_| self == TextLimitRule::ClaudeCode);
         let without_images = match of_tool {
             Some(of_tool) => of_tool.clamp(MIN_TEXT_CHARS, MAX_RESULT_SIZE_CHARS),
             None => of_profile?,
         };
         let with_images = match self {
-            TextCount::Same | TextCount::Codex => without_images,
-            TextCount::ClaudeCode => without_images.min(CLAUDE_CODE_TEXT_CHARS),
+            TextLimitRule::Uniform | TextLimitRule::Codex => without_images,
+            TextLimitRule::ClaudeCode => without_images.min(CLAUDE_CODE_TEXT_CHARS),
         };
         Some(TextLimit {
             unit: match self {
-                TextCount::Codex => TextUnit::EncodedBytes,
+                TextLimitRule::Codex => TextUnit::EncodedBytes,
                 _ => TextUnit::Utf16,
             },
             without_images,
@@ -88,9 +88,9 @@ impl TextCount {
 
     /// The number that each tool without one of its own must say, so that the client takes what its
     /// profile allows.
-    pub(crate) fn to_publish(self, of_profile: Option<usize>) -> Option<usize> {
+    pub(crate) fn published_limit(self, of_profile: Option<usize>) -> Option<usize> {
         let more = of_profile.filter(|chars| *chars > CLAUDE_CODE_TEXT_CHARS)?;
-        (self == TextCount::ClaudeCode).then(|| more.min(MAX_RESULT_SIZE_CHARS))
+        (self == TextLimitRule::ClaudeCode).then(|| more.min(MAX_RESULT_SIZE_CHARS))
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tools_own_number_counts_for_claude_code_alone_and_without_images() {
+    fn a_tools_own_limit_applies_to_claude_code_without_images() {
         let limit = |without_images, with_images| {
             Some(TextLimit {
                 unit: TextUnit::Utf16,
@@ -107,7 +107,7 @@ mod tests {
                 with_images,
             })
         };
-        let code = TextCount::of("claude-code");
+        let code = TextLimitRule::for_client("claude-code");
         assert_eq!(code.limit(Some(50_000), None), limit(50_000, 50_000));
         for (own, counts) in [(70_000, 70_000), (9_000_000, 500_000)] {
             assert_eq!(code.limit(Some(50_000), Some(own)), limit(counts, 50_000));
@@ -115,18 +115,18 @@ mod tests {
         assert_eq!(code.limit(Some(50_000), Some(9_000)), limit(9_000, 9_000));
         // The note that something was cut needs its room: what is shorter goes whole.
         assert_eq!(code.limit(Some(50_000), Some(100)), limit(8_192, 8_192));
-        let other = TextCount::of("claude-code-2");
+        let other = TextLimitRule::for_client("claude-code-2");
         assert_eq!(other.limit(Some(8_000), Some(70_000)), limit(8_000, 8_000));
         assert_eq!(other.limit(None, Some(70_000)), None);
     }
 
     #[test]
-    fn what_a_profile_allows_beyond_the_usual_is_published_for_claude_code() {
-        let code = TextCount::ClaudeCode;
-        assert_eq!(code.to_publish(Some(50_000)), None);
-        assert_eq!(code.to_publish(Some(60_000)), Some(60_000));
-        assert_eq!(code.to_publish(Some(600_000)), Some(500_000));
-        assert_eq!(code.to_publish(None), None);
-        assert_eq!(TextCount::Same.to_publish(Some(60_000)), None);
+    fn a_raised_limit_is_published_to_claude_code() {
+        let code = TextLimitRule::ClaudeCode;
+        assert_eq!(code.published_limit(Some(50_000)), None);
+        assert_eq!(code.published_limit(Some(60_000)), Some(60_000));
+        assert_eq!(code.published_limit(Some(600_000)), Some(500_000));
+        assert_eq!(code.published_limit(None), None);
+        assert_eq!(TextLimitRule::Uniform.published_limit(Some(60_000)), None);
     }
 }

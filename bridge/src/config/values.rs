@@ -17,7 +17,7 @@ impl Secret {
         &self.0
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn expose_bytes(&self) -> &[u8] {
         self.0.as_bytes()
     }
 }

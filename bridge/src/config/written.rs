@@ -4,49 +4,60 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::file::Wrong;
-use super::keys::{Given, Key, Kind};
+use super::file::LocatedError;
+use super::keys::{Setting, SettingKind, SettingValue};
 
 /// What the flag would be given, if the value has the right type.
-pub(super) fn given(key: Key<'_>, value: &Spanned<DeValue<'_>>) -> Result<Given, Wrong> {
+pub(super) fn setting_value(
+    key: Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<SettingValue, LocatedError> {
     match (key.kind(), value.get_ref()) {
-        (Kind::List, DeValue::Array(entries)) => {
+        (SettingKind::List, DeValue::Array(entries)) => {
             let entries = entries.iter();
-            let texts = entries.map(|entry| written(key.name(), Kind::List, entry));
-            Ok(Given::Entries(texts.collect::<Result<_, _>>()?))
+            let texts = entries.map(|entry| flag_text(key.name(), SettingKind::List, entry));
+            Ok(SettingValue::List(texts.collect::<Result<_, _>>()?))
         }
-        (kind, _) => written(key.name(), kind, value).map(Given::Text),
+        (kind, _) => flag_text(key.name(), kind, value).map(SettingValue::Text),
     }
 }
 
 /// A value as a flag has it. Numbers may be in quotes, as everything that a flag takes.
-pub(super) fn written(
+pub(super) fn flag_text(
     name: &str,
-    kind: Kind,
+    kind: SettingKind,
     value: &Spanned<DeValue<'_>>,
-) -> Result<String, Wrong> {
+) -> Result<String, LocatedError> {
     match (kind, value.get_ref()) {
-        (Kind::Switch, DeValue::Boolean(on)) => Ok(on.to_string()),
-        (Kind::Number, DeValue::Integer(number)) => {
+        (SettingKind::Switch, DeValue::Boolean(on)) => Ok(on.to_string()),
+        (SettingKind::Number, DeValue::Integer(number)) => {
             let digits = i128::from_str_radix(number.as_str(), number.radix());
             Ok(digits.map_or_else(|_| number.to_string(), |digits| digits.to_string()))
         }
-        (Kind::Number | Kind::Time | Kind::Text | Kind::List, DeValue::String(text)) => {
-            Ok(text.clone().into_owned())
-        }
-        _ => Err(wrong_type(name, kind, value)),
+        (
+            SettingKind::Number | SettingKind::Time | SettingKind::Text | SettingKind::List,
+            DeValue::String(text),
+        ) => Ok(text.clone().into_owned()),
+        _ => Err(type_error(name, kind, value)),
     }
 }
 
-fn wrong_type(name: &str, kind: Kind, value: &Spanned<DeValue<'_>>) -> Wrong {
+fn type_error(name: &str, kind: SettingKind, value: &Spanned<DeValue<'_>>) -> LocatedError {
     let found = value.get_ref().type_str();
-    Wrong {
-        at: value.span().start,
-        problem: format!("`{name}` cannot be of type {found}: {}", kind.allowed()),
+    LocatedError {
+        offset: value.span().start,
+        problem: format!(
+            "`{name}` cannot be of type {found}: {}",
+            kind.allowed_values()
+        ),
     }
 }
 
-pub(super) fn wrong_value(key: Key<'_>, value: &DeValue<'_>, allowed: &str) -> String {
+pub(super) fn invalid_value_message(
+    key: Setting<'_>,
+    value: &DeValue<'_>,
+    allowed: &str,
+) -> String {
     let name = key.name();
     match value {
         _ if key.is_secret() => format!("`{name}` has a wrong value: {allowed}"),
@@ -57,7 +68,7 @@ pub(super) fn wrong_value(key: Key<'_>, value: &DeValue<'_>, allowed: &str) -> S
 }
 
 /// Says that a key means nothing, and which one may have been meant.
-pub(super) fn unknown<'a>(
+pub(super) fn unknown_key_message<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str>,
     value: &DeValue<'_>,

@@ -7,84 +7,86 @@ use dashmap::DashMap;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::{Listed, Refused, Template};
+use super::{DefinitionError, PublishedItem, Template};
 use crate::tool::Tool;
 
-pub(super) type Hash = [u8; 32];
+pub(super) type DefinitionHash = [u8; 32];
 
 /// So many entries of one kind may wait for the next housekeeping, beside as many as are alive.
-pub(super) const UNUSED_ENTRIES: usize = 10_000;
+pub(super) const MAX_UNUSED_ENTRIES: usize = 10_000;
 
 /// Something that was read from a text.
-pub(super) trait FromText {
+pub(super) trait Internable {
     /// Whether it was this text, which has this hash.
-    fn is_of(&self, text: &str, hash: &Hash) -> bool;
+    fn matches_text(&self, text: &str, hash: &DefinitionHash) -> bool;
 
-    fn start_of_hash(&self) -> u64;
+    fn hash_prefix(&self) -> u64;
 }
 
-impl FromText for Tool {
-    fn is_of(&self, text: &str, _: &Hash) -> bool {
+impl Internable for Tool {
+    fn matches_text(&self, text: &str, _: &DefinitionHash) -> bool {
         self.raw() == text
     }
 
-    fn start_of_hash(&self) -> u64 {
+    fn hash_prefix(&self) -> u64 {
         self.hash
     }
 }
 
-impl FromText for Listed {
-    fn is_of(&self, _: &str, hash: &Hash) -> bool {
+impl Internable for PublishedItem {
+    fn matches_text(&self, _: &str, hash: &DefinitionHash) -> bool {
         self.hash == *hash
     }
 
-    fn start_of_hash(&self) -> u64 {
-        start_of(&self.hash)
+    fn hash_prefix(&self) -> u64 {
+        hash_prefix(&self.hash)
     }
 }
 
-impl FromText for Template {
-    fn is_of(&self, text: &str, hash: &Hash) -> bool {
-        self.listed.is_of(text, hash)
+impl Internable for Template {
+    fn matches_text(&self, text: &str, hash: &DefinitionHash) -> bool {
+        self.item.matches_text(text, hash)
     }
 
-    fn start_of_hash(&self) -> u64 {
-        self.listed.start_of_hash()
+    fn hash_prefix(&self) -> u64 {
+        self.item.hash_prefix()
     }
 }
 
 /// Definitions of one kind, by the hash of their text.
 #[derive(Debug)]
-pub(super) struct Interned<T> {
+pub(super) struct Interner<T> {
     /// By the start of the hash: what they lead to says whether it is meant.
     pub(super) entries: DashMap<u64, Weak<T>>,
     /// With so many entries those that nobody holds are looked for at once.
-    most: AtomicUsize,
+    sweep_threshold: AtomicUsize,
 }
 
-impl<T> Default for Interned<T> {
+impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self {
             entries: DashMap::new(),
-            most: AtomicUsize::new(UNUSED_ENTRIES),
+            sweep_threshold: AtomicUsize::new(MAX_UNUSED_ENTRIES),
         }
     }
 }
 
-impl<T: FromText> Interned<T> {
-    pub(super) fn get_or_make(
+impl<T: Internable> Interner<T> {
+    pub(super) fn get_or_insert_with(
         &self,
         raw: &RawValue,
-        make: impl FnOnce() -> Result<T, Refused>,
-    ) -> Result<Arc<T>, Refused> {
+        parse: impl FnOnce() -> Result<T, DefinitionError>,
+    ) -> Result<Arc<T>, DefinitionError> {
         let text = raw.get();
-        let hash = hash_of(text);
-        if let Some(live) = self.get(start_of(&hash), |live| live.is_of(text, &hash)) {
-            return Ok(live);
+        let hash = hash_text(text);
+        if let Some(existing) = self.get(hash_prefix(&hash), |existing| {
+            existing.matches_text(text, &hash)
+        }) {
+            return Ok(existing);
         }
-        let made = Arc::new(make()?);
-        self.put(&made);
-        Ok(made)
+        let new = Arc::new(parse()?);
+        self.insert(&new);
+        Ok(new)
     }
 
     /// The one whose hash starts so, if it is the one that is meant.
@@ -93,27 +95,27 @@ impl<T: FromText> Interned<T> {
         live.filter(|live| is_meant(live))
     }
 
-    pub(super) fn put(&self, made: &Arc<T>) {
+    pub(super) fn insert(&self, made: &Arc<T>) {
         self.entries
-            .insert(made.start_of_hash(), Arc::downgrade(made));
-        if self.entries.len() >= self.most.load(Ordering::Relaxed) {
-            self.forget_unused();
+            .insert(made.hash_prefix(), Arc::downgrade(made));
+        if self.entries.len() >= self.sweep_threshold.load(Ordering::Relaxed) {
+            self.remove_unused();
         }
     }
 
-    pub(super) fn forget_unused(&self) {
+    pub(super) fn remove_unused(&self) {
         self.entries.retain(|_, live| live.strong_count() > 0);
-        let most = 2 * self.entries.len() + UNUSED_ENTRIES;
-        self.most.store(most, Ordering::Relaxed);
+        let most = 2 * self.entries.len() + MAX_UNUSED_ENTRIES;
+        self.sweep_threshold.store(most, Ordering::Relaxed);
     }
 }
 
-pub(crate) fn hash_of(text: &str) -> Hash {
+pub(crate) fn hash_text(text: &str) -> DefinitionHash {
     Sha256::digest(text).into()
 }
 
 /// What of a hash tells texts apart where it does no harm if two should look the same.
-pub(crate) fn start_of(hash: &Hash) -> u64 {
+pub(crate) fn hash_prefix(hash: &DefinitionHash) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *hash;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }

@@ -9,19 +9,19 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-use super::{Edge, Problem, too_large};
+use super::{AppState, Problem, request_too_large};
 
 /// Who still sends would lose the refusal with the connection (RFC 9112, section 9.6): of a body that
 /// is too large, so many times the limit are read and dropped, within this time.
-const DROPPED_TIMES: usize = 4;
-const DROPPED_WITHIN: Duration = Duration::from_secs(2);
+const DRAIN_LIMIT_FACTOR: usize = 4;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Reads a body that is no larger than it may be.
 ///
 /// # Errors
 ///
 /// It is larger, or it did not come whole.
-pub(crate) async fn whole<B>(edge: &Edge, body: B) -> Result<Bytes, Problem>
+pub(crate) async fn read_to_end_limited<B>(edge: &AppState, body: B) -> Result<Bytes, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
@@ -29,8 +29,8 @@ where
     let most = edge.hub.config.max_request_bytes;
     let mut body = pin!(body);
     if body.size_hint().lower() > most as u64 {
-        drop_rest(body, most).await;
-        return Err(too_large(edge));
+        drain(body, most).await;
+        return Err(request_too_large(edge));
     }
     // Most bodies are in one piece.
     let mut first = Bytes::new();
@@ -45,8 +45,8 @@ where
             continue;
         };
         if first.len() + rest.len() + data.len() > most {
-            drop_rest(body, most).await;
-            return Err(too_large(edge));
+            drain(body, most).await;
+            return Err(request_too_large(edge));
         }
         if first.is_empty() && rest.is_empty() {
             first = data;
@@ -63,8 +63,8 @@ where
     })
 }
 
-async fn drop_rest<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, most: usize) {
-    let mut left = most.saturating_mul(DROPPED_TIMES);
+async fn drain<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, most: usize) {
+    let mut left = most.saturating_mul(DRAIN_LIMIT_FACTOR);
     let dropped = async {
         while let Some(Ok(frame)) = body.frame().await {
             let bytes = frame.data_ref().map_or(0, Bytes::len);
@@ -75,7 +75,7 @@ async fn drop_rest<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, most: usize) {
         }
     };
     // A peer that sends slowly does not wait for the answer either.
-    let _ = timeout(DROPPED_WITHIN, dropped).await;
+    let _ = timeout(DRAIN_TIMEOUT, dropped).await;
 }
 
 #[cfg(test)]
@@ -90,19 +90,19 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_that_is_too_large_is_heard_out_so_far_and_so_long() {
+    async fn draining_is_limited_in_bytes_and_time() {
         let mut pieces = 0;
         let endless = stream::repeat_with(|| {
             pieces += 1;
             Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[0; 10])))
         });
-        drop_rest(pin!(StreamBody::new(endless)), 100).await;
-        let most = DROPPED_TIMES * 100 / 10;
+        drain(pin!(StreamBody::new(endless)), 100).await;
+        let most = DRAIN_LIMIT_FACTOR * 100 / 10;
         assert!((most..=most + 1).contains(&pieces), "{pieces}");
 
         let begun = Instant::now();
         let silent = stream::pending::<Result<Frame<Bytes>, Infallible>>();
-        drop_rest(pin!(StreamBody::new(silent.boxed())), 100).await;
-        assert_eq!(begun.elapsed(), DROPPED_WITHIN);
+        drain(pin!(StreamBody::new(silent.boxed())), 100).await;
+        assert_eq!(begun.elapsed(), DRAIN_TIMEOUT);
     }
 }

@@ -15,26 +15,26 @@ use http::{Method, Request};
 use http_body::Body as HttpBody;
 use tower::ServiceExt;
 
-use super::{Edge, guard, plain, v1};
-use crate::v1::Leg;
+use super::{AppState, guard, plain, v1};
+use crate::v1::CompatService;
 
 /// See the module documentation.
-pub(crate) struct Front {
-    edge: Edge,
+pub(crate) struct RequestHandler {
+    edge: AppState,
     router: Router,
 }
 
 /// What is answered without the router.
-enum Hot {
+enum FastRoute {
     ToolCall,
     Mcp,
     /// A message of a client that was built for mcp-web 0.1.
-    V1(Arc<Leg>),
+    Compat(Arc<CompatService>),
 }
 
-impl Front {
+impl RequestHandler {
     /// Before the router of the same edge.
-    pub(super) fn new(edge: Edge, router: Router) -> Self {
+    pub(super) fn new(edge: AppState, router: Router) -> Self {
         Self { edge, router }
     }
 
@@ -44,40 +44,40 @@ impl Front {
         B: HttpBody<Data = Bytes> + Send + 'static,
         B::Error: Into<axum::BoxError>,
     {
-        match hot(&self.edge, &request) {
-            Some(hot) => self.answer_here(hot, request).await,
+        match fast_route(&self.edge, &request) {
+            Some(hot) => self.handle_fast(hot, request).await,
             // Or each call would be moved about in a place as large as this one needs.
-            None => Box::pin(self.route(request.map(Body::new))).await,
+            None => Box::pin(self.handle_with_router(request.map(Body::new))).await,
         }
     }
 
-    async fn route(&self, request: Request<Body>) -> Response {
+    async fn handle_with_router(&self, request: Request<Body>) -> Response {
         let routed = self.router.clone().oneshot(request).await;
         routed.unwrap_or_else(|never| match never {})
     }
 
-    async fn answer_here<B>(&self, hot: Hot, request: Request<B>) -> Response
+    async fn handle_fast<B>(&self, hot: FastRoute, request: Request<B>) -> Response
     where
         B: HttpBody<Data = Bytes>,
         B::Error: Into<axum::BoxError>,
     {
         let edge = &self.edge;
         let (parts, body) = request.into_parts();
-        if let Err(problem) = guard::for_us(edge, &parts.uri, &parts.headers) {
+        if let Err(problem) = guard::check_host(edge, &parts.uri, &parts.headers) {
             let mut refused = problem.into_response();
-            if edge.v1.is_some() {
-                v1::allow_all(refused.headers_mut());
+            if edge.compat.is_some() {
+                v1::allow_all_origins(refused.headers_mut());
             }
             return refused;
         }
         let challenged = edge
-            .resource
+            .protected_resource
             .as_ref()
-            .map(|resource| (resource, resource.base(&parts.uri, &parts.headers)));
+            .map(|resource| (resource, resource.base_url(&parts.uri, &parts.headers)));
         let mut response = match hot {
-            Hot::ToolCall => plain::call_tool(edge, &parts, body).await,
-            Hot::Mcp => crate::mcp::serve(edge, parts, body).await,
-            Hot::V1(leg) => Box::pin(v1::post_here(edge, &leg, &parts, body)).await,
+            FastRoute::ToolCall => plain::serve_tool_call(edge, &parts, body).await,
+            FastRoute::Mcp => crate::mcp::serve(edge, parts, body).await,
+            FastRoute::Compat(leg) => Box::pin(v1::serve_post(edge, &leg, &parts, body)).await,
         };
         if let Some((resource, base)) = challenged {
             resource.complete_challenge(&base, &mut response);
@@ -86,15 +86,15 @@ impl Front {
     }
 }
 
-fn hot<B>(edge: &Edge, request: &Request<B>) -> Option<Hot> {
+fn fast_route<B>(edge: &AppState, request: &Request<B>) -> Option<FastRoute> {
     if request.method() != Method::POST || request.headers().contains_key(ORIGIN) {
         return None;
     }
-    match (request.uri().path(), &edge.v1) {
-        ("/tool-call", None) => Some(Hot::ToolCall),
-        ("/mcp", None) => Some(Hot::Mcp),
+    match (request.uri().path(), &edge.compat) {
+        ("/tool-call", None) => Some(FastRoute::ToolCall),
+        ("/mcp", None) => Some(FastRoute::Mcp),
         // The other paths may be the app's.
-        ("/" | "/mcp", Some(leg)) => Some(Hot::V1(Arc::clone(leg))),
+        ("/" | "/mcp", Some(leg)) => Some(FastRoute::Compat(Arc::clone(leg))),
         _ => None,
     }
 }

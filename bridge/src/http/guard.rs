@@ -1,4 +1,4 @@
-//! `Host`, `Origin` and CORS, on every route; the token, where a route wants one.
+//! `Host`, `OriginCheck` and CORS, on every route; the token, where a route wants one.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,36 +12,40 @@ use http::header::{HOST, HeaderName, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
-use super::{Edge, Problem, page_socket};
-use crate::auth::{Principal, Scope, token_of};
-use crate::origin::{Origin, Policy};
+use super::{AppState, Problem, page_socket};
+use crate::auth::{Principal, Scope, bearer_token};
+use crate::origin::{HostOriginPolicy, OriginCheck};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
-pub(super) async fn check(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
-    if let Err(problem) = for_us(&edge, request.uri(), request.headers()) {
+pub(super) async fn check(
+    State(edge): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if let Err(problem) = check_host(&edge, request.uri(), request.headers()) {
         return problem.into_response();
     }
-    let origin = edge.policy.origin(request.uri(), request.headers());
-    if let Origin::Foreign(origin) = &origin
-        && !decides_itself(&request)
+    let origin = edge.policy.check_origin(request.uri(), request.headers());
+    if let OriginCheck::Foreign(origin) = &origin
+        && !skips_origin_check(&request)
     {
-        return foreign(origin).into_response();
+        return origin_rejected(origin).into_response();
     }
     request.extensions_mut().insert(origin);
     let base = edge
-        .resource
+        .protected_resource
         .as_ref()
-        .map(|resource| resource.base(request.uri(), request.headers()));
+        .map(|resource| resource.base_url(request.uri(), request.headers()));
     let mut response = next.run(request).await;
-    if let (Some(resource), Some(base)) = (&edge.resource, base) {
+    if let (Some(resource), Some(base)) = (&edge.protected_resource, base) {
         resource.complete_challenge(&base, &mut response);
     }
     response
 }
 
 /// Whether a request may be for this bridge at all.
-pub(super) fn for_us(edge: &Edge, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    if edge.policy.host_allowed(uri, headers) {
+pub(super) fn check_host(edge: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if edge.policy.is_host_allowed(uri, headers) {
         return Ok(());
     }
     let host = headers
@@ -54,50 +58,56 @@ pub(super) fn for_us(edge: &Edge, uri: &Uri, headers: &HeaderMap) -> Result<(), 
     Err(Problem::new(ErrorCode::OriginNotAllowed, message))
 }
 
-impl Edge {
+impl AppState {
     /// The token of a request.
-    pub(super) fn token<'a>(
+    pub(super) fn request_token<'a>(
         &self,
         headers: &'a HeaderMap,
         query: Option<&'a str>,
     ) -> Option<Cow<'a, str>> {
         let config = &self.hub.config;
-        let in_url = config.allow_token_in_url || config.is_as_open_as_v1();
-        token_of(headers, query, in_url)
+        let in_url = config.allow_token_in_url || config.allows_compat_anonymous_access();
+        bearer_token(headers, query, in_url)
     }
 
     /// Whom the token of a request names.
-    pub(crate) async fn principal(
+    pub(crate) async fn authenticate(
         &self,
         headers: &HeaderMap,
         query: Option<&str>,
     ) -> Result<Principal, Problem> {
-        let token = self.token(headers, query);
+        let token = self.request_token(headers, query);
         let of_query = token
             .as_deref()
-            .and_then(|it| self.hub.queries.principal(it));
+            .and_then(|it| self.hub.agent_queries.principal_for_token(it));
         match of_query {
             Some(principal) => Ok(principal?),
-            None => Ok(self.tokens.verify(token.as_deref()).await?),
+            None => Ok(self.authenticator.verify(token.as_deref()).await?),
         }
     }
 
     /// The same, if the token is good for this.
-    pub(super) async fn granted(&self, parts: &Parts, scope: Scope) -> Result<Principal, Problem> {
-        let principal = self.principal(&parts.headers, parts.uri.query()).await?;
-        principal.needs(scope)?;
+    pub(super) async fn authorize(
+        &self,
+        parts: &Parts,
+        scope: Scope,
+    ) -> Result<Principal, Problem> {
+        let principal = self.authenticate(&parts.headers, parts.uri.query()).await?;
+        principal.require_scope(scope)?;
         Ok(principal)
     }
 }
 
 /// The SDK is public, and the page socket refuses in words that a browser does not hide.
-fn decides_itself(request: &Request) -> bool {
+fn skips_origin_check(request: &Request) -> bool {
     let path = request.uri().path();
-    path == "/ws" || path.starts_with("/sdk/") || (path == "/" && page_socket::is_wanted(request))
+    path == "/ws"
+        || path.starts_with("/sdk/")
+        || (path == "/" && page_socket::is_upgrade_request(request))
 }
 
 /// The refusal of a foreign origin, with the setting that would allow it.
-pub(super) fn foreign(origin: &str) -> Problem {
+pub(super) fn origin_rejected(origin: &str) -> Problem {
     Problem::new(
         ErrorCode::OriginNotAllowed,
         format!(
@@ -108,11 +118,11 @@ pub(super) fn foreign(origin: &str) -> Problem {
 }
 
 /// Answers for allowed origins, preflight included (Fetch standard, "CORS protocol").
-pub(super) fn cors(policy: Arc<Policy>) -> CorsLayer {
+pub(super) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
     let allowed = AllowOrigin::predicate(move |_: &HeaderValue, request| {
         matches!(
-            policy.origin(&request.uri, &request.headers),
-            Origin::Allowed(_)
+            policy.check_origin(&request.uri, &request.headers),
+            OriginCheck::Allowed(_)
         )
     });
     CorsLayer::new()

@@ -23,22 +23,22 @@ use http::{Method, Uri};
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{Edge, Problem};
-use crate::auth::{RealmId, Tokens};
-use crate::hub::{Claim, Hub, Outbox};
-use crate::json::Json;
-use crate::origin::Origin;
-use crate::page_wire::{Closing, PageEvent};
-use crate::realm::{ConnectionId, Dialect, Parting};
-use crate::websocket::{Upgrade, Upgraded, WebSocket};
-use admission::{Refused, admit, let_in};
-use serving::Serving;
+use super::{AppState, Problem};
+use crate::auth::{Authenticator, RealmId};
+use crate::hub::{Hub, OutboxReceiver, SessionIdLease};
+use crate::json::RawJson;
+use crate::origin::OriginCheck;
+use crate::page_wire::{CloseFrame, PageEvent};
+use crate::realm::{ConnectionId, Disconnect, PageProtocol};
+use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
+use admission::{HandshakeError, accept, authenticate};
+use serving::ConnectionState;
 
 /// How much of what a peer invents goes into a log.
-const SHOWN_CHARS: usize = 64;
+const MAX_LOGGED_CHARS: usize = 64;
 
 /// A close frame must be sent and answered within this: the peer may not be reading.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Deserialize)]
 pub(super) struct SocketQuery {
@@ -46,18 +46,18 @@ pub(super) struct SocketQuery {
 }
 
 /// Whether a request to another route wants to be the socket of a page.
-pub(super) fn is_wanted(request: &Request) -> bool {
+pub(super) fn is_upgrade_request(request: &Request) -> bool {
     let upgrade = request.headers().get(UPGRADE);
     let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
     to_socket && *request.method() == Method::GET
 }
 
 pub(super) async fn upgrade(
-    State(edge): State<Edge>,
-    Extension(origin): Extension<Origin>,
+    State(edge): State<AppState>,
+    Extension(origin): Extension<OriginCheck>,
     uri: Uri,
     Query(query): Query<SocketQuery>,
-    socket: Result<Upgrade, &'static str>,
+    socket: Result<WebSocketUpgrade, &'static str>,
 ) -> Response {
     let socket = match socket {
         Ok(socket) => socket,
@@ -80,8 +80,8 @@ pub(super) async fn upgrade(
         }
     };
     let (answer, connection) = socket.accept();
-    let sockets = edge.sockets.clone();
-    let visit = Box::new(Visit {
+    let sockets = edge.page_sockets.clone();
+    let visit = Box::new(HandshakeContext {
         edge,
         origin,
         session,
@@ -91,46 +91,46 @@ pub(super) async fn upgrade(
 }
 
 /// A page that is told never to come back is gone.
-fn parting_of(closing: &Closing) -> Parting {
+fn disconnect_for_close(closing: &CloseFrame) -> Disconnect {
     match CloseCode::retry(closing.code.code()) {
-        Retry::Never => Parting::Gone,
-        Retry::Soon | Retry::Later => Parting::Broken,
+        Retry::Never => Disconnect::DocumentGone,
+        Retry::Soon | Retry::Later => Disconnect::ConnectionLost,
     }
 }
 
 /// How a connected socket ended.
-enum End {
+enum ConnectionEnd {
     /// The peer closed or left.
-    Parted(Parting),
+    Disconnected(Disconnect),
     /// The bridge closes.
-    Closing(Closing),
+    Close(CloseFrame),
     /// The peer does not read: the hub cut the connection.
-    Cut,
+    Aborted,
     /// A page of v1 has authenticated again.
-    Again(Box<Authenticate>),
+    Reauthenticate(Box<Authenticate>),
 }
 
-type Socket = WebSocket<Upgraded>;
+type PageSocket = WebSocket<UpgradedIo>;
 
 /// Who wants in, and how: kept for pages that may authenticate again.
-struct Visit {
-    edge: Edge,
-    origin: Origin,
+struct HandshakeContext {
+    edge: AppState,
+    origin: OriginCheck,
     session: SessionId,
 }
 
 /// As long as the page is there. What is needed only at its coming and going is in boxes of its own,
 /// so that ten thousand pages that wait do not hold it; what they do hold is one box of that size,
 /// where a task would have room for it twice.
-async fn run(connection: impl Future<Output = Option<Upgraded>>, visit: Box<Visit>) {
-    let Some(mut line) = Box::pin(arrive(connection, &visit)).await else {
+async fn run(connection: impl Future<Output = Option<UpgradedIo>>, visit: Box<HandshakeContext>) {
+    let Some(mut line) = Box::pin(open_connection(connection, &visit)).await else {
         return;
     };
     // Others hear that it comes once.
-    let visit = (line.page.dialect == Dialect::V1).then_some(visit);
+    let visit = (line.page.protocol == PageProtocol::V1).then_some(visit);
     loop {
         let end = line.serve().await;
-        match Box::pin(after(&mut line, end, visit.as_deref())).await {
+        match Box::pin(on_connection_end(&mut line, end, visit.as_deref())).await {
             Some((page, outbox)) => (line.page, line.outbox) = (page, outbox),
             None => return,
         }
@@ -138,32 +138,38 @@ async fn run(connection: impl Future<Output = Option<Upgraded>>, visit: Box<Visi
 }
 
 /// What there is to do when the socket has ended. What goes on, if it is a page that comes again.
-async fn after(line: &mut Line, end: End, visit: Option<&Visit>) -> Option<(Page, Outbox)> {
-    let Line {
+async fn on_connection_end(
+    line: &mut PageConnection,
+    end: ConnectionEnd,
+    visit: Option<&HandshakeContext>,
+) -> Option<(PageSession, OutboxReceiver)> {
+    let PageConnection {
         socket,
         page,
         outbox,
         ..
     } = line;
     match (end, visit) {
-        (End::Parted(parting), _) => {
-            page.ended(parting);
+        (ConnectionEnd::Disconnected(parting), _) => {
+            page.on_disconnect(parting);
             // The answer to a close frame, if the peer is there to take it.
-            socket.flush_at_once().await;
+            socket.try_flush().await;
         }
-        (End::Closing(closing), _) => {
-            page.ended(parting_of(&closing));
+        (ConnectionEnd::Close(closing), _) => {
+            page.on_disconnect(disconnect_for_close(&closing));
             close(socket, closing).await;
         }
-        (End::Cut, _) | (End::Again(_), None) => page.ended(Parting::Broken),
-        (End::Again(hello), Some(visit)) => {
-            let admitted = let_in(visit, *hello).await;
+        (ConnectionEnd::Aborted, _) | (ConnectionEnd::Reauthenticate(_), None) => {
+            page.on_disconnect(Disconnect::ConnectionLost)
+        }
+        (ConnectionEnd::Reauthenticate(hello), Some(visit)) => {
+            let admitted = authenticate(visit, *hello).await;
             // The session has another connection by now, or is over.
-            page.ended(Parting::Gone);
-            v1::queue_rest(socket, outbox);
+            page.on_disconnect(Disconnect::DocumentGone);
+            v1::queue_pending(socket, outbox);
             match admitted {
                 Ok(admitted) => return Some(admitted),
-                Err(refused) => refuse(socket, refused).await,
+                Err(refused) => reject(socket, refused).await,
             }
         }
     }
@@ -171,33 +177,33 @@ async fn after(line: &mut Line, end: End, visit: Option<&Visit>) -> Option<(Page
 }
 
 /// Lets a page in; `None` when it is refused, or gone.
-async fn arrive(
-    connection: impl Future<Output = Option<Upgraded>>,
-    visit: &Visit,
-) -> Option<Box<Line>> {
+async fn open_connection(
+    connection: impl Future<Output = Option<UpgradedIo>>,
+    visit: &HandshakeContext,
+) -> Option<Box<PageConnection>> {
     let mut socket = WebSocket::new(connection.await?, limits::MAX_FRAME_BYTES);
     let admitted = match Arc::clone(&visit.edge.hub.pending_pages).try_acquire_owned() {
         // Given back when the page is let in, or not.
-        Ok(_pending) => admit(visit, &mut socket).await,
-        Err(_) => Err(Refused::With(full(), None)),
+        Ok(_pending) => accept(visit, &mut socket).await,
+        Err(_) => Err(HandshakeError::Rejected(too_many_pending_pages(), None)),
     };
     match admitted {
-        Ok((page, outbox)) => Some(Box::new(Line {
+        Ok((page, outbox)) => Some(Box::new(PageConnection {
             socket,
             page,
             outbox,
-            serving: Serving::default(),
+            state: ConnectionState::default(),
         })),
         Err(refused) => {
-            refuse(&mut socket, refused).await;
+            reject(&mut socket, refused).await;
             None
         }
     }
 }
 
 /// Tells a page that it is not let in.
-async fn refuse(socket: &mut Socket, refused: Refused) {
-    let Refused::With(closing, failure) = refused else {
+async fn reject(socket: &mut PageSocket, refused: HandshakeError) {
+    let HandshakeError::Rejected(closing, failure) = refused else {
         return;
     };
     if let Some(failure) = failure {
@@ -208,100 +214,100 @@ async fn refuse(socket: &mut Socket, refused: Refused) {
     close(socket, closing).await;
 }
 
-async fn close(socket: &mut Socket, closing: Closing) {
+async fn close(socket: &mut PageSocket, closing: CloseFrame) {
     socket.queue_close(closing.code.code(), &closing.reason);
-    let _ = timeout(CLOSE_WITHIN, socket.closed()).await;
+    let _ = timeout(CLOSE_TIMEOUT, socket.flush_and_drain()).await;
 }
 
 /// Many pages come at once, as after a restart: this one has its turn later.
-fn full() -> Closing {
-    Closing::new(
+fn too_many_pending_pages() -> CloseFrame {
+    CloseFrame::new(
         CloseCode::TryAgainLater,
         "too many pages are connecting (`max_pending_pages`)",
     )
 }
 
-fn binary() -> Closing {
-    Closing::new(
+fn binary_unsupported() -> CloseFrame {
+    CloseFrame::new(
         CloseCode::UnsupportedData,
         "binary frames are not understood",
     )
 }
 
-fn bad_json(error: &DecodeError) -> Closing {
-    Closing::new(CloseCode::UnsupportedData, shown(error))
+fn invalid_json(error: &DecodeError) -> CloseFrame {
+    CloseFrame::new(CloseCode::UnsupportedData, error_excerpt(error))
 }
 
 /// RFC 6455 section 5.5: a control frame carries at most 125 bytes, two of them the code.
-fn shown(error: &DecodeError) -> String {
+fn error_excerpt(error: &DecodeError) -> String {
     let text = error.to_string();
     text.chars().filter(char::is_ascii).take(120).collect()
 }
 
-fn too_big() -> Closing {
-    Closing::new(
+fn frame_too_big() -> CloseFrame {
+    CloseFrame::new(
         CloseCode::MessageTooBig,
         format!("a frame may have {} bytes", limits::MAX_FRAME_BYTES),
     )
 }
 
 /// A connected page and the two that it is between.
-struct Line {
-    socket: Socket,
-    page: Page,
-    outbox: Outbox,
-    serving: Serving,
+struct PageConnection {
+    socket: PageSocket,
+    page: PageSession,
+    outbox: OutboxReceiver,
+    state: ConnectionState,
 }
 
 /// A connected page.
-struct Page {
+struct PageSession {
     hub: Arc<Hub>,
     realm: RealmId,
     session: SessionId,
-    dialect: Dialect,
+    protocol: PageProtocol,
     connection: ConnectionId,
-    tokens: Arc<Tokens>,
-    _claim: Option<Claim>,
+    authenticator: Arc<Authenticator>,
+    _lease: Option<SessionIdLease>,
 }
 
-impl Page {
+impl PageSession {
     /// The connection is over.
-    fn ended(&self, parting: Parting) {
+    fn on_disconnect(&self, parting: Disconnect) {
         self.hub
             .connection_ended(self.realm, &self.session, self.connection, parting);
     }
 
     fn part_arrived(&self) {
-        self.hub.change(self.realm, |realm, now| {
+        self.hub.apply(self.realm, |realm, now| {
             realm.part_arrived(&self.session, self.connection, now);
             ((), Vec::new())
         });
     }
 
     /// One message of the page.
-    fn heard(&self, message: PageToBridge) -> Result<(), Closing> {
-        let event = PageEvent::read(message, &self.hub.config, &self.hub.definitions)?;
-        self.happens(event);
+    fn on_message(&self, message: PageToBridge) -> Result<(), CloseFrame> {
+        let event = PageEvent::from_message(message, &self.hub.config, &self.hub.definitions)?;
+        self.apply(event);
         Ok(())
     }
 
     /// The same of an answer that was read in one pass.
-    fn answered(&self, call: CallId, value: Json) {
-        self.happens(PageEvent::answered(call, value, &self.hub.config));
+    fn on_long_answer(&self, call: CallId, value: RawJson) {
+        self.apply(PageEvent::answered(call, value, &self.hub.config));
     }
 
-    fn happens(&self, event: PageEvent) {
-        self.hub.change(self.realm, |realm, now| {
-            let effects = event.happen(realm, &self.session, self.connection, now);
+    fn apply(&self, event: PageEvent) {
+        self.hub.apply(self.realm, |realm, now| {
+            let effects = event.apply(realm, &self.session, self.connection, now);
             ((), effects)
         });
     }
 }
 
 /// 1000 and 1001 mean that the page's JavaScript is gone.
-fn parting(code: Option<u16>) -> Parting {
+fn disconnect_for_code(code: Option<u16>) -> Disconnect {
     match code {
-        Some(1000 | 1001) => Parting::Gone,
-        _ => Parting::Broken,
+        Some(1000 | 1001) => Disconnect::DocumentGone,
+        _ => Disconnect::ConnectionLost,
     }
 }

@@ -8,7 +8,9 @@ use axum::extract::{Request, State};
 use axum::handler::Handler;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
-use bridge_protocol::{CallContext, CallingClient, ClientInfo, ErrorCode, Kind, SessionId, Via};
+use bridge_protocol::{
+    CallContext, CallerTransport, CallingClient, ClientInfo, ErrorCode, Kind, SessionId,
+};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, StatusCode, Uri};
@@ -18,12 +20,12 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use super::{Edge, Problem, page_socket, whole};
+use super::{AppState, Problem, page_socket, read_to_end_limited};
 use crate::auth::Scope;
-use crate::calls::{self, Arguments, CallRequest, Outcome, Takes, Unreachable};
+use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
 use crate::definition::Definition;
 use crate::meta_tools;
-use crate::off_thread::{self, LARGE_BYTES};
+use crate::off_thread::{self, INLINE_LIMIT};
 use crate::result::{ToolResult, size};
 
 #[derive(Deserialize)]
@@ -37,41 +39,42 @@ struct ToolCallBody {
 }
 
 /// A caller that hears the result and nothing else.
-static UNREACHABLE: Unreachable = Unreachable("the caller speaks plain HTTP: it cannot be asked");
+static SILENT_CLIENT: SilentClient =
+    SilentClient("the caller speaks plain HTTP: it cannot be asked");
 
 /// `POST /tool-call`: answers the MCP result object.
-pub(super) async fn tool_call(State(edge): State<Edge>, request: Request) -> Response {
+pub(super) async fn tool_call(State(edge): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    call_tool(&edge, &parts, body).await
+    serve_tool_call(&edge, &parts, body).await
 }
 
 /// The same, before the router too.
-pub(super) async fn call_tool<B>(edge: &Edge, parts: &Parts, body: B) -> Response
+pub(super) async fn serve_tool_call<B>(edge: &AppState, parts: &Parts, body: B) -> Response
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let called = called_tool(edge, parts, body).await;
-    called.unwrap_or_else(Problem::into_response)
+    let result = handle_tool_call(edge, parts, body).await;
+    result.unwrap_or_else(Problem::into_response)
 }
 
-async fn called_tool<B>(edge: &Edge, parts: &Parts, body: B) -> Result<Response, Problem>
+async fn handle_tool_call<B>(edge: &AppState, parts: &Parts, body: B) -> Result<Response, Problem>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = edge.granted(parts, Scope::ToolsCall).await?;
-    let body = whole(edge, body).await?;
+    let principal = edge.authorize(parts, Scope::ToolsCall).await?;
+    let body = read_to_end_limited(edge, body).await?;
     // serde would read the fields of an array by their order.
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(not_a_call("it is an array"));
+        return Err(malformed_call("it is an array"));
     }
     let body: ToolCallBody =
-        serde_json::from_slice(&body).map_err(|error| not_a_call(&error.to_string()))?;
+        serde_json::from_slice(&body).map_err(|error| malformed_call(&error.to_string()))?;
     let arguments = match body.tool_input {
         None => Arguments::default(),
-        Some(input) if input.get().starts_with('{') => Arguments::raw(input),
-        Some(_) => return Err(not_a_call("`toolInput` is no object")),
+        Some(input) if input.get().starts_with('{') => Arguments::from_raw(input),
+        Some(_) => return Err(malformed_call("`toolInput` is no object")),
     };
     let agent = parts
         .headers
@@ -89,28 +92,28 @@ where
         limits: None,
     });
     let request = CallRequest {
-        caller: calls::Caller {
+        caller: calls::CallerContext {
             realm: principal.realm,
             session: body.session_id,
-            context: CallContext {
+            call_context: CallContext {
                 client: client.map(Arc::new),
-                caller: Some(principal.caller(Via::Http)),
+                caller: Some(principal.caller(CallerTransport::Http)),
                 query_id: principal.query.clone(),
                 ..CallContext::default()
             },
-            client: &UNREACHABLE,
-            takes: Takes::default(),
-            answers: Vec::new(),
-            resumes: None,
+            client: &SILENT_CLIENT,
+            limits: DeliveryLimits::default(),
+            client_responses: Vec::new(),
+            resume_token: None,
         },
         tool: body.tool_name,
         arguments,
     };
     // What a call needs stays in one place; the rest of this is moved with each layer of the server.
     match Box::pin(calls::call(&edge.hub, request)).await {
-        Ok(Outcome::Done(result)) => Ok(answer(result).await),
+        Ok(RoundOutcome::Complete(result)) => Ok(json_response(result).await),
         // Nobody is asked who has declared no capability.
-        Ok(Outcome::InputRequired { .. }) => Err(Problem::new(
+        Ok(RoundOutcome::InputRequired { .. }) => Err(Problem::new(
             ErrorCode::ClientCapabilityMissing,
             "the tool asks its client, and plain HTTP cannot answer: use MCP".to_owned(),
         )),
@@ -118,7 +121,7 @@ where
     }
 }
 
-fn not_a_call(why: &str) -> Problem {
+fn malformed_call(why: &str) -> Problem {
     let message = format!(
         "the body must be {{\"toolName\": string, \"toolInput\": object, \"sessionId\": string?}}: \
          {why}"
@@ -127,12 +130,12 @@ fn not_a_call(why: &str) -> Problem {
 }
 
 /// The answer with a result.
-async fn answer(result: ToolResult) -> Response {
-    let written = |result: &ToolResult| result.written(b"{".to_vec(), b"}");
-    let body = if result.is_within() || size::is_surely_within(&result, 2 * LARGE_BYTES) {
+async fn json_response(result: ToolResult) -> Response {
+    let written = |result: &ToolResult| result.encode_body(b"{".to_vec(), b"}");
+    let body = if result.is_borrowed() || size::fits_within(&result, 2 * INLINE_LIMIT) {
         written(&result)
     } else {
-        let writing = off_thread::run(move || written(&result)).await;
+        let writing = off_thread::spawn(move || written(&result)).await;
         writing.unwrap_or_else(|| Vec::new().into())
     };
     let mut response = Response::new(body.into());
@@ -142,9 +145,9 @@ async fn answer(result: ToolResult) -> Response {
 }
 
 /// Why axum took no body.
-pub(super) fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
+pub(super) fn body_rejected(edge: &AppState, rejection: &BytesRejection) -> Problem {
     if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-        return too_large(edge);
+        return request_too_large(edge);
     }
     Problem::new(
         ErrorCode::ProtocolViolation,
@@ -153,7 +156,7 @@ pub(super) fn rejected(edge: &Edge, rejection: &BytesRejection) -> Problem {
 }
 
 /// The refusal of a body over the limit.
-pub(crate) fn too_large(edge: &Edge) -> Problem {
+pub(crate) fn request_too_large(edge: &AppState) -> Problem {
     let message = format!(
         "the request has more than {} bytes: send less, or raise `max_request_bytes`",
         edge.hub.config.max_request_bytes
@@ -163,13 +166,13 @@ pub(crate) fn too_large(edge: &Edge) -> Problem {
 
 /// `GET /sessions`: the pages of the token.
 pub(super) async fn sessions(
-    State(edge): State<Edge>,
+    State(edge): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let principal = edge.granted(&parts, Scope::ToolsRead).await?;
+    let principal = edge.authorize(&parts, Scope::ToolsRead).await?;
     let mut sessions = edge
         .hub
-        .read(principal.realm, |realm| realm.sessions())
+        .with_realm(principal.realm, |realm| realm.sessions())
         .unwrap_or_default();
     if let Some(query) = &principal.query {
         let own = edge.hub.session_of_query(principal.realm, query);
@@ -179,18 +182,21 @@ pub(super) async fn sessions(
 }
 
 /// `GET /tools`: what `tools/list` answers.
-pub(super) async fn tools(State(edge): State<Edge>, parts: Parts) -> Result<Json<Value>, Problem> {
-    let principal = edge.granted(&parts, Scope::ToolsRead).await?;
-    calls::page_of_query(&edge.hub, &principal).await;
+pub(super) async fn tools(
+    State(edge): State<AppState>,
+    parts: Parts,
+) -> Result<Json<Value>, Problem> {
+    let principal = edge.authorize(&parts, Scope::ToolsRead).await?;
+    calls::wait_for_query_page(&edge.hub, &principal).await;
     if let Some(query) = &principal.query {
-        let tools = calls::tools_of_query(&edge.hub, principal.realm, query);
+        let tools = calls::tools_for_query(&edge.hub, principal.realm, query);
         let tools: Vec<_> = tools.iter().map(Definition::published).collect();
         return Ok(Json(json!({ "tools": tools })));
     }
     let realm = principal.realm;
     let pages = edge
         .hub
-        .read(realm, |realm| realm.published(Kind::Tool))
+        .with_realm(realm, |realm| realm.published(Kind::Tool))
         .unwrap_or_default();
     let tools: Vec<_> = meta_tools::DEFINITIONS
         .iter()
@@ -213,8 +219,8 @@ pub(super) async fn not_found(uri: Uri) -> Problem {
 }
 
 /// `/` is the socket for pages of v1, the app's page for browsers, tells a plain GET what this is, and is MCP for the rest.
-pub(super) async fn root(State(edge): State<Edge>, request: Request) -> Response {
-    if page_socket::is_wanted(&request) {
+pub(super) async fn root(State(edge): State<AppState>, request: Request) -> Response {
+    if page_socket::is_upgrade_request(&request) {
         return page_socket::upgrade.call(request, edge).await;
     }
     let accept = request
@@ -225,11 +231,11 @@ pub(super) async fn root(State(edge): State<Edge>, request: Request) -> Response
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     match edge.home.clone() {
         Some(home) if reads && accepts("text/html") => home.oneshot(request).await.into_response(),
-        _ if reads && !accepts("text/event-stream") => about(&edge).into_response(),
+        _ if reads && !accepts("text/event-stream") => bridge_info(&edge).into_response(),
         _ => crate::mcp::endpoint(State(edge), request).await,
     }
 }
 
-pub(super) fn about(edge: &Edge) -> Json<Value> {
-    Json(edge.hub.config.about())
+pub(super) fn bridge_info(edge: &AppState) -> Json<Value> {
+    Json(edge.hub.config.bridge_info())
 }

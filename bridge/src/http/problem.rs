@@ -7,10 +7,10 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use crate::auth::{InsufficientScope, Scope, TokenRefusal};
+use crate::auth::{AuthError, InsufficientScope, Scope};
 
 /// How our challenges begin (RFC 6750 section 3).
-pub(super) const SCHEME: &str = "Bearer realm=\"mcp-web\"";
+pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";
 
 /// `{"error": code, "message": words}` with the status of the code.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Problem {
 impl Problem {
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
-            status: status(code),
+            status: status_for(code),
             code,
             message: message.into(),
             scope: None,
@@ -37,20 +37,20 @@ impl Problem {
         let error = match (self.status, &self.scope) {
             // RFC 6750 section 3: no error attribute when no token was sent.
             (StatusCode::UNAUTHORIZED, _) if self.code == ErrorCode::MissingAuthentication => {
-                return Some(HeaderValue::from_static(SCHEME));
+                return Some(HeaderValue::from_static(CHALLENGE_PREFIX));
             }
             (StatusCode::UNAUTHORIZED, _) => "error=\"invalid_token\"".to_owned(),
             (_, Some(scope)) => format!("error=\"insufficient_scope\", scope=\"{scope}\""),
             _ => return None,
         };
-        let description = describable(&self.message);
-        let challenge = format!("{SCHEME}, {error}, error_description=\"{description}\"");
+        let description = sanitize_description(&self.message);
+        let challenge = format!("{CHALLENGE_PREFIX}, {error}, error_description=\"{description}\"");
         HeaderValue::from_str(&challenge).ok()
     }
 }
 
 /// With the characters that RFC 6750 section 3 allows in a description.
-fn describable(message: &str) -> String {
+fn sanitize_description(message: &str) -> String {
     let allowed = |character| match character {
         ' '..='~' if !matches!(character, '"' | '\\') => character,
         _ => '\'',
@@ -58,7 +58,7 @@ fn describable(message: &str) -> String {
     message.chars().map(allowed).collect()
 }
 
-fn status(code: ErrorCode) -> StatusCode {
+fn status_for(code: ErrorCode) -> StatusCode {
     match code {
         ErrorCode::MissingAuthentication
         | ErrorCode::InvalidAuthentication
@@ -80,15 +80,15 @@ fn status(code: ErrorCode) -> StatusCode {
     }
 }
 
-impl From<TokenRefusal> for Problem {
-    fn from(refusal: TokenRefusal) -> Self {
+impl From<AuthError> for Problem {
+    fn from(refusal: AuthError) -> Self {
         Self::new(refusal.code, refusal.message)
     }
 }
 
 impl From<InsufficientScope> for Problem {
     fn from(insufficient: InsufficientScope) -> Self {
-        let wanted: Vec<_> = insufficient.wanted().map(Scope::as_str).collect();
+        let wanted: Vec<_> = insufficient.challenge_scopes().map(Scope::as_str).collect();
         Self {
             scope: Some(wanted.join(" ")),
             ..Self::new(InsufficientScope::CODE, insufficient.message())
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_challenge_has_only_characters_that_it_may_have() {
+    fn a_challenge_has_only_characters_allowed_by_rfc_6750() {
         let words = "a \"b\"\nand \\ …";
         let problem = Problem::new(ErrorCode::InvalidAuthentication, words);
         assert_eq!(
@@ -122,7 +122,7 @@ mod tests {
              error_description=\"a 'b''and ' '\""
         );
         let missing = Problem::new(ErrorCode::MissingAuthentication, "no token");
-        assert_eq!(missing.challenge().unwrap(), SCHEME);
+        assert_eq!(missing.challenge().unwrap(), CHALLENGE_PREFIX);
         let other = Problem::new(ErrorCode::OriginNotAllowed, "foreign");
         assert_eq!(other.challenge(), None);
     }

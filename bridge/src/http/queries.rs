@@ -1,9 +1,9 @@
 //! `/query/{uuid}/…`: what an agent reports.
 //!
 //! The answers are those of mcp-web 0.1: `{"success": true}`, or `{"error": …}`. Who reports is
-//! known by the query's own token; where ids are secrets ([`Config::uuids_are_secrets`]), by the id.
+//! known by the query's own token; where ids are secrets ([`Config::query_ids_are_credentials`]), by the id.
 //!
-//! [`Config::uuids_are_secrets`]: crate::Config
+//! [`Config::query_ids_are_credentials`]: crate::Config
 
 mod opening;
 
@@ -21,44 +21,44 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Edge, Problem, plain};
-use crate::auth::{RealmId, token_of};
-use crate::queries::{Report, looks_like_one};
-use crate::realm::{QueryFailed, QueryRefusal, is_secret};
+use super::{AppState, Problem, plain};
+use crate::auth::{RealmId, bearer_token};
+use crate::queries::{AgentReport, is_query_token};
+use crate::realm::{QueryError, ReportRejected, is_unguessable_id};
 
 pub(super) use opening::open;
 
-type Body = Result<Bytes, BytesRejection>;
+type BodyResult = Result<Bytes, BytesRejection>;
 
-pub(super) fn progress() -> MethodRouter<Edge> {
+pub(super) fn progress() -> MethodRouter<AppState> {
     post(
-        |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            edge.take(&uuid, &parts, body, |body| {
-                Some(Report::Progress(message(body)?))
+        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
+            edge.handle_report(&uuid, &parts, body, |body| {
+                Some(AgentReport::Progress(parse_message(body)?))
             })
             .await
         },
     )
 }
 
-pub(super) fn complete() -> MethodRouter<Edge> {
+pub(super) fn complete() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            edge.take(&uuid, &parts, body, |body| {
-                Some(Report::Complete(Some(message(body)?)))
+        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
+            edge.handle_report(&uuid, &parts, body, |body| {
+                Some(AgentReport::Complete(Some(parse_message(body)?)))
             })
             .await
         },
     )
 }
 
-pub(super) fn fail() -> MethodRouter<Edge> {
+pub(super) fn fail() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            edge.take(&uuid, &parts, body, |body| {
-                let fail: Fail = object(body)?;
+        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
+            edge.handle_report(&uuid, &parts, body, |body| {
+                let fail: FailBody = parse_object(body)?;
                 let code = fail.code.as_deref();
-                Some(Report::Fail(QueryFailed::of_agent(
+                Some(AgentReport::Fail(QueryError::from_agent(
                     fail.error,
                     fail.reason,
                     code,
@@ -69,12 +69,14 @@ pub(super) fn fail() -> MethodRouter<Edge> {
     )
 }
 
-pub(super) fn cancel() -> MethodRouter<Edge> {
+pub(super) fn cancel() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<Edge>, Path(uuid): Path<String>, parts: Parts, body: Body| async move {
-            edge.take(&uuid, &parts, body, |body| match body.is_empty() {
-                true => Some(Report::Cancel(None)),
-                false => Some(Report::Cancel(object::<Cancel>(body)?.reason)),
+        |State(edge): State<AppState>, Path(uuid): Path<String>, parts: Parts, body: BodyResult| async move {
+            edge.handle_report(&uuid, &parts, body, |body| match body.is_empty() {
+                true => Some(AgentReport::Cancel(None)),
+                false => Some(AgentReport::Cancel(
+                    parse_object::<CancelBody>(body)?.reason,
+                )),
             })
             .await
         },
@@ -82,12 +84,12 @@ pub(super) fn cancel() -> MethodRouter<Edge> {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct MessageBody {
     message: String,
 }
 
 #[derive(Deserialize)]
-struct Fail {
+struct FailBody {
     error: String,
     /// These two are not of mcp-web 0.1.
     #[serde(default)]
@@ -97,39 +99,41 @@ struct Fail {
 }
 
 #[derive(Deserialize)]
-struct Cancel {
+struct CancelBody {
     #[serde(default)]
     reason: Option<String>,
 }
 
 /// Fields in any order, others beside them; no array, which serde would take for them.
-fn object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+fn parse_object<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     first.filter(|first| **first == b'{')?;
     serde_json::from_slice(body).ok()
 }
 
-fn message(body: &[u8]) -> Option<Box<RawValue>> {
-    to_raw_value(&object::<Message>(body)?.message).ok()
+fn parse_message(body: &[u8]) -> Option<Box<RawValue>> {
+    to_raw_value(&parse_object::<MessageBody>(body)?.message).ok()
 }
 
 /// Why a report is not taken.
-enum NotTaken {
+enum ReportError {
     /// The bridge's own refusals.
     Problem(Problem),
-    Body,
-    Query(QueryRefusal),
+    InvalidBody,
+    Rejected(ReportRejected),
 }
 
-impl IntoResponse for NotTaken {
+impl IntoResponse for ReportError {
     fn into_response(self) -> Response {
         let (status, error) = match self {
-            NotTaken::Problem(problem) => return problem.into_response(),
-            NotTaken::Body => (StatusCode::BAD_REQUEST, "Invalid request body".to_owned()),
-            NotTaken::Query(QueryRefusal::ResponseToolDemanded(why)) => {
+            ReportError::Problem(problem) => return problem.into_response(),
+            ReportError::InvalidBody => {
+                (StatusCode::BAD_REQUEST, "Invalid request body".to_owned())
+            }
+            ReportError::Rejected(ReportRejected::ResponseToolRequired(why)) => {
                 (StatusCode::BAD_REQUEST, why)
             }
-            NotTaken::Query(_) => {
+            ReportError::Rejected(_) => {
                 let error = ErrorCode::QueryNotFound.as_str();
                 (StatusCode::NOT_FOUND, error.to_owned())
             }
@@ -138,61 +142,67 @@ impl IntoResponse for NotTaken {
     }
 }
 
-impl Edge {
-    async fn take(
+impl AppState {
+    async fn handle_report(
         &self,
         uuid: &str,
         parts: &Parts,
-        body: Body,
-        read: impl FnOnce(&[u8]) -> Option<Report>,
+        body: BodyResult,
+        read: impl FnOnce(&[u8]) -> Option<AgentReport>,
     ) -> Response {
-        match self.taken(uuid, parts, body, read).await {
+        match self.accept_report(uuid, parts, body, read).await {
             Ok(()) => Json(json!({ "success": true })).into_response(),
             Err(refused) => refused.into_response(),
         }
     }
 
-    async fn taken(
+    async fn accept_report(
         &self,
         uuid: &str,
         parts: &Parts,
-        body: Body,
-        read: impl FnOnce(&[u8]) -> Option<Report>,
-    ) -> Result<(), NotTaken> {
+        body: BodyResult,
+        read: impl FnOnce(&[u8]) -> Option<AgentReport>,
+    ) -> Result<(), ReportError> {
         let body =
-            body.map_err(|rejection| NotTaken::Problem(plain::rejected(self, &rejection)))?;
-        let report = read(&body).ok_or(NotTaken::Body)?;
+            body.map_err(|rejection| ReportError::Problem(plain::body_rejected(self, &rejection)))?;
+        let report = read(&body).ok_or(ReportError::InvalidBody)?;
         let id = QueryId::from(uuid);
-        let realm = self.realm_of_reporter(&id, parts).await?;
-        let reported = self.hub.report(realm, &id, report);
-        reported.map_err(NotTaken::Query)
+        let realm = self.authorize_reporter(&id, parts).await?;
+        let reported = self.hub.apply_agent_report(realm, &id, report);
+        reported.map_err(ReportError::Rejected)
     }
 
     /// The realm of the query, if the request may report on it. A foreign token learns nothing.
-    async fn realm_of_reporter(&self, id: &QueryId, parts: &Parts) -> Result<RealmId, NotTaken> {
-        let queries = &self.hub.queries;
-        let not_found = || NotTaken::Query(QueryRefusal::NotFound);
+    async fn authorize_reporter(
+        &self,
+        id: &QueryId,
+        parts: &Parts,
+    ) -> Result<RealmId, ReportError> {
+        let queries = &self.hub.agent_queries;
+        let not_found = || ReportError::Rejected(ReportRejected::NotFound);
         let config = &self.hub.config;
-        let token = token_of(&parts.headers, parts.uri.query(), config.allow_token_in_url);
-        if let Some(token) = token.as_deref().filter(|token| looks_like_one(token)) {
-            let named = queries.named_by(token).filter(|(named, _)| named == id);
+        let token = bearer_token(&parts.headers, parts.uri.query(), config.allow_token_in_url);
+        if let Some(token) = token.as_deref().filter(|token| is_query_token(token)) {
+            let named = queries
+                .find_by_token(token)
+                .filter(|(named, _)| named == id);
             return Ok(named.ok_or_else(not_found)?.1);
         }
-        if !config.uuids_are_secrets() {
+        if !config.query_ids_are_credentials() {
             let refused = match token {
                 Some(_) => return Err(not_found()),
                 None => "no token: send `Authorization: Bearer …` with the token of the query",
             };
             let problem = Problem::new(ErrorCode::MissingAuthentication, refused);
-            return Err(NotTaken::Problem(problem));
+            return Err(ReportError::Problem(problem));
         }
-        let realm = queries.realm_of(id).filter(|_| is_secret(id));
+        let realm = queries.realm_of(id).filter(|_| is_unguessable_id(id));
         let realm = realm.ok_or_else(not_found)?;
         // Clients of v1 send the token of the page, or none.
         let own = match token.as_deref() {
             None => true,
             Some(token) => {
-                let verified = self.tokens.verify(Some(token)).await;
+                let verified = self.authenticator.verify(Some(token)).await;
                 verified.is_ok_and(|principal| principal.realm == realm)
             }
         };

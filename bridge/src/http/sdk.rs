@@ -11,7 +11,7 @@ use http::header::{
 use http::{HeaderMap, StatusCode};
 use tower_http::compression::CompressionLayer;
 
-use super::{Edge, Problem};
+use super::{AppState, Problem};
 
 include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 
@@ -22,15 +22,15 @@ struct SdkFile {
     body: &'static [u8],
 }
 
-pub(super) fn routes() -> Router<Edge> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
-        .route("/{file}", get(file))
+        .route("/{file}", get(serve_file))
         .layer(CompressionLayer::new())
 }
 
-async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn serve_file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = SDK_FILES.iter().find(|file| file.name == name) else {
-        return missing(&name).into_response();
+        return file_not_found(&name).into_response();
     };
     let cross_origin = [
         (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
@@ -58,7 +58,7 @@ async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
         .into_response()
 }
 
-fn missing(name: &str) -> Problem {
+fn file_not_found(name: &str) -> Problem {
     let message = if SDK_FILES.is_empty() {
         "this bridge was built without the SDK: run `cargo xtask sdk` and build it again, or \
          import the npm package `mcp-web-sdk`"

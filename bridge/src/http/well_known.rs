@@ -10,29 +10,33 @@ use http::header::{HOST, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use serde_json::{Value, json};
 
-use super::{Edge, Problem, problem};
+use super::{AppState, Problem, problem};
 use crate::auth::Scope;
 use crate::config::Identity;
-use crate::origin::is_loopback;
+use crate::origin::is_loopback_host;
 
 /// The path of the metadata of `/mcp`: the well-known one, with that of the resource behind it
 /// (RFC 9728 section 3.1). Without, it is that of the host; both say the same.
-pub(super) const METADATA: &str = "/.well-known/oauth-protected-resource";
-pub(super) const METADATA_OF_MCP: &str = "/.well-known/oauth-protected-resource/mcp";
+pub(super) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
+pub(super) const MCP_METADATA_PATH: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// The bridge as OAuth sees it: a protected resource with authorization servers.
 #[derive(Clone, Debug)]
-pub(crate) struct Resource {
+pub(crate) struct ProtectedResource {
     authorization_servers: Vec<String>,
     public_url: Option<String>,
 }
 
-impl Resource {
+impl ProtectedResource {
     /// `None` without authorization servers.
     pub(crate) fn new(identity: &Identity) -> Result<Option<Self>, String> {
-        let public_url = identity.public_url.as_deref().map(public_url).transpose()?;
+        let public_url = identity
+            .public_url
+            .as_deref()
+            .map(parse_public_url)
+            .transpose()?;
         for server in &identity.authorization_servers {
-            web_address(server).ok_or_else(|| {
+            parse_secure_url(server).ok_or_else(|| {
                 format!(
                     "`authorization_servers` has {server:?}: allowed are https:// and, on this \
                      machine, http:// addresses, separated by commas"
@@ -50,24 +54,26 @@ impl Resource {
         let Some(challenge) = response.headers().get(WWW_AUTHENTICATE) else {
             return;
         };
-        let ours = challenge
+        let our_challenge = challenge
             .to_str()
             .ok()
-            .filter(|challenge| challenge.starts_with(problem::SCHEME));
-        let Some(challenge) = ours else { return };
+            .filter(|challenge| challenge.starts_with(problem::CHALLENGE_PREFIX));
+        let Some(challenge) = our_challenge else {
+            return;
+        };
         let scope = match response.status() {
-            StatusCode::UNAUTHORIZED => format!(", scope=\"{}\"", scopes_of_clients()),
+            StatusCode::UNAUTHORIZED => format!(", scope=\"{}\"", client_scopes()),
             _ => String::new(),
         };
         let completed =
-            format!("{challenge}{scope}, resource_metadata=\"{base}{METADATA_OF_MCP}\"");
+            format!("{challenge}{scope}, resource_metadata=\"{base}{MCP_METADATA_PATH}\"");
         if let Ok(completed) = HeaderValue::from_str(&completed) {
             response.headers_mut().insert(WWW_AUTHENTICATE, completed);
         }
     }
 
     /// How clients reach this bridge: as configured, else as this request did.
-    pub(super) fn base(&self, uri: &Uri, headers: &HeaderMap) -> String {
+    pub(super) fn base_url(&self, uri: &Uri, headers: &HeaderMap) -> String {
         let host = || match headers.get(HOST).and_then(|host| host.to_str().ok()) {
             Some(host) => host.to_owned(),
             None => uri.authority().map(ToString::to_string).unwrap_or_default(),
@@ -81,38 +87,38 @@ impl Resource {
             "resource": format!("{base}/mcp"),
             "authorization_servers": self.authorization_servers,
             "bearer_methods_supported": ["header"],
-            "scopes_supported": Scope::OF_CLIENTS.map(Scope::as_str),
+            "scopes_supported": Scope::FOR_CLIENTS.map(Scope::as_str),
         })
     }
 }
 
 /// A page's scope is left out: clients that are told of it ask for it.
-fn scopes_of_clients() -> String {
-    Scope::OF_CLIENTS.map(Scope::as_str).join(" ")
+fn client_scopes() -> String {
+    Scope::FOR_CLIENTS.map(Scope::as_str).join(" ")
 }
 
 /// `GET /.well-known/oauth-protected-resource` and `…/mcp`.
 pub(super) async fn metadata(
-    State(edge): State<Edge>,
+    State(edge): State<AppState>,
     parts: Parts,
 ) -> Result<Json<Value>, Problem> {
-    let Some(resource) = &edge.resource else {
+    let Some(resource) = &edge.protected_resource else {
         // Clients that find nothing here know that there is no OAuth.
         let message = "this bridge has no authorization server: send the token of the page";
         return Err(Problem::new(ErrorCode::UnknownMethod, message));
     };
-    let base = resource.base(&parts.uri, &parts.headers);
+    let base = resource.base_url(&parts.uri, &parts.headers);
     Ok(Json(resource.metadata(&base)))
 }
 
-fn public_url(text: &str) -> Result<String, String> {
+fn parse_public_url(text: &str) -> Result<String, String> {
     let wrong = || {
         format!(
             "`public_url` is {text:?}: allowed is https://HOST or https://HOST:PORT, and http:// \
              on this machine, without a path"
         )
     };
-    let url = web_address(text).ok_or_else(wrong)?;
+    let url = parse_secure_url(text).ok_or_else(wrong)?;
     match (url.scheme_str(), url.authority(), url.path(), url.query()) {
         (Some(scheme), Some(authority), "/", None) => {
             Ok(format!("{scheme}://{authority}").to_ascii_lowercase())
@@ -122,14 +128,14 @@ fn public_url(text: &str) -> Result<String, String> {
 }
 
 /// `https://`, or `http://` on this machine (RFC 9728 section 1.2, RFC 8414 section 2).
-fn web_address(text: &str) -> Option<Uri> {
+fn parse_secure_url(text: &str) -> Option<Uri> {
     let url: Uri = text.parse().ok()?;
     let authority = url.authority()?.as_str();
     // The parser drops what follows a #.
     let bare = !authority.contains('@') && !text.contains('#');
     let safe = match url.scheme_str()? {
         "https" => true,
-        "http" => is_loopback(url.host()?),
+        "http" => is_loopback_host(url.host()?),
         _ => false,
     };
     (bare && safe).then_some(url)
@@ -148,10 +154,18 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_encrypted_or_of_this_machine() {
-        assert!(Resource::new(&Identity::default()).unwrap().is_none());
+    fn urls_must_be_https_or_loopback() {
+        assert!(
+            ProtectedResource::new(&Identity::default())
+                .unwrap()
+                .is_none()
+        );
         for good in ["https://id.example/tenant", "http://localhost:8080"] {
-            assert!(Resource::new(&identity(good, None)).unwrap().is_some());
+            assert!(
+                ProtectedResource::new(&identity(good, None))
+                    .unwrap()
+                    .is_some()
+            );
         }
         for bad in [
             "http://id.example",
@@ -159,7 +173,7 @@ mod tests {
             "https://u:p@id.example",
             "",
         ] {
-            let why = Resource::new(&identity(bad, None)).unwrap_err();
+            let why = ProtectedResource::new(&identity(bad, None)).unwrap_err();
             assert!(why.contains("authorization_servers"), "{why}");
         }
         let server = "https://id.example";
@@ -170,12 +184,12 @@ mod tests {
             "http://h.example",
             "h",
         ] {
-            let why = Resource::new(&identity(server, Some(bad))).unwrap_err();
+            let why = ProtectedResource::new(&identity(server, Some(bad))).unwrap_err();
             assert!(why.contains("public_url"), "{why}");
         }
         let resource = identity(server, Some("https://Bridge.example:8443/"));
-        let resource = Resource::new(&resource).unwrap().unwrap();
-        let base = resource.base(&Uri::default(), &HeaderMap::new());
+        let resource = ProtectedResource::new(&resource).unwrap().unwrap();
+        let base = resource.base_url(&Uri::default(), &HeaderMap::new());
         assert_eq!(base, "https://bridge.example:8443");
     }
 }

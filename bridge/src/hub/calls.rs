@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
 
 use super::Hub;
-use super::line::{CallLine, line};
+use super::line::{CallReceiver, channel};
 use crate::auth::RealmId;
-use crate::realm::{Failure, NewCall, Request};
+use crate::realm::{CallFailure, NewCall, PageRequest};
 
 impl Hub {
     /// An id that no other call of this life of the bridge has.
@@ -22,37 +22,45 @@ impl Hub {
         realm: RealmId,
         session: &SessionId,
         call: NewCall,
-    ) -> Result<CallLine, Failure> {
-        let mut entry = self.realms.get_mut(&realm).ok_or_else(Failure::page_gone)?;
+    ) -> Result<CallReceiver, CallFailure> {
+        let mut entry = self
+            .realms
+            .get_mut(&realm)
+            .ok_or_else(CallFailure::page_gone)?;
         if self.stopping.load(Ordering::SeqCst) {
-            return Err(Failure::bridge_stopping());
+            return Err(CallFailure::bridge_stopping());
         }
         let id = call.id.clone();
         let effects = entry.realm.call_requested(session, call, self.now())?;
-        let (caller, line) = line();
-        entry.callers.insert(id, caller);
-        self.settle(realm, &mut entry, effects);
+        let (caller, line) = channel();
+        entry.call_senders.insert(id, caller);
+        self.apply_effects(realm, &mut entry, effects);
         Ok(line)
     }
 
     /// Nobody waits for the call any more.
     pub(crate) fn cancel_call(&self, realm: RealmId, call: &CallId, reason: &str) {
-        self.change(realm, |realm, now| {
+        self.apply(realm, |realm, now| {
             ((), realm.call_cancelled(call, reason, now))
         });
     }
 
     /// What the page asks the client, each request once.
     pub(crate) fn take_client_requests(&self, realm: RealmId, call: &CallId) -> Vec<ClientRequest> {
-        self.change(realm, |realm, _| {
+        self.apply(realm, |realm, _| {
             (realm.take_client_requests(call), Vec::new())
         })
         .unwrap_or_default()
     }
 
     /// The client answered.
-    pub(crate) fn answer_for_client(&self, realm: RealmId, call: &CallId, answer: ClientResponse) {
-        self.change(realm, |realm, now| {
+    pub(crate) fn deliver_client_response(
+        &self,
+        realm: RealmId,
+        call: &CallId,
+        answer: ClientResponse,
+    ) {
+        self.apply(realm, |realm, now| {
             ((), realm.client_answered(call, answer, now))
         });
     }
@@ -66,7 +74,7 @@ impl Hub {
     ) -> Option<(u64, Vec<ClientRequest>)> {
         let mut entry = self.realms.get_mut(&realm)?;
         let parked = entry.realm.call_parked(call)?;
-        entry.callers.remove(call);
+        entry.call_senders.remove(call);
         Some(parked)
     }
 
@@ -77,13 +85,13 @@ impl Hub {
         call: &CallId,
         round: u64,
         answers: Vec<ClientResponse>,
-    ) -> Option<(Request, CallLine)> {
+    ) -> Option<(PageRequest, CallReceiver)> {
         let mut entry = self.realms.get_mut(&realm)?;
         let now = self.now();
         let (request, effects) = entry.realm.call_resumed(call, round, answers, now)?;
-        let (caller, line) = line();
-        entry.callers.insert(call.clone(), caller);
-        self.settle(realm, &mut entry, effects);
+        let (caller, line) = channel();
+        entry.call_senders.insert(call.clone(), caller);
+        self.apply_effects(realm, &mut entry, effects);
         Some((request, line))
     }
 }

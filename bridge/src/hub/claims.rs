@@ -11,40 +11,44 @@ use crate::auth::RealmId;
 
 /// The ids that are in use: whose, and by how many sockets.
 #[derive(Debug, Default)]
-pub(crate) struct Claims(DashMap<SessionId, (RealmId, usize)>);
+pub(crate) struct SessionIdLeases(DashMap<SessionId, (RealmId, usize)>);
 
 /// A socket's share in its session's id; given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Claim {
-    claims: Arc<Claims>,
+pub(crate) struct SessionIdLease {
+    leases: Arc<SessionIdLeases>,
     session: SessionId,
 }
 
-impl Claims {
+impl SessionIdLeases {
     /// `None` when it is another token's.
-    pub(crate) fn claim(self: &Arc<Self>, realm: RealmId, session: &SessionId) -> Option<Claim> {
+    pub(crate) fn try_acquire(
+        self: &Arc<Self>,
+        realm: RealmId,
+        session: &SessionId,
+    ) -> Option<SessionIdLease> {
         match self.0.entry(session.clone()) {
-            Entry::Occupied(mut taken) => {
-                let (owner, sockets) = taken.get_mut();
+            Entry::Occupied(mut occupied) => {
+                let (owner, sockets) = occupied.get_mut();
                 if *owner != realm {
                     return None;
                 }
                 *sockets += 1;
             }
-            Entry::Vacant(free) => {
-                free.insert((realm, 1));
+            Entry::Vacant(vacant) => {
+                vacant.insert((realm, 1));
             }
         }
-        Some(Claim {
-            claims: Arc::clone(self),
+        Some(SessionIdLease {
+            leases: Arc::clone(self),
             session: session.clone(),
         })
     }
 }
 
-impl Drop for Claim {
+impl Drop for SessionIdLease {
     fn drop(&mut self) {
-        self.claims.0.remove_if_mut(&self.session, |_, claim| {
+        self.leases.0.remove_if_mut(&self.session, |_, claim| {
             claim.1 -= 1;
             claim.1 == 0
         });
@@ -57,15 +61,15 @@ mod tests {
 
     #[test]
     fn an_id_belongs_to_one_token_until_its_last_socket_is_gone() {
-        let claims = Arc::new(Claims::default());
-        let [one, other] = ["one", "other"].map(RealmId::of_token);
+        let claims = Arc::new(SessionIdLeases::default());
+        let [one, other] = ["one", "other"].map(RealmId::from_token);
         let id = SessionId::from("s");
-        let first = claims.claim(one, &id).unwrap();
-        let second = claims.claim(one, &id).unwrap();
+        let first = claims.try_acquire(one, &id).unwrap();
+        let second = claims.try_acquire(one, &id).unwrap();
         drop(first);
-        assert!(claims.claim(other, &id).is_none());
+        assert!(claims.try_acquire(other, &id).is_none());
         drop(second);
-        assert!(claims.claim(other, &id).is_some());
+        assert!(claims.try_acquire(other, &id).is_some());
         assert!(claims.0.is_empty());
     }
 }

@@ -11,46 +11,49 @@ use indexmap::IndexSet;
 use tokio::sync::Notify;
 
 use super::Hub;
-use super::places::Occupancy;
+use super::places::RealmClass;
 use crate::auth::RealmId;
 use crate::realm::{ClientId, Refusal};
 
 /// So many changes of the list of tools are counted for a client that does not read: more than one
 /// is only news to clients of mcp-web 0.1.
-const WAITING_CHANGES: usize = 1024;
+const MAX_TOOL_CHANGES: usize = 1024;
 
 /// What a client has not been told yet.
 #[derive(Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct PendingNotifications {
     /// `tools/list` answers differently.
     pub(crate) tools: bool,
     /// How often that changed, for clients that hear of each change. At most
-    /// [`WAITING_CHANGES`].
-    pub(crate) tool_changes: usize,
+    /// [`MAX_TOOL_CHANGES`].
+    pub(crate) tool_change_count: usize,
     /// `prompts/list` answers differently.
-    pub(crate) prompts: bool,
+    pub(crate) prompts_changed: bool,
     /// `resources/list` or `resources/templates/list` answers differently.
-    pub(crate) resources: bool,
+    pub(crate) resources_changed: bool,
     /// Subscribed resources that changed.
-    pub(crate) updated: IndexSet<String>,
+    pub(crate) updated_uris: IndexSet<String>,
 }
 
-impl News {
+impl PendingNotifications {
     fn is_empty(&self) -> bool {
-        !self.tools && !self.prompts && !self.resources && self.updated.is_empty()
+        !self.tools
+            && !self.prompts_changed
+            && !self.resources_changed
+            && self.updated_uris.is_empty()
     }
 }
 
 /// Where the news of one client wait.
 #[derive(Debug, Default)]
-pub(crate) struct NewsLine {
-    news: Mutex<News>,
+pub(crate) struct NotificationQueue {
+    pending: Mutex<PendingNotifications>,
     ready: Notify,
 }
 
-impl NewsLine {
+impl NotificationQueue {
     /// Waits until there are news.
-    pub(crate) async fn next(&self) -> News {
+    pub(crate) async fn recv(&self) -> PendingNotifications {
         loop {
             let ready = self.ready.notified();
             let news = std::mem::take(&mut *self.lock());
@@ -66,25 +69,25 @@ impl NewsLine {
         match kind {
             Kind::Tool => {
                 news.tools = true;
-                news.tool_changes = (news.tool_changes + 1).min(WAITING_CHANGES);
+                news.tool_change_count = (news.tool_change_count + 1).min(MAX_TOOL_CHANGES);
             }
-            Kind::Prompt => news.prompts = true,
-            Kind::Resource | Kind::ResourceTemplate => news.resources = true,
+            Kind::Prompt => news.prompts_changed = true,
+            Kind::Resource | Kind::ResourceTemplate => news.resources_changed = true,
         }
         self.ready.notify_one();
     }
 
     pub(super) fn resource_updated(&self, uri: String) {
-        self.lock().updated.insert(uri);
+        self.lock().updated_uris.insert(uri);
         self.ready.notify_one();
     }
 
-    fn unsubscribed(&self, uri: &str) {
-        self.lock().updated.shift_remove(uri);
+    fn discard_update(&self, uri: &str) {
+        self.lock().updated_uris.shift_remove(uri);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, News> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> std::sync::MutexGuard<'_, PendingNotifications> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -96,25 +99,25 @@ impl Hub {
         &self,
         realm: RealmId,
         mut client: ConnectedClient,
-    ) -> Result<Option<(ClientId, Arc<NewsLine>)>, Refusal> {
+    ) -> Result<Option<(ClientId, Arc<NotificationQueue>)>, Refusal> {
         let id = ClientId(self.next_id.fetch_add(1, Ordering::Relaxed));
         client.id = id.0;
-        self.open(realm, Occupancy::Clients, |entry, _| {
+        self.apply_or_create(realm, RealmClass::Clients, |entry, _| {
             let effects = entry.realm.client_connected(id, client)?;
-            let line = Arc::new(NewsLine::default());
-            entry.clients.insert(id, Arc::clone(&line));
+            let line = Arc::new(NotificationQueue::default());
+            entry.notification_queues.insert(id, Arc::clone(&line));
             Ok(((id, line), effects))
         })
         .transpose()
     }
 
     /// An MCP client left.
-    pub(crate) fn client_left(&self, realm: RealmId, client: ClientId) {
-        self.change(realm, |realm, _| ((), realm.client_left(client)));
+    pub(crate) fn client_disconnected(&self, realm: RealmId, client: ClientId) {
+        self.apply(realm, |realm, _| ((), realm.client_disconnected(client)));
         if let Some(mut entry) = self.realms.get_mut(&realm) {
-            entry.clients.remove(&client);
+            entry.notification_queues.remove(&client);
         }
-        self.forget_if_empty(realm);
+        self.remove_if_empty(realm);
     }
 
     /// A client wants to hear when a resource changes.
@@ -124,20 +127,24 @@ impl Hub {
         client: ClientId,
         uri: String,
     ) -> Result<(), Refusal> {
-        let subscribed = self.change(realm, |realm, _| match realm.subscribed(client, uri) {
-            Ok(effects) => (Ok(()), effects),
-            Err(refusal) => (Err(refusal), Vec::new()),
+        let subscribed = self.apply(realm, |realm, _| {
+            match realm.resource_subscribed(client, uri) {
+                Ok(effects) => (Ok(()), effects),
+                Err(refusal) => (Err(refusal), Vec::new()),
+            }
         });
         subscribed.unwrap_or(Ok(()))
     }
 
     /// A client no longer wants to hear of a resource.
     pub(crate) fn unsubscribe(&self, realm: RealmId, client: ClientId, uri: &str) {
-        self.change(realm, |realm, _| ((), realm.unsubscribed(client, uri)));
+        self.apply(realm, |realm, _| {
+            ((), realm.resource_unsubscribed(client, uri))
+        });
         if let Some(entry) = self.realms.get(&realm)
-            && let Some(line) = entry.clients.get(&client)
+            && let Some(line) = entry.notification_queues.get(&client)
         {
-            line.unsubscribed(uri);
+            line.discard_update(uri);
         }
     }
 }
@@ -147,28 +154,28 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn news_of_what_a_client_gave_up_do_not_wait_for_it() {
-        let line = NewsLine::default();
+    async fn unsubscribing_discards_pending_updates() {
+        let line = NotificationQueue::default();
         for n in 0..100 {
             let uri = format!("a:{n}");
             line.resource_updated(uri.clone());
-            line.unsubscribed(&uri);
+            line.discard_update(&uri);
         }
         line.resource_updated("a:last".to_owned());
-        assert_eq!(line.next().await.updated.len(), 1);
+        assert_eq!(line.recv().await.updated_uris.len(), 1);
     }
 
     #[tokio::test]
-    async fn changes_are_counted_up_to_a_bound() {
-        let line = NewsLine::default();
+    async fn tool_changes_are_counted_up_to_the_maximum() {
+        let line = NotificationQueue::default();
         for _ in 0..3 {
             line.list_changed(Kind::Tool);
         }
         line.list_changed(Kind::Prompt);
-        assert_eq!(line.next().await.tool_changes, 3);
-        for _ in 0..2 * WAITING_CHANGES {
+        assert_eq!(line.recv().await.tool_change_count, 3);
+        for _ in 0..2 * MAX_TOOL_CHANGES {
             line.list_changed(Kind::Tool);
         }
-        assert_eq!(line.next().await.tool_changes, WAITING_CHANGES);
+        assert_eq!(line.recv().await.tool_change_count, MAX_TOOL_CHANGES);
     }
 }

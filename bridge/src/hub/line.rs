@@ -6,116 +6,118 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::realm::{CallEvent, Ending, Failure};
+use crate::realm::{CallEvent, CallFailure, CallOutcome};
 
 /// Progress and log messages that wait for a caller. More are dropped: a client that does not read
 /// must not hold up the page, and the newest news of a call comes with its result.
-const WAITING_EVENTS: usize = 64;
+const MAX_PENDING_EVENTS: usize = 64;
 
 /// The caller's end of a call.
 #[derive(Debug)]
-pub(crate) struct CallLine(Arc<Mutex<State>>);
+pub(crate) struct CallReceiver(Arc<Mutex<State>>);
 
 /// The hub's end.
 #[derive(Debug)]
-pub(super) struct Caller(Arc<Mutex<State>>);
+pub(super) struct CallSender(Arc<Mutex<State>>);
 
 /// What a caller hears.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum CallMessage {
     /// The call is over. Nothing more will be heard, but what was told before.
-    Ended(Ending),
+    Ended(CallOutcome),
     /// The page asks the client something: [`Hub::take_client_requests`](super::Hub), or
     /// [`Hub::park_call`](super::Hub).
-    Asks,
-    Told(CallEvent),
+    ClientRequested,
+    Event(CallEvent),
 }
 
 #[derive(Debug, Default)]
 struct State {
-    ending: Option<Ending>,
+    outcome: Option<CallOutcome>,
     /// The hub has let go of the call.
-    let_go: bool,
-    asks: bool,
-    told: VecDeque<CallEvent>,
-    caller: Option<Waker>,
+    closed: bool,
+    client_requested: bool,
+    events: VecDeque<CallEvent>,
+    waker: Option<Waker>,
 }
 
-pub(super) fn line() -> (Caller, CallLine) {
+pub(super) fn channel() -> (CallSender, CallReceiver) {
     let state = Arc::new(Mutex::new(State::default()));
-    (Caller(Arc::clone(&state)), CallLine(state))
+    (CallSender(Arc::clone(&state)), CallReceiver(state))
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Caller {
-    pub(super) fn tell(&self, event: CallEvent) {
-        self.say(|state| {
-            if state.told.len() < WAITING_EVENTS {
-                state.told.push_back(event);
+impl CallSender {
+    pub(super) fn send_event(&self, event: CallEvent) {
+        self.update(|state| {
+            if state.events.len() < MAX_PENDING_EVENTS {
+                state.events.push_back(event);
             }
         });
     }
 
-    pub(super) fn ask(&self) {
-        self.say(|state| state.asks = true);
+    pub(super) fn request_client(&self) {
+        self.update(|state| state.client_requested = true);
     }
 
-    pub(super) fn end(self, ending: Ending) {
+    pub(super) fn complete(self, ending: CallOutcome) {
         // A caller that is gone has cancelled already.
-        lock(&self.0).ending = Some(ending);
+        lock(&self.0).outcome = Some(ending);
     }
 
-    fn say(&self, change: impl FnOnce(&mut State)) {
+    fn update(&self, f: impl FnOnce(&mut State)) {
         let mut state = lock(&self.0);
-        change(&mut state);
-        let caller = state.caller.take();
+        f(&mut state);
+        let waker = state.waker.take();
         drop(state);
-        if let Some(caller) = caller {
-            caller.wake();
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 }
 
-impl Drop for Caller {
+impl Drop for CallSender {
     fn drop(&mut self) {
-        self.say(|state| state.let_go = true);
+        self.update(|state| state.closed = true);
     }
 }
 
-impl CallLine {
+impl CallReceiver {
     /// The next, the ending before anything else. `events`: what is told, too. Nothing is lost when
     /// the future is dropped.
-    pub(crate) async fn heard(&mut self, events: bool) -> Heard {
-        poll_fn(|context| self.poll_heard(context, events)).await
+    pub(crate) async fn recv(&mut self, events: bool) -> CallMessage {
+        poll_fn(|context| self.poll_recv(context, events)).await
     }
 
-    fn poll_heard(&mut self, context: &mut Context<'_>, events: bool) -> Poll<Heard> {
+    fn poll_recv(&mut self, context: &mut Context<'_>, events: bool) -> Poll<CallMessage> {
         let mut state = lock(&self.0);
-        if let Some(ending) = state.ending.take() {
-            return Poll::Ready(Heard::Ended(ending));
+        if let Some(ending) = state.outcome.take() {
+            return Poll::Ready(CallMessage::Ended(ending));
         }
-        if state.let_go {
-            return Poll::Ready(Heard::Ended(Ending::Failed(Failure::page_gone())));
+        if state.closed {
+            return Poll::Ready(CallMessage::Ended(CallOutcome::Failed(
+                CallFailure::page_gone(),
+            )));
         }
-        if std::mem::take(&mut state.asks) {
-            return Poll::Ready(Heard::Asks);
+        if std::mem::take(&mut state.client_requested) {
+            return Poll::Ready(CallMessage::ClientRequested);
         }
-        if events && let Some(event) = state.told.pop_front() {
-            return Poll::Ready(Heard::Told(event));
+        if events && let Some(event) = state.events.pop_front() {
+            return Poll::Ready(CallMessage::Event(event));
         }
-        match &mut state.caller {
+        match &mut state.waker {
             Some(caller) => caller.clone_from(context.waker()),
-            None => state.caller = Some(context.waker().clone()),
+            None => state.waker = Some(context.waker().clone()),
         }
         Poll::Pending
     }
 
     /// What was told and not heard.
-    pub(crate) fn untold(&mut self) -> Option<CallEvent> {
-        lock(&self.0).told.pop_front()
+    pub(crate) fn try_recv_event(&mut self) -> Option<CallEvent> {
+        lock(&self.0).events.pop_front()
     }
 }
 
@@ -136,33 +138,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_for_a_caller_is_bounded_and_the_result_comes() {
-        let (caller, mut line) = line();
-        for n in 0..2 * WAITING_EVENTS {
-            caller.tell(progress(n));
+    async fn pending_events_are_bounded_and_the_outcome_still_arrives() {
+        let (caller, mut line) = channel();
+        for n in 0..2 * MAX_PENDING_EVENTS {
+            caller.send_event(progress(n));
         }
-        let late = Failure::new(ErrorCode::CallTimeout, "late".to_owned());
-        caller.end(Ending::Failed(late));
-        let Heard::Ended(Ending::Failed(failure)) = line.heard(true).await else {
+        let late = CallFailure::new(ErrorCode::CallTimeout, "late".to_owned());
+        caller.complete(CallOutcome::Failed(late));
+        let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
             panic!("no end")
         };
         assert_eq!(failure.code, ErrorCode::CallTimeout);
-        let untold = std::iter::from_fn(|| line.untold());
-        assert_eq!(untold.count(), WAITING_EVENTS);
+        let untold = std::iter::from_fn(|| line.try_recv_event());
+        assert_eq!(untold.count(), MAX_PENDING_EVENTS);
     }
 
     #[tokio::test]
-    async fn a_caller_that_waits_hears_each_thing_once_and_of_a_hub_that_let_go() {
-        let (caller, mut line) = line();
-        caller.ask();
-        assert!(matches!(line.heard(true).await, Heard::Asks));
-        caller.tell(progress(1));
-        assert!(line.heard(false).now_or_never().is_none());
-        caller.ask();
-        assert!(matches!(line.heard(true).await, Heard::Asks));
-        assert!(matches!(line.heard(true).await, Heard::Told(_)));
+    async fn each_message_arrives_once_and_a_dropped_sender_ends_the_call() {
+        let (caller, mut line) = channel();
+        caller.request_client();
+        assert!(matches!(
+            line.recv(true).await,
+            CallMessage::ClientRequested
+        ));
+        caller.send_event(progress(1));
+        assert!(line.recv(false).now_or_never().is_none());
+        caller.request_client();
+        assert!(matches!(
+            line.recv(true).await,
+            CallMessage::ClientRequested
+        ));
+        assert!(matches!(line.recv(true).await, CallMessage::Event(_)));
         let waits = async {
-            let Heard::Ended(Ending::Failed(failure)) = line.heard(true).await else {
+            let CallMessage::Ended(CallOutcome::Failed(failure)) = line.recv(true).await else {
                 panic!("no end")
             };
             assert_eq!(failure.code, ErrorCode::PageGone);

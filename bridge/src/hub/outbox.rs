@@ -11,10 +11,10 @@ use std::task::{Context, Poll, Waker};
 use bridge_protocol::{BridgeToPage, CloseCode};
 use serde_json::value::RawValue;
 
-use crate::realm::Dialect;
+use crate::realm::PageProtocol;
 
 /// Messages that may wait, beside those of the page's calls.
-const MESSAGES: usize = 256;
+const MAX_MESSAGES: usize = 256;
 
 /// The call and its cancellation: a page that comes back hears all calls that waited for it at
 /// once, and one whose bridge stops the end of all of them.
@@ -22,18 +22,18 @@ const MESSAGES_PER_CALL: usize = 2;
 
 /// What the waiting messages may carry (arguments, answers of clients, what pages and clients
 /// have named), in bytes.
-const BYTES: usize = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// What an id or a name takes beside its text.
-const BYTES_PER_NAME: usize = 64;
+const NAME_OVERHEAD_BYTES: usize = 64;
 
 /// A peer from which nothing comes between so many heartbeats, not even a pong, or that takes
 /// nothing of what waits, is not there any more.
-const SILENT_HEARTBEATS: u8 = 3;
+const MAX_MISSED_HEARTBEATS: u8 = 3;
 
 /// What a connection's task has to do, in order.
 #[derive(Debug)]
-pub(crate) enum Outgoing {
+pub(crate) enum SocketCommand {
     Message(BridgeToPage),
     /// A sign of life that the browser gives, not the page.
     Ping,
@@ -43,55 +43,60 @@ pub(crate) enum Outgoing {
     },
 }
 
-impl Outgoing {
+impl SocketCommand {
     fn is_heartbeat(&self) -> bool {
         use BridgeToPage::Heartbeat;
-        matches!(self, Outgoing::Ping | Outgoing::Message(Heartbeat(_)))
+        matches!(
+            self,
+            SocketCommand::Ping | SocketCommand::Message(Heartbeat(_))
+        )
     }
 
     /// The length of what it carries from elsewhere; its own is short.
-    fn payload(&self) -> usize {
+    fn payload_bytes(&self) -> usize {
         let names = |names: &mut dyn Iterator<Item = usize>| -> usize {
-            names.map(|length| length + BYTES_PER_NAME).sum()
+            names.map(|length| length + NAME_OVERHEAD_BYTES).sum()
         };
         match self {
-            Outgoing::Message(BridgeToPage::ToolCall(call)) => call.tool_input.get().len(),
-            Outgoing::Message(BridgeToPage::PromptGet(get)) => get.arguments.get().len(),
-            Outgoing::Message(BridgeToPage::ClientResponses(answers)) => {
+            SocketCommand::Message(BridgeToPage::ToolCall(call)) => call.tool_input.get().len(),
+            SocketCommand::Message(BridgeToPage::PromptGet(get)) => get.arguments.get().len(),
+            SocketCommand::Message(BridgeToPage::ClientResponses(answers)) => {
                 let results = answers.responses.iter().filter_map(|it| it.result.as_ref());
                 results.map(|result| result.get().len()).sum()
             }
-            Outgoing::Message(BridgeToPage::Subscriptions(told)) => {
-                names(&mut told.uris.iter().map(String::len))
+            SocketCommand::Message(BridgeToPage::Subscriptions(message)) => {
+                names(&mut message.uris.iter().map(String::len))
             }
             // Pages choose how many of these there are, and the ids.
-            Outgoing::Message(BridgeToPage::CallsAlive(told)) => {
-                let ids = told.request_ids.iter().chain(&told.ended);
+            SocketCommand::Message(BridgeToPage::CallsAlive(message)) => {
+                let ids = message.request_ids.iter().chain(&message.ended);
                 names(&mut ids.map(|id| id.as_str().len()))
             }
-            Outgoing::Message(BridgeToPage::Registered(told)) => {
-                let items = told.items.iter().map(|item| item.name.len());
-                let errors = told.errors.iter();
+            SocketCommand::Message(BridgeToPage::Registered(message)) => {
+                let items = message.items.iter().map(|item| item.name.len());
+                let errors = message.errors.iter();
                 let errors =
                     errors.map(|it| it.name.as_ref().map_or(0, String::len) + it.message.len());
-                told.registration_id.as_str().len() + names(&mut items.chain(errors))
+                message.registration_id.as_str().len() + names(&mut items.chain(errors))
             }
-            Outgoing::Message(BridgeToPage::Unregistered(told)) => {
-                let items = told.items.iter().map(|item| item.name.len());
-                told.registration_id.as_str().len() + names(&mut items.into_iter())
+            SocketCommand::Message(BridgeToPage::Unregistered(message)) => {
+                let items = message.items.iter().map(|item| item.name.len());
+                message.registration_id.as_str().len() + names(&mut items.into_iter())
             }
             // What agents have written goes on to pages that may be slow.
-            Outgoing::Message(BridgeToPage::QueryProgress(told)) => told.content.get().len(),
-            Outgoing::Message(BridgeToPage::QueryComplete(told)) => {
+            SocketCommand::Message(BridgeToPage::QueryProgress(message)) => {
+                message.content.get().len()
+            }
+            SocketCommand::Message(BridgeToPage::QueryComplete(message)) => {
                 let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |it| it.get().len());
-                let calls = told.tool_calls.iter();
+                let calls = message.tool_calls.iter();
                 let calls =
                     calls.map(|it| it.tool.len() + it.arguments.get().len() + raw(&it.result));
-                raw(&told.result) + names(&mut calls.into_iter())
+                raw(&message.result) + names(&mut calls.into_iter())
             }
-            Outgoing::Message(BridgeToPage::QueryFailure(told)) => told.error.len(),
-            Outgoing::Message(BridgeToPage::QueryCancel(told)) => {
-                told.reason.as_ref().map_or(0, String::len)
+            SocketCommand::Message(BridgeToPage::QueryFailure(message)) => message.error.len(),
+            SocketCommand::Message(BridgeToPage::QueryCancel(message)) => {
+                message.reason.as_ref().map_or(0, String::len)
             }
             _ => 0,
         }
@@ -102,57 +107,57 @@ impl Outgoing {
 #[derive(Debug)]
 struct Shared {
     /// Messages that may wait.
-    most: usize,
-    /// Silence ends nothing, see [`Dialect`].
-    is_patient: bool,
+    max_messages: usize,
+    /// Silence ends nothing, see [`PageProtocol`].
+    tolerates_silence: bool,
     /// Something came since the last heartbeat.
-    heard: AtomicBool,
+    has_read: AtomicBool,
     /// The peer took something since then, or nothing waits for it.
-    taken: AtomicBool,
+    has_written: AtomicBool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: VecDeque<Outgoing>,
+    queue: VecDeque<SocketCommand>,
     /// What they carry.
     bytes: usize,
-    end: Option<End>,
+    close_reason: Option<CloseReason>,
     /// Heartbeats since something came, and since something that waits was taken.
-    silent: u8,
-    stuck: u8,
-    reader: Option<Waker>,
+    silent_heartbeats: u8,
+    stalled_heartbeats: u8,
+    waker: Option<Waker>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum CloseReason {
     /// The page is not there, or does not read.
-    Cut,
+    Aborted,
     /// The hub has let go of the connection: what waits is still sent.
-    LetGo,
+    Drained,
 }
 
 /// The receiving end of a connection's outbox.
 #[derive(Debug)]
-pub(crate) struct Outbox(Arc<Shared>);
+pub(crate) struct OutboxReceiver(Arc<Shared>);
 
 /// The sending end.
 #[derive(Debug)]
-pub(super) struct PageLine(Arc<Shared>);
+pub(super) struct OutboxSender(Arc<Shared>);
 
 /// The page does not read; its connection has been cut.
 #[derive(Debug)]
-pub(super) struct Full;
+pub(super) struct OutboxFull;
 
-pub(super) fn channel(max_calls: usize, dialect: Dialect) -> (PageLine, Outbox) {
+pub(super) fn channel(max_calls: usize, dialect: PageProtocol) -> (OutboxSender, OutboxReceiver) {
     let shared = Arc::new(Shared {
-        most: MESSAGES + MESSAGES_PER_CALL * max_calls,
-        is_patient: dialect == Dialect::V1,
-        heard: AtomicBool::new(true),
-        taken: AtomicBool::new(true),
+        max_messages: MAX_MESSAGES + MESSAGES_PER_CALL * max_calls,
+        tolerates_silence: dialect == PageProtocol::V1,
+        has_read: AtomicBool::new(true),
+        has_written: AtomicBool::new(true),
         state: Mutex::default(),
     });
-    (PageLine(Arc::clone(&shared)), Outbox(shared))
+    (OutboxSender(Arc::clone(&shared)), OutboxReceiver(shared))
 }
 
 impl Shared {
@@ -160,12 +165,12 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn end(&self, end: End) {
+    fn close(&self, end: CloseReason) {
         let mut state = self.state();
-        let reader = match state.end {
+        let reader = match state.close_reason {
             None => {
-                state.end = Some(end);
-                state.reader.take()
+                state.close_reason = Some(end);
+                state.waker.take()
             }
             Some(_) => None,
         };
@@ -177,42 +182,47 @@ impl Shared {
 }
 
 impl State {
-    fn take(&mut self) -> Option<Outgoing> {
-        let outgoing = self.waiting.pop_front()?;
-        self.bytes -= outgoing.payload();
-        if self.waiting.is_empty() {
-            self.waiting = VecDeque::new();
+    fn pop(&mut self) -> Option<SocketCommand> {
+        let outgoing = self.queue.pop_front()?;
+        self.bytes -= outgoing.payload_bytes();
+        if self.queue.is_empty() {
+            self.queue = VecDeque::new();
         }
         Some(outgoing)
     }
 
-    fn wake_with(&mut self, waker: &Waker) {
-        match &mut self.reader {
+    fn register_waker(&mut self, waker: &Waker) {
+        match &mut self.waker {
             Some(reader) => reader.clone_from(waker),
             none => *none = Some(waker.clone()),
         }
     }
 }
 
-impl PageLine {
-    pub(super) fn put(&self, outgoing: Outgoing) -> Result<(), Full> {
-        let payload = outgoing.payload();
+impl OutboxSender {
+    pub(super) fn try_send(&self, outgoing: SocketCommand) -> Result<(), OutboxFull> {
+        let payload = outgoing.payload_bytes();
         let mut state = self.0.state();
-        let is_alive = !outgoing.is_heartbeat() || self.0.is_patient || self.is_alive(&mut state);
+        let is_alive =
+            !outgoing.is_heartbeat() || self.0.tolerates_silence || self.check_liveness(&mut state);
         // One message always fits: its size has a limit of its own.
-        let has_room = state.bytes == 0 || state.bytes + payload <= BYTES;
-        if !is_alive || !has_room || state.waiting.len() >= self.0.most || state.end.is_some() {
+        let has_room = state.bytes == 0 || state.bytes + payload <= MAX_BYTES;
+        if !is_alive
+            || !has_room
+            || state.queue.len() >= self.0.max_messages
+            || state.close_reason.is_some()
+        {
             drop(state);
-            self.0.end(End::Cut);
-            return Err(Full);
+            self.0.close(CloseReason::Aborted);
+            return Err(OutboxFull);
         }
-        if matches!(outgoing, Outgoing::Ping) && !state.waiting.is_empty() {
+        if matches!(outgoing, SocketCommand::Ping) && !state.queue.is_empty() {
             // What waits before it proves as much.
             return Ok(());
         }
         state.bytes += payload;
-        state.waiting.push_back(outgoing);
-        let reader = state.reader.take();
+        state.queue.push_back(outgoing);
+        let reader = state.waker.take();
         drop(state);
         if let Some(reader) = reader {
             reader.wake();
@@ -221,73 +231,73 @@ impl PageLine {
     }
 
     /// Looked at with each heartbeat.
-    fn is_alive(&self, state: &mut State) -> bool {
+    fn check_liveness(&self, state: &mut State) -> bool {
         let count = |seen: &AtomicBool, missed: u8| match seen.swap(false, Ordering::Relaxed) {
             true => 0,
             false => missed.saturating_add(1),
         };
-        state.silent = count(&self.0.heard, state.silent);
-        state.stuck = match state.waiting.is_empty() {
+        state.silent_heartbeats = count(&self.0.has_read, state.silent_heartbeats);
+        state.stalled_heartbeats = match state.queue.is_empty() {
             true => 0,
-            false => count(&self.0.taken, state.stuck),
+            false => count(&self.0.has_written, state.stalled_heartbeats),
         };
-        state.silent.max(state.stuck) < SILENT_HEARTBEATS
+        state.silent_heartbeats.max(state.stalled_heartbeats) < MAX_MISSED_HEARTBEATS
     }
 }
 
-impl Drop for PageLine {
+impl Drop for OutboxSender {
     fn drop(&mut self) {
-        self.0.end(End::LetGo);
+        self.0.close(CloseReason::Drained);
     }
 }
 
-impl Outbox {
+impl OutboxReceiver {
     /// The next, if one waits.
-    pub(crate) fn waiting(&mut self) -> Option<Outgoing> {
-        self.0.state().take()
+    pub(crate) fn try_recv(&mut self) -> Option<SocketCommand> {
+        self.0.state().pop()
     }
 
     /// The next thing to do; `None` when the connection was cut, or the hub has let go of it.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
+    pub(crate) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<SocketCommand>> {
         let mut state = self.0.state();
-        if state.end == Some(End::Cut) {
+        if state.close_reason == Some(CloseReason::Aborted) {
             return Poll::Ready(None);
         }
-        if let Some(outgoing) = state.take() {
-            self.taken();
+        if let Some(outgoing) = state.pop() {
+            self.record_write();
             return Poll::Ready(Some(outgoing));
         }
-        if state.end.is_some() {
+        if state.close_reason.is_some() {
             return Poll::Ready(None);
         }
-        state.wake_with(cx.waker());
+        state.register_waker(cx.waker());
         Poll::Pending
     }
 
-    /// Ready when the connection was cut. [`Outbox::poll_next`] says so too.
-    pub(crate) fn poll_cut(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready when the connection was cut. [`OutboxReceiver::poll_recv`] says so too.
+    pub(crate) fn poll_aborted(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.0.state();
-        if state.end == Some(End::Cut) {
+        if state.close_reason == Some(CloseReason::Aborted) {
             return Poll::Ready(());
         }
-        state.wake_with(cx.waker());
+        state.register_waker(cx.waker());
         Poll::Pending
     }
 
     /// The peer took something of what was handed out.
-    pub(crate) fn taken(&self) {
-        self.0.taken.store(true, Ordering::Relaxed);
+    pub(crate) fn record_write(&self) {
+        self.0.has_written.store(true, Ordering::Relaxed);
     }
 
     /// Something came from the peer.
-    pub(crate) fn heard(&self) {
-        self.0.heard.store(true, Ordering::Relaxed);
+    pub(crate) fn record_read(&self) {
+        self.0.has_read.store(true, Ordering::Relaxed);
     }
 
     /// The next thing to do.
     #[cfg(test)]
-    pub(crate) async fn next(&mut self) -> Option<Outgoing> {
-        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    pub(crate) async fn recv(&mut self) -> Option<SocketCommand> {
+        std::future::poll_fn(|cx| self.poll_recv(cx)).await
     }
 }
 
@@ -297,9 +307,9 @@ mod tests {
 
     use super::*;
 
-    fn call(bytes: usize) -> Outgoing {
+    fn call(bytes: usize) -> SocketCommand {
         let input = format!("\"{}\"", "x".repeat(bytes - 2));
-        Outgoing::Message(BridgeToPage::ToolCall(ToolCall {
+        SocketCommand::Message(BridgeToPage::ToolCall(ToolCall {
             request_id: "c".into(),
             tool_name: "t".to_owned(),
             tool_input: RawValue::from_string(input).unwrap(),
@@ -307,39 +317,39 @@ mod tests {
         }))
     }
 
-    fn is_cut(outbox: &mut Outbox) -> bool {
+    fn is_aborted(outbox: &mut OutboxReceiver) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
-        outbox.poll_cut(&mut cx).is_ready()
+        outbox.poll_aborted(&mut cx).is_ready()
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_in_bytes() {
-        let (line, mut outbox) = channel(256, Dialect::V2);
+    async fn the_queue_is_bounded_in_bytes() {
+        let (line, mut outbox) = channel(256, PageProtocol::V2);
         for _ in 0..2 {
-            line.put(call(BYTES / 2)).unwrap();
+            line.try_send(call(MAX_BYTES / 2)).unwrap();
         }
         // What is read makes room.
-        outbox.next().await.unwrap();
-        line.put(call(BYTES / 2)).unwrap();
-        assert!(!is_cut(&mut outbox));
-        line.put(call(2)).unwrap_err();
-        assert!(is_cut(&mut outbox));
-        let (line, _outbox) = channel(256, Dialect::V2);
-        line.put(call(BYTES + 1)).unwrap();
+        outbox.recv().await.unwrap();
+        line.try_send(call(MAX_BYTES / 2)).unwrap();
+        assert!(!is_aborted(&mut outbox));
+        line.try_send(call(2)).unwrap_err();
+        assert!(is_aborted(&mut outbox));
+        let (line, _outbox) = channel(256, PageProtocol::V2);
+        line.try_send(call(MAX_BYTES + 1)).unwrap();
     }
 
     #[tokio::test]
-    async fn what_pages_and_clients_have_named_counts() {
-        let ended = vec![CallId::from("x"); BYTES / BYTES_PER_NAME];
+    async fn ids_and_uris_count_as_payload() {
+        let ended = vec![CallId::from("x"); MAX_BYTES / NAME_OVERHEAD_BYTES];
         let alive = CallsAlive {
             request_ids: Vec::new(),
             ended,
         };
         let wanted = Subscriptions {
-            uris: vec!["x".repeat(BYTES)],
+            uris: vec!["x".repeat(MAX_BYTES)],
         };
         let gone = Unregistered {
-            registration_id: "x".repeat(BYTES).as_str().into(),
+            registration_id: "x".repeat(MAX_BYTES).as_str().into(),
             items: Vec::new(),
         };
         for told in [
@@ -347,29 +357,32 @@ mod tests {
             BridgeToPage::Subscriptions(wanted),
             BridgeToPage::Unregistered(gone),
         ] {
-            let (line, mut outbox) = channel(256, Dialect::V2);
-            line.put(Outgoing::Message(told.clone())).unwrap();
-            line.put(Outgoing::Message(told)).unwrap_err();
-            assert!(is_cut(&mut outbox));
+            let (line, mut outbox) = channel(256, PageProtocol::V2);
+            line.try_send(SocketCommand::Message(told.clone())).unwrap();
+            line.try_send(SocketCommand::Message(told)).unwrap_err();
+            assert!(is_aborted(&mut outbox));
         }
     }
 
     #[tokio::test]
-    async fn what_waits_is_bounded_in_number() {
-        let (line, mut outbox) = channel(1, Dialect::V2);
-        for _ in 0..MESSAGES + MESSAGES_PER_CALL {
-            line.put(call(2)).unwrap();
+    async fn the_queue_is_bounded_in_messages() {
+        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        for _ in 0..MAX_MESSAGES + MESSAGES_PER_CALL {
+            line.try_send(call(2)).unwrap();
         }
-        line.put(call(2)).unwrap_err();
-        assert!(is_cut(&mut outbox));
+        line.try_send(call(2)).unwrap_err();
+        assert!(is_aborted(&mut outbox));
     }
 
     /// So many pings in a row that the connection is not cut by; at most ten.
-    async fn pings(dialect: Dialect, between: impl AsyncFn(&mut Outbox)) -> usize {
+    async fn pings_until_aborted(
+        dialect: PageProtocol,
+        between: impl AsyncFn(&mut OutboxReceiver),
+    ) -> usize {
         let (line, mut outbox) = channel(1, dialect);
         for n in 0..10 {
-            if line.put(Outgoing::Ping).is_err() {
-                assert!(is_cut(&mut outbox));
+            if line.try_send(SocketCommand::Ping).is_err() {
+                assert!(is_aborted(&mut outbox));
                 return n;
             }
             between(&mut outbox).await;
@@ -377,37 +390,37 @@ mod tests {
         10
     }
 
-    async fn sent(outbox: &mut Outbox) {
-        assert!(matches!(outbox.next().await, Some(Outgoing::Ping)));
+    async fn recv_ping(outbox: &mut OutboxReceiver) {
+        assert!(matches!(outbox.recv().await, Some(SocketCommand::Ping)));
     }
 
     #[tokio::test]
-    async fn a_peer_that_is_silent_for_three_heartbeats_is_cut_but_for_v1() {
-        let silent = async |outbox: &mut Outbox| sent(outbox).await;
+    async fn a_peer_silent_for_three_heartbeats_is_aborted_except_v1() {
+        let silent = async |outbox: &mut OutboxReceiver| recv_ping(outbox).await;
         // The first looks back at the time before it.
-        assert_eq!(pings(Dialect::V2, silent).await, 3);
-        assert_eq!(pings(Dialect::V1, silent).await, 10);
-        let answers = async |outbox: &mut Outbox| {
-            sent(outbox).await;
-            outbox.heard();
+        assert_eq!(pings_until_aborted(PageProtocol::V2, silent).await, 3);
+        assert_eq!(pings_until_aborted(PageProtocol::V1, silent).await, 10);
+        let answers = async |outbox: &mut OutboxReceiver| {
+            recv_ping(outbox).await;
+            outbox.record_read();
         };
-        assert_eq!(pings(Dialect::V2, answers).await, 10);
+        assert_eq!(pings_until_aborted(PageProtocol::V2, answers).await, 10);
     }
 
     #[tokio::test]
-    async fn a_peer_that_speaks_and_does_not_read_is_cut() {
-        let speaks = async |outbox: &mut Outbox| outbox.heard();
+    async fn a_peer_that_sends_but_does_not_read_is_aborted() {
+        let speaks = async |outbox: &mut OutboxReceiver| outbox.record_read();
         // What waits first, and what waits behind it.
-        assert_eq!(pings(Dialect::V2, speaks).await, 4);
+        assert_eq!(pings_until_aborted(PageProtocol::V2, speaks).await, 4);
     }
 
     #[tokio::test]
-    async fn what_was_put_before_the_hub_let_go_is_still_sent() {
-        let (line, mut outbox) = channel(1, Dialect::V2);
-        line.put(call(2)).unwrap();
+    async fn queued_commands_are_sent_after_the_sender_is_dropped() {
+        let (line, mut outbox) = channel(1, PageProtocol::V2);
+        line.try_send(call(2)).unwrap();
         drop(line);
-        assert!(!is_cut(&mut outbox));
-        assert!(outbox.next().await.is_some());
-        assert!(outbox.next().await.is_none());
+        assert!(!is_aborted(&mut outbox));
+        assert!(outbox.recv().await.is_some());
+        assert!(outbox.recv().await.is_none());
     }
 }

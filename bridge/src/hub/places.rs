@@ -10,70 +10,73 @@ use crate::realm::Realm;
 
 /// What is in a realm: the most demanding of it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Occupancy {
+pub(super) enum RealmClass {
     /// Nobody, and nothing is listed: which sessions it had is known for a while.
-    Former,
+    FormerSessions,
     /// Nobody: what its apps offered stays listed for a while.
-    Remembered,
+    CatalogueOnly,
     /// Clients that wait for a page.
     Clients,
     Pages,
 }
 
-impl Occupancy {
-    pub(super) fn of(realm: &Realm) -> Self {
+impl RealmClass {
+    pub(super) fn for_realm(realm: &Realm) -> Self {
         // Queries that wait for their page are as demanding as the page.
         let pages = realm.session_count() + realm.query_count();
         match (pages, realm.client_count()) {
-            (0, 0) if realm.lists_closed_apps() => Occupancy::Remembered,
-            (0, 0) => Occupancy::Former,
-            (0, _) => Occupancy::Clients,
-            _ => Occupancy::Pages,
+            (0, 0) if realm.has_catalogue() => RealmClass::CatalogueOnly,
+            (0, 0) => RealmClass::FormerSessions,
+            (0, _) => RealmClass::Clients,
+            _ => RealmClass::Pages,
         }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Places {
-    former: Arc<Semaphore>,
-    remembered: Arc<Semaphore>,
+pub(super) struct RealmSlots {
+    former_sessions: Arc<Semaphore>,
+    catalogue_only: Arc<Semaphore>,
     clients: Arc<Semaphore>,
     pages: Arc<Semaphore>,
 }
 
 /// The place of one realm, given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    occupancy: Occupancy,
+pub(super) struct RealmPermit {
+    class: RealmClass,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl RealmSlots {
     pub(super) fn new(config: &Config) -> Self {
-        let places = |most| Arc::new(Semaphore::new(most));
+        let slots = |max| Arc::new(Semaphore::new(max));
         Self {
-            former: places(config.tabs.max_catalogues),
-            remembered: places(config.tabs.max_catalogues),
-            clients: places(config.max_realms),
-            pages: places(config.max_realms),
+            former_sessions: slots(config.tabs.max_catalogues),
+            catalogue_only: slots(config.tabs.max_catalogues),
+            clients: slots(config.max_realms),
+            pages: slots(config.max_realms),
         }
     }
 
     /// `None` when there are as many as may be.
-    pub(super) fn take(&self, occupancy: Occupancy) -> Option<Place> {
+    pub(super) fn try_acquire(&self, occupancy: RealmClass) -> Option<RealmPermit> {
         let places = match occupancy {
-            Occupancy::Former => &self.former,
-            Occupancy::Remembered => &self.remembered,
-            Occupancy::Clients => &self.clients,
-            Occupancy::Pages => &self.pages,
+            RealmClass::FormerSessions => &self.former_sessions,
+            RealmClass::CatalogueOnly => &self.catalogue_only,
+            RealmClass::Clients => &self.clients,
+            RealmClass::Pages => &self.pages,
         };
         let _permit = Arc::clone(places).try_acquire_owned().ok()?;
-        Some(Place { occupancy, _permit })
+        Some(RealmPermit {
+            class: occupancy,
+            _permit,
+        })
     }
 }
 
-impl Place {
-    pub(super) fn occupancy(&self) -> Occupancy {
-        self.occupancy
+impl RealmPermit {
+    pub(super) fn class(&self) -> RealmClass {
+        self.class
     }
 }

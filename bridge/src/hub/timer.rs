@@ -11,22 +11,22 @@ use super::Hub;
 use crate::auth::RealmId;
 
 /// How often definitions that nobody wants any more are forgotten.
-const HOUSEKEEPING_EVERY: Duration = Duration::from_secs(60);
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What becomes due within so much of the last turn is dealt with together: the heartbeats of ten
 /// thousand pages are fifty turns in a second, not five hundred.
-const TURNS_APART: Duration = Duration::from_millis(20);
+const COALESCE_INTERVAL: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]
 pub(super) struct Timer {
-    queue: Arc<Queue>,
+    queue: Arc<DeadlineQueue>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct DeadlineQueue {
     due: Mutex<BTreeSet<(Instant, RealmId)>>,
-    earlier: Notify,
+    earlier_deadline: Notify,
 }
 
 impl Timer {
@@ -36,12 +36,12 @@ impl Timer {
     }
 
     /// Wakes the realm at that time. An entry that is no longer needed does no harm.
-    pub(super) fn wake_at(&self, at: Instant, realm: RealmId) {
+    pub(super) fn schedule(&self, at: Instant, realm: RealmId) {
         let mut due = lock(&self.queue.due);
         let is_first = due.first().is_none_or(|(first, _)| at < *first);
         due.insert((at, realm));
         if is_first {
-            self.queue.earlier.notify_one();
+            self.queue.earlier_deadline.notify_one();
         }
     }
 }
@@ -54,33 +54,33 @@ impl Drop for Timer {
     }
 }
 
-async fn run(queue: Arc<Queue>, hub: Weak<Hub>) {
-    let mut housekeeping = tokio::time::interval(HOUSEKEEPING_EVERY);
-    let mut next_turn = tokio::time::Instant::now().into_std();
+async fn run(queue: Arc<DeadlineQueue>, hub: Weak<Hub>) {
+    let mut housekeeping = tokio::time::interval(HOUSEKEEPING_INTERVAL);
+    let mut next_wakeup = tokio::time::Instant::now().into_std();
     loop {
         let first = lock(&queue.due).first().map(|(at, _)| *at);
         tokio::select! {
-            () = until(first.map(|at| at.max(next_turn))) => {}
-            () = queue.earlier.notified() => {}
+            () = sleep_until(first.map(|at| at.max(next_wakeup))) => {}
+            () = queue.earlier_deadline.notified() => {}
             _ = housekeeping.tick() => {
                 let Some(hub) = hub.upgrade() else { return };
-                hub.tidy();
+                hub.compact_definitions();
             }
         }
         let now = tokio::time::Instant::now().into_std();
-        if now < next_turn {
+        if now < next_wakeup {
             continue;
         }
-        next_turn = now + TURNS_APART;
-        while let Some(realm) = queue.take_due(now) {
+        next_wakeup = now + COALESCE_INTERVAL;
+        while let Some(realm) = queue.pop_due(now) {
             let Some(hub) = hub.upgrade() else { return };
-            hub.wake(realm);
+            hub.on_deadline(realm);
         }
     }
 }
 
-impl Queue {
-    fn take_due(&self, now: Instant) -> Option<RealmId> {
+impl DeadlineQueue {
+    fn pop_due(&self, now: Instant) -> Option<RealmId> {
         let mut due = lock(&self.due);
         if due.first().is_none_or(|(at, _)| *at > now) {
             return None;
@@ -89,7 +89,7 @@ impl Queue {
     }
 }
 
-async fn until(at: Option<Instant>) {
+async fn sleep_until(at: Option<Instant>) {
     match at {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
@@ -104,23 +104,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::definition::Definitions;
+    use crate::definition::DefinitionRegistry;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_due_soon_after_a_turn_waits_for_the_next() {
-        let hub = Hub::new(Config::default(), Definitions::new(|_, _| Ok(()), 1000));
-        let realm = RealmId::of_token("token-of-a-test-0123456789");
+    async fn deadlines_within_the_interval_are_coalesced() {
+        let hub = Hub::new(
+            Config::default(),
+            DefinitionRegistry::new(|_, _| Ok(()), 1000),
+        );
+        let realm = RealmId::from_token("token-of-a-test-0123456789");
         let start = tokio::time::Instant::now();
         let waiting = || lock(&hub.timer.queue.due).len();
         // The task has begun.
-        tokio::time::sleep(TURNS_APART).await;
-        let [first, second] = [2, 3].map(|turns| start.into_std() + turns * TURNS_APART);
-        for at in [first, first + TURNS_APART / 4, second] {
-            hub.timer.wake_at(at, realm);
+        tokio::time::sleep(COALESCE_INTERVAL).await;
+        let [first, second] = [2, 3].map(|turns| start.into_std() + turns * COALESCE_INTERVAL);
+        for at in [first, first + COALESCE_INTERVAL / 4, second] {
+            hub.timer.schedule(at, realm);
         }
-        tokio::time::sleep_until((first + TURNS_APART / 2).into()).await;
+        tokio::time::sleep_until((first + COALESCE_INTERVAL / 2).into()).await;
         assert_eq!(waiting(), 2);
-        tokio::time::sleep_until((second + TURNS_APART / 2).into()).await;
+        tokio::time::sleep_until((second + COALESCE_INTERVAL / 2).into()).await;
         assert_eq!(waiting(), 0);
     }
 }

@@ -6,82 +6,82 @@
 //! for those who look inside, to say what it is.
 
 /// serde_json makes values up to this depth: a peer that reads with it takes no deeper ones.
-pub(crate) const DEEPEST: usize = 127;
+pub(crate) const MAX_JSON_DEPTH: usize = 127;
 
 /// A string that is no longer is gone through byte by byte.
-const SHORT: usize = 16;
+const SHORT_STRING_BYTES: usize = 16;
 
 /// What stands before the name of an image.
-const IMAGE: &[u8] = b"\"data:image/";
+const IMAGE_PREFIX: &[u8] = b"\"data:image/";
 
 /// A value that is written so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tight {
+pub(super) struct CompactJson {
     /// Where it ends.
     pub(super) end: usize,
     /// How many of its characters are escaped where its text stands in a string.
-    pub(super) escaped: usize,
+    pub(super) escape_count: usize,
 }
 
 /// The value that begins here. `None`: it is none, or not written so.
-pub(super) fn value(text: &str, begin: usize) -> Option<Tight> {
+pub(super) fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     let bytes = text.as_bytes();
-    let mut scan = Scan {
+    let mut scanner = Scanner {
         bytes,
-        at: begin,
-        escaped: 0,
+        position: begin,
+        escape_count: 0,
     };
-    if bytes.get(begin..)?.starts_with(IMAGE) {
+    if bytes.get(begin..)?.starts_with(IMAGE_PREFIX) {
         return None;
     }
-    let mut open = Open::default();
+    let mut nesting = NestingStack::default();
     loop {
         // A value.
-        match scan.next()? {
-            b'"' => scan.string()?,
+        match scanner.next()? {
+            b'"' => scanner.skip_string()?,
             b'{' => {
-                open.push(true)?;
-                if !scan.skips(b'}') {
-                    scan.quote()?;
-                    scan.name(&open)?;
+                nesting.push(true)?;
+                if !scanner.skip_if(b'}') {
+                    scanner.expect_quote()?;
+                    scanner.skip_member_name(&nesting)?;
                     continue;
                 }
-                open.pop();
+                nesting.pop();
             }
             b'[' => {
-                open.push(false)?;
-                if !scan.skips(b']') {
+                nesting.push(false)?;
+                if !scanner.skip_if(b']') {
                     continue;
                 }
-                open.pop();
+                nesting.pop();
             }
-            b't' => scan.rest(b"rue")?,
-            b'f' => scan.rest(b"alse")?,
-            b'n' => scan.rest(b"ull")?,
+            b't' => scanner.expect_literal(b"rue")?,
+            b'f' => scanner.expect_literal(b"alse")?,
+            b'n' => scanner.expect_literal(b"ull")?,
             b'-' => {
-                let first = scan.next()?;
-                scan.number(first)?;
+                let first = scanner.next()?;
+                scanner.skip_number(first)?;
             }
-            first => scan.number(first)?,
+            first => scanner.skip_number(first)?,
         }
         // Whatever ends with it.
         loop {
-            if open.depth == 0 {
-                return Some(Tight {
-                    end: scan.at,
-                    escaped: scan.escaped,
+            if nesting.depth == 0 {
+                return Some(CompactJson {
+                    end: scanner.position,
+                    escape_count: scanner.escape_count,
                 });
             }
-            match scan.next()? {
+            match scanner.next()? {
                 b',' => {
-                    if open.is_object() {
-                        scan.quote()?;
-                        scan.name(&open)?;
+                    if nesting.is_object() {
+                        scanner.expect_quote()?;
+                        scanner.skip_member_name(&nesting)?;
                     }
                     break;
                 }
-                b'}' if open.is_object() => open.pop(),
-                b']' if !open.is_object() => open.pop(),
+                b'}' if nesting.is_object() => nesting.pop(),
+                b']' if !nesting.is_object() => nesting.pop(),
                 _ => return None,
             }
         }
@@ -90,25 +90,25 @@ pub(super) fn value(text: &str, begin: usize) -> Option<Tight> {
 
 /// What is open, one bit for each: whether it is an object.
 #[derive(Default)]
-struct Open {
-    kinds: u128,
+struct NestingStack {
+    object_bits: u128,
     depth: usize,
 }
 
-impl Open {
+impl NestingStack {
     fn push(&mut self, is_object: bool) -> Option<()> {
         self.depth += 1;
-        self.kinds = self.kinds << 1 | u128::from(is_object);
-        (self.depth <= DEEPEST).then_some(())
+        self.object_bits = self.object_bits << 1 | u128::from(is_object);
+        (self.depth <= MAX_JSON_DEPTH).then_some(())
     }
 
     fn pop(&mut self) {
         self.depth -= 1;
-        self.kinds >>= 1;
+        self.object_bits >>= 1;
     }
 
     fn is_object(&self) -> bool {
-        self.kinds & 1 == 1
+        self.object_bits & 1 == 1
     }
 }
 
@@ -125,84 +125,84 @@ const IS_PLAIN: [bool; 256] = {
     is_plain
 };
 
-struct Scan<'a> {
+struct Scanner<'a> {
     bytes: &'a [u8],
-    at: usize,
-    escaped: usize,
+    position: usize,
+    escape_count: usize,
 }
 
-impl Scan<'_> {
+impl Scanner<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.at)?;
-        self.at += 1;
+        let byte = *self.bytes.get(self.position)?;
+        self.position += 1;
         Some(byte)
     }
 
     #[inline(always)]
-    fn skips(&mut self, byte: u8) -> bool {
-        let is_next = self.bytes.get(self.at) == Some(&byte);
+    fn skip_if(&mut self, byte: u8) -> bool {
+        let is_next = self.bytes.get(self.position) == Some(&byte);
         // Where it was added to, a processor would wait for the answer.
         if is_next {
-            self.at += 1;
+            self.position += 1;
         }
         is_next
     }
 
     #[inline(always)]
-    fn quote(&mut self) -> Option<()> {
-        self.skips(b'"').then_some(())
+    fn expect_quote(&mut self) -> Option<()> {
+        self.skip_if(b'"').then_some(())
     }
 
-    fn rest(&mut self, word: &[u8]) -> Option<()> {
-        let end = self.at + word.len();
-        (self.bytes.get(self.at..end)? == word).then_some(())?;
-        self.at = end;
+    fn expect_literal(&mut self, literal: &[u8]) -> Option<()> {
+        let end = self.position + literal.len();
+        (self.bytes.get(self.position..end)? == literal).then_some(())?;
+        self.position = end;
         Some(())
     }
 
     /// The name of a member, behind its quote, and its colon.
     #[inline(always)]
-    fn name(&mut self, open: &Open) -> Option<()> {
-        let begin = self.at;
-        self.string()?;
-        if open.depth == 1 {
-            let name = &self.bytes[begin..self.at - 1];
+    fn skip_member_name(&mut self, nesting: &NestingStack) -> Option<()> {
+        let begin = self.position;
+        self.skip_string()?;
+        if nesting.depth == 1 {
+            let name = &self.bytes[begin..self.position - 1];
             if matches!(name, b"_meta" | b"dataUrl") || name.contains(&b'\\') {
                 return None;
             }
         }
-        self.skips(b':').then_some(())
+        self.skip_if(b':').then_some(())
     }
 
     /// The rest of a string, behind its quote.
     #[inline(always)]
-    fn string(&mut self) -> Option<()> {
-        self.escaped += 2;
+    fn skip_string(&mut self) -> Option<()> {
+        self.escape_count += 2;
         // Most strings are short. A processor guesses where such a one ends, and goes on meanwhile;
         // with wide steps it would wait to be told.
-        if let Some(short) = self.bytes[self.at..].first_chunk::<SHORT>() {
+        if let Some(short) = self.bytes[self.position..].first_chunk::<SHORT_STRING_BYTES>() {
             match short.iter().position(|byte| !IS_PLAIN[usize::from(*byte)]) {
                 Some(length) => {
-                    self.at += length;
+                    self.position += length;
                     if short[length] == b'"' {
-                        self.at += 1;
+                        self.position += 1;
                         return Some(());
                     }
                 }
-                None => self.at += SHORT,
+                None => self.position += SHORT_STRING_BYTES,
             }
         }
-        self.long_string()
+        self.skip_long_string()
     }
 
     /// The same from anywhere in it.
-    fn long_string(&mut self) -> Option<()> {
+    fn skip_long_string(&mut self) -> Option<()> {
         loop {
             self.skip_plain();
             match self.next()? {
                 b'"' => return Some(()),
-                b'\\' => self.escape()?,
+                b'\\' => self.skip_escape()?,
                 b' '.. => {}
                 _ => return None,
             }
@@ -217,7 +217,7 @@ impl Scan<'_> {
         const QUOTE: u64 = LOW * b'"' as u64;
         const BACKSLASH: u64 = LOW * b'\\' as u64;
         const SPACE: u64 = LOW * b' ' as u64;
-        while let Some(eight) = self.bytes[self.at..].first_chunk::<8>() {
+        while let Some(eight) = self.bytes[self.position..].first_chunk::<8>() {
             let eight = u64::from_le_bytes(*eight);
             // The high bit of a byte where it would be below zero. Bytes behind the first such one may
             // have it, too.
@@ -225,21 +225,21 @@ impl Scan<'_> {
             let control = eight.wrapping_sub(SPACE) & !eight;
             let found = (is_zero(eight ^ QUOTE) | is_zero(eight ^ BACKSLASH) | control) & HIGH;
             if found != 0 {
-                self.at += found.trailing_zeros() as usize / 8;
+                self.position += found.trailing_zeros() as usize / 8;
                 return;
             }
-            self.at += 8;
+            self.position += 8;
         }
     }
 
     /// An escape that `JSON.stringify` writes, behind its backslash.
-    fn escape(&mut self) -> Option<()> {
-        self.escaped += 1;
+    fn skip_escape(&mut self) -> Option<()> {
+        self.escape_count += 1;
         match self.next()? {
-            b'"' | b'\\' => self.escaped += 1,
+            b'"' | b'\\' => self.escape_count += 1,
             b'b' | b'f' | b'n' | b'r' | b't' => {}
             b'u' => {
-                let &[b'0', b'0', high, low] = self.bytes[self.at..].first_chunk()? else {
+                let &[b'0', b'0', high, low] = self.bytes[self.position..].first_chunk()? else {
                     return None;
                 };
                 let is_needed = match high {
@@ -248,7 +248,7 @@ impl Scan<'_> {
                     _ => false,
                 };
                 is_needed.then_some(())?;
-                self.at += 4;
+                self.position += 4;
             }
             _ => return None,
         }
@@ -257,50 +257,54 @@ impl Scan<'_> {
 
     /// The rest of a number, behind its sign and its first digit.
     #[inline(always)]
-    fn number(&mut self, first: u8) -> Option<()> {
+    fn skip_number(&mut self, first: u8) -> Option<()> {
         match first {
             b'0' => {}
-            b'1'..=b'9' => self.digits(),
+            b'1'..=b'9' => self.skip_digits(),
             _ => return None,
         }
         // A branch each would cost most numbers more than their digits.
-        match self.bytes.get(self.at) {
-            Some(b'.' | b'e' | b'E') => self.fraction(),
+        match self.bytes.get(self.position) {
+            Some(b'.' | b'e' | b'E') => self.skip_fraction(),
             _ => Some(()),
         }
     }
 
     /// What few numbers have behind their digits.
-    fn fraction(&mut self) -> Option<()> {
-        if self.skips(b'.') {
-            self.some_digits()?;
+    fn skip_fraction(&mut self) -> Option<()> {
+        if self.skip_if(b'.') {
+            self.skip_required_digits()?;
         }
-        if self.skips(b'e') || self.skips(b'E') {
-            let _sign = self.skips(b'+') || self.skips(b'-');
-            self.some_digits()?;
+        if self.skip_if(b'e') || self.skip_if(b'E') {
+            let _sign = self.skip_if(b'+') || self.skip_if(b'-');
+            self.skip_required_digits()?;
         }
         Some(())
     }
 
-    fn some_digits(&mut self) -> Option<()> {
+    fn skip_required_digits(&mut self) -> Option<()> {
         self.next()?.is_ascii_digit().then_some(())?;
-        self.digits();
+        self.skip_digits();
         Some(())
     }
 
     #[inline(always)]
-    fn digits(&mut self) {
-        if let Some(short) = self.bytes[self.at..].first_chunk::<8>() {
+    fn skip_digits(&mut self) {
+        if let Some(short) = self.bytes[self.position..].first_chunk::<8>() {
             match short.iter().position(|byte| !byte.is_ascii_digit()) {
                 Some(length) => {
-                    self.at += length;
+                    self.position += length;
                     return;
                 }
-                None => self.at += 8,
+                None => self.position += 8,
             }
         }
-        while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
-            self.at += 1;
+        while self
+            .bytes
+            .get(self.position)
+            .is_some_and(u8::is_ascii_digit)
+        {
+            self.position += 1;
         }
     }
 }

@@ -12,17 +12,17 @@ use indexmap::IndexMap;
 
 /// Names what is kept. Nobody can guess one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Handle(String);
+pub(crate) struct ResultHandle(String);
 
-impl Handle {
+impl ResultHandle {
     /// With 122 random bits.
     pub(crate) fn random() -> Self {
         Self(uuid::Uuid::new_v4().simple().to_string())
     }
 
     /// As somebody names it.
-    pub(crate) fn of(name: &str) -> Self {
-        Self(name.to_owned())
+    pub(crate) fn from_text(text: &str) -> Self {
+        Self(text.to_owned())
     }
 
     /// For an error: clients can write what they like.
@@ -36,13 +36,13 @@ impl Handle {
     }
 }
 
-impl fmt::Display for Handle {
+impl fmt::Display for ResultHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::borrow::Borrow<str> for Handle {
+impl std::borrow::Borrow<str> for ResultHandle {
     fn borrow(&self) -> &str {
         &self.0
     }
@@ -50,7 +50,7 @@ impl std::borrow::Borrow<str> for Handle {
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct RetentionLimits {
     /// Calls and results of one token.
     pub(crate) per_owner: usize,
     /// Of all results.
@@ -60,7 +60,7 @@ pub(crate) struct Limits {
 
 /// Why something is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoRoom {
+pub(crate) enum StoreFull {
     /// The token has as many calls under way as it may keep.
     TooMany,
     /// The result alone is larger than all may be together.
@@ -69,148 +69,157 @@ pub(crate) enum NoRoom {
 
 /// What is kept for each owner.
 #[derive(Debug)]
-pub(super) struct Shelf<Owner, T> {
-    limits: Limits,
-    owners: HashMap<Owner, IndexMap<Handle, Item<T>>>,
+pub(super) struct RetentionState<Owner, T> {
+    limits: RetentionLimits,
+    owners: HashMap<Owner, IndexMap<ResultHandle, Entry<T>>>,
     /// The results, by the number of their ending: the oldest, which expires first, first.
-    ended: BTreeMap<u64, (Owner, Handle)>,
-    endings: u64,
+    completed: BTreeMap<u64, (Owner, ResultHandle)>,
+    completions: u64,
     /// Of all results: adding them up would take longer the more there are.
-    bytes: usize,
+    total_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Item<T> {
-    content: T,
-    ended: Option<Ended>,
+struct Entry<T> {
+    value: T,
+    completed: Option<CompletedEntry>,
 }
 
 #[derive(Debug)]
-struct Ended {
-    number: u64,
+struct CompletedEntry {
+    sequence: u64,
     bytes: usize,
-    expires: Instant,
+    expires_at: Instant,
 }
 
-impl<Owner: Copy + Eq + Hash, T> Shelf<Owner, T> {
-    pub(super) fn new(limits: Limits) -> Self {
+impl<Owner: Copy + Eq + Hash, T> RetentionState<Owner, T> {
+    pub(super) fn new(limits: RetentionLimits) -> Self {
         Self {
             limits,
             owners: HashMap::new(),
-            ended: BTreeMap::new(),
-            endings: 0,
-            bytes: 0,
+            completed: BTreeMap::new(),
+            completions: 0,
+            total_bytes: 0,
         }
     }
 
     /// A call goes on without its caller.
-    pub(super) fn started(
+    pub(super) fn insert_pending(
         &mut self,
         owner: Owner,
-        handle: Handle,
-        content: T,
+        handle: ResultHandle,
+        value: T,
         now: Instant,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), StoreFull> {
         self.expire(now);
-        self.make_place(owner)?;
-        let item = Item {
-            content,
-            ended: None,
+        self.evict_for_owner(owner)?;
+        let entry = Entry {
+            value,
+            completed: None,
         };
-        self.owners.entry(owner).or_default().insert(handle, item);
+        self.owners.entry(owner).or_default().insert(handle, entry);
         Ok(())
     }
 
     /// It has ended with a result of this size, which is within the limit.
-    pub(super) fn ended(&mut self, owner: Owner, handle: &Handle, bytes: usize, now: Instant) {
+    pub(super) fn complete(
+        &mut self,
+        owner: Owner,
+        handle: &ResultHandle,
+        bytes: usize,
+        now: Instant,
+    ) {
         self.expire(now);
-        self.make_room(bytes);
-        self.endings += 1;
-        let items = self.owners.get_mut(&owner);
-        let Some(item) = items.and_then(|items| items.get_mut(handle)) else {
+        self.evict_for_bytes(bytes);
+        self.completions += 1;
+        let entries = self.owners.get_mut(&owner);
+        let Some(entry) = entries.and_then(|entries| entries.get_mut(handle)) else {
             return;
         };
-        item.ended = Some(Ended {
-            number: self.endings,
+        entry.completed = Some(CompletedEntry {
+            sequence: self.completions,
             bytes,
-            expires: now + self.limits.ttl,
+            expires_at: now + self.limits.ttl,
         });
-        self.bytes += bytes;
-        self.ended.insert(self.endings, (owner, handle.clone()));
+        self.total_bytes += bytes;
+        self.completed
+            .insert(self.completions, (owner, handle.clone()));
     }
 
     /// A result of a call that has ended already.
-    pub(super) fn kept(
+    pub(super) fn insert(
         &mut self,
         owner: Owner,
-        handle: Handle,
-        content: T,
+        handle: ResultHandle,
+        value: T,
         bytes: usize,
         now: Instant,
-    ) -> Result<(), NoRoom> {
+    ) -> Result<(), StoreFull> {
         if bytes > self.limits.bytes {
-            return Err(NoRoom::TooLarge);
+            return Err(StoreFull::TooLarge);
         }
-        self.started(owner, handle.clone(), content, now)?;
-        self.ended(owner, &handle, bytes, now);
+        self.insert_pending(owner, handle.clone(), value, now)?;
+        self.complete(owner, &handle, bytes, now);
         Ok(())
     }
 
     pub(super) fn find(&mut self, owner: Owner, handle: &str, now: Instant) -> Option<&T> {
         self.expire(now);
-        let item = self.owners.get(&owner)?.get(handle)?;
-        Some(&item.content)
+        let entry = self.owners.get(&owner)?.get(handle)?;
+        Some(&entry.value)
     }
 
     /// When [`expire`](Self::expire) has something to do.
     pub(super) fn next_expiry(&self) -> Option<Instant> {
-        let (owner, handle) = self.ended.values().next()?;
-        let ended = self.owners.get(owner)?.get(handle)?.ended.as_ref()?;
-        Some(ended.expires)
+        let (owner, handle) = self.completed.values().next()?;
+        let completed = self.owners.get(owner)?.get(handle)?.completed.as_ref()?;
+        Some(completed.expires_at)
     }
 
     /// Throws away what is too old.
     pub(super) fn expire(&mut self, now: Instant) {
         while self.next_expiry().is_some_and(|expires| expires <= now) {
-            self.drop_oldest();
+            self.evict_oldest();
         }
     }
 
     /// A place for one more of a token.
-    fn make_place(&mut self, owner: Owner) -> Result<(), NoRoom> {
-        let items = self.owners.get(&owner);
-        if items.map_or(0, IndexMap::len) < self.limits.per_owner {
+    fn evict_for_owner(&mut self, owner: Owner) -> Result<(), StoreFull> {
+        let entries = self.owners.get(&owner);
+        if entries.map_or(0, IndexMap::len) < self.limits.per_owner {
             return Ok(());
         }
-        let endings = items.into_iter().flat_map(IndexMap::values);
-        let oldest = endings.filter_map(|item| Some(item.ended.as_ref()?.number));
-        let oldest = oldest.min().ok_or(NoRoom::TooMany)?;
-        self.drop_ended(oldest);
+        let completed = entries.into_iter().flat_map(IndexMap::values);
+        let oldest = completed.filter_map(|entry| Some(entry.completed.as_ref()?.sequence));
+        let oldest = oldest.min().ok_or(StoreFull::TooMany)?;
+        self.evict(oldest);
         Ok(())
     }
 
-    fn make_room(&mut self, bytes: usize) {
-        while self.bytes + bytes > self.limits.bytes && !self.ended.is_empty() {
-            self.drop_oldest();
+    fn evict_for_bytes(&mut self, bytes: usize) {
+        while self.total_bytes + bytes > self.limits.bytes && !self.completed.is_empty() {
+            self.evict_oldest();
         }
     }
 
-    fn drop_oldest(&mut self) {
-        if let Some(number) = self.ended.keys().next().copied() {
-            self.drop_ended(number);
+    fn evict_oldest(&mut self) {
+        if let Some(sequence) = self.completed.keys().next().copied() {
+            self.evict(sequence);
         }
     }
 
-    fn drop_ended(&mut self, number: u64) {
-        let Some((owner, handle)) = self.ended.remove(&number) else {
+    fn evict(&mut self, sequence: u64) {
+        let Some((owner, handle)) = self.completed.remove(&sequence) else {
             return;
         };
-        let Some(items) = self.owners.get_mut(&owner) else {
+        let Some(entries) = self.owners.get_mut(&owner) else {
             return;
         };
-        let dropped = items.shift_remove(&handle).and_then(|item| item.ended);
-        self.bytes -= dropped.map_or(0, |ended| ended.bytes);
-        if items.is_empty() {
+        let dropped = entries
+            .shift_remove(&handle)
+            .and_then(|entry| entry.completed);
+        self.total_bytes -= dropped.map_or(0, |completed| completed.bytes);
+        if entries.is_empty() {
             self.owners.remove(&owner);
         }
     }
@@ -223,100 +232,113 @@ mod tests {
     const ONE: u8 = 1;
     const TWO: u8 = 2;
 
-    impl<T> Shelf<u8, T> {
+    impl<T> RetentionState<u8, T> {
         fn check_invariants(&self) {
             let (mut listed, mut bytes) = (0, 0);
-            for (owner, items) in &self.owners {
-                assert!(!items.is_empty() && items.len() <= self.limits.per_owner);
-                for (handle, item) in items {
-                    let Some(ended) = &item.ended else { continue };
+            for (owner, entries) in &self.owners {
+                assert!(!entries.is_empty() && entries.len() <= self.limits.per_owner);
+                for (handle, entry) in entries {
+                    let Some(completed) = &entry.completed else {
+                        continue;
+                    };
                     listed += 1;
-                    bytes += ended.bytes;
-                    assert_eq!(self.ended[&ended.number], (*owner, handle.clone()));
+                    bytes += completed.bytes;
+                    assert_eq!(
+                        self.completed[&completed.sequence],
+                        (*owner, handle.clone())
+                    );
                 }
             }
-            assert_eq!(listed, self.ended.len());
-            assert_eq!(bytes, self.bytes);
+            assert_eq!(listed, self.completed.len());
+            assert_eq!(bytes, self.total_bytes);
             assert!(bytes <= self.limits.bytes);
         }
     }
 
-    fn handle(name: &str) -> Handle {
-        Handle(name.to_owned())
+    fn handle(name: &str) -> ResultHandle {
+        ResultHandle(name.to_owned())
     }
 
-    fn shelf(per_owner: usize, bytes: usize) -> (Shelf<u8, ()>, Instant) {
+    fn retention_state(per_owner: usize, bytes: usize) -> (RetentionState<u8, ()>, Instant) {
         let ttl = Duration::from_secs(60);
-        let limits = Limits {
+        let limits = RetentionLimits {
             per_owner,
             bytes,
             ttl,
         };
-        (Shelf::new(limits), Instant::now())
+        (RetentionState::new(limits), Instant::now())
     }
 
     #[test]
-    fn the_oldest_result_of_a_token_makes_place_and_a_call_does_not() {
-        let (mut shelf, now) = shelf(2, 100);
-        shelf.started(ONE, handle("call"), (), now).unwrap();
-        shelf.kept(ONE, handle("old"), (), 1, now).unwrap();
-        shelf.kept(TWO, handle("other"), (), 1, now).unwrap();
-        shelf.kept(ONE, handle("new"), (), 1, now).unwrap();
-        shelf.check_invariants();
-        let found = ["call", "old", "new"].map(|name| shelf.find(ONE, name, now).is_some());
+    fn the_oldest_result_of_an_owner_is_evicted_and_pending_calls_are_not() {
+        let (mut retention, now) = retention_state(2, 100);
+        retention
+            .insert_pending(ONE, handle("call"), (), now)
+            .unwrap();
+        retention.insert(ONE, handle("old"), (), 1, now).unwrap();
+        retention.insert(TWO, handle("other"), (), 1, now).unwrap();
+        retention.insert(ONE, handle("new"), (), 1, now).unwrap();
+        retention.check_invariants();
+        let found = ["call", "old", "new"].map(|name| retention.find(ONE, name, now).is_some());
         assert_eq!(found, [true, false, true]);
-        shelf.started(ONE, handle("second"), (), now).unwrap();
+        retention
+            .insert_pending(ONE, handle("second"), (), now)
+            .unwrap();
         assert_eq!(
-            shelf.started(ONE, handle("third"), (), now),
-            Err(NoRoom::TooMany)
+            retention.insert_pending(ONE, handle("third"), (), now),
+            Err(StoreFull::TooMany)
         );
-        shelf.ended(ONE, &handle("call"), 1, now);
-        shelf.started(ONE, handle("third"), (), now).unwrap();
-        shelf.check_invariants();
-        assert!(shelf.find(ONE, "call", now).is_none());
+        retention.complete(ONE, &handle("call"), 1, now);
+        retention
+            .insert_pending(ONE, handle("third"), (), now)
+            .unwrap();
+        retention.check_invariants();
+        assert!(retention.find(ONE, "call", now).is_none());
     }
 
     #[test]
-    fn the_oldest_results_of_all_make_room() {
-        let (mut shelf, now) = shelf(10, 100);
-        shelf.kept(ONE, handle("a"), (), 40, now).unwrap();
-        shelf.kept(TWO, handle("b"), (), 40, now).unwrap();
-        shelf.kept(TWO, handle("c"), (), 20, now).unwrap();
-        shelf.kept(ONE, handle("d"), (), 41, now).unwrap();
-        shelf.check_invariants();
-        let mut there = |owner, name| shelf.find(owner, name, now).is_some();
+    fn the_oldest_results_of_all_owners_are_evicted_for_bytes() {
+        let (mut retention, now) = retention_state(10, 100);
+        retention.insert(ONE, handle("a"), (), 40, now).unwrap();
+        retention.insert(TWO, handle("b"), (), 40, now).unwrap();
+        retention.insert(TWO, handle("c"), (), 20, now).unwrap();
+        retention.insert(ONE, handle("d"), (), 41, now).unwrap();
+        retention.check_invariants();
+        let mut there = |owner, name| retention.find(owner, name, now).is_some();
         assert!(!there(ONE, "a") && !there(TWO, "b"));
         assert!(there(TWO, "c") && there(ONE, "d"));
-        let huge = shelf.kept(ONE, handle("e"), (), 101, now);
-        assert_eq!(huge, Err(NoRoom::TooLarge));
-        shelf.check_invariants();
+        let huge = retention.insert(ONE, handle("e"), (), 101, now);
+        assert_eq!(huge, Err(StoreFull::TooLarge));
+        retention.check_invariants();
     }
 
     #[test]
-    fn a_result_goes_when_its_time_is_over_and_a_call_stays() {
-        let (mut shelf, now) = shelf(10, 100);
-        shelf.started(ONE, handle("call"), (), now).unwrap();
-        assert_eq!(shelf.next_expiry(), None);
-        shelf.kept(ONE, handle("a"), (), 1, now).unwrap();
+    fn results_expire_and_pending_calls_do_not() {
+        let (mut retention, now) = retention_state(10, 100);
+        retention
+            .insert_pending(ONE, handle("call"), (), now)
+            .unwrap();
+        assert_eq!(retention.next_expiry(), None);
+        retention.insert(ONE, handle("a"), (), 1, now).unwrap();
         let minute = Duration::from_secs(60);
-        assert_eq!(shelf.next_expiry(), Some(now + minute));
+        assert_eq!(retention.next_expiry(), Some(now + minute));
         let just = now + minute - Duration::from_millis(1);
-        assert!(shelf.find(ONE, "a", just).is_some());
-        assert!(shelf.find(ONE, "a", now + minute).is_none());
-        assert!(shelf.find(ONE, "call", now + 100 * minute).is_some());
-        shelf.ended(ONE, &handle("call"), 1, now + minute);
-        shelf.check_invariants();
-        assert_eq!(shelf.next_expiry(), Some(now + 2 * minute));
-        shelf.expire(now + 2 * minute);
-        assert!(shelf.owners.is_empty());
+        assert!(retention.find(ONE, "a", just).is_some());
+        assert!(retention.find(ONE, "a", now + minute).is_none());
+        assert!(retention.find(ONE, "call", now + 100 * minute).is_some());
+        retention.complete(ONE, &handle("call"), 1, now + minute);
+        retention.check_invariants();
+        assert_eq!(retention.next_expiry(), Some(now + 2 * minute));
+        retention.expire(now + 2 * minute);
+        assert!(retention.owners.is_empty());
     }
 
     #[test]
-    fn what_is_kept_belongs_to_its_token() {
-        let (mut shelf, now) = shelf(10, 100);
-        shelf.kept(ONE, handle("a"), (), 1, now).unwrap();
-        assert!(shelf.find(TWO, "a", now).is_none());
-        assert!(shelf.find(ONE, "a", now).is_some());
-        assert_ne!(Handle::random(), Handle::random());
+    fn results_are_visible_to_their_owner_only() {
+        let (mut retention, now) = retention_state(10, 100);
+        retention.insert(ONE, handle("a"), (), 1, now).unwrap();
+        assert!(retention.find(TWO, "a", now).is_none());
+        assert!(retention.find(ONE, "a", now).is_some());
+        assert_ne!(ResultHandle::random(), ResultHandle::random());
     }
 }

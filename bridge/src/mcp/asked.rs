@@ -3,7 +3,7 @@
 
 use crate::auth::Scope;
 
-pub(super) enum Asked {
+pub(super) enum RequestKind {
     /// A message with this method; a response has none.
     Message(String),
     /// The stream of a session.
@@ -12,13 +12,13 @@ pub(super) enum Asked {
     Other,
 }
 
-impl Asked {
+impl RequestKind {
     /// The scope that it needs, if any good token does not do.
-    pub(super) fn scope(&self) -> Option<Scope> {
+    pub(super) fn required_scope(&self) -> Option<Scope> {
         let method = match self {
-            Asked::Message(method) => method.as_str(),
-            Asked::Stream => return Some(Scope::ToolsRead),
-            Asked::Other => return None,
+            RequestKind::Message(method) => method.as_str(),
+            RequestKind::Stream => return Some(Scope::ToolsRead),
+            RequestKind::Other => return None,
         };
         match method {
             "tools/call" => Some(Scope::ToolsCall),
@@ -30,9 +30,9 @@ impl Asked {
     }
 
     /// Whether the agent of a query may ask for it: tools are all that its token is good for.
-    pub(super) fn is_for_queries(&self) -> bool {
+    pub(super) fn is_allowed_for_query_token(&self) -> bool {
         match self {
-            Asked::Message(method) => {
+            RequestKind::Message(method) => {
                 matches!(
                     method.as_str(),
                     "" | "initialize"
@@ -43,17 +43,17 @@ impl Asked {
                         | "tools/call"
                 ) || method.starts_with("notifications/")
             }
-            Asked::Stream => false,
-            Asked::Other => true,
+            RequestKind::Stream => false,
+            RequestKind::Other => true,
         }
     }
 
     /// Whether its answer is a stream that stands until somebody ends it.
-    pub(super) fn stands(&self) -> bool {
+    pub(super) fn is_long_lived(&self) -> bool {
         match self {
-            Asked::Message(method) => method == "subscriptions/listen",
-            Asked::Stream => true,
-            Asked::Other => false,
+            RequestKind::Message(method) => method == "subscriptions/listen",
+            RequestKind::Stream => true,
+            RequestKind::Other => false,
         }
     }
 }
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_method_needs_its_scope_and_unknown_ones_need_one_too() {
-        let scope = |method: &str| Asked::Message(method.to_owned()).scope();
+    fn each_method_has_its_scope_and_unknown_ones_need_tools_read() {
+        let scope = |method: &str| RequestKind::Message(method.to_owned()).required_scope();
         assert_eq!(scope("tools/call"), Some(Scope::ToolsCall));
         for method in [
             "tools/list",
@@ -87,7 +87,7 @@ mod tests {
         ] {
             assert_eq!(scope(method), None, "{method}");
         }
-        assert_eq!(Asked::Stream.scope(), Some(Scope::ToolsRead));
-        assert_eq!(Asked::Other.scope(), None);
+        assert_eq!(RequestKind::Stream.required_scope(), Some(Scope::ToolsRead));
+        assert_eq!(RequestKind::Other.required_scope(), None);
     }
 }

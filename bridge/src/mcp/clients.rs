@@ -10,24 +10,24 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::task::JoinHandle;
 
 use crate::auth::RealmId;
-use crate::hub::{Hub, News, NewsLine};
+use crate::hub::{Hub, NotificationQueue, PendingNotifications};
 use crate::realm::{ClientId, Refusal};
 
 /// A client that does not take a notification within this does not read its stream. The next
 /// change is offered to it again; nobody else waits for it.
-const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The client's place in the realm. It leaves when this is dropped.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct ClientNotifier {
     hub: Weak<Hub>,
     realm: RealmId,
     id: ClientId,
-    line: Arc<NewsLine>,
-    notifier: Option<JoinHandle<()>>,
+    queue: Arc<NotificationQueue>,
+    task: Option<JoinHandle<()>>,
 }
 
-impl Client {
+impl ClientNotifier {
     /// `None` when as many tokens wait as may: the client is served, but hears of no changes. An
     /// error when the token has as many clients as it may have.
     pub(super) fn connect(
@@ -36,29 +36,31 @@ impl Client {
         client: ConnectedClient,
     ) -> Result<Option<Self>, Refusal> {
         let connected = hub.client_connected(realm, client)?;
-        Ok(connected.map(|(id, line)| Self {
+        Ok(connected.map(|(id, queue)| Self {
             hub: Arc::downgrade(hub),
             realm,
             id,
-            line,
-            notifier: None,
+            queue,
+            task: None,
         }))
     }
 
     /// Notifies from a task of its own, in the revisions before 2026-07-28. What happens meanwhile
     /// becomes one notification of each kind.
-    pub(super) fn notify(&mut self, peer: Peer<RoleServer>) {
-        let line = Arc::clone(&self.line);
-        let notifier = tokio::spawn(async move {
+    pub(super) fn start(&mut self, peer: Peer<RoleServer>) {
+        let queue = Arc::clone(&self.queue);
+        let task = tokio::spawn(async move {
             loop {
-                let news = line.next().await;
-                if let Ok(false) = tokio::time::timeout(NOTIFY_WITHIN, tell(&peer, news)).await {
+                let pending = queue.recv().await;
+                if let Ok(false) =
+                    tokio::time::timeout(NOTIFY_TIMEOUT, send_notifications(&peer, pending)).await
+                {
                     return;
                 }
             }
         });
-        if let Some(former) = self.notifier.replace(notifier) {
-            former.abort();
+        if let Some(previous) = self.task.replace(task) {
+            previous.abort();
         }
     }
 
@@ -84,8 +86,8 @@ impl Client {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                news = self.line.next() => {
-                    if !tell_subscription(&subscription, &filter, news).await {
+                pending = self.queue.recv() => {
+                    if !send_to_subscription(&subscription, &filter, pending).await {
                         return Ok(());
                     }
                 }
@@ -95,54 +97,54 @@ impl Client {
 }
 
 /// False when the client is gone.
-async fn tell(peer: &Peer<RoleServer>, news: News) -> bool {
-    let mut told = true;
-    if news.tools {
-        told &= peer.notify_tool_list_changed().await.is_ok();
+async fn send_notifications(peer: &Peer<RoleServer>, pending: PendingNotifications) -> bool {
+    let mut all_sent = true;
+    if pending.tools {
+        all_sent &= peer.notify_tool_list_changed().await.is_ok();
     }
-    if news.prompts {
-        told &= peer.notify_prompt_list_changed().await.is_ok();
+    if pending.prompts_changed {
+        all_sent &= peer.notify_prompt_list_changed().await.is_ok();
     }
-    if news.resources {
-        told &= peer.notify_resource_list_changed().await.is_ok();
+    if pending.resources_changed {
+        all_sent &= peer.notify_resource_list_changed().await.is_ok();
     }
-    for uri in news.updated {
+    for uri in pending.updated_uris {
         let updated = ResourceUpdatedNotificationParam::new(uri);
-        told &= peer.notify_resource_updated(updated).await.is_ok();
+        all_sent &= peer.notify_resource_updated(updated).await.is_ok();
     }
-    told
+    all_sent
 }
 
 /// False when the client is gone. It hears only what it asked for.
-async fn tell_subscription(
+async fn send_to_subscription(
     subscription: &SubscriptionContext,
     filter: &SubscriptionFilter,
-    news: News,
+    pending: PendingNotifications,
 ) -> bool {
     let sink = subscription.sink();
-    let mut told = true;
-    if news.tools && filter.tools_list_changed == Some(true) {
-        told &= sink.notify_tool_list_changed().await.is_ok();
+    let mut all_sent = true;
+    if pending.tools && filter.tools_list_changed == Some(true) {
+        all_sent &= sink.notify_tool_list_changed().await.is_ok();
     }
-    if news.prompts && filter.prompts_list_changed == Some(true) {
-        told &= sink.notify_prompt_list_changed().await.is_ok();
+    if pending.prompts_changed && filter.prompts_list_changed == Some(true) {
+        all_sent &= sink.notify_prompt_list_changed().await.is_ok();
     }
-    if news.resources && filter.resources_list_changed == Some(true) {
-        told &= sink.notify_resource_list_changed().await.is_ok();
+    if pending.resources_changed && filter.resources_list_changed == Some(true) {
+        all_sent &= sink.notify_resource_list_changed().await.is_ok();
     }
-    for uri in news.updated {
-        told &= sink.notify_resource_updated(uri).await.is_ok();
+    for uri in pending.updated_uris {
+        all_sent &= sink.notify_resource_updated(uri).await.is_ok();
     }
-    told
+    all_sent
 }
 
-impl Drop for Client {
+impl Drop for ClientNotifier {
     fn drop(&mut self) {
-        if let Some(notifier) = self.notifier.take() {
+        if let Some(notifier) = self.task.take() {
             notifier.abort();
         }
         if let Some(hub) = self.hub.upgrade() {
-            hub.client_left(self.realm, self.id);
+            hub.client_disconnected(self.realm, self.id);
         }
     }
 }

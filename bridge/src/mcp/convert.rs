@@ -16,45 +16,43 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
-use crate::calls::{CallError, Proposals};
-use crate::realm::Failure;
+use crate::calls::{CallError, CompletionValues};
+use crate::realm::CallFailure;
 use crate::result::ToolResult;
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {
-    let checked = match kind {
-        Kind::Tool => model::<Tool>(definition).map(drop),
-        Kind::Prompt => model::<Prompt>(definition).map(drop),
-        Kind::Resource => model::<Resource>(definition).map(drop),
-        Kind::ResourceTemplate => model::<ResourceTemplate>(definition).map(drop),
+    let result = match kind {
+        Kind::Tool => to_model::<Tool>(definition).map(drop),
+        Kind::Prompt => to_model::<Prompt>(definition).map(drop),
+        Kind::Resource => to_model::<Resource>(definition).map(drop),
+        Kind::ResourceTemplate => to_model::<ResourceTemplate>(definition).map(drop),
     };
-    checked.map_err(|error| error.to_string())
+    result.map_err(|error| error.to_string())
 }
 
 /// What the model does not know is left out: see "What does not survive the way" in
 /// ARCHITECTURE.md.
-pub(super) fn model<T: DeserializeOwned>(
+pub(super) fn to_model<T: DeserializeOwned>(
     definition: &Map<String, Value>,
 ) -> Result<T, serde_json::Error> {
     serde_json::from_value(Value::Object(definition.clone()))
 }
 
 /// A tool as lists have it: what the model knows as that has it, the tool's own fields as they are.
-pub(super) fn listed(definition: &Map<String, Value>) -> Option<Box<str>> {
-    let Ok(Value::Object(mut listed)) = serde_json::to_value(model::<Tool>(definition).ok()?)
+pub(super) fn to_list_entry(definition: &Map<String, Value>) -> Option<Box<str>> {
+    let Ok(Value::Object(mut entry)) = serde_json::to_value(to_model::<Tool>(definition).ok()?)
     else {
         return None;
     };
     for (field, value) in definition {
-        listed
-            .entry(field.as_str())
-            .or_insert_with(|| value.clone());
+        entry.entry(field.as_str()).or_insert_with(|| value.clone());
     }
-    serde_json::to_string(&listed).ok().map(Into::into)
+    serde_json::to_string(&entry).ok().map(Into::into)
 }
 
-pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
-    let result = result.read();
+pub(super) fn to_call_tool_result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
+    let result = result.into_parsed();
     let content = result
         .content
         .into_iter()
@@ -73,7 +71,9 @@ pub(super) fn result(result: ToolResult) -> Result<CallToolResult, ErrorData> {
 
 /// A page's prompt or resource as the model has it. Whether it is complete is not the page's to
 /// say; rmcp leaves that field out for clients before 2026-07-28.
-pub(super) fn answer<T: DeserializeOwned>(mut answer: Map<String, Value>) -> Result<T, ErrorData> {
+pub(super) fn to_page_result<T: DeserializeOwned>(
+    mut answer: Map<String, Value>,
+) -> Result<T, ErrorData> {
     answer.insert("resultType".to_owned(), json!("complete"));
     serde_json::from_value(Value::Object(answer)).map_err(|error| invalid_result(&error))
 }
@@ -84,7 +84,7 @@ fn invalid_result(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(message, Some(data))
 }
 
-pub(super) fn completion(proposals: Proposals) -> CompleteResult {
+pub(super) fn to_complete_result(proposals: CompletionValues) -> CompleteResult {
     let mut info = CompletionInfo::default();
     info.values = proposals.values;
     info.total = proposals.total;
@@ -93,10 +93,10 @@ pub(super) fn completion(proposals: Proposals) -> CompleteResult {
 }
 
 /// The one table from our failures to JSON-RPC errors. `modern`: MCP 2026-07-28 or later.
-pub(super) fn error(error: CallError, modern: bool) -> ErrorData {
+pub(super) fn to_error_data(error: CallError, is_modern: bool) -> ErrorData {
     let message = error.to_string();
     match error {
-        CallError::Unknown { .. } | CallError::InvalidArguments(_) => {
+        CallError::ItemNotFound { .. } | CallError::InvalidArguments(_) => {
             ErrorData::invalid_params(message, None)
         }
         CallError::NothingToResume => {
@@ -106,16 +106,16 @@ pub(super) fn error(error: CallError, modern: bool) -> ErrorData {
         CallError::ResourceNotFound { uri, .. } => {
             ErrorData::resource_not_found(message, Some(json!({ "uri": uri })))
         }
-        CallError::Failed(failure) => failed(failure, modern),
+        CallError::Failed(failure) => failure_to_error_data(failure, is_modern),
     }
 }
 
-fn failed(failure: Failure, modern: bool) -> ErrorData {
+fn failure_to_error_data(failure: CallFailure, is_modern: bool) -> ErrorData {
     let details: Option<Value> = failure
         .data
         .as_deref()
         .and_then(|data| serde_json::from_str(data.get()).ok());
-    if modern && failure.code == ErrorCode::ClientCapabilityMissing {
+    if is_modern && failure.code == ErrorCode::ClientCapabilityMissing {
         let code = JsonRpcCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
         return ErrorData::new(code, failure.message, details);
     }
@@ -133,10 +133,10 @@ fn failed(failure: Failure, modern: bool) -> ErrorData {
 }
 
 /// What a client says of itself goes to every page with every change: so much of each text.
-pub(crate) const CLIENT_CHARS: usize = 128;
+pub(crate) const MAX_CLIENT_INFO_CHARS: usize = 128;
 
 pub(super) fn client_info(client: Implementation) -> ClientInfo {
-    let short = |text: String| text.chars().take(CLIENT_CHARS).collect();
+    let short = |text: String| text.chars().take(MAX_CLIENT_INFO_CHARS).collect();
     ClientInfo {
         name: short(client.name),
         version: Some(short(client.version)),
@@ -218,7 +218,7 @@ pub(super) fn argument(argument: ArgumentInfo) -> Argument {
 }
 
 /// Answers that a request brings back.
-pub(super) fn answers(responses: Option<InputResponses>) -> Vec<ClientResponse> {
+pub(super) fn client_responses(responses: Option<InputResponses>) -> Vec<ClientResponse> {
     responses
         .unwrap_or_default()
         .into_iter()
@@ -233,12 +233,12 @@ pub(super) fn answers(responses: Option<InputResponses>) -> Vec<ClientResponse> 
 /// What a client answered to a request of the page.
 pub(super) fn client_response(
     key: String,
-    answer: Result<impl serde::Serialize, ServiceError>,
+    response: Result<impl serde::Serialize, ServiceError>,
 ) -> ClientResponse {
-    let answered = answer.map_err(client_error).and_then(|answer| {
-        to_raw_value(&answer).map_err(|error| request_failed(error.to_string(), None))
+    let outcome = response.map_err(client_error).and_then(|response| {
+        to_raw_value(&response).map_err(|error| request_failed(error.to_string(), None))
     });
-    let (result, error): (Option<Box<RawValue>>, _) = match answered {
+    let (result, error): (Option<Box<RawValue>>, _) = match outcome {
         Ok(result) => (Some(result), None),
         Err(error) => (None, Some(error)),
     };
@@ -268,7 +268,7 @@ fn client_error(error: ServiceError) -> ClientError {
 }
 
 /// What a page hears of a request that MCP does not have.
-pub(super) fn refused_request(key: String, message: String) -> ClientResponse {
+pub(super) fn unsupported_request(key: String, message: String) -> ClientResponse {
     ClientResponse {
         key,
         result: None,

@@ -13,44 +13,48 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use super::session::Open;
+use super::session::ActivityGuard;
 
 /// Travels with a request: whether its answer is large.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Large(Arc<AtomicBool>);
+pub(super) struct LargeBodyHint(Arc<AtomicBool>);
 
-impl Large {
+impl LargeBodyHint {
     /// The answer to this request will be large.
-    pub(super) fn expect(context: &RequestContext<RoleServer>) {
+    pub(super) fn set(context: &RequestContext<RoleServer>) {
         let parts = context.extensions.get::<Parts>();
-        if let Some(large) = parts.and_then(|parts| parts.extensions.get::<Self>()) {
-            large.0.store(true, Ordering::Relaxed);
+        if let Some(hint) = parts.and_then(|parts| parts.extensions.get::<Self>()) {
+            hint.0.store(true, Ordering::Relaxed);
         }
     }
 
-    fn is_expected(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
 /// The body of an answer. Its MCP session, if it is of one, is not idle as long as this lives.
-pub(super) struct Encoding<D, E> {
+pub(super) struct BlockingBody<D, E> {
     body: BoxBody<D, E>,
-    large: Large,
-    _open: Option<Open>,
+    hint: LargeBodyHint,
+    _activity: Option<ActivityGuard>,
 }
 
-impl<D, E> Encoding<D, E> {
-    pub(super) fn new(body: BoxBody<D, E>, large: Large, open: Option<Open>) -> Self {
+impl<D, E> BlockingBody<D, E> {
+    pub(super) fn new(
+        body: BoxBody<D, E>,
+        hint: LargeBodyHint,
+        activity: Option<ActivityGuard>,
+    ) -> Self {
         Self {
             body,
-            large,
-            _open: open,
+            hint,
+            _activity: activity,
         }
     }
 }
 
-impl<D: bytes::Buf, E> Body for Encoding<D, E> {
+impl<D: bytes::Buf, E> Body for BlockingBody<D, E> {
     type Data = D;
     type Error = E;
 
@@ -60,7 +64,7 @@ impl<D: bytes::Buf, E> Body for Encoding<D, E> {
     ) -> Poll<Option<Result<Frame<D>, E>>> {
         let this = self.get_mut();
         let body = Pin::new(&mut this.body);
-        if this.large.is_expected() && has_other_threads() {
+        if this.hint.is_set() && is_multi_threaded() {
             tokio::task::block_in_place(|| body.poll_frame(context))
         } else {
             body.poll_frame(context)
@@ -76,7 +80,7 @@ impl<D: bytes::Buf, E> Body for Encoding<D, E> {
     }
 }
 
-fn has_other_threads() -> bool {
+fn is_multi_threaded() -> bool {
     let runtime = Handle::try_current();
     runtime.is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
 }

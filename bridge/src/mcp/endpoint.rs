@@ -19,102 +19,105 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::asked::Asked;
-use super::encoding::{Encoding, Large};
+use super::asked::RequestKind;
+use super::encoding::{BlockingBody, LargeBodyHint};
 use super::lane::{self, Message};
-use super::session::Session;
-use super::sessions::FIRST_EVENT;
+use super::session::McpSession;
+use super::sessions::PRIMING_EVENT_ID;
 use super::{OPENED, REALM};
 use crate::auth::{Principal, RealmId};
-use crate::http::{Edge, Problem, whole};
-use crate::queries::Life;
+use crate::http::{AppState, Problem, read_to_end_limited};
+use crate::queries::QueryLifetime;
 
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
-pub(crate) async fn endpoint(State(edge): State<Edge>, request: Request) -> Response {
+pub(crate) async fn endpoint(State(edge): State<AppState>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     serve(&edge, parts, body).await
 }
 
 /// The same, before the router too.
-pub(crate) async fn serve<B>(edge: &Edge, parts: Parts, body: B) -> Response
+pub(crate) async fn serve<B>(edge: &AppState, parts: Parts, body: B) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = match edge.principal(&parts.headers, parts.uri.query()).await {
+    let principal = match edge.authenticate(&parts.headers, parts.uri.query()).await {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
-    match whole(edge, body).await {
-        Ok(body) => answer(edge, parts, body, principal).await,
+    match read_to_end_limited(edge, body).await {
+        Ok(body) => route(edge, parts, body, principal).await,
         Err(problem) => problem.into_response(),
     }
 }
 
 /// Answers a request whose token is good and whose body is whole: on the lane, or else by rmcp.
-async fn answer(edge: &Edge, parts: Parts, body: Bytes, principal: Principal) -> Response {
-    let asked = match parts.method {
-        Method::POST => match Message::read(&body) {
+async fn route(edge: &AppState, parts: Parts, body: Bytes, principal: Principal) -> Response {
+    let kind = match parts.method {
+        Method::POST => match Message::parse(&body) {
             Some(message) => {
-                if let Some(answer) = lane::serve(edge, &parts, &message, &principal).await {
-                    return answer;
+                if let Some(response) = lane::serve(edge, &parts, &message, &principal).await {
+                    return response;
                 }
-                Asked::Message(message.method.unwrap_or_default().into_owned())
+                RequestKind::Message(message.method.unwrap_or_default().into_owned())
             }
-            None => match peek(&body) {
-                Ok(method) => Asked::Message(method),
+            None => match peek_method(&body) {
+                Ok(method) => RequestKind::Message(method),
                 Err(refusal) => return refusal.into_response(),
             },
         },
-        Method::GET => Asked::Stream,
-        _ => Asked::Other,
+        Method::GET => RequestKind::Stream,
+        _ => RequestKind::Other,
     };
     // rmcp's own future is a large one: only who needs it makes it.
-    Box::pin(by_rmcp(edge, asked, parts, body, principal)).await
+    Box::pin(serve_with_rmcp(edge, kind, parts, body, principal)).await
 }
 
-async fn by_rmcp(
-    edge: &Edge,
-    asked: Asked,
+async fn serve_with_rmcp(
+    edge: &AppState,
+    kind: RequestKind,
     mut parts: Parts,
     body: Bytes,
     principal: Principal,
 ) -> Response {
     let realm = principal.realm;
-    if let Err(insufficient) = asked.scope().map_or(Ok(()), |scope| principal.needs(scope)) {
+    if let Err(insufficient) = kind
+        .required_scope()
+        .map_or(Ok(()), |scope| principal.require_scope(scope))
+    {
         return Problem::from(insufficient).into_response();
     }
-    let opens = matches!(&asked, Asked::Message(method) if method == "initialize");
-    if principal.query.is_some() && !asked.is_for_queries() {
-        return not_for_queries(&asked);
+    let is_initialize = matches!(&kind, RequestKind::Message(method) if method == "initialize");
+    if principal.query.is_some() && !kind.is_allowed_for_query_token() {
+        return query_token_rejected(&kind);
     }
-    let queries = &edge.hub.queries;
-    let life = principal
+    let queries = &edge.hub.agent_queries;
+    let lifetime = principal
         .query
         .as_ref()
-        .and_then(|query| queries.life_of(query));
-    let request_of_query = life.as_ref().map(Life::request);
+        .and_then(|query| queries.lifetime_of(query));
+    let request_of_query = lifetime.as_ref().map(QueryLifetime::request);
     normalise_accept(&parts.method, &mut parts.headers);
-    let named = session_of(&parts.headers);
-    let session = named.and_then(|id| edge.mcp.sessions.of(realm, id));
+    let session_id = session_id_header(&parts.headers);
+    let session = session_id.and_then(|id| edge.mcp.sessions.get(realm, id));
     let is_end = parts.method == Method::DELETE;
     // rmcp calls the end of a session that is not there its own failure.
-    if is_end && named.is_some() && session.is_none() {
+    if is_end && session_id.is_some() && session.is_none() {
         let message = "there is no such MCP session: it has ended, or belongs to another token";
         return Problem::new(ErrorCode::SessionNotFound, message).into_response();
     }
-    if let Some(nothing) = nothing_to_resume(edge, &parts, session.as_deref()) {
-        return nothing;
+    if let Some(rejection) = reject_lost_stream(edge, &parts, session.as_deref()) {
+        return rejection;
     }
-    let ends_at = principal.ends_at().filter(|_| asked.stands());
-    let mut opened = None;
-    if let Asked::Message(method) = &asked {
-        if method == "initialize" && named.is_none() {
-            match place_for_session(edge, realm).await {
-                Ok(place) => opened = Some(Arc::new(Session::new(realm, place))),
+    let expires_at = principal.expires_at().filter(|_| kind.is_long_lived());
+    let mut opening = None;
+    if let RequestKind::Message(method) = &kind {
+        if method == "initialize" && session_id.is_none() {
+            match acquire_session_slot(edge, realm).await {
+                Ok(permit) => opening = Some(Arc::new(McpSession::new(realm, permit))),
                 Err(problem) => return problem.into_response(),
             }
         }
@@ -122,31 +125,35 @@ async fn by_rmcp(
         parts.headers.insert(CONTENT_TYPE, json);
     }
     parts.extensions.insert(principal);
-    let large = Large::default();
-    parts.extensions.insert(large.clone());
-    if let Some(session) = &opened {
+    let large_body = LargeBodyHint::default();
+    parts.extensions.insert(large_body.clone());
+    if let Some(session) = &opening {
         parts.extensions.insert(Arc::clone(session));
     }
     // The session that opens is not idle before its first answer has been read.
-    let open = session.as_ref().or(opened.as_ref()).map(Session::open);
+    let activity = session
+        .as_ref()
+        .or(opening.as_ref())
+        .map(McpSession::begin_activity);
     let request = Request::from_parts(parts, Full::new(body));
-    let served = OPENED.scope(Cell::new(opened), edge.mcp.service.handle(request));
-    let response = REALM.scope(realm, served).await;
-    let response = response.map(|body| Encoding::new(body, large, open));
+    let handled = OPENED.scope(Cell::new(opening), edge.mcp.service.handle(request));
+    let response = REALM.scope(realm, handled).await;
+    let response = response.map(|body| BlockingBody::new(body, large_body, activity));
     if is_end && response.status() == StatusCode::ACCEPTED {
         return StatusCode::NO_CONTENT.into_response();
     }
-    if let (Some(life), Some(held)) = (life, request_of_query) {
-        if let Some(session) = session_of(response.headers()).filter(|_| opens) {
-            edge.mcp.end_with_query(edge, life, session);
+    if let (Some(lifetime), Some(request_guard)) = (lifetime, request_of_query) {
+        if let Some(session) = session_id_header(response.headers()).filter(|_| is_initialize) {
+            edge.mcp.close_session_with_query(edge, lifetime, session);
         }
-        let held = move |_: &_| {
-            let _ = &held;
+        let request_guard = move |_: &_| {
+            let _ = &request_guard;
         };
-        return response.map(|body| Body::from_stream(body.into_data_stream().inspect(held)));
+        return response
+            .map(|body| Body::from_stream(body.into_data_stream().inspect(request_guard)));
     }
-    match ends_at {
-        Some(ends_at) => response.map(|body| until(ends_at, body)),
+    match expires_at {
+        Some(expires_at) => response.map(|body| until_expiry(expires_at, body)),
         None => response.map(Body::new),
     }
 }
@@ -154,11 +161,18 @@ async fn by_rmcp(
 /// The answer to a client that comes back to a stream of which nothing is left: its call was
 /// cancelled, or what was kept had to go. Clients take 405 for a server without such a stream, and
 /// ask no more; an open stream without events would stand as long as their session.
-fn nothing_to_resume(edge: &Edge, parts: &Parts, session: Option<&Session>) -> Option<Response> {
-    let last = parts.headers.get(LAST_EVENT)?.to_str().ok()?;
+fn reject_lost_stream(
+    edge: &AppState,
+    parts: &Parts,
+    session: Option<&McpSession>,
+) -> Option<Response> {
+    let last_event_id = parts.headers.get(LAST_EVENT_ID_HEADER)?.to_str().ok()?;
     let id = session?.id()?;
-    let events = edge.mcp.sessions.events();
-    if parts.method != Method::GET || last == FIRST_EVENT || events.is_of(id, last) {
+    let events = edge.mcp.sessions.event_log();
+    if parts.method != Method::GET
+        || last_event_id == PRIMING_EVENT_ID
+        || events.belongs_to(id, last_event_id)
+    {
         return None;
     }
     let message = "nothing follows this event: its call was cancelled, or what was kept had to go";
@@ -167,23 +181,23 @@ fn nothing_to_resume(edge: &Edge, parts: &Parts, session: Option<&Session>) -> O
 }
 
 /// An agent hears of no changes: what it is answered is all that it gets.
-fn not_for_queries(asked: &Asked) -> Response {
+fn query_token_rejected(kind: &RequestKind) -> Response {
     let message = "the token of a query is good for tools/list and tools/call only";
     let problem = Problem::new(ErrorCode::InsufficientScope, message);
-    match asked {
+    match kind {
         // Clients take this for a server without such a stream.
-        Asked::Stream => (StatusCode::METHOD_NOT_ALLOWED, problem).into_response(),
+        RequestKind::Stream => (StatusCode::METHOD_NOT_ALLOWED, problem).into_response(),
         _ => problem.into_response(),
     }
 }
 
 /// A stream that ends with the token that opened it.
-fn until<B>(ends_at: Instant, body: B) -> Body
+fn until_expiry<B>(expires_at: Instant, body: B) -> Body
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
     B::Error: Into<axum::BoxError>,
 {
-    let end = tokio::time::sleep_until(ends_at);
+    let end = tokio::time::sleep_until(expires_at);
     Body::from_stream(body.into_data_stream().take_until(end))
 }
 
@@ -194,7 +208,7 @@ fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
         .get(ACCEPT)
         .and_then(|accept| accept.to_str().ok())
         .unwrap_or("*/*");
-    let (wanted, value) = match *method {
+    let (must_replace, value) = match *method {
         Method::GET => (accept.contains("*/*"), "text/event-stream"),
         _ => (
             accept.contains("*/*")
@@ -202,13 +216,13 @@ fn normalise_accept(method: &Method, headers: &mut http::HeaderMap) {
             "application/json, text/event-stream",
         ),
     };
-    if wanted {
+    if must_replace {
         headers.insert(ACCEPT, HeaderValue::from_static(value));
     }
 }
 
 /// The method of a JSON-RPC message, or the refusal of what is none. Responses have no method.
-fn peek(body: &Bytes) -> Result<String, Refusal> {
+fn peek_method(body: &Bytes) -> Result<String, InvalidMessage> {
     #[derive(Deserialize)]
     struct Message {
         #[serde(default)]
@@ -217,27 +231,31 @@ fn peek(body: &Bytes) -> Result<String, Refusal> {
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace());
     match (serde_json::from_slice::<Message>(body), first) {
         (Ok(message), Some(b'{')) => Ok(message.method.unwrap_or_default()),
-        (_, Some(b'[')) if serde_json::from_slice::<IgnoredAny>(body).is_ok() => Err(
-            Refusal::InvalidRequest("batches left MCP with 2025-06-18: send messages singly"),
-        ),
-        (Err(error), _) if error.is_syntax() || error.is_eof() => Err(Refusal::ParseError(error)),
-        _ => Err(Refusal::InvalidRequest(
+        (_, Some(b'[')) if serde_json::from_slice::<IgnoredAny>(body).is_ok() => {
+            Err(InvalidMessage::InvalidRequest(
+                "batches left MCP with 2025-06-18: send messages singly",
+            ))
+        }
+        (Err(error), _) if error.is_syntax() || error.is_eof() => {
+            Err(InvalidMessage::ParseError(error))
+        }
+        _ => Err(InvalidMessage::InvalidRequest(
             "the body is not a JSON-RPC message",
         )),
     }
 }
 
 /// A body that is no message (JSON-RPC 2.0 section 5.1).
-enum Refusal {
+enum InvalidMessage {
     ParseError(serde_json::Error),
     InvalidRequest(&'static str),
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for InvalidMessage {
     fn into_response(self) -> Response {
         let (code, message) = match self {
-            Refusal::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
-            Refusal::InvalidRequest(why) => (-32600, why.to_owned()),
+            InvalidMessage::ParseError(error) => (-32700, format!("the body is not JSON: {error}")),
+            InvalidMessage::InvalidRequest(why) => (-32600, why.to_owned()),
         };
         let error = json!({ "code": code, "message": message });
         let body = json!({ "jsonrpc": "2.0", "id": null, "error": error });
@@ -246,24 +264,27 @@ impl IntoResponse for Refusal {
 }
 
 /// As rmcp reads it: a header that is no text names no session.
-pub(super) fn session_of(headers: &http::HeaderMap) -> Option<&str> {
+pub(super) fn session_id_header(headers: &http::HeaderMap) -> Option<&str> {
     headers.get(SESSION_HEADER)?.to_str().ok()
 }
 
 /// A place for one more MCP session. Where there is none, the session of the same token that has been
 /// idle for longest makes room.
-async fn place_for_session(edge: &Edge, realm: RealmId) -> Result<OwnedSemaphorePermit, Problem> {
+async fn acquire_session_slot(
+    edge: &AppState,
+    realm: RealmId,
+) -> Result<OwnedSemaphorePermit, Problem> {
     let config = &edge.hub.config;
     loop {
-        let clients = edge.hub.read(realm, |realm| realm.client_count());
+        let clients = edge.hub.with_realm(realm, |realm| realm.client_count());
         let is_full = clients.unwrap_or(0) >= config.max_clients;
-        let place = edge.mcp.sessions.place();
-        let (count, setting) = match place {
+        let permit = edge.mcp.sessions.try_acquire_slot();
+        let (count, setting) = match permit {
             None => (config.max_mcp_sessions, "max_mcp_sessions"),
             Some(_) if is_full => (config.max_clients, "max_clients"),
-            Some(place) => return Ok(place),
+            Some(permit) => return Ok(permit),
         };
-        drop(place);
+        drop(permit);
         if edge.mcp.sessions.evict_idle(realm).await {
             continue;
         }

@@ -18,55 +18,55 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::sync::Notify;
 
-use super::replay::replayed;
-use crate::off_thread::{self, LARGE_BYTES};
+use super::replay::to_sse_message;
+use crate::off_thread::{self, INLINE_LIMIT};
 use crate::result::size;
 
 /// What an event costs beside its message, about.
-const EVENT_BYTES: usize = 256;
+const EVENT_OVERHEAD_BYTES: usize = 256;
 
 /// One stream keeps at most this part of all that is kept, and its newest event in any case.
-const LOG_PART: usize = 8;
+const STREAM_LOG_DIVISOR: usize = 8;
 
 #[derive(Clone)]
-pub(super) struct Events {
-    kept: Arc<Mutex<Kept>>,
+pub(super) struct EventLog {
+    state: Arc<Mutex<EventLogState>>,
     max_bytes: usize,
 }
 
 #[derive(Default)]
-struct Kept {
-    logs: HashMap<Arc<str>, Log>,
+struct EventLogState {
+    logs: HashMap<Arc<str>, StreamLog>,
     /// By whom they are heard; those that nobody has heard yet are one holding.
-    holdings: HashMap<Option<SessionId>, Holding>,
+    by_session: HashMap<Option<SessionId>, SessionLogs>,
     bytes: usize,
     last_number: u64,
 }
 
 /// The logs of one session, by the number of their first event.
 #[derive(Default)]
-struct Holding {
+struct SessionLogs {
     logs: BTreeMap<u64, Arc<str>>,
     bytes: usize,
 }
 
-struct Log {
-    born: u64,
-    events: VecDeque<Event>,
+struct StreamLog {
+    first_number: u64,
+    events: VecDeque<LogEntry>,
     bytes: usize,
-    owner: Option<SessionId>,
-    grown: Arc<Notify>,
+    session: Option<SessionId>,
+    changed: Arc<Notify>,
 }
 
-struct Event {
+struct LogEntry {
     number: u64,
     bytes: usize,
-    stored: Stored,
+    event: StoredEvent,
 }
 
 /// rmcp's events are in its model, those of the lane are as they were sent.
 #[derive(Clone)]
-pub(super) enum Stored {
+pub(super) enum StoredEvent {
     Model(ServerSseMessage),
     /// The first one of a stream, with which a client knows where to come back to.
     Retry,
@@ -74,85 +74,91 @@ pub(super) enum Stored {
     Response(Bytes),
 }
 
-impl Events {
+impl EventLog {
     pub(super) fn new(max_bytes: usize) -> Self {
         Self {
-            kept: Arc::default(),
+            state: Arc::default(),
             max_bytes,
         }
     }
 
     /// A session hears this event: the stream is its own. rmcp does not say so when it stores.
-    pub(super) fn heard_by(&self, session: &SessionId, event_id: &str) {
-        let Some((stream, _)) = parse(event_id) else {
+    pub(super) fn bind_session(&self, session: &SessionId, event_id: &str) {
+        let Some((stream, _)) = parse_event_id(event_id) else {
             return;
         };
-        self.lock().own(stream, session);
+        self.lock().bind_session(stream, session);
     }
 
     /// Whether the event was heard by this session.
-    pub(super) fn is_of(&self, session: &SessionId, event_id: &str) -> bool {
-        let kept = self.lock();
-        parse(event_id)
-            .and_then(|(stream, _)| kept.logs.get(stream))
-            .is_some_and(|log| log.owner.as_ref() == Some(session))
+    pub(super) fn belongs_to(&self, session: &SessionId, event_id: &str) -> bool {
+        let state = self.lock();
+        parse_event_id(event_id)
+            .and_then(|(stream, _)| state.logs.get(stream))
+            .is_some_and(|log| log.session.as_ref() == Some(session))
     }
 
     /// Stores an event of the lane. Its stream is this session's.
-    pub(super) fn keep(&self, session: &SessionId, stream: &str, event: Stored) -> EventId {
+    pub(super) fn append(&self, session: &SessionId, stream: &str, event: StoredEvent) -> EventId {
         let bytes = match &event {
-            Stored::Notification(json) | Stored::Response(json) => json.len(),
-            Stored::Model(_) | Stored::Retry => 0,
+            StoredEvent::Notification(json) | StoredEvent::Response(json) => json.len(),
+            StoredEvent::Model(_) | StoredEvent::Retry => 0,
         };
-        let mut kept = self.lock();
-        let id = kept.add(
+        let mut state = self.lock();
+        let id = state.append(
             stream,
             event,
-            EVENT_BYTES + bytes,
-            self.max_bytes / LOG_PART,
+            EVENT_OVERHEAD_BYTES + bytes,
+            self.max_bytes / STREAM_LOG_DIVISOR,
         );
-        kept.own(stream, session);
-        kept.shrink_to(self.max_bytes, stream);
+        state.bind_session(stream, session);
+        state.evict_down_to(self.max_bytes, stream);
         id
     }
 
     /// Nothing comes of this stream any more, and nobody asks for what came.
-    pub(super) fn forget_stream(&self, stream: &str) {
-        self.lock().remove(stream);
+    pub(super) fn remove_stream(&self, stream: &str) {
+        self.lock().remove_stream(stream);
     }
 
     /// The session is over.
-    pub(super) fn forget(&self, session: &SessionId) {
-        let mut kept = self.lock();
-        let holding = kept.holdings.remove(&Some(Arc::clone(session)));
-        for stream in holding.unwrap_or_default().logs.into_values() {
-            kept.remove(&stream);
+    pub(super) fn remove_session(&self, session: &SessionId) {
+        let mut state = self.lock();
+        let session_logs = state.by_session.remove(&Some(Arc::clone(session)));
+        for stream in session_logs.unwrap_or_default().logs.into_values() {
+            state.remove_stream(&stream);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, EventLogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next event of a stream after this one; without one, what to wait for.
-    fn next(&self, stream: &str, after: u64) -> Option<Next> {
-        let kept = self.lock();
-        let log = kept.logs.get(stream)?;
-        let heard = log.events.partition_point(|event| event.number <= after);
-        Some(match log.events.get(heard) {
-            Some(event) => Next::Event(event.number, event.stored.clone()),
-            None => Next::Later(Arc::clone(&log.grown)),
+    fn next_after(&self, stream: &str, after: u64) -> Option<NextEvent> {
+        let state = self.lock();
+        let log = state.logs.get(stream)?;
+        let position = log.events.partition_point(|event| event.number <= after);
+        Some(match log.events.get(position) {
+            Some(event) => NextEvent::Ready(event.number, event.event.clone()),
+            None => NextEvent::Pending(Arc::clone(&log.changed)),
         })
     }
 }
 
-enum Next {
-    Event(u64, Stored),
-    Later(Arc<Notify>),
+enum NextEvent {
+    Ready(u64, StoredEvent),
+    Pending(Arc<Notify>),
 }
 
-impl Kept {
-    fn add(&mut self, stream: &str, stored: Stored, bytes: usize, most: usize) -> EventId {
+impl EventLogState {
+    fn append(
+        &mut self,
+        stream: &str,
+        event: StoredEvent,
+        bytes: usize,
+        max_bytes: usize,
+    ) -> EventId {
         self.last_number += 1;
         let number = self.last_number;
         let id = format!("{stream}/{number}");
@@ -160,98 +166,110 @@ impl Kept {
             Some(log) => log,
             None => {
                 let stream: Arc<str> = stream.into();
-                let unheard = self.holdings.entry(None).or_default();
-                unheard.logs.insert(number, Arc::clone(&stream));
-                self.logs.entry(stream).or_insert_with(|| Log {
-                    born: number,
+                let unbound = self.by_session.entry(None).or_default();
+                unbound.logs.insert(number, Arc::clone(&stream));
+                self.logs.entry(stream).or_insert_with(|| StreamLog {
+                    first_number: number,
                     events: VecDeque::new(),
                     bytes: 0,
-                    owner: None,
-                    grown: Arc::default(),
+                    session: None,
+                    changed: Arc::default(),
                 })
             }
         };
-        log.events.push_back(Event {
+        log.events.push_back(LogEntry {
             number,
             bytes,
-            stored,
+            event,
         });
-        log.grown.notify_waiters();
+        log.changed.notify_waiters();
         let mut dropped = 0;
-        while log.bytes + bytes - dropped > most && log.events.len() > 1 {
+        while log.bytes + bytes - dropped > max_bytes && log.events.len() > 1 {
             dropped += log.events.pop_front().map_or(0, |oldest| oldest.bytes);
         }
-        let holding = self.holdings.entry(log.owner.clone()).or_default();
-        for total in [&mut log.bytes, &mut holding.bytes, &mut self.bytes] {
+        let session_logs = self.by_session.entry(log.session.clone()).or_default();
+        for total in [&mut log.bytes, &mut session_logs.bytes, &mut self.bytes] {
             *total = *total + bytes - dropped;
         }
         id
     }
 
-    fn own(&mut self, stream: &str, session: &SessionId) {
-        let Some(log) = self.logs.get_mut(stream).filter(|log| log.owner.is_none()) else {
+    fn bind_session(&mut self, stream: &str, session: &SessionId) {
+        let Some(log) = self
+            .logs
+            .get_mut(stream)
+            .filter(|log| log.session.is_none())
+        else {
             return;
         };
-        log.owner = Some(Arc::clone(session));
-        let (born, bytes) = (log.born, log.bytes);
-        let unheard = self.holdings.entry(None).or_default();
+        log.session = Some(Arc::clone(session));
+        let (born, bytes) = (log.first_number, log.bytes);
+        let unheard = self.by_session.entry(None).or_default();
         unheard.bytes -= bytes;
         let stream = unheard.logs.remove(&born);
-        let own = self.holdings.entry(Some(Arc::clone(session))).or_default();
+        let own = self
+            .by_session
+            .entry(Some(Arc::clone(session)))
+            .or_default();
         own.bytes += bytes;
         own.logs.extend(stream.map(|stream| (born, stream)));
     }
 
     /// Drops the oldest log of whoever holds most, again and again, but for the one that grows.
-    fn shrink_to(&mut self, max_bytes: usize, growing: &str) {
+    fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
         while self.bytes > max_bytes {
-            let oldest = |holding: &Holding| {
-                let mut logs = holding.logs.values();
+            let oldest = |session_logs: &SessionLogs| {
+                let mut logs = session_logs.logs.values();
                 logs.find(|stream| &***stream != growing).cloned()
             };
             let oldest = self
-                .holdings
+                .by_session
                 .values()
-                .filter_map(|holding| Some((holding.bytes, oldest(holding)?)))
+                .filter_map(|session_logs| Some((session_logs.bytes, oldest(session_logs)?)))
                 .max_by_key(|(bytes, _)| *bytes);
             let Some((_, oldest)) = oldest else { return };
-            self.remove(&oldest);
+            self.remove_stream(&oldest);
         }
     }
 
-    fn remove(&mut self, stream: &str) {
+    fn remove_stream(&mut self, stream: &str) {
         let Some(log) = self.logs.remove(stream) else {
             return;
         };
         self.bytes -= log.bytes;
-        log.grown.notify_waiters();
-        if let Some(holding) = self.holdings.get_mut(&log.owner) {
-            holding.bytes -= log.bytes;
-            holding.logs.remove(&log.born);
-            if holding.logs.is_empty() {
-                self.holdings.remove(&log.owner);
+        log.changed.notify_waiters();
+        if let Some(session_logs) = self.by_session.get_mut(&log.session) {
+            session_logs.bytes -= log.bytes;
+            session_logs.logs.remove(&log.first_number);
+            if session_logs.logs.is_empty() {
+                self.by_session.remove(&log.session);
             }
         }
     }
 }
 
-fn parse(event_id: &str) -> Option<(&str, u64)> {
+fn parse_event_id(event_id: &str) -> Option<(&str, u64)> {
     let (stream, number) = event_id.rsplit_once('/')?;
     Some((stream, number.parse().ok()?))
 }
 
 #[async_trait]
-impl EventStore for Events {
+impl EventStore for EventLog {
     async fn store_event(
         &self,
         stream_id: &str,
         event: &ServerSseMessage,
     ) -> Result<EventId, EventStoreError> {
-        let bytes = size_of(event).await;
-        let mut kept = self.lock();
-        let stored = Stored::Model(event.clone());
-        let id = kept.add(stream_id, stored, bytes, self.max_bytes / LOG_PART);
-        kept.shrink_to(self.max_bytes, stream_id);
+        let bytes = event_cost(event).await;
+        let mut state = self.lock();
+        let stored = StoredEvent::Model(event.clone());
+        let id = state.append(
+            stream_id,
+            stored,
+            bytes,
+            self.max_bytes / STREAM_LOG_DIVISOR,
+        );
+        state.evict_down_to(self.max_bytes, stream_id);
         Ok(id)
     }
 
@@ -261,36 +279,36 @@ impl EventStore for Events {
         last_event_id: &str,
     ) -> Result<EventStream, EventStoreError> {
         let unknown = || format!("the event {last_event_id:?} is not known any more");
-        let (stream, after) = parse(last_event_id).ok_or_else(unknown)?;
-        self.next(stream, after).ok_or_else(unknown)?;
+        let (stream, after) = parse_event_id(last_event_id).ok_or_else(unknown)?;
+        self.next_after(stream, after).ok_or_else(unknown)?;
         let start = (self.clone(), stream.to_owned(), after);
-        let rest = stream::unfold(Some(start), |place| async move {
-            let (events, stream, after) = place?;
+        let events = stream::unfold(Some(start), |cursor| async move {
+            let (events, stream, after) = cursor?;
             loop {
-                match events.next(&stream, after)? {
-                    Next::Event(number, stored) => {
-                        let mut event = replayed(stored).await?;
+                match events.next_after(&stream, after)? {
+                    NextEvent::Ready(number, stored) => {
+                        let mut event = to_sse_message(stored).await?;
                         event.event_id = Some(format!("{stream}/{number}"));
-                        let place = (!is_last(&event)).then_some((events, stream, number));
-                        return Some((event, place));
+                        let cursor = (!is_response(&event)).then_some((events, stream, number));
+                        return Some((event, cursor));
                     }
-                    Next::Later(grown) => {
-                        let mut grown = Box::pin(grown.notified_owned());
-                        grown.as_mut().enable();
+                    NextEvent::Pending(changed) => {
+                        let mut changed = Box::pin(changed.notified_owned());
+                        changed.as_mut().enable();
                         // Looked at again, so that nothing is missed between the two.
-                        if let Next::Later(_) = events.next(&stream, after)? {
-                            grown.await;
+                        if let NextEvent::Pending(_) = events.next_after(&stream, after)? {
+                            changed.await;
                         }
                     }
                 }
             }
         });
-        Ok(Box::pin(rest))
+        Ok(Box::pin(events))
     }
 }
 
 /// The stream of a request ends with its response.
-fn is_last(event: &ServerSseMessage) -> bool {
+fn is_response(event: &ServerSseMessage) -> bool {
     matches!(
         event.message.as_deref(),
         Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
@@ -298,20 +316,20 @@ fn is_last(event: &ServerSseMessage) -> bool {
 }
 
 /// What an event costs.
-async fn size_of(event: &ServerSseMessage) -> usize {
+async fn event_cost(event: &ServerSseMessage) -> usize {
     let Some(message) = &event.message else {
-        return EVENT_BYTES;
+        return EVENT_OVERHEAD_BYTES;
     };
-    if !is_large(message) {
-        return EVENT_BYTES + size::encoded(&**message);
+    if !is_large_result(message) {
+        return EVENT_OVERHEAD_BYTES + size::encoded_len(&**message);
     }
     let message = Arc::clone(message);
-    let counted = off_thread::run(move || size::encoded(&*message)).await;
-    EVENT_BYTES + counted.unwrap_or_default()
+    let encoded_len = off_thread::spawn(move || size::encoded_len(&*message)).await;
+    EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
 }
 
 /// Results of tools are the large ones; what is structured in one is mostly text in it too.
-fn is_large(message: &ServerJsonRpcMessage) -> bool {
+fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
     let ServerJsonRpcMessage::Response(response) = message else {
         return false;
     };
@@ -323,7 +341,7 @@ fn is_large(message: &ServerJsonRpcMessage) -> bool {
         ContentBlock::Image(image) => image.data.len(),
         _ => 0,
     });
-    texts.sum::<usize>() > LARGE_BYTES
+    texts.sum::<usize>() > INLINE_LIMIT
 }
 
 #[cfg(test)]
@@ -335,84 +353,98 @@ mod tests {
 
     fn event(bytes: usize) -> ServerSseMessage {
         let params = serde_json::json!({ "x": "x".repeat(bytes) });
-        let news = CustomNotification::new("news", Some(params));
-        let news = ServerNotification::CustomNotification(news);
-        ServerSseMessage::from_message(ServerJsonRpcMessage::notification(news))
+        let notification = CustomNotification::new("news", Some(params));
+        let notification = ServerNotification::CustomNotification(notification);
+        ServerSseMessage::from_message(ServerJsonRpcMessage::notification(notification))
     }
 
-    impl Events {
+    impl EventLog {
         /// Stores an event, and lets the session hear it.
-        async fn send(&self, session: &SessionId, stream: &str, bytes: usize) -> EventId {
+        async fn append_for_session(
+            &self,
+            session: &SessionId,
+            stream: &str,
+            bytes: usize,
+        ) -> EventId {
             let id = self.store_event(stream, &event(bytes)).await.unwrap();
-            self.heard_by(session, &id);
+            self.bind_session(session, &id);
             id
         }
 
-        fn check(&self) {
-            let kept = self.lock();
-            let of_logs: usize = kept.logs.values().map(|log| log.bytes).sum();
-            let of_events = kept.logs.values().flat_map(|log| &log.events);
+        fn assert_consistent(&self) {
+            let state = self.lock();
+            let of_logs: usize = state.logs.values().map(|log| log.bytes).sum();
+            let of_events = state.logs.values().flat_map(|log| &log.events);
             let of_events: usize = of_events.map(|event| event.bytes).sum();
-            let of_holdings: usize = kept.holdings.values().map(|holding| holding.bytes).sum();
+            let of_sessions: usize = state
+                .by_session
+                .values()
+                .map(|session_logs| session_logs.bytes)
+                .sum();
             assert_eq!(
-                [of_logs, of_events, of_holdings],
-                [kept.bytes, kept.bytes, kept.bytes]
+                [of_logs, of_events, of_sessions],
+                [state.bytes, state.bytes, state.bytes]
             );
-            let listed: usize = kept.holdings.values().map(|held| held.logs.len()).sum();
-            assert_eq!(listed, kept.logs.len());
+            let listed: usize = state.by_session.values().map(|held| held.logs.len()).sum();
+            assert_eq!(listed, state.logs.len());
         }
     }
 
     #[tokio::test]
     async fn a_stream_that_never_ends_keeps_its_newest_events() {
-        let events = Events::new(80_000);
+        let events = EventLog::new(80_000);
         let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-        let kept = events.send(&calm, "answer", 100).await;
-        let first = events.send(&busy, "endless", 100).await;
+        let state = events.append_for_session(&calm, "answer", 100).await;
+        let first = events.append_for_session(&busy, "endless", 100).await;
         for _ in 0..1_000 {
-            events.send(&busy, "endless", 100).await;
+            events.append_for_session(&busy, "endless", 100).await;
         }
-        events.check();
-        assert!(events.lock().bytes <= 80_000 / LOG_PART + 1_000);
-        assert!(events.is_of(&calm, &kept));
+        events.assert_consistent();
+        assert!(events.lock().bytes <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
+        assert!(events.belongs_to(&calm, &state));
         let last = events.lock().last_number;
         let rest = events.replay_events_after(&first).await.unwrap();
         let rest: Vec<_> = rest.take(10).collect().await;
-        let number = |event: &ServerSseMessage| parse(event.event_id.as_ref().unwrap()).unwrap().1;
+        let number =
+            |event: &ServerSseMessage| parse_event_id(event.event_id.as_ref().unwrap()).unwrap().1;
         assert!(number(&rest[0]) > 900 && number(&rest[9]) < last);
     }
 
     #[tokio::test]
-    async fn the_session_that_holds_most_loses_first() {
-        let events = Events::new(80_000);
+    async fn the_session_with_most_bytes_is_evicted_first() {
+        let events = EventLog::new(80_000);
         let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
-        let kept = events.send(&calm, "answer", 1_000).await;
+        let state = events.append_for_session(&calm, "answer", 1_000).await;
         for stream in 0..100 {
-            events.send(&busy, &stream.to_string(), 5_000).await;
+            events
+                .append_for_session(&busy, &stream.to_string(), 5_000)
+                .await;
         }
-        events.check();
+        events.assert_consistent();
         assert!(events.lock().bytes <= 80_000);
-        assert!(events.is_of(&calm, &kept));
+        assert!(events.belongs_to(&calm, &state));
     }
 
     #[tokio::test]
-    async fn a_log_that_was_dropped_is_its_sessions_again_when_it_grows_and_goes_with_it() {
-        let events = Events::new(80_000);
+    async fn an_evicted_log_is_bound_again_on_append_and_removed_with_its_session() {
+        let events = EventLog::new(80_000);
         let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
-        events.send(&one, "common", 100).await;
+        events.append_for_session(&one, "common", 100).await;
         for stream in 0..20 {
-            events.send(&one, &stream.to_string(), 9_000).await;
+            events
+                .append_for_session(&one, &stream.to_string(), 9_000)
+                .await;
         }
         assert!(!events.lock().logs.contains_key("common"));
-        let id = events.send(&one, "common", 100).await;
-        assert!(events.is_of(&one, &id) && !events.is_of(&two, &id));
-        events.forget(&one);
-        events.check();
+        let id = events.append_for_session(&one, "common", 100).await;
+        assert!(events.belongs_to(&one, &id) && !events.belongs_to(&two, &id));
+        events.remove_session(&one);
+        events.assert_consistent();
         assert_eq!(events.lock().bytes, 0);
         assert!(
             events
                 .lock()
-                .holdings
+                .by_session
                 .values()
                 .all(|held| held.logs.is_empty())
         );

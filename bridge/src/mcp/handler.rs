@@ -19,45 +19,53 @@ use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::clients::Client;
-use super::encoding::Large;
-use super::known::{Known, Wishes, event_bytes};
-use super::reach::Reach;
-use super::rounds::{Asked, Seal};
-use super::session::{Open, Session};
-use super::session_choice::{BARE_SESSION_KEY, NO_SESSION_TEXT, SESSION_KEY, SessionChoice};
-use super::sessions::BoundSessions;
+use super::clients::ClientNotifier;
+use super::encoding::LargeBodyHint;
+use super::known::{RequestOptions, RequestingClient, max_event_bytes};
+use super::reach::PeerClient;
+use super::rounds::{RequestStateSealer, ResumeParams};
+use super::session::{ActivityGuard, McpSession};
+use super::session_choice::{
+    BARE_SESSION_KEY, SESSION_KEY, SESSION_NOT_STRING_MESSAGE, SessionChoice,
+};
+use super::sessions::RealmSessionManager;
 use super::{REALM, capabilities, convert};
 use crate::auth::{Principal, RealmId};
-use crate::calls::{self, CallRequest, Caller, CompletionRequest, Outcome, PromptRequest};
+use crate::calls::{
+    self, CallRequest, CallerContext, CompletionRequest, PromptRequest, RoundOutcome,
+};
 use crate::config::RESULT_SIZE_KEY;
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::off_thread::LARGE_BYTES;
+use crate::off_thread::INLINE_LIMIT;
 use crate::realm::Refusal;
 use crate::result::size;
 use crate::{meta_tools, own_resources};
 
 /// The header with which a client pins itself to a page.
-pub(super) const SESSION_PIN: &str = "mcp-web-session";
+pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";
 
 /// The key of a request's `_meta` with the client's capabilities (MCP 2026-07-28, "Lifecycle").
-const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// One per MCP session, or per request where there are no sessions.
 pub(super) struct Handler {
     hub: Arc<Hub>,
-    seal: Arc<Seal>,
-    sessions: Weak<BoundSessions>,
+    sealer: Arc<RequestStateSealer>,
+    sessions: Weak<RealmSessionManager>,
     /// The MCP session, from `initialize` on.
-    session: OnceLock<Arc<Session>>,
+    session: OnceLock<Arc<McpSession>>,
 }
 
 impl Handler {
-    pub(super) fn new(hub: Arc<Hub>, seal: Arc<Seal>, sessions: Weak<BoundSessions>) -> Self {
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        sealer: Arc<RequestStateSealer>,
+        sessions: Weak<RealmSessionManager>,
+    ) -> Self {
         Self {
             hub,
-            seal,
+            sealer,
             sessions,
             session: OnceLock::new(),
         }
@@ -65,99 +73,99 @@ impl Handler {
 
     /// Gives a client its place in the realm. Where the token has no more, its session that has been
     /// idle for longest makes room.
-    async fn connect(
+    async fn connect_client(
         &self,
         realm: RealmId,
         client: ConnectedClient,
-    ) -> Result<Option<Client>, ErrorData> {
+    ) -> Result<Option<ClientNotifier>, ErrorData> {
         loop {
-            let refusal = match Client::connect(&self.hub, realm, client.clone()) {
+            let refusal = match ClientNotifier::connect(&self.hub, realm, client.clone()) {
                 Ok(connected) => return Ok(connected),
                 Err(refusal) => refusal,
             };
             let Some(sessions) = self.sessions.upgrade() else {
-                return Err(refused(refusal));
+                return Err(refusal_to_error(refusal));
             };
             if !sessions.evict_idle(realm).await {
-                return Err(refused(refusal));
+                return Err(refusal_to_error(refusal));
             }
         }
     }
 
     /// A request of this session is being answered as long as this lives, whether or not its client
     /// still reads.
-    fn open(&self) -> Option<Open> {
-        self.session.get().map(Session::open)
+    fn begin_activity(&self) -> Option<ActivityGuard> {
+        self.session.get().map(McpSession::begin_activity)
     }
 
     /// What is listed of a kind, as far as the model takes it: the bridge's own first.
-    fn list<T: DeserializeOwned>(
+    fn list_definitions<T: DeserializeOwned>(
         &self,
-        own: &[Map<String, Value>],
+        builtin: &[Map<String, Value>],
         kind: Kind,
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<T>, ErrorData> {
         let principal = principal_of(context)?;
-        let (own, pages) = match &principal.query {
+        let (builtin, definitions) = match &principal.query {
             // Its tools are all that an agent may see.
             Some(query) => {
-                let tools = calls::tools_of_query(&self.hub, principal.realm, query);
+                let tools = calls::tools_for_query(&self.hub, principal.realm, query);
                 (&[][..], tools)
             }
-            None => (own, self.published(principal.realm, kind)),
+            None => (builtin, self.published(principal.realm, kind)),
         };
-        let modern = Reach::new(context).modern();
-        let pages = pages.iter().map(|page| page.published_for(modern));
-        Ok(own
+        let modern = PeerClient::new(context).is_modern();
+        let definitions = definitions.iter().map(|page| page.published_for(modern));
+        Ok(builtin
             .iter()
             .map(Cow::Borrowed)
-            .chain(pages)
-            .filter_map(|definition| convert::model(&definition).ok())
+            .chain(definitions)
+            .filter_map(|definition| convert::to_model(&definition).ok())
             .collect())
     }
 
     fn published(&self, realm: RealmId, kind: Kind) -> Vec<Definition> {
-        let published = self.hub.read(realm, |realm| realm.published(kind));
+        let published = self.hub.with_realm(realm, |realm| realm.published(kind));
         published.unwrap_or_default()
     }
 
     /// The caller behind a request, with what it brings back from an earlier round.
-    fn caller<'a>(
+    fn call_options<'a>(
         &self,
         context: &RequestContext<RoleServer>,
-        reach: &'a Reach<'a>,
-        asked: Asked,
-        is_tool: bool,
-    ) -> Result<Caller<'a>, ErrorData> {
+        client: &'a PeerClient<'a>,
+        resume: ResumeParams,
+        is_tool_call: bool,
+    ) -> Result<CallerContext<'a>, ErrorData> {
         let principal = principal_of(context)?;
-        let headers = &parts(&context.extensions)?.headers;
-        let wishes = Wishes {
-            event_bytes: event_bytes(headers),
-            session: session_of(&self.hub, principal.realm, context)?,
-            progress: context.meta.get_progress_token().is_some(),
+        let headers = &http_parts(&context.extensions)?.headers;
+        let options = RequestOptions {
+            max_event_bytes: max_event_bytes(headers),
+            session: chosen_session(&self.hub, principal.realm, context)?,
+            wants_progress: context.meta.get_progress_token().is_some(),
             log_level: match self.session.get() {
                 Some(session) => Some(session.log_level()),
                 None => context.meta.log_level().map(convert::log_level),
             },
         };
-        let known = self.known(context);
-        let caller = match is_tool {
-            true => known.tool_caller(principal, wishes, reach),
-            false => known.caller(principal, wishes, reach),
+        let requesting = self.requesting_client(context);
+        let caller = match is_tool_call {
+            true => requesting.tool_call_options(principal, options, client),
+            false => requesting.call_options(principal, options, client),
         };
-        Ok(Caller {
-            resumes: self.seal.open(principal.realm, &asked)?,
-            answers: convert::answers(asked.responses),
+        Ok(CallerContext {
+            resume_token: self.sealer.unseal(principal.realm, &resume)?,
+            client_responses: convert::client_responses(resume.input_responses),
             ..caller
         })
     }
 
-    fn known(&self, context: &RequestContext<RoleServer>) -> Known {
-        let declared = match context.meta.0.get(CLIENT_CAPABILITIES) {
-            Some(declared) => to_raw_value(declared).ok(),
+    fn requesting_client(&self, context: &RequestContext<RoleServer>) -> RequestingClient {
+        let capabilities = match context.meta.0.get(CLIENT_CAPABILITIES_KEY) {
+            Some(capabilities) => to_raw_value(capabilities).ok(),
             None => context
                 .client_capabilities()
-                .and_then(|declared| to_raw_value(&declared).ok()),
+                .and_then(|capabilities| to_raw_value(&capabilities).ok()),
         };
         // Without a session rmcp makes a client up. Clients may leave out who they are.
         let info = match self.session.get() {
@@ -165,13 +173,13 @@ impl Handler {
             None => context.meta.client_info(),
         };
         let version = context.protocol_version();
-        Known::new(&self.hub.config, info, version, declared)
+        RequestingClient::new(&self.hub.config, info, version, capabilities)
     }
 }
 
 /// Runs a request. Dropping it cancels it in the page.
-async fn unless_cancelled<T>(
-    session: Option<&Arc<Session>>,
+async fn run_until_cancelled<T>(
+    session: Option<&Arc<McpSession>>,
     context: &RequestContext<RoleServer>,
     run: impl Future<Output = Result<T, calls::CallError>>,
     modern: bool,
@@ -189,21 +197,23 @@ async fn unless_cancelled<T>(
         () = context.ct.cancelled() => {
             Err(ErrorData::internal_error("the call was cancelled", None))
         }
-        outcome = run => outcome.map_err(|error| convert::error(error, modern)),
+        outcome = run => outcome.map_err(|error| convert::to_error_data(error, modern)),
     }
 }
 
-fn refused(refusal: Refusal) -> ErrorData {
+fn refusal_to_error(refusal: Refusal) -> ErrorData {
     ErrorData::internal_error(refusal.message, None)
 }
 
-fn parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
+fn http_parts(extensions: &Extensions) -> Result<&Parts, ErrorData> {
     let parts = extensions.get::<Parts>();
     parts.ok_or_else(|| ErrorData::internal_error("the request came without its HTTP head", None))
 }
 
 fn principal_of(context: &RequestContext<RoleServer>) -> Result<&Principal, ErrorData> {
-    let principal = parts(&context.extensions)?.extensions.get::<Principal>();
+    let principal = http_parts(&context.extensions)?
+        .extensions
+        .get::<Principal>();
     principal.ok_or_else(|| ErrorData::internal_error("the request came without its token", None))
 }
 
@@ -212,37 +222,39 @@ fn realm_of(context: &RequestContext<RoleServer>) -> Result<RealmId, ErrorData> 
 }
 
 /// The MCP session that the request opens.
-fn session_in(context: &RequestContext<RoleServer>) -> Option<Arc<Session>> {
+fn opening_session(context: &RequestContext<RoleServer>) -> Option<Arc<McpSession>> {
     let parts = context.extensions.get::<Parts>()?;
-    parts.extensions.get::<Arc<Session>>().cloned()
+    parts.extensions.get::<Arc<McpSession>>().cloned()
 }
 
 /// The page that a request names.
-fn session_of(
+fn chosen_session(
     hub: &Hub,
     realm: RealmId,
     context: &RequestContext<RoleServer>,
 ) -> Result<Option<SessionId>, ErrorData> {
     let meta = &context.meta.0;
-    let own = match meta.get(SESSION_KEY) {
-        Some(own) => {
-            let not_text = || ErrorData::invalid_params(NO_SESSION_TEXT, None);
-            Some(own.as_str().ok_or_else(not_text)?)
+    let prefixed = match meta.get(SESSION_KEY) {
+        Some(prefixed) => {
+            let not_string = || ErrorData::invalid_params(SESSION_NOT_STRING_MESSAGE, None);
+            Some(prefixed.as_str().ok_or_else(not_string)?)
         }
         None => None,
     };
-    let headers = &parts(&context.extensions)?.headers;
+    let headers = &http_parts(&context.extensions)?.headers;
     let choice = SessionChoice {
-        own,
+        prefixed,
         bare: meta.get(BARE_SESSION_KEY).and_then(Value::as_str),
-        pin: headers.get(SESSION_PIN).and_then(|pin| pin.to_str().ok()),
+        pinned: headers
+            .get(SESSION_PIN_HEADER)
+            .and_then(|pin| pin.to_str().ok()),
     };
     Ok(choice.resolve(hub, realm))
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        capabilities::server(&self.hub.config)
+        capabilities::server_config(&self.hub.config)
     }
 
     async fn initialize(
@@ -253,24 +265,25 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let answer = self.negotiate_initialize(&request)?;
         let version = answer.protocol_version.clone();
-        if let Some(session) = session_in(&context) {
+        if let Some(session) = opening_session(&context) {
             let _ = self.session.set(session);
         }
         if let Some(session) = self.session.get() {
-            let declared = to_raw_value(&request.capabilities).ok();
+            let capabilities = to_raw_value(&request.capabilities).ok();
             let (info, version) = (request.client_info.clone(), version.clone());
-            let known = Known::new(&self.hub.config, Some(info), Some(version), declared);
-            session.initialized_by(known.able_to(&request.capabilities));
+            let client =
+                RequestingClient::new(&self.hub.config, Some(info), Some(version), capabilities);
+            session.set_client(client.with_capabilities(&request.capabilities));
         }
         let client = convert::connected_client(Some(request.client_info), Some(version));
         let realm = realm_of(&context)?;
         match self.session.get() {
             Some(session) => {
                 // It makes no room for itself.
-                let _open = session.open();
+                let _activity = session.begin_activity();
                 // A client that initialises again is still one client.
-                session.connected(None);
-                session.connected(self.connect(realm, client).await?);
+                session.set_notifier(None);
+                session.set_notifier(self.connect_client(realm, client).await?);
             }
             None => {
                 return Err(ErrorData::internal_error(
@@ -284,7 +297,7 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         if let Some(session) = self.session.get() {
-            session.ready(context.peer);
+            session.start_notifications(context.peer);
         }
     }
 
@@ -309,8 +322,8 @@ impl ServerHandler for Handler {
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let context = subscription.request_context();
         let client = convert::connected_client(context.client_info(), context.protocol_version());
-        match self.connect(realm_of(context)?, client).await? {
-            Some(client) => client.listen(subscription).await.map_err(refused),
+        match self.connect_client(realm_of(context)?, client).await? {
+            Some(client) => client.listen(subscription).await.map_err(refusal_to_error),
             None => {
                 subscription.cancelled().await;
                 Ok(())
@@ -323,10 +336,10 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let subscribe = |client: &Client| client.subscribe(request.uri);
+        let subscribe = |notifier: &ClientNotifier| notifier.subscribe(request.uri);
         let session = self.session.get();
-        let subscribed = session.and_then(|session| session.with_client(subscribe));
-        subscribed.unwrap_or(Ok(())).map_err(refused)
+        let subscribed = session.and_then(|session| session.with_notifier(subscribe));
+        subscribed.unwrap_or(Ok(())).map_err(refusal_to_error)
     }
 
     async fn unsubscribe(
@@ -335,7 +348,7 @@ impl ServerHandler for Handler {
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if let Some(session) = self.session.get() {
-            session.with_client(|client| client.unsubscribe(&request.uri));
+            session.with_notifier(|client| client.unsubscribe(&request.uri));
         }
         Ok(())
     }
@@ -345,9 +358,10 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        calls::page_of_query(&self.hub, principal_of(&context)?).await;
-        let mut tools: Vec<McpTool> = self.list(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
-        if let Some(chars) = self.known(&context).result_size_to_publish() {
+        calls::wait_for_query_page(&self.hub, principal_of(&context)?).await;
+        let mut tools: Vec<McpTool> =
+            self.list_definitions(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
+        if let Some(chars) = self.requesting_client(&context).published_result_size() {
             for tool in &mut tools {
                 let meta = tool.meta.get_or_insert_default();
                 meta.0.entry(RESULT_SIZE_KEY).or_insert(chars.into());
@@ -358,13 +372,17 @@ impl ServerHandler for Handler {
 
     /// rmcp asks before a call, outside any request context.
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        let pages = self.published(REALM.try_get().ok()?, Kind::Tool);
-        let pages = pages.iter().map(Definition::published);
+        let page_tools = self.published(REALM.try_get().ok()?, Kind::Tool);
+        let page_tools = page_tools.iter().map(Definition::published);
         meta_tools::DEFINITIONS
             .iter()
-            .chain(pages)
-            .find(|definition| definition.get("name").is_some_and(|own| own == name))
-            .and_then(|definition| convert::model(definition).ok())
+            .chain(page_tools)
+            .find(|definition| {
+                definition
+                    .get("name")
+                    .is_some_and(|builtin_tools| builtin_tools == name)
+            })
+            .and_then(|definition| convert::to_model(definition).ok())
     }
 
     async fn call_tool(
@@ -372,32 +390,35 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _open = self.open();
-        let reach = Reach::new(&context);
-        let asked = Asked {
-            what: format!("tools/call {}", request.name),
-            state: request.request_state,
-            responses: request.input_responses,
+        let _activity = self.begin_activity();
+        let client = PeerClient::new(&context);
+        let resume = ResumeParams {
+            target: format!("tools/call {}", request.name),
+            request_state: request.request_state,
+            input_responses: request.input_responses,
         };
-        let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked, true)?;
-        let realm = caller.realm;
+        let target = resume.target.clone();
+        let options = self.call_options(&context, &client, resume, true)?;
+        let realm = options.realm;
         let call = CallRequest {
-            caller,
+            caller: options,
             tool: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default().into(),
         };
-        let run = calls::call(&self.hub, call);
-        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
-            Outcome::Done(result) => {
-                if !size::is_surely_within(&result, LARGE_BYTES) {
-                    Large::expect(&context);
+        let future = calls::call(&self.hub, call);
+        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
+            RoundOutcome::Complete(result) => {
+                if !size::fits_within(&result, INLINE_LIMIT) {
+                    LargeBodyHint::set(&context);
                 }
-                Ok(convert::result(result)?.into())
+                Ok(convert::to_call_tool_result(result)?.into())
             }
-            Outcome::InputRequired { ticket, requests } => Ok(self
-                .seal
-                .input_required(realm, &what, &ticket, requests)?
+            RoundOutcome::InputRequired {
+                resume_token: token,
+                requests,
+            } => Ok(self
+                .sealer
+                .input_required(realm, &target, &token, requests)?
                 .into()),
         }
     }
@@ -407,7 +428,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.list(&[], Kind::Prompt, &context)?;
+        let prompts = self.list_definitions(&[], Kind::Prompt, &context)?;
         Ok(ListPromptsResult::with_all_items(prompts))
     }
 
@@ -416,27 +437,32 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let _open = self.open();
-        let reach = Reach::new(&context);
-        let asked = Asked {
-            what: format!("prompts/get {}", request.name),
-            state: request.request_state,
-            responses: request.input_responses,
+        let _activity = self.begin_activity();
+        let client = PeerClient::new(&context);
+        let resume = ResumeParams {
+            target: format!("prompts/get {}", request.name),
+            request_state: request.request_state,
+            input_responses: request.input_responses,
         };
-        let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked, false)?;
-        let realm = caller.realm;
+        let target = resume.target.clone();
+        let options = self.call_options(&context, &client, resume, false)?;
+        let realm = options.realm;
         let prompt = PromptRequest {
-            caller,
+            caller: options,
             name: request.name,
             arguments: request.arguments.unwrap_or_default(),
         };
-        let run = calls::get_prompt(&self.hub, prompt);
-        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
-            Outcome::Done(result) => Ok(GetPromptResponse::Complete(convert::answer(result)?)),
-            Outcome::InputRequired { ticket, requests } => Ok(self
-                .seal
-                .input_required(realm, &what, &ticket, requests)?
+        let future = calls::get_prompt(&self.hub, prompt);
+        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
+            RoundOutcome::Complete(result) => Ok(GetPromptResponse::Complete(
+                convert::to_page_result(result)?,
+            )),
+            RoundOutcome::InputRequired {
+                resume_token: token,
+                requests,
+            } => Ok(self
+                .sealer
+                .input_required(realm, &target, &token, requests)?
                 .into()),
         }
     }
@@ -446,7 +472,8 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.list(&own_resources::DEFINITIONS, Kind::Resource, &context)?;
+        let resources =
+            self.list_definitions(&own_resources::DEFINITIONS, Kind::Resource, &context)?;
         Ok(ListResourcesResult::with_all_items(resources))
     }
 
@@ -455,7 +482,7 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.list(&[], Kind::ResourceTemplate, &context)?;
+        let templates = self.list_definitions(&[], Kind::ResourceTemplate, &context)?;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
@@ -464,29 +491,36 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let _open = self.open();
+        let _activity = self.begin_activity();
         let uri = request.uri;
-        let reach = Reach::new(&context);
-        if own_resources::is_one(&uri) {
-            let caller = self.caller(&context, &reach, Asked::nothing(), false)?;
-            let read = own_resources::read(&self.hub, &caller, &uri).await;
-            let read = read.map_err(|error| convert::error(error, reach.modern()))?;
-            return Ok(ReadResourceResponse::Complete(convert::answer(read)?));
+        let client = PeerClient::new(&context);
+        if own_resources::is_builtin_resource(&uri) {
+            let options = self.call_options(&context, &client, ResumeParams::none(), false)?;
+            let read = own_resources::read(&self.hub, &options, &uri).await;
+            let read = read.map_err(|error| convert::to_error_data(error, client.is_modern()))?;
+            return Ok(ReadResourceResponse::Complete(convert::to_page_result(
+                read,
+            )?));
         }
-        let asked = Asked {
-            what: format!("resources/read {uri}"),
-            state: request.request_state,
-            responses: request.input_responses,
+        let resume = ResumeParams {
+            target: format!("resources/read {uri}"),
+            request_state: request.request_state,
+            input_responses: request.input_responses,
         };
-        let what = asked.what.clone();
-        let caller = self.caller(&context, &reach, asked, false)?;
-        let realm = caller.realm;
-        let run = calls::read_resource(&self.hub, caller, uri);
-        match unless_cancelled(self.session.get(), &context, run, reach.modern()).await? {
-            Outcome::Done(result) => Ok(ReadResourceResponse::Complete(convert::answer(result)?)),
-            Outcome::InputRequired { ticket, requests } => Ok(self
-                .seal
-                .input_required(realm, &what, &ticket, requests)?
+        let target = resume.target.clone();
+        let options = self.call_options(&context, &client, resume, false)?;
+        let realm = options.realm;
+        let future = calls::read_resource(&self.hub, options, uri);
+        match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
+            RoundOutcome::Complete(result) => Ok(ReadResourceResponse::Complete(
+                convert::to_page_result(result)?,
+            )),
+            RoundOutcome::InputRequired {
+                resume_token: token,
+                requests,
+            } => Ok(self
+                .sealer
+                .input_required(realm, &target, &token, requests)?
                 .into()),
         }
     }
@@ -496,9 +530,9 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let reach = Reach::mute(&context);
+        let client = PeerClient::muted(&context);
         let completion = CompletionRequest {
-            caller: self.caller(&context, &reach, Asked::nothing(), false)?,
+            caller: self.call_options(&context, &client, ResumeParams::none(), false)?,
             reference: convert::reference(request.r#ref)?,
             argument: convert::argument(request.argument),
             arguments: request
@@ -508,8 +542,9 @@ impl ServerHandler for Handler {
                 .into_iter()
                 .collect(),
         };
-        let run = calls::complete(&self.hub, completion);
-        let proposals = unless_cancelled(self.session.get(), &context, run, reach.modern()).await?;
-        Ok(convert::completion(proposals))
+        let future = calls::complete(&self.hub, completion);
+        let proposals =
+            run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await?;
+        Ok(convert::to_complete_result(proposals))
     }
 }

@@ -23,22 +23,24 @@ use axum::response::Response;
 use http::request::Parts;
 
 use crate::auth::Principal;
-use crate::http::Edge;
-use request::Request;
+use crate::http::AppState;
+use request::FastPathRequest;
 
 pub(super) use message::Message;
-pub(super) use recent::Recent;
+pub(super) use recent::ClientCache;
 
 /// The answer to a request that is the lane's; `None` when it is rmcp's.
 pub(super) async fn serve(
-    edge: &Edge,
+    edge: &AppState,
     parts: &Parts,
     message: &Message<'_>,
     principal: &Principal,
 ) -> Option<Response> {
     match message.method.as_deref()? {
-        "tools/call" => call::serve(Request::of(edge, parts, message, principal)?).await,
-        "tools/list" => list::serve(&Request::of(edge, parts, message, principal)?),
+        "tools/call" => {
+            call::serve(FastPathRequest::try_new(edge, parts, message, principal)?).await
+        }
+        "tools/list" => list::serve(&FastPathRequest::try_new(edge, parts, message, principal)?),
         _ => None,
     }
 }

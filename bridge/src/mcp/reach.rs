@@ -13,44 +13,44 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceError};
 
 use super::{convert, rounds};
-use crate::calls::Client;
+use crate::calls::ClientChannel;
 use crate::realm::CallEvent;
 
 /// A client that does not take a notification within this does not read its stream: it hears no
 /// more of this call but its result.
-pub(super) const NOTIFY_WITHIN: Duration = Duration::from_secs(5);
+pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) struct Reach<'a> {
+pub(super) struct PeerClient<'a> {
     context: &'a RequestContext<RoleServer>,
-    modern: bool,
-    silent: AtomicBool,
+    is_modern: bool,
+    is_muted: AtomicBool,
 }
 
-impl<'a> Reach<'a> {
+impl<'a> PeerClient<'a> {
     pub(super) fn new(context: &'a RequestContext<RoleServer>) -> Self {
-        let modern = context
+        let is_modern = context
             .protocol_version()
             .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
         Self {
             context,
-            modern,
-            silent: AtomicBool::new(false),
+            is_modern,
+            is_muted: AtomicBool::new(false),
         }
     }
 
     /// For requests that MCP gives no progress and no rounds.
-    pub(super) fn mute(context: &'a RequestContext<RoleServer>) -> Self {
-        let reach = Self::new(context);
-        reach.silent.store(true, Ordering::Relaxed);
-        reach
+    pub(super) fn muted(context: &'a RequestContext<RoleServer>) -> Self {
+        let client = Self::new(context);
+        client.is_muted.store(true, Ordering::Relaxed);
+        client
     }
 
     /// MCP 2026-07-28 or later.
-    pub(super) fn modern(&self) -> bool {
-        self.modern
+    pub(super) fn is_modern(&self) -> bool {
+        self.is_modern
     }
 
-    async fn tell(&self, event: CallEvent) -> bool {
+    async fn send_notification(&self, event: CallEvent) -> bool {
         let peer = &self.context.peer;
         match event {
             CallEvent::Progress(progress) => {
@@ -58,10 +58,10 @@ impl<'a> Reach<'a> {
                     return true;
                 };
                 let number = |number: serde_json::Number| number.as_f64().unwrap_or_default();
-                let mut told = ProgressNotificationParam::new(token, number(progress.progress));
-                told.total = progress.total.map(number);
-                told.message = progress.message;
-                peer.notify_progress(told).await.is_ok()
+                let mut params = ProgressNotificationParam::new(token, number(progress.progress));
+                params.total = progress.total.map(number);
+                params.message = progress.message;
+                peer.notify_progress(params).await.is_ok()
             }
             CallEvent::Log(log) => {
                 let message = convert::log_message(log);
@@ -70,26 +70,27 @@ impl<'a> Reach<'a> {
         }
     }
 
-    async fn asked(&self, request: ClientRequest) -> ClientResponse {
+    async fn send_request(&self, request: ClientRequest) -> ClientResponse {
         let params = serde_json::from_str(request.params.get()).ok();
         // As a custom request the page's words go out as they are.
-        let asked = ServerRequest::CustomRequest(CustomRequest::new(request.method, params));
+        let server_request =
+            ServerRequest::CustomRequest(CustomRequest::new(request.method, params));
         let peer = &self.context.peer;
         let options = PeerRequestOptions::no_options();
-        let answer = match peer.send_request_with_option(asked, options).await {
-            Ok(sent) => Asked(Some(sent)).answer().await,
+        let response = match peer.send_request_with_option(server_request, options).await {
+            Ok(sent) => PendingPeerRequest(Some(sent)).response().await,
             Err(error) => Err(error),
         };
-        convert::client_response(request.key, answer)
+        convert::client_response(request.key, response)
     }
 }
 
 /// A request to the client. Dropped before its answer, it is cancelled there: a person must not be
 /// asked for a call that is over.
-struct Asked(Option<RequestHandle<RoleServer>>);
+struct PendingPeerRequest(Option<RequestHandle<RoleServer>>);
 
-impl Asked {
-    async fn answer(mut self) -> Result<ClientResult, ServiceError> {
+impl PendingPeerRequest {
+    async fn response(mut self) -> Result<ClientResult, ServiceError> {
         let Some(sent) = &mut self.0 else {
             return Err(ServiceError::TransportClosed);
         };
@@ -99,7 +100,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for PendingPeerRequest {
     fn drop(&mut self) {
         if let Some(sent) = self.0.take() {
             let reason = "the call that asked is over, or waits no longer";
@@ -111,32 +112,32 @@ impl Drop for Asked {
     }
 }
 
-impl Client for Reach<'_> {
+impl ClientChannel for PeerClient<'_> {
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if self.silent.load(Ordering::Relaxed) {
+            if self.is_muted.load(Ordering::Relaxed) {
                 return;
             }
-            let told = tokio::time::timeout(NOTIFY_WITHIN, self.tell(event)).await;
-            if !matches!(told, Ok(true)) {
-                self.silent.store(true, Ordering::Relaxed);
+            let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send_notification(event)).await;
+            if !matches!(sent, Ok(true)) {
+                self.is_muted.store(true, Ordering::Relaxed);
             }
         })
     }
 
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
-        Box::pin(self.asked(request))
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        Box::pin(self.send_request(request))
     }
 
-    fn refuses(&self, request: &ClientRequest) -> Option<ClientResponse> {
-        let refused = rounds::input_request(request).err()?;
-        Some(convert::refused_request(
+    fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = rounds::to_input_request(request).err()?;
+        Some(convert::unsupported_request(
             request.key.clone(),
             refused.message.into_owned(),
         ))
     }
 
-    fn answers_in_rounds(&self) -> bool {
-        self.modern
+    fn uses_input_required(&self) -> bool {
+        self.is_modern
     }
 }

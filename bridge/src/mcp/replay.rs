@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::events::Stored;
-use crate::off_thread::{self, LARGE_BYTES};
+use super::events::StoredEvent;
+use crate::off_thread::{self, INLINE_LIMIT};
 
 /// A client that lost its stream comes back after this, as rmcp has it for its own.
-pub(super) const RETRY: Duration = Duration::from_secs(3);
+pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
 
 #[derive(Deserialize)]
 struct Notification {
@@ -33,19 +33,19 @@ struct Response {
 }
 
 /// `None` for what the lane does not store.
-pub(super) async fn replayed(stored: Stored) -> Option<ServerSseMessage> {
+pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessage> {
     let message = match stored {
-        Stored::Model(event) => return Some(event),
-        Stored::Retry => return Some(ServerSseMessage::retry(RETRY)),
-        Stored::Notification(json) => {
-            let told: Notification = serde_json::from_slice(&json).ok()?;
-            let told = CustomNotification::new(told.method, told.params);
-            ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(told))
+        StoredEvent::Model(event) => return Some(event),
+        StoredEvent::Retry => return Some(ServerSseMessage::retry(RETRY_DELAY)),
+        StoredEvent::Notification(json) => {
+            let notification: Notification = serde_json::from_slice(&json).ok()?;
+            let notification = CustomNotification::new(notification.method, notification.params);
+            ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
         }
-        Stored::Response(json) => {
-            let Response { id, result, error } = match json.len() < LARGE_BYTES {
-                true => read(&json)?,
-                false => off_thread::run(move || read(&json)).await??,
+        StoredEvent::Response(json) => {
+            let Response { id, result, error } = match json.len() < INLINE_LIMIT {
+                true => decode(&json)?,
+                false => off_thread::spawn(move || decode(&json)).await??,
             };
             match error {
                 Some(error) => ServerJsonRpcMessage::error(error, Some(id)),
@@ -59,6 +59,6 @@ pub(super) async fn replayed(stored: Stored) -> Option<ServerSseMessage> {
     Some(ServerSseMessage::from_message(message))
 }
 
-fn read<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+fn decode<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
     serde_json::from_slice(json).ok()
 }

@@ -13,66 +13,70 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::auth::RealmId;
-use crate::calls::Ticket;
+use crate::calls::ResumeToken;
 use crate::config::Config;
 
 /// What a request brings back.
-pub(super) struct Asked {
+pub(super) struct ResumeParams {
     /// The method and the name or URI: a ticket is good for nothing else.
-    pub(super) what: String,
-    pub(super) state: Option<String>,
-    pub(super) responses: Option<InputResponses>,
+    pub(super) target: String,
+    pub(super) request_state: Option<String>,
+    pub(super) input_responses: Option<InputResponses>,
 }
 
-impl Asked {
-    pub(super) fn nothing() -> Self {
+impl ResumeParams {
+    pub(super) fn none() -> Self {
         Self {
-            what: String::new(),
-            state: None,
-            responses: None,
+            target: String::new(),
+            request_state: None,
+            input_responses: None,
         }
     }
 }
 
 /// Seals tickets.
-pub(super) struct Seal {
+pub(super) struct RequestStateSealer {
     codec: RequestStateCodec,
-    good_for: std::time::Duration,
+    ttl: std::time::Duration,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Sealed {
+struct RequestState {
     call: String,
     round: u64,
 }
 
-impl Seal {
+impl RequestStateSealer {
     /// With the configured key, or a new one.
     pub(super) fn new(config: &Config) -> Self {
         let codec = match &config.state_key {
-            Some(key) => RequestStateCodec::new(key.bytes()),
+            Some(key) => RequestStateCodec::new(key.expose_bytes()),
             None => {
-                let made = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
-                RequestStateCodec::new(made.map(uuid::Uuid::into_bytes).concat())
+                let random_bytes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+                RequestStateCodec::new(random_bytes.map(uuid::Uuid::into_bytes).concat())
             }
         };
         Self {
             codec,
-            good_for: config.input_timeout,
+            ttl: config.input_timeout,
         }
     }
 
     /// The ticket that a request brings, if it brings one.
-    pub(super) fn open(&self, realm: RealmId, asked: &Asked) -> Result<Option<Ticket>, ErrorData> {
-        let Some(state) = &asked.state else {
+    pub(super) fn unseal(
+        &self,
+        realm: RealmId,
+        resume: &ResumeParams,
+    ) -> Result<Option<ResumeToken>, ErrorData> {
+        let Some(state) = &resume.request_state else {
             return Ok(None);
         };
-        let context = context(realm, &asked.what);
-        let sealed: Sealed = self
+        let associated_data = associated_data(realm, &resume.target);
+        let sealed: RequestState = self
             .codec
-            .open_json_with(state, &context)
-            .map_err(|error| invalid(&error))?;
-        Ok(Some(Ticket {
+            .open_json_with(state, &associated_data)
+            .map_err(|error| invalid_request_state(&error))?;
+        Ok(Some(ResumeToken {
             call: CallId(sealed.call),
             round: sealed.round,
         }))
@@ -82,51 +86,49 @@ impl Seal {
     pub(super) fn input_required(
         &self,
         realm: RealmId,
-        what: &str,
-        ticket: &Ticket,
+        target: &str,
+        token: &ResumeToken,
         requests: Vec<ClientRequest>,
     ) -> Result<InputRequiredResult, ErrorData> {
-        let sealed = Sealed {
-            call: ticket.call.0.clone(),
-            round: ticket.round,
+        let request_state = RequestState {
+            call: token.call.0.clone(),
+            round: token.round,
         };
-        let context = context(realm, what);
-        let options = SealOptions::new()
-            .associated_data(&context)
-            .ttl(self.good_for);
-        let state = self
+        let context = associated_data(realm, target);
+        let options = SealOptions::new().associated_data(&context).ttl(self.ttl);
+        let sealed = self
             .codec
-            .seal_json_with(&sealed, &options)
+            .seal_json_with(&request_state, &options)
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let requests = requests
             .into_iter()
-            .map(|request| Ok((request.key.clone(), input_request(&request)?)))
+            .map(|request| Ok((request.key.clone(), to_input_request(&request)?)))
             .collect::<Result<InputRequests, ErrorData>>()?;
-        Ok(InputRequiredResult::new(Some(requests), Some(state)))
+        Ok(InputRequiredResult::new(Some(requests), Some(sealed)))
     }
 }
 
-fn context(realm: RealmId, what: &str) -> Vec<u8> {
-    [realm.bytes().as_slice(), what.as_bytes()].concat()
+fn associated_data(realm: RealmId, target: &str) -> Vec<u8> {
+    [realm.as_bytes().as_slice(), target.as_bytes()].concat()
 }
 
-fn invalid(error: &RequestStateError) -> ErrorData {
-    let why = match error {
+fn invalid_request_state(error: &RequestStateError) -> ErrorData {
+    let reason = match error {
         RequestStateError::Expired => "is too old",
         _ => {
             "was changed on the way, belongs to another request, or comes from another life of \
              the bridge"
         }
     };
-    let message = format!("`requestState` {why}: send the request again without `requestState`");
+    let message = format!("`requestState` {reason}: send the request again without `requestState`");
     let data = json!({ "code": ErrorCode::RequestStateInvalid.as_str() });
     ErrorData::invalid_params(message, Some(data))
 }
 
-pub(super) fn input_request(request: &ClientRequest) -> Result<InputRequest, ErrorData> {
+pub(super) fn to_input_request(request: &ClientRequest) -> Result<InputRequest, ErrorData> {
     let params: Value = serde_json::from_str(request.params.get()).unwrap_or_default();
-    let asked = json!({ "method": request.method, "params": params });
-    serde_json::from_value(asked).map_err(|error| {
+    let request_json = json!({ "method": request.method, "params": params });
+    serde_json::from_value(request_json).map_err(|error| {
         let message = format!("the page asks the client what MCP does not have: {error}");
         ErrorData::internal_error(message, None)
     })

@@ -17,8 +17,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::clients::Client;
-use super::known::Known;
+use super::clients::ClientNotifier;
+use super::known::RequestingClient;
 use crate::auth::RealmId;
 
 /// What a client hears until it says what it wants.
@@ -26,7 +26,7 @@ const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;
 
 /// An MCP session, from the request that opens it to its end.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct McpSession {
     pub(super) realm: RealmId,
     id: OnceLock<SessionId>,
     state: Mutex<State>,
@@ -36,44 +36,44 @@ pub(super) struct Session {
 #[derive(Debug)]
 struct State {
     /// From `initialize` on.
-    client: Option<Arc<Known>>,
+    client: Option<Arc<RequestingClient>>,
     /// The client's place in its realm, from `initialize` to the end of the session.
-    connected: Option<Client>,
+    notifier: Option<ClientNotifier>,
     /// The session's own place among all, until its end.
     permit: Option<OwnedSemaphorePermit>,
     /// The client has said `notifications/initialized`.
     is_ready: bool,
     log_level: LogLevel,
-    calls: Vec<Arc<Called>>,
+    calls: Vec<Arc<CancellableCall>>,
     /// Requests that are being answered, and streams that stand.
-    open: usize,
+    activity_count: usize,
     /// When something was open last.
-    last: Instant,
+    last_active: Instant,
     has_ended: bool,
 }
 
 /// A call of the lane, by the id that the client gave it.
 #[derive(Debug)]
-struct Called {
-    request: Box<str>,
+struct CancellableCall {
+    request_key: Box<str>,
     is_cancelled: AtomicBool,
     waker: AtomicWaker,
 }
 
-impl Session {
+impl McpSession {
     pub(super) fn new(realm: RealmId, permit: OwnedSemaphorePermit) -> Self {
         Self {
             realm,
             id: OnceLock::new(),
             state: Mutex::new(State {
                 client: None,
-                connected: None,
+                notifier: None,
                 permit: Some(permit),
                 is_ready: false,
                 log_level: DEFAULT_LOG_LEVEL,
                 calls: Vec::new(),
-                open: 0,
-                last: Instant::now(),
+                activity_count: 0,
+                last_active: Instant::now(),
                 has_ended: false,
             }),
             ended: CancellationToken::new(),
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// rmcp has given it an id.
-    pub(super) fn named(&self, id: &SessionId) {
+    pub(super) fn set_id(&self, id: &SessionId) {
         let _ = self.id.set(Arc::clone(id));
     }
 
@@ -90,17 +90,17 @@ impl Session {
     }
 
     /// The client said who it is, perhaps not for the first time.
-    pub(super) fn initialized_by(&self, client: Known) {
+    pub(super) fn set_client(&self, client: RequestingClient) {
         self.state().client = Some(Arc::new(client));
     }
 
     /// The client has its place in the realm; one that it had before is given back.
-    pub(super) fn connected(&self, client: Option<Client>) {
+    pub(super) fn set_notifier(&self, notifier: Option<ClientNotifier>) {
         let mut state = self.state();
         // A session that has ended meanwhile keeps no place.
         let former = match state.has_ended {
-            true => client,
-            false => std::mem::replace(&mut state.connected, client),
+            true => notifier,
+            false => std::mem::replace(&mut state.notifier, notifier),
         };
         // To leave a realm takes its lock.
         drop(state);
@@ -108,26 +108,26 @@ impl Session {
     }
 
     /// The client has finished its handshake: from now on it hears of changes.
-    pub(super) fn ready(&self, peer: Peer<RoleServer>) {
+    pub(super) fn start_notifications(&self, peer: Peer<RoleServer>) {
         let mut state = self.state();
         state.is_ready = true;
-        if let Some(client) = &mut state.connected {
-            client.notify(peer);
+        if let Some(client) = &mut state.notifier {
+            client.start(peer);
         }
     }
 
     /// Does something with the client's place in its realm, if it has one.
-    pub(super) fn with_client<T>(&self, act: impl FnOnce(&Client) -> T) -> Option<T> {
-        self.state().connected.as_ref().map(act)
+    pub(super) fn with_notifier<T>(&self, act: impl FnOnce(&ClientNotifier) -> T) -> Option<T> {
+        self.state().notifier.as_ref().map(act)
     }
 
     /// Whether the client knows events without data (MCP 2025-11-25 and later).
-    pub(super) fn knows_priming_events(&self) -> bool {
+    pub(super) fn supports_priming_events(&self) -> bool {
         let state = self.state();
         state
             .client
             .as_ref()
-            .is_some_and(|client| client.knows_priming_events())
+            .is_some_and(|client| client.supports_priming_events())
     }
 
     pub(super) fn log_level(&self) -> LogLevel {
@@ -139,22 +139,22 @@ impl Session {
     }
 
     /// The client, once it has finished its handshake.
-    pub(super) fn client(&self) -> Option<(Arc<Known>, LogLevel)> {
+    pub(super) fn ready_client(&self) -> Option<(Arc<RequestingClient>, LogLevel)> {
         let state = self.state();
         let client = state.client.as_ref().filter(|_| state.is_ready)?;
         Some((Arc::clone(client), state.log_level))
     }
 
     /// Something of it is open as long as this lives.
-    pub(super) fn open(self: &Arc<Self>) -> Open {
-        self.state().open += 1;
-        Open(Arc::clone(self))
+    pub(super) fn begin_activity(self: &Arc<Self>) -> ActivityGuard {
+        self.state().activity_count += 1;
+        ActivityGuard(Arc::clone(self))
     }
 
     /// A call begins. `None` when the session has ended meanwhile.
-    pub(super) fn call(self: &Arc<Self>, request: Box<str>) -> Option<InFlight> {
-        let called = Arc::new(Called {
-            request,
+    pub(super) fn begin_call(self: &Arc<Self>, request: Box<str>) -> Option<CallGuard> {
+        let call = Arc::new(CancellableCall {
+            request_key: request,
             is_cancelled: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
@@ -162,19 +162,22 @@ impl Session {
         if state.has_ended {
             return None;
         }
-        state.calls.push(Arc::clone(&called));
+        state.calls.push(Arc::clone(&call));
         drop(state);
-        Some(InFlight {
+        Some(CallGuard {
             session: Arc::clone(self),
-            called,
+            call,
         })
     }
 
     /// The client takes back each call that it gave this id.
-    pub(super) fn cancel(&self, request: &str) {
+    pub(super) fn cancel_request(&self, request_key: &str) {
         let state = self.state();
-        let meant = state.calls.iter().filter(|call| *call.request == *request);
-        meant.for_each(|call| call.cancel());
+        let matching = state
+            .calls
+            .iter()
+            .filter(|call| *call.request_key == *request_key);
+        matching.for_each(|call| call.cancel());
     }
 
     /// The session is over, and its calls are.
@@ -182,7 +185,7 @@ impl Session {
         let mut state = self.state();
         state.has_ended = true;
         state.calls.iter().for_each(|call| call.cancel());
-        let places = (state.connected.take(), state.permit.take());
+        let places = (state.notifier.take(), state.permit.take());
         // To leave a realm takes its lock.
         drop(state);
         self.ended.cancel();
@@ -196,14 +199,14 @@ impl Session {
 
     /// Since when nothing of it is open; `None` while something is.
     pub(super) fn idle_since(&self) -> Option<Instant> {
-        self.idle_at(Duration::ZERO)
+        self.idle_deadline(Duration::ZERO)
     }
 
     /// When it will have been idle for so long, if nothing happens; `None` while something is open.
-    pub(super) fn idle_at(&self, idle: Duration) -> Option<Instant> {
+    pub(super) fn idle_deadline(&self, idle: Duration) -> Option<Instant> {
         let state = self.state();
-        let is_idle = state.open == 0 && state.calls.is_empty();
-        is_idle.then(|| state.last + idle)
+        let is_idle = state.activity_count == 0 && state.calls.is_empty();
+        is_idle.then(|| state.last_active + idle)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -219,7 +222,7 @@ pub(super) fn request_key(id: &RequestId) -> Box<str> {
     }
 }
 
-impl Called {
+impl CancellableCall {
     fn cancel(&self) {
         self.is_cancelled.store(true, Ordering::Release);
         self.waker.wake();
@@ -228,31 +231,31 @@ impl Called {
 
 /// A request that is being answered, or a stream that stands.
 #[derive(Debug)]
-pub(super) struct Open(Arc<Session>);
+pub(super) struct ActivityGuard(Arc<McpSession>);
 
-impl Drop for Open {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         let mut state = self.0.state();
-        state.open -= 1;
-        state.last = Instant::now();
+        state.activity_count -= 1;
+        state.last_active = Instant::now();
     }
 }
 
 /// A call of the lane. Dropped at its end.
 #[derive(Debug)]
-pub(super) struct InFlight {
-    session: Arc<Session>,
-    called: Arc<Called>,
+pub(super) struct CallGuard {
+    session: Arc<McpSession>,
+    call: Arc<CancellableCall>,
 }
 
-impl InFlight {
-    pub(super) fn session(&self) -> &Arc<Session> {
+impl CallGuard {
+    pub(super) fn session(&self) -> &Arc<McpSession> {
         &self.session
     }
 
     /// Ready when the client has taken it back, or its session has ended.
     pub(super) fn poll_cancelled(&self, context: &mut Context<'_>) -> Poll<()> {
-        self.called.waker.register(context.waker());
+        self.call.waker.register(context.waker());
         match self.is_cancelled() {
             true => Poll::Ready(()),
             false => Poll::Pending,
@@ -260,18 +263,18 @@ impl InFlight {
     }
 
     pub(super) fn is_cancelled(&self) -> bool {
-        self.called.is_cancelled.load(Ordering::Acquire)
+        self.call.is_cancelled.load(Ordering::Acquire)
     }
 }
 
-impl Drop for InFlight {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         let mut state = self.session.state();
         let mut calls = state.calls.iter();
-        if let Some(place) = calls.position(|call| Arc::ptr_eq(call, &self.called)) {
-            state.calls.swap_remove(place);
+        if let Some(index) = calls.position(|call| Arc::ptr_eq(call, &self.call)) {
+            state.calls.swap_remove(index);
         }
-        state.last = Instant::now();
+        state.last_active = Instant::now();
     }
 }
 
@@ -283,53 +286,53 @@ mod tests {
 
     use super::*;
 
-    fn session() -> Arc<Session> {
-        let place = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        Arc::new(Session::new(RealmId::of_token("token"), place))
+    fn session() -> Arc<McpSession> {
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        Arc::new(McpSession::new(RealmId::from_token("token"), permit))
     }
 
-    fn is_cancelled(call: &InFlight) -> bool {
+    fn is_cancelled(call: &CallGuard) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         call.poll_cancelled(&mut context).is_ready()
     }
 
     #[test]
-    fn a_cancel_means_the_calls_of_its_id_and_the_end_of_a_session_all() {
+    fn cancel_stops_the_calls_of_its_id_and_session_end_stops_all() {
         let session = session();
-        let call = |id: &str| session.call(id.into()).unwrap();
+        let call = |id: &str| session.begin_call(id.into()).unwrap();
         let (one, same, other) = (call("1"), call("1"), call("\"1\""));
-        session.cancel("1");
+        session.cancel_request("1");
         assert!(is_cancelled(&one) && is_cancelled(&same) && !is_cancelled(&other));
         drop(one);
         session.end();
         assert!(is_cancelled(&other));
-        assert!(session.call("2".into()).is_none());
+        assert!(session.begin_call("2".into()).is_none());
     }
 
     #[test]
-    fn an_id_has_one_spelling() {
-        for (written, key) in [
+    fn request_key_is_equal_for_each_spelling_of_an_id() {
+        for (json, key) in [
             ("-7", "-7"),
             (r#""a""#, r#""a""#),
             (r#""\u0061""#, r#""a""#),
         ] {
-            let id: RequestId = serde_json::from_str(written).unwrap();
+            let id: RequestId = serde_json::from_str(json).unwrap();
             assert_eq!(*request_key(&id), *key);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_is_idle_from_the_end_of_what_was_open_last() {
+    async fn idle_time_starts_when_the_last_activity_ends() {
         let idle = Duration::from_secs(60);
         let session = session();
         let began = Instant::now();
-        assert_eq!(session.idle_at(idle), Some(began + idle));
-        let (open, call) = (session.open(), session.call("1".into()));
+        assert_eq!(session.idle_deadline(idle), Some(began + idle));
+        let (open, call) = (session.begin_activity(), session.begin_call("1".into()));
         tokio::time::advance(idle).await;
         drop(open);
-        assert_eq!(session.idle_at(idle), None);
+        assert_eq!(session.idle_deadline(idle), None);
         tokio::time::advance(idle).await;
         drop(call);
-        assert_eq!(session.idle_at(idle), Some(began + 3 * idle));
+        assert_eq!(session.idle_deadline(idle), Some(began + 3 * idle));
     }
 }

@@ -13,18 +13,18 @@ pub(super) const SESSION_KEY: &str = "mcp-web/sessionId";
 pub(super) const BARE_SESSION_KEY: &str = "sessionId";
 
 /// What a client hears whose [`SESSION_KEY`] is no text.
-pub(super) const NO_SESSION_TEXT: &str =
+pub(super) const SESSION_NOT_STRING_MESSAGE: &str =
     "`_meta[\"mcp-web/sessionId\"]` must be the id or the name of a session, as a string";
 
 /// What a request says about its page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SessionChoice<'a> {
     /// Under [`SESSION_KEY`].
-    pub(super) own: Option<&'a str>,
+    pub(super) prefixed: Option<&'a str>,
     /// Under [`BARE_SESSION_KEY`].
     pub(super) bare: Option<&'a str>,
     /// The header of a client that is pinned to a page.
-    pub(super) pin: Option<&'a str>,
+    pub(super) pinned: Option<&'a str>,
 }
 
 impl SessionChoice<'_> {
@@ -32,13 +32,13 @@ impl SessionChoice<'_> {
     /// is or was that of a session of this realm.
     pub(super) fn resolve(self, hub: &Hub, realm: RealmId) -> Option<SessionId> {
         let is_session = |bare: &SessionId| {
-            let known = hub.look(realm, |realm| realm.knows_session(bare));
-            known.unwrap_or(false)
+            let is_known = hub.with_realm_mut(realm, |realm| realm.knows_session(bare));
+            is_known.unwrap_or(false)
         };
         let bare = || self.bare.map(SessionId::from).filter(is_session);
-        self.own
+        self.prefixed
             .map(SessionId::from)
             .or_else(bare)
-            .or_else(|| self.pin.map(SessionId::from))
+            .or_else(|| self.pinned.map(SessionId::from))
     }
 }

@@ -17,92 +17,92 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use super::events::Events;
-use super::replay::RETRY;
-use super::session::{Session, request_key};
+use super::events::EventLog;
+use super::replay::RETRY_DELAY;
+use super::session::{McpSession, request_key};
 use super::{OPENED, REALM};
 use crate::auth::RealmId;
-use crate::by_realm::ByRealm;
+use crate::by_realm::IdsByRealm;
 use crate::config::Config;
 
 /// The id of the event without data with which a stream begins that a client opens by itself.
-pub(super) const FIRST_EVENT: &str = "0";
+pub(super) const PRIMING_EVENT_ID: &str = "0";
 
 /// A session that is idle ends this long after its time at the latest, in parts of that time:
 /// however many there are, they are not looked at more often.
-const IDLE_PART: u32 = 20;
+const IDLE_CHECK_DIVISOR: u32 = 20;
 
 /// rmcp ends a session at once, unless it is stuck.
-const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// rmcp's sessions in memory, visible only to the token that opened them.
-pub(super) struct BoundSessions {
+pub(super) struct RealmSessionManager {
     inner: LocalSessionManager,
-    sessions: DashMap<SessionId, Arc<Session>>,
-    by_realm: ByRealm<SessionId>,
-    events: Events,
-    places: Arc<Semaphore>,
-    idle: Duration,
+    sessions: DashMap<SessionId, Arc<McpSession>>,
+    by_realm: IdsByRealm<SessionId>,
+    event_log: EventLog,
+    slots: Arc<Semaphore>,
+    idle_timeout: Duration,
     /// Ends those that are idle.
-    watch: OnceLock<AbortHandle>,
+    idle_task: OnceLock<AbortHandle>,
 }
 
-impl BoundSessions {
+impl RealmSessionManager {
     /// Needs a runtime.
     pub(super) fn start(config: &Config) -> Arc<Self> {
         let sessions = Arc::new(Self::new(config));
-        let watched = Arc::downgrade(&sessions);
-        let watch = tokio::spawn(async move {
-            while let Some(sessions) = watched.upgrade() {
-                let next = sessions.end_idle().await;
+        let weak = Arc::downgrade(&sessions);
+        let task = tokio::spawn(async move {
+            while let Some(sessions) = weak.upgrade() {
+                let next = sessions.close_idle().await;
                 drop(sessions);
                 tokio::time::sleep_until(next).await;
             }
         });
-        let _ = sessions.watch.set(watch.abort_handle());
+        let _ = sessions.idle_task.set(task.abort_handle());
         sessions
     }
 
     fn new(config: &Config) -> Self {
-        let events = Events::new(config.max_replay_bytes);
-        let store = Arc::new(events.clone());
+        let event_log = EventLog::new(config.max_replay_bytes);
+        let store = Arc::new(event_log.clone());
         let mut inner = LocalSessionManager::default().with_event_store(store);
         // rmcp does not see the calls of the lane: when a session is idle is known here.
         inner.session_config.keep_alive = None;
         Self {
             inner,
             sessions: DashMap::new(),
-            by_realm: ByRealm::default(),
-            events,
-            places: Arc::new(Semaphore::new(config.max_mcp_sessions)),
-            idle: config.mcp_session_idle,
-            watch: OnceLock::new(),
+            by_realm: IdsByRealm::default(),
+            event_log,
+            slots: Arc::new(Semaphore::new(config.max_mcp_sessions)),
+            idle_timeout: config.mcp_session_idle,
+            idle_task: OnceLock::new(),
         }
     }
 
     /// A place for one more session; `None` when there are as many as may be.
-    pub(super) fn place(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.places).try_acquire_owned().ok()
+    pub(super) fn try_acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
     }
 
     /// The session, if this realm has opened it.
-    pub(super) fn of(&self, realm: RealmId, id: &str) -> Option<Arc<Session>> {
+    pub(super) fn get(&self, realm: RealmId, id: &str) -> Option<Arc<McpSession>> {
         let session = self.sessions.get(id)?;
         (session.realm == realm).then(|| Arc::clone(&session))
     }
 
-    pub(super) fn events(&self) -> &Events {
-        &self.events
+    pub(super) fn event_log(&self) -> &EventLog {
+        &self.event_log
     }
 
     /// Ends the sessions that had no request and no open stream for their time, and says when to
     /// look again.
-    async fn end_idle(&self) -> Instant {
+    async fn close_idle(&self) -> Instant {
         let now = Instant::now();
-        let mut next = now + self.idle;
+        let mut next = now + self.idle_timeout;
         let mut idle = Vec::new();
         for session in &self.sessions {
-            match session.idle_at(self.idle) {
+            match session.idle_deadline(self.idle_timeout) {
                 Some(at) if at <= now => idle.push(Arc::clone(session.key())),
                 Some(at) => next = next.min(at),
                 None => {}
@@ -110,20 +110,24 @@ impl BoundSessions {
         }
         for id in idle {
             // A request may have come meanwhile.
-            let is_idle =
-                |session: &Arc<Session>| session.idle_at(self.idle).is_some_and(|at| at <= now);
+            let is_idle = |session: &Arc<McpSession>| {
+                session
+                    .idle_deadline(self.idle_timeout)
+                    .is_some_and(|at| at <= now)
+            };
             if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
-                let _ = tokio::time::timeout(CLOSE_WITHIN, self.end(&id, &session)).await;
+                let _ =
+                    tokio::time::timeout(CLOSE_TIMEOUT, self.close_removed(&id, &session)).await;
             }
         }
-        next.max(Instant::now() + self.idle / IDLE_PART)
+        next.max(Instant::now() + self.idle_timeout / IDLE_CHECK_DIVISOR)
     }
 
     /// Ends the session of this realm that has been idle for longest: one without a request, a
     /// stream and a call. False when there is none.
     pub(super) async fn evict_idle(&self, realm: RealmId) -> bool {
         loop {
-            let ids = self.by_realm.of(realm).into_iter();
+            let ids = self.by_realm.ids(realm).into_iter();
             let idle = ids.filter_map(|id| {
                 let since = self.sessions.get(&id)?.idle_since()?;
                 Some((since, id))
@@ -132,60 +136,66 @@ impl BoundSessions {
                 return false;
             };
             // A request may have come meanwhile.
-            let is_idle = |session: &Arc<Session>| session.idle_since() == Some(since);
+            let is_idle = |session: &Arc<McpSession>| session.idle_since() == Some(since);
             if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
                 tracing::debug!("an idle MCP session made room for another of its token");
-                let _ = tokio::time::timeout(CLOSE_WITHIN, self.end(&id, &session)).await;
+                let _ =
+                    tokio::time::timeout(CLOSE_TIMEOUT, self.close_removed(&id, &session)).await;
                 return true;
             }
         }
     }
 
     /// A session that is no longer among the others.
-    async fn end(&self, id: &SessionId, session: &Session) -> Result<(), LocalSessionManagerError> {
+    async fn close_removed(
+        &self,
+        id: &SessionId,
+        session: &McpSession,
+    ) -> Result<(), LocalSessionManagerError> {
         self.by_realm.remove(session.realm, id);
         session.end();
-        self.events.forget(id);
+        self.event_log.remove_session(id);
         self.inner.close_session(id).await
     }
 }
 
-impl Drop for BoundSessions {
+impl Drop for RealmSessionManager {
     fn drop(&mut self) {
-        if let Some(watch) = self.watch.get() {
+        if let Some(watch) = self.idle_task.get() {
             watch.abort();
         }
     }
 }
 
-impl BoundSessions {
+impl RealmSessionManager {
     /// Notes that what this stream brings is this session's, and leaves out what its client does not
     /// know.
-    fn owned<S: Stream<Item = ServerSseMessage>>(
+    fn bind_stream<S: Stream<Item = ServerSseMessage>>(
         &self,
         id: &SessionId,
         stream: S,
     ) -> impl Stream<Item = ServerSseMessage> + use<S> {
-        let (owner, events) = (Arc::clone(id), self.events.clone());
+        let (owner, events) = (Arc::clone(id), self.event_log.clone());
         // Each event says so: a log that had to go begins anew.
-        let owned = stream.inspect(move |event| {
+        let bound = stream.inspect(move |event| {
             if let Some(event_id) = &event.event_id {
-                events.heard_by(&owner, event_id);
+                events.bind_session(&owner, event_id);
             }
         });
         // rmcp begins the stream of each request with one, whatever the client's revision.
-        let primes = self.primes(id);
-        owned.filter(move |event| std::future::ready(primes || event.message.is_some()))
+        let sends_priming_event = self.sends_priming_event(id);
+        bound
+            .filter(move |event| std::future::ready(sends_priming_event || event.message.is_some()))
     }
 
     /// Whether the streams of a session begin with an event without data.
-    fn primes(&self, id: &SessionId) -> bool {
+    fn sends_priming_event(&self, id: &SessionId) -> bool {
         let session = self.sessions.get(id);
-        session.is_some_and(|session| session.knows_priming_events())
+        session.is_some_and(|session| session.supports_priming_events())
     }
 
     /// The stream that a client opens by itself.
-    async fn standalone(
+    async fn open_standalone_stream(
         &self,
         id: &SessionId,
     ) -> Result<
@@ -194,13 +204,13 @@ impl BoundSessions {
     > {
         let stream = self.inner.create_standalone_stream(id).await?;
         let priming = self
-            .primes(id)
-            .then(|| ServerSseMessage::priming(FIRST_EVENT, RETRY));
-        Ok(futures_util::stream::iter(priming).chain(self.owned(id, stream)))
+            .sends_priming_event(id)
+            .then(|| ServerSseMessage::priming(PRIMING_EVENT_ID, RETRY_DELAY));
+        Ok(futures_util::stream::iter(priming).chain(self.bind_stream(id, stream)))
     }
 }
 
-impl SessionManager for BoundSessions {
+impl SessionManager for RealmSessionManager {
     type Error = LocalSessionManagerError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
@@ -210,7 +220,7 @@ impl SessionManager for BoundSessions {
             return Err(SessionError::SessionServiceTerminated.into());
         };
         let (id, transport) = self.inner.create_session().await?;
-        session.named(&id);
+        session.set_id(&id);
         self.by_realm.insert(session.realm, Arc::clone(&id));
         self.sessions.insert(Arc::clone(&id), session);
         Ok((id, transport))
@@ -221,15 +231,15 @@ impl SessionManager for BoundSessions {
         let Ok(realm) = REALM.try_get() else {
             return Ok(false);
         };
-        Ok(self.of(realm, id).is_some() && self.inner.has_session(id).await?)
+        Ok(self.get(realm, id).is_some() && self.inner.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         // Without a request around it, it is rmcp that tidies up.
         let realm = REALM.try_get().ok();
-        let is_own = |session: &Session| realm.is_none_or(|realm| session.realm == realm);
+        let is_own = |session: &McpSession| realm.is_none_or(|realm| session.realm == realm);
         if let Some((id, session)) = self.sessions.remove_if(id, |_, session| is_own(session)) {
-            return self.end(&id, &session).await;
+            return self.close_removed(&id, &session).await;
         }
         match self.sessions.contains_key(id) {
             true => Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id))),
@@ -251,7 +261,7 @@ impl SessionManager for BoundSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         let stream = self.inner.create_stream(id, message).await?;
-        Ok(self.owned(id, stream))
+        Ok(self.bind_stream(id, stream))
     }
 
     async fn accept_message(
@@ -259,12 +269,12 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<(), Self::Error> {
-        if let ClientJsonRpcMessage::Notification(told) = &message
-            && let ClientNotification::CancelledNotification(cancelled) = &told.notification
+        if let ClientJsonRpcMessage::Notification(notification) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(request) = &cancelled.params.request_id
             && let Some(session) = self.sessions.get(id)
         {
-            session.cancel(&request_key(request));
+            session.cancel_request(&request_key(request));
         }
         self.inner.accept_message(id, message).await
     }
@@ -273,7 +283,7 @@ impl SessionManager for BoundSessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.standalone(id).await
+        self.open_standalone_stream(id).await
     }
 
     async fn resume(
@@ -281,15 +291,15 @@ impl SessionManager for BoundSessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        if last_event_id == FIRST_EVENT {
-            return Ok(self.standalone(id).await?.left_stream());
+        if last_event_id == PRIMING_EVENT_ID {
+            return Ok(self.open_standalone_stream(id).await?.left_stream());
         }
         // An event of another session is as good as none.
-        if !self.events.is_of(id, &last_event_id) {
+        if !self.event_log.belongs_to(id, &last_event_id) {
             return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
         }
         let stream = self.inner.resume(id, last_event_id).await?;
-        Ok(self.owned(id, stream).right_stream())
+        Ok(self.bind_stream(id, stream).right_stream())
     }
 
     /// rmcp asks this for requests without a session, whose dropped stream is a cancel: nothing of

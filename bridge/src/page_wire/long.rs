@@ -3,26 +3,26 @@
 use bridge_protocol::CallId;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::json::{Json, Within};
+use crate::json::{JsonSlice, RawJson};
 
 /// How `call-response` begins, as the SDK writes it.
-const HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";
+const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";
 
 /// What stands behind the id, before the value.
-const RESULT: &str = "\",\"result\":";
+const RESULT_KEY: &str = "\",\"result\":";
 
 /// The call and the value of an answer that is written as the SDK writes it. `None`: it has to be
 /// read as any other message, be it to say what is wrong with it.
-pub(crate) fn long_answer(message: &Utf8Bytes) -> Option<(CallId, Json)> {
-    let rest = message.strip_prefix(HEAD)?;
+pub(crate) fn parse_long_response(message: &Utf8Bytes) -> Option<(CallId, RawJson)> {
+    let rest = message.strip_prefix(RESPONSE_HEAD)?;
     let id = &rest[..rest.find('"')?];
     let is_plain = !id.bytes().any(|byte| byte == b'\\' || byte < b' ');
-    let begin = HEAD.len() + id.len() + RESULT.len();
-    if !is_plain || !rest[id.len()..].starts_with(RESULT) {
+    let begin = RESPONSE_HEAD.len() + id.len() + RESULT_KEY.len();
+    if !is_plain || !rest[id.len()..].starts_with(RESULT_KEY) {
         return None;
     }
-    let (value, behind) = Within::read(message, begin)?;
-    (behind == "}").then(|| (id.into(), Json::Within(Box::new(value))))
+    let (value, rest) = JsonSlice::parse_at(message, begin)?;
+    (rest == "}").then(|| (id.into(), RawJson::Borrowed(Box::new(value))))
 }
 
 #[cfg(test)]
@@ -41,13 +41,13 @@ mod tests {
         }
     }
 
-    fn long(message: &str) -> Option<(CallId, String)> {
-        let (call, value) = long_answer(&message.into())?;
+    fn parsed(message: &str) -> Option<(CallId, String)> {
+        let (call, value) = parse_long_response(&message.into())?;
         Some((call, value.get().to_owned()))
     }
 
     #[test]
-    fn an_answer_as_the_sdk_writes_it_is_read_as_any_other_is() {
+    fn a_response_as_the_sdk_writes_it_parses_like_any_other() {
         for value in [
             "{\"rows\":[1.50,{\"a\":\"b\"}]}",
             "\"text\\n\"",
@@ -57,18 +57,18 @@ mod tests {
         ] {
             let message =
                 format!("{{\"type\":\"call-response\",\"requestId\":\"c-1\",\"result\":{value}}}");
-            assert_eq!(long(&message), Some(("c-1".into(), value.to_owned())));
-            assert_eq!(long(&message), decoded(&message));
+            assert_eq!(parsed(&message), Some(("c-1".into(), value.to_owned())));
+            assert_eq!(parsed(&message), decoded(&message));
             // Cut off anywhere, it is read otherwise, and refused.
             for length in 0..message.len() {
-                assert_eq!(long(&message[..length]), None, "{length}");
+                assert_eq!(parsed(&message[..length]), None, "{length}");
                 assert_eq!(decoded(&message[..length]), None, "{length}");
             }
         }
     }
 
     #[test]
-    fn whatever_is_written_otherwise_is_read_otherwise() {
+    fn a_response_in_another_spelling_is_not_parsed_in_one_pass() {
         for message in [
             r#"{"type":"call-response","requestId":"a\"b","result":1}"#,
             r#"{"type":"call-response","requestId":"c","content":[]}"#,
@@ -82,7 +82,7 @@ mod tests {
             r#"{"requestId":"c","type":"call-response","result":1}"#,
             r#"{"type":"call-responses","requestId":"c","result":1}"#,
         ] {
-            assert_eq!(long(message), None, "{message}");
+            assert_eq!(parsed(message), None, "{message}");
         }
     }
 }

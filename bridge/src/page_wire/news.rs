@@ -3,7 +3,7 @@
 use bridge_protocol::{CallLog, CallProgress, ClientRequest};
 use serde_json::value::to_raw_value;
 
-use crate::realm::{CallEvent, MAX_KEY_BYTES, MAX_REQUESTS};
+use crate::realm::{CallEvent, MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
 
 /// The longest data of a log message, in bytes of JSON. Instead of more its size is told.
 const MAX_LOG_BYTES: usize = 64 * 1024;
@@ -11,33 +11,34 @@ const MAX_LOG_BYTES: usize = 64 * 1024;
 /// So much of the message of a progress, and of the name of a logger, is told.
 const MAX_TEXT_CHARS: usize = 4096;
 
-pub(super) fn progress(mut progress: CallProgress) -> CallEvent {
-    progress.message = progress.message.map(shortened);
+pub(super) fn progress_event(mut progress: CallProgress) -> CallEvent {
+    progress.message = progress.message.map(truncate);
     CallEvent::Progress(progress)
 }
 
-pub(super) fn log(mut log: CallLog) -> CallEvent {
-    log.logger = log.logger.map(shortened);
+pub(super) fn log_event(mut log: CallLog) -> CallEvent {
+    log.logger = log.logger.map(truncate);
     let bytes = log.data.get().len();
     if bytes > MAX_LOG_BYTES {
-        let instead = format!("{bytes} bytes were logged, and {MAX_LOG_BYTES} is the limit");
-        if let Ok(instead) = to_raw_value(&instead) {
-            log.data = instead;
+        let replacement = format!("{bytes} bytes were logged, and {MAX_LOG_BYTES} is the limit");
+        if let Ok(replacement) = to_raw_value(&replacement) {
+            log.data = replacement;
         }
     }
     CallEvent::Log(log)
 }
 
 /// Requests that are too many are refused one by one, up to this many times what a call may ask.
-const REQUEST_TIMES: usize = 4;
+const REQUEST_FACTOR: usize = 4;
 
 /// Each refusal repeats its key.
-pub(super) fn can_be_answered(requests: &[ClientRequest]) -> bool {
+pub(super) fn is_answerable(requests: &[ClientRequest]) -> bool {
     let keys: usize = requests.iter().map(|request| request.key.len()).sum();
-    requests.len() <= REQUEST_TIMES * MAX_REQUESTS && keys <= MAX_REQUESTS * MAX_KEY_BYTES
+    requests.len() <= REQUEST_FACTOR * MAX_REQUESTS_PER_CALL
+        && keys <= MAX_REQUESTS_PER_CALL * MAX_REQUEST_KEY_BYTES
 }
 
-fn shortened(text: String) -> String {
+fn truncate(text: String) -> String {
     match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
@@ -52,9 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_told_as_such() {
+    fn too_long_log_data_is_replaced_and_texts_are_truncated() {
         for (chars, told) in [(MAX_LOG_BYTES - 2, MAX_LOG_BYTES), (MAX_LOG_BYTES - 1, 49)] {
-            let event = log(CallLog {
+            let event = log_event(CallLog {
                 request_id: "c".into(),
                 level: LogLevel::Info,
                 logger: Some("l".repeat(MAX_TEXT_CHARS + 1)),
@@ -64,7 +65,7 @@ mod tests {
             assert_eq!(log.data.get().len(), told, "{}", log.data);
             assert_eq!(log.logger.unwrap().chars().count(), MAX_TEXT_CHARS + 1);
         }
-        let event = progress(CallProgress {
+        let event = progress_event(CallProgress {
             request_id: "c".into(),
             progress: 1.into(),
             total: None,

@@ -4,7 +4,7 @@
 /// It listens from this call on, not from the first poll: who has read the announcement may ask at
 /// once. Where neither can be heard it waits forever, and the process can still be killed.
 #[cfg(unix)]
-pub(super) fn requested() -> impl Future<Output = ()> {
+pub(super) fn shutdown_signal() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let heard = |kind| {
         let signal = signal(kind);

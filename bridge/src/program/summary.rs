@@ -3,7 +3,7 @@
 use crate::config::{Config, Identity, may_have_credentials};
 
 /// Where the bridge would listen, and who could connect.
-pub(super) fn of(config: &Config) -> String {
+pub(super) fn describe(config: &Config) -> String {
     let Config {
         bind,
         allowed_hosts,
@@ -12,23 +12,23 @@ pub(super) fn of(config: &Config) -> String {
     } = config;
     format!(
         "address: {bind}\nhosts: {}\npages: {}, and the bridge's own\ntokens: {}\n",
-        list(allowed_hosts),
-        list(allowed_origins),
-        tokens(config)
+        join_or_none(allowed_hosts),
+        join_or_none(allowed_origins),
+        describe_tokens(config)
     )
 }
 
-fn list(entries: &[String]) -> String {
+fn join_or_none(entries: &[String]) -> String {
     match entries {
         [] => "none".to_owned(),
         entries => entries.join(", "),
     }
 }
 
-fn tokens(config: &Config) -> String {
+fn describe_tokens(config: &Config) -> String {
     // It was read a moment ago; gone since then, it lists none.
-    let listed = config.all_tokens().map_or(0, |tokens| tokens.len());
-    match (listed, signed(&config.identity)) {
+    let listed = config.load_tokens().map_or(0, |tokens| tokens.len());
+    match (listed, describe_signed_tokens(&config.identity)) {
         (0, None) => "any that a page makes itself".to_owned(),
         (0, Some(signed)) => signed,
         (listed, None) => format!("{listed} that are listed"),
@@ -36,7 +36,7 @@ fn tokens(config: &Config) -> String {
     }
 }
 
-fn signed(identity: &Identity) -> Option<String> {
+fn describe_signed_tokens(identity: &Identity) -> Option<String> {
     let keys = [
         identity.jwt_secret.as_ref().map(|_| "a secret".to_owned()),
         identity
@@ -56,7 +56,7 @@ fn signed(identity: &Identity) -> Option<String> {
     (!keys.is_empty()).then(|| {
         format!(
             "signed ones of {issuer} for {}, checked with {}",
-            list(&identity.jwt_audience),
+            join_or_none(&identity.jwt_audience),
             keys.join(" and ")
         )
     })

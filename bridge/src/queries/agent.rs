@@ -8,62 +8,62 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::{OnceCell, watch};
 
-use super::events::{Event, Reader};
-use super::said::{self, Said};
+use super::events::{Event, SseDecoder};
+use super::said::{self, AgentEvent};
 use super::token::QueryToken;
 use crate::config::{self, Secret};
 use crate::outgoing;
-use crate::realm::QueryFailed;
+use crate::realm::QueryError;
 
 /// Carries the token that the agent calls tools and reports with.
-const TOKEN_HEADER: &str = "mcp-web-query-token";
+const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 
 const EVENT_STREAM: &str = "text/event-stream";
 
 /// Where an agent listens.
 #[derive(Debug)]
-pub(super) enum Address {
+pub(super) enum AgentAddress {
     At(Url),
     /// It is being started.
-    Awaited,
+    Starting,
     /// It cannot be started.
-    Nowhere,
+    Failed,
 }
 
 /// Where queries go.
 #[derive(Debug)]
-pub(super) struct Agent {
-    address: watch::Sender<Address>,
+pub(super) struct AgentClient {
+    address: watch::Sender<AgentAddress>,
     credential: Option<Secret>,
-    within: Duration,
-    silence: Duration,
+    timeout: Duration,
+    silence_timeout: Duration,
     /// Made at the first query: the roots of trust are read from the system.
     http: OnceCell<reqwest::Client>,
 }
 
-impl Agent {
+impl AgentClient {
     /// `None` when none is configured. One that the bridge runs says where it is, and is asked with a
     /// credential that nobody else has.
-    pub(super) fn of(config: &config::Agent) -> Option<Self> {
+    pub(super) fn from_config(config: &config::Agent) -> Option<Self> {
         let (address, credential) = match &config.agent_url {
-            _ if config.run_agent => (Address::Awaited, Some(Secret::random())),
+            _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
             Some(url) => {
                 let url = Url::parse(url.as_str()).ok()?;
-                (Address::At(url), config.agent_token.clone())
+                (AgentAddress::At(url), config.agent_token.clone())
             }
             None => return None,
         };
         Some(Self {
             address: watch::Sender::new(address),
             credential,
-            within: config.agent_timeout,
-            silence: config.agent_silence,
+            timeout: config.agent_timeout,
+            silence_timeout: config.agent_silence,
             http: OnceCell::new(),
         })
     }
 
     /// The agent listens somewhere else now, or does not.
-    pub(super) fn moved(&self, address: Address) {
+    pub(super) fn set_address(&self, address: AgentAddress) {
         self.address.send_replace(address);
     }
 
@@ -73,37 +73,40 @@ impl Agent {
 
     /// Asks. Any 2xx accepts. A stream of events is read to the end of the query; of another answer
     /// nothing else is read: the agent reports by requests of its own.
-    pub(super) async fn ask(
+    pub(super) async fn send_query(
         &self,
         query: Query,
         token: Option<QueryToken>,
-    ) -> Result<Taken, QueryFailed> {
+    ) -> Result<AgentResponse, QueryError> {
         let id = query.uuid.clone();
         let body = PageToBridge::Query(query).encode();
-        let put = |request: RequestBuilder| {
+        let build = |request: RequestBuilder| {
             let request = request.header(CONTENT_TYPE, "application/json");
             let request = request.header(ACCEPT, EVENT_STREAM);
             let request = match &token {
-                Some(token) => request.header(TOKEN_HEADER, token.as_str()),
+                Some(token) => request.header(QUERY_TOKEN_HEADER, token.as_str()),
                 None => request,
             };
             request.body(body)
         };
-        let response = self.request(Method::PUT, &id, put).await?;
+        let response = self.request(Method::PUT, &id, build).await?;
         if !response.status().is_success() {
-            return Err(not_taken(response.status()));
+            return Err(rejected_query(response.status()));
         }
         let media_type = response.headers().get(CONTENT_TYPE);
-        let streams =
+        let is_event_stream =
             media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
-        Ok(match streams {
-            true => Taken::Streams(Box::new(Stream::new(response, self.silence))),
-            false => Taken::ReportsElsewhere,
+        Ok(match is_event_stream {
+            true => AgentResponse::Stream(Box::new(AgentEventStream::new(
+                response,
+                self.silence_timeout,
+            ))),
+            false => AgentResponse::Deferred,
         })
     }
 
     /// Says that a query has ended. An agent that does not hear it finds its token void.
-    pub(super) async fn stop(&self, id: &QueryId) {
+    pub(super) async fn cancel_query(&self, id: &QueryId) {
         match self.request(Method::DELETE, id, |request| request).await {
             Ok(response) if response.status().is_success() => {}
             Ok(response) => {
@@ -120,40 +123,40 @@ impl Agent {
         &self,
         method: Method,
         id: &QueryId,
-        fill: impl FnOnce(RequestBuilder) -> RequestBuilder,
-    ) -> Result<Response, QueryFailed> {
-        let answered = tokio::time::timeout(self.within, async {
+        build: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, QueryError> {
+        let outcome = tokio::time::timeout(self.timeout, async {
             let url = self.url().await?;
-            let client = self.http.get_or_try_init(|| client(&url)).await;
+            let client = self.http.get_or_try_init(|| build_client(&url)).await;
             let client = client.map_err(|error| unreachable(&error))?;
-            let mut request = fill(client.request(method, of_query(url, id)));
+            let mut request = build(client.request(method, query_url(url, id)));
             if let Some(credential) = &self.credential {
                 request = request.bearer_auth(credential.text());
             }
             let response = request.send().await;
             response.map_err(|error| unreachable(&outgoing::last_cause(&error)))
         });
-        let late = |_| unavailable(format!("Agent did not answer within {:?}", self.within));
-        answered.await.map_err(late)?
+        let timed_out = |_| unavailable(format!("Agent did not answer within {:?}", self.timeout));
+        outcome.await.map_err(timed_out)?
     }
 
     /// Once it is known.
-    async fn url(&self) -> Result<Url, QueryFailed> {
+    async fn url(&self) -> Result<Url, QueryError> {
         let mut address = self.address.subscribe();
-        let known = address.wait_for(|address| !matches!(address, Address::Awaited));
+        let known = address.wait_for(|address| !matches!(address, AgentAddress::Starting));
         match known.await.as_deref() {
-            Ok(Address::At(url)) => Ok(url.clone()),
+            Ok(AgentAddress::At(url)) => Ok(url.clone()),
             _ => {
                 let error = "The agent that the bridge runs cannot start";
                 let remedy = "see what it says in the bridge's log";
                 let code = ErrorCode::AgentUnavailable;
-                Err(QueryFailed::new(code, error, Some(remedy)))
+                Err(QueryError::new(code, error, Some(remedy)))
             }
         }
     }
 }
 
-fn of_query(mut url: Url, id: &QueryId) -> Url {
+fn query_url(mut url: Url, id: &QueryId) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.push(id.as_str());
     }
@@ -162,56 +165,62 @@ fn of_query(mut url: Url, id: &QueryId) -> Url {
 
 /// How an agent has taken a query.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(super) enum AgentResponse {
     /// It reports by requests of its own, as agents of mcp-web 0.1 do.
-    ReportsElsewhere,
+    Deferred,
     /// Its answer is the stream of what the page hears.
-    Streams(Box<Stream>),
+    Stream(Box<AgentEventStream>),
 }
 
 /// The events of an agent. Dropping it closes the connection.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(super) struct AgentEventStream {
     response: Response,
-    silence: Duration,
-    reader: Reader,
-    heard: VecDeque<Event>,
+    silence_timeout: Duration,
+    decoder: SseDecoder,
+    events: VecDeque<Event>,
 }
 
-impl Stream {
-    fn new(response: Response, silence: Duration) -> Self {
+impl AgentEventStream {
+    fn new(response: Response, silence_timeout: Duration) -> Self {
         Self {
             response,
-            silence,
-            reader: Reader::default(),
-            heard: VecDeque::new(),
+            silence_timeout,
+            decoder: SseDecoder::default(),
+            events: VecDeque::new(),
         }
     }
 
     /// What the agent says next of this query. An end before the query's is an error.
-    pub(super) async fn next(&mut self, id: &QueryId) -> Result<Said, QueryFailed> {
+    pub(super) async fn next(&mut self, id: &QueryId) -> Result<AgentEvent, QueryError> {
         loop {
-            if let Some(event) = self.heard.pop_front() {
-                return said::read(&event, id);
+            if let Some(event) = self.events.pop_front() {
+                return said::parse(&event, id);
             }
-            let more = tokio::time::timeout(self.silence, self.response.chunk()).await;
-            let bytes = match more {
+            let chunk = tokio::time::timeout(self.silence_timeout, self.response.chunk()).await;
+            let bytes = match chunk {
                 Ok(Ok(Some(bytes))) => bytes,
-                Ok(Ok(None)) => return Err(lost("The agent ended its stream before the query")),
+                Ok(Ok(None)) => {
+                    return Err(stream_lost("The agent ended its stream before the query"));
+                }
                 Ok(Err(error)) => {
                     let cause = outgoing::last_cause(&error);
-                    return Err(lost(&format!("The stream of the agent broke: {cause}")));
+                    return Err(stream_lost(&format!(
+                        "The stream of the agent broke: {cause}"
+                    )));
                 }
                 Err(_) => {
-                    let silence = self.silence;
-                    return Err(lost(&format!("The agent said nothing for {silence:?}")));
+                    let timeout = self.silence_timeout;
+                    return Err(stream_lost(&format!(
+                        "The agent said nothing for {timeout:?}"
+                    )));
                 }
             };
-            let heard = self
-                .reader
-                .take(&bytes, |event| self.heard.push_back(event));
-            heard.map_err(|too_long| {
-                QueryFailed::new(ErrorCode::AgentFailed, too_long.message(), None)
+            let decoded = self
+                .decoder
+                .decode(&bytes, |event| self.events.push_back(event));
+            decoded.map_err(|too_long| {
+                QueryError::new(ErrorCode::AgentFailed, too_long.message(), None)
             })?;
         }
     }
@@ -222,13 +231,13 @@ impl Stream {
     }
 }
 
-fn lost(error: &str) -> QueryFailed {
+fn stream_lost(error: &str) -> QueryError {
     let remedy = "ask again, and see the agent's log";
-    QueryFailed::new(ErrorCode::AgentUnavailable, error, Some(remedy))
+    QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
 }
 
 /// The agent has answered, and not with a 2xx.
-fn not_taken(status: StatusCode) -> QueryFailed {
+fn rejected_query(status: StatusCode) -> QueryError {
     let reason = status.canonical_reason().unwrap_or_default();
     let error = format!("Agent responded with {}: {reason}", status.as_u16());
     let (code, remedy) = match status {
@@ -246,20 +255,20 @@ fn not_taken(status: StatusCode) -> QueryFailed {
         ),
         _ => return unavailable(error),
     };
-    QueryFailed::new(code, error, Some(remedy))
+    QueryError::new(code, error, Some(remedy))
 }
 
-fn unreachable(cause: &str) -> QueryFailed {
+fn unreachable(cause: &str) -> QueryError {
     unavailable(format!("Agent cannot be reached: {cause}"))
 }
 
-fn unavailable(error: String) -> QueryFailed {
+fn unavailable(error: String) -> QueryError {
     let remedy = "see that the agent runs and that `agent_url` is its address";
-    QueryFailed::new(ErrorCode::AgentUnavailable, error, Some(remedy))
+    QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
 }
 
-async fn client(url: &Url) -> Result<reqwest::Client, String> {
+async fn build_client(url: &Url) -> Result<reqwest::Client, String> {
     let url = url.clone();
-    let made = tokio::task::spawn_blocking(move || outgoing::client(&url)).await;
-    made.map_err(|error| error.to_string())?
+    let built = tokio::task::spawn_blocking(move || outgoing::client(&url)).await;
+    built.map_err(|error| error.to_string())?
 }

@@ -5,73 +5,78 @@ use std::sync::{Arc, Weak};
 use bridge_protocol::{Query, QueryId};
 use tokio_util::sync::CancellationToken;
 
-use super::agent::{Agent, Stream, Taken};
-use super::said::Said;
+use super::agent::{AgentClient, AgentEventStream, AgentResponse};
+use super::said::AgentEvent;
 use super::token::QueryToken;
 use crate::auth::RealmId;
 use crate::hub::Hub;
 use crate::realm::{Effects, Now, Realm};
 
 /// Whose query it is.
-pub(super) struct Asking {
+pub(super) struct QueryTask {
     pub(super) hub: Weak<Hub>,
     pub(super) realm: RealmId,
     pub(super) id: QueryId,
     /// Nobody wants anything of the agent any more, and it does not know.
-    pub(super) stopped: CancellationToken,
+    pub(super) agent_cancelled: CancellationToken,
 }
 
-impl Asking {
+impl QueryTask {
     /// Until the agent has taken the query, or has said its last word, where it says it here.
-    pub(super) async fn run(self, agent: Arc<Agent>, query: Query, token: Option<QueryToken>) {
-        match agent.ask(query, token).await {
-            Err(why) => self.change(|realm, now| realm.query_refused(&self.id, why, now)),
-            Ok(Taken::ReportsElsewhere) => {
-                self.change(|realm, _| realm.query_accepted(&self.id));
+    pub(super) async fn run(
+        self,
+        agent: Arc<AgentClient>,
+        query: Query,
+        token: Option<QueryToken>,
+    ) {
+        match agent.send_query(query, token).await {
+            Err(error) => self.apply(|realm, now| realm.query_refused(&self.id, error, now)),
+            Ok(AgentResponse::Deferred) => {
+                self.apply(|realm, _| realm.query_accepted(&self.id));
             }
-            Ok(Taken::Streams(stream)) => {
-                self.change(|realm, _| realm.query_streams(&self.id));
-                self.hear(stream).await;
+            Ok(AgentResponse::Stream(stream)) => {
+                self.apply(|realm, _| realm.query_stream_opened(&self.id));
+                self.read_stream(stream).await;
             }
         }
     }
 
     /// Dropping the stream tells the agent that nobody listens any more. One whose query is over
     /// with its knowledge has still to hear the answers to its calls, and ends the stream itself.
-    async fn hear(&self, mut stream: Box<Stream>) {
+    async fn read_stream(&self, mut stream: Box<AgentEventStream>) {
         let heard = async {
-            self.reports_of(&mut stream).await;
+            self.forward_reports(&mut stream).await;
             stream.drain().await;
         };
         tokio::select! {
             biased;
-            () = self.stopped.cancelled() => {}
+            () = self.agent_cancelled.cancelled() => {}
             () = heard => {}
         }
     }
 
     /// Until the query is over.
-    async fn reports_of(&self, stream: &mut Stream) {
+    async fn forward_reports(&self, stream: &mut AgentEventStream) {
         loop {
             match stream.next(&self.id).await {
-                Ok(Said::Report(report)) => {
+                Ok(AgentEvent::Report(report)) => {
                     let hub = self.hub.upgrade();
-                    let taken = hub.map(|hub| hub.report(self.realm, &self.id, report));
+                    let taken = hub.map(|hub| hub.apply_agent_report(self.realm, &self.id, report));
                     if !matches!(taken, Some(Ok(()))) {
                         return;
                     }
                 }
-                Ok(Said::Accepted | Said::Unknown) => {}
+                Ok(AgentEvent::Accepted | AgentEvent::Unknown) => {}
                 Err(why) => {
-                    return self.change(|realm, now| realm.agent_lost(&self.id, why, now));
+                    return self.apply(|realm, now| realm.agent_lost(&self.id, why, now));
                 }
             }
         }
     }
 
-    fn change(&self, event: impl FnOnce(&mut Realm, Now) -> Effects) {
+    fn apply(&self, event: impl FnOnce(&mut Realm, Now) -> Effects) {
         if let Some(hub) = self.hub.upgrade() {
-            hub.change(self.realm, |realm, now| ((), event(realm, now)));
+            hub.apply(self.realm, |realm, now| ((), event(realm, now)));
         }
     }
 }

@@ -15,80 +15,80 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::Instant;
 
-use super::agent::{Address, Agent};
+use super::agent::{AgentAddress, AgentClient};
 use crate::outgoing;
 
 const PROGRAM: &str = "mcp-web-agent";
 
 /// What it prints before its address.
-const ANNOUNCEMENT: &str = "listening on ";
+const LISTENING_PREFIX: &str = "listening on ";
 
 /// What it exits with when its settings are wrong: starting it again would not help.
-const WRONG_SETTINGS: i32 = 2;
+const INVALID_SETTINGS_EXIT_CODE: i32 = 2;
 
 /// How long to wait before it is started again: doubled each time, and this again once it has run
-/// for as long as [`LONGEST_WAIT`].
-const SHORTEST_WAIT: Duration = Duration::from_millis(250);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// for as long as [`MAX_RESTART_DELAY`].
+const MIN_RESTART_DELAY: Duration = Duration::from_millis(250);
+const MAX_RESTART_DELAY: Duration = Duration::from_secs(60);
 
 /// Runs the agent of a bridge that listens here, as long as it makes sense to start it. Dropping this
 /// ends the process.
-pub(super) async fn run(agent: Arc<Agent>, bridge: SocketAddr) {
-    let runner = Runner {
+pub(super) async fn supervise(agent: Arc<AgentClient>, bridge: SocketAddr) {
+    let process = AgentProcess {
         agent,
-        bridge: reachable(bridge),
-        program: program().unwrap_or_else(name),
+        bridge: reachable_address(bridge),
+        program: find_program().unwrap_or_else(program_file_name),
     };
-    let mut wait = Duration::ZERO;
+    let mut delay = Duration::ZERO;
     loop {
         let started = Instant::now();
-        let ended = runner.run_once().await;
-        match ended {
-            Ok(Some(WRONG_SETTINGS)) => {
+        let outcome = process.run_once().await;
+        match outcome {
+            Ok(Some(INVALID_SETTINGS_EXIT_CODE)) => {
                 tracing::error!("the agent cannot start with its settings: see what it says");
-                return runner.agent.moved(Address::Nowhere);
+                return process.agent.set_address(AgentAddress::Failed);
             }
             Ok(code) => {
                 tracing::error!(?code, "the agent has ended: it is started again");
-                runner.agent.moved(Address::Awaited);
+                process.agent.set_address(AgentAddress::Starting);
             }
             Err(error) => {
-                let program = runner.program.display();
+                let program = process.program.display();
                 tracing::error!("the agent {program} cannot be started: {error}");
-                runner.agent.moved(Address::Nowhere);
+                process.agent.set_address(AgentAddress::Failed);
             }
         }
-        if started.elapsed() >= LONGEST_WAIT {
-            wait = Duration::ZERO;
+        if started.elapsed() >= MAX_RESTART_DELAY {
+            delay = Duration::ZERO;
         }
-        wait = longer(wait);
-        tokio::time::sleep(wait).await;
+        delay = next_delay(delay);
+        tokio::time::sleep(delay).await;
     }
 }
 
-fn longer(wait: Duration) -> Duration {
-    (2 * wait).clamp(SHORTEST_WAIT, LONGEST_WAIT)
+fn next_delay(wait: Duration) -> Duration {
+    (2 * wait).clamp(MIN_RESTART_DELAY, MAX_RESTART_DELAY)
 }
 
-struct Runner {
-    agent: Arc<Agent>,
+struct AgentProcess {
+    agent: Arc<AgentClient>,
     bridge: SocketAddr,
     program: PathBuf,
 }
 
-impl Runner {
+impl AgentProcess {
     /// Its exit code, if it has one.
     async fn run_once(&self) -> io::Result<Option<i32>> {
-        let mut child = self.start()?;
+        let mut child = self.spawn()?;
         // Open until it has ended.
         let _stdin = child.stdin.take();
         if let Some(stdout) = child.stdout.take() {
-            self.hear(stdout).await;
+            self.read_stdout(stdout).await;
         }
         Ok(child.wait().await?.code())
     }
 
-    fn start(&self) -> io::Result<Child> {
+    fn spawn(&self) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         if let Some(credential) = self.agent.credential() {
             command.env("MCP_WEB_AGENT_TOKEN", credential.text());
@@ -105,16 +105,16 @@ impl Runner {
     }
 
     /// Until it closes its stdout.
-    async fn hear(&self, stdout: ChildStdout) {
+    async fn read_stdout(&self, stdout: ChildStdout) {
         let mut lines = BufReader::new(stdout).lines();
         while let Ok(Some(line)) = lines.next_line().await {
-            let Some(url) = line.strip_prefix(ANNOUNCEMENT) else {
+            let Some(url) = line.strip_prefix(LISTENING_PREFIX) else {
                 continue;
             };
             match url.parse::<Url>().ok().filter(outgoing::is_loopback) {
                 Some(url) => {
                     tracing::info!("the agent listens on {url}");
-                    self.agent.moved(Address::At(url));
+                    self.agent.set_address(AgentAddress::At(url));
                 }
                 None => tracing::error!("the agent says that it listens on {url:?}"),
             }
@@ -123,20 +123,22 @@ impl Runner {
 }
 
 /// The program beside this one; else that in the search path.
-pub(crate) fn program() -> Option<PathBuf> {
-    let own = std::env::current_exe().ok();
-    let beside = own.and_then(|own| own.parent().map(Path::to_owned));
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = beside.into_iter().chain(std::env::split_paths(&search));
-    folders.find_map(|folder| Some(folder.join(name())).filter(|path| path.is_file()))
+pub(crate) fn find_program() -> Option<PathBuf> {
+    let current_exe = std::env::current_exe().ok();
+    let own_folder = current_exe.and_then(|current_exe| current_exe.parent().map(Path::to_owned));
+    let path_variable = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = own_folder
+        .into_iter()
+        .chain(std::env::split_paths(&path_variable));
+    folders.find_map(|folder| Some(folder.join(program_file_name())).filter(|path| path.is_file()))
 }
 
-fn name() -> PathBuf {
+fn program_file_name() -> PathBuf {
     format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX).into()
 }
 
 /// How a process of this machine reaches what listens on every address.
-fn reachable(mut bridge: SocketAddr) -> SocketAddr {
+fn reachable_address(mut bridge: SocketAddr) -> SocketAddr {
     if bridge.ip().is_unspecified() {
         bridge.set_ip(match bridge {
             SocketAddr::V4(_) => [127, 0, 0, 1].into(),
@@ -158,16 +160,21 @@ mod tests {
             ("127.0.0.1:80", "127.0.0.1:80"),
         ] {
             let bound: SocketAddr = bound.parse().unwrap();
-            assert_eq!(reachable(bound).to_string(), reached);
+            assert_eq!(reachable_address(bound).to_string(), reached);
         }
     }
 
     #[test]
-    fn the_wait_grows_to_its_limit_and_begins_anew_after_a_long_run() {
-        let waits = std::iter::successors(Some(longer(Duration::ZERO)), |wait| Some(longer(*wait)));
+    fn restart_delay_doubles_up_to_its_maximum() {
+        let waits = std::iter::successors(Some(next_delay(Duration::ZERO)), |wait| {
+            Some(next_delay(*wait))
+        });
         let waits: Vec<_> = waits.take(10).collect();
-        assert_eq!((waits[0], waits[1]), (SHORTEST_WAIT, 2 * SHORTEST_WAIT));
+        assert_eq!(
+            (waits[0], waits[1]),
+            (MIN_RESTART_DELAY, 2 * MIN_RESTART_DELAY)
+        );
         assert!(waits.is_sorted());
-        assert_eq!(waits[9], LONGEST_WAIT);
+        assert_eq!(waits[9], MAX_RESTART_DELAY);
     }
 }

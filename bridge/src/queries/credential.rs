@@ -11,7 +11,7 @@ use crate::config::{Config, Secret};
 use crate::outgoing;
 
 /// The name of the file, in the user's configuration directory.
-const FILE: &str = "mcp-web/agent-token";
+const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
 
 /// Fills in the credential for an agent on this machine where none is set. Agents of mcp-web 0.1
 /// know of none.
@@ -22,10 +22,10 @@ pub(crate) fn fill_in(config: &mut Config) {
     if config.agent.agent_token.is_some() || config.compat.is_some() || !is_ours {
         return;
     }
-    let Some(path) = directory().map(|folder| folder.join(FILE)) else {
+    let Some(path) = config_directory().map(|folder| folder.join(CREDENTIAL_FILE)) else {
         return;
     };
-    match shared(&path) {
+    match load_or_create(&path) {
         Ok(secret) => config.agent.agent_token = Some(secret),
         Err(error) => tracing::warn!(
             "the credential that bridge and agent share cannot be kept in {}: {error}; set \
@@ -36,29 +36,29 @@ pub(crate) fn fill_in(config: &mut Config) {
 }
 
 /// Where a user's programs keep their configuration (XDG Base Directory Specification).
-fn directory() -> Option<PathBuf> {
-    let set = |name: &str| {
+fn config_directory() -> Option<PathBuf> {
+    let from_env = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);
         path.is_absolute().then_some(path)
     };
-    let at_home = || Some(set("HOME")?.join(".config"));
+    let at_home = || Some(from_env("HOME")?.join(".config"));
     match cfg!(windows) {
-        true => set("APPDATA"),
-        false => set("XDG_CONFIG_HOME").or_else(at_home),
+        true => from_env("APPDATA"),
+        false => from_env("XDG_CONFIG_HOME").or_else(at_home),
     }
 }
 
 /// Reads the file, or makes it: once, whoever else makes it at this moment.
-fn shared(path: &Path) -> io::Result<Secret> {
-    match read(path) {
+fn load_or_create(path: &Path) -> io::Result<Secret> {
+    match load(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         other => return other,
     }
-    make(path)?;
-    read(path)
+    create(path)?;
+    load(path)
 }
 
-fn read(path: &Path) -> io::Result<Secret> {
+fn load(path: &Path) -> io::Result<Secret> {
     let text = std::fs::read_to_string(path)?;
     if others_can_read(path) {
         let why = "others can read it: remove it, and a new one is made";
@@ -70,7 +70,7 @@ fn read(path: &Path) -> io::Result<Secret> {
 
 /// Writes a new secret beside the name and links it there: the name shows a whole one, or none, and
 /// the first who links wins.
-fn make(path: &Path) -> io::Result<()> {
+fn create(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private_folder(folder)?;
     let draft = folder.join(format!("agent-token.{}", Uuid::new_v4().simple()));
@@ -128,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_starts_first_makes_it_and_everybody_reads_the_same() {
+    fn concurrent_starts_share_one_credential() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
+        let path = folder.path().join(CREDENTIAL_FILE);
         let starting: Vec<_> = (0..8)
             .map(|_| {
                 let path = path.clone();
-                thread::spawn(move || shared(&path).unwrap())
+                thread::spawn(move || load_or_create(&path).unwrap())
             })
             .collect();
         let found: Vec<_> = starting.into_iter().map(|it| it.join().unwrap()).collect();
@@ -146,19 +146,19 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn it_is_for_the_user_alone_and_is_a_secret() {
+    fn the_file_is_private_and_errors_do_not_show_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(FILE);
-        shared(&path).unwrap();
+        let path = folder.path().join(CREDENTIAL_FILE);
+        load_or_create(&path).unwrap();
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         std::fs::write(&path, "hush").unwrap();
-        let error = shared(&path).unwrap_err().to_string();
+        let error = load_or_create(&path).unwrap_err().to_string();
         assert!(error.contains("32") && !error.contains("hush"), "{error}");
         let open = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(&path, open).unwrap();
-        let error = shared(&path).unwrap_err().to_string();
+        let error = load_or_create(&path).unwrap_err().to_string();
         assert!(error.contains("others can read it"), "{error}");
     }
 }

@@ -8,16 +8,16 @@ use bridge_protocol::{ErrorCode, QueryId, SessionId};
 use dashmap::mapref::entry::Entry as MapEntry;
 
 use super::token::QueryToken;
-use super::{Asked, Life, Queries, id_is_taken};
-use crate::auth::{Person, Principal, RealmId};
+use super::{ActiveQuery, AgentQueries, QueryLifetime, id_taken_error};
+use crate::auth::{Principal, RealmId, Subject};
 use crate::hub::Hub;
-use crate::realm::{QueryFailed, Realm, Terms};
+use crate::realm::{QueryError, QueryPolicy, Realm};
 
 /// A query that an agent may call tools for.
-pub(crate) struct Opened {
+pub(crate) struct DirectQuery {
     pub(crate) token: QueryToken,
     /// How long it may take.
-    pub(crate) time: Duration,
+    pub(crate) timeout: Duration,
 }
 
 impl Hub {
@@ -27,82 +27,87 @@ impl Hub {
         principal: &Principal,
         id: &QueryId,
         session: Option<&SessionId>,
-        terms: Terms,
-    ) -> Result<Opened, QueryFailed> {
+        policy: QueryPolicy,
+    ) -> Result<DirectQuery, QueryError> {
         if self.is_stopping() {
-            return Err(QueryFailed::bridge_stopping());
+            return Err(QueryError::bridge_stopping());
         }
         let realm = principal.realm;
-        let token = self.queries.claim(realm, id, principal.person())?;
-        let opened = self.change(realm, |realm, now| {
-            let opened = session_of(realm, session)
-                .and_then(|session| realm.query_opened(id, &session, terms, now));
+        let token = self
+            .agent_queries
+            .reserve_id(realm, id, principal.subject())?;
+        let opened = self.apply(realm, |realm, now| {
+            let opened = resolve_session(realm, session)
+                .and_then(|session| realm.query_opened(id, &session, policy, now));
             (opened, Vec::new())
         });
-        match opened.unwrap_or_else(|| Err(no_page())) {
-            Ok(time) => Ok(Opened { token, time }),
-            Err(refused) => {
-                self.queries.unclaim(realm, id);
-                Err(refused)
+        match opened.unwrap_or_else(|| Err(no_page_error())) {
+            Ok(time) => Ok(DirectQuery {
+                token,
+                timeout: time,
+            }),
+            Err(error) => {
+                self.agent_queries.release_id(realm, id);
+                Err(error)
             }
         }
     }
 }
 
-fn session_of(realm: &Realm, named: Option<&SessionId>) -> Result<SessionId, QueryFailed> {
+fn resolve_session(realm: &Realm, named: Option<&SessionId>) -> Result<SessionId, QueryError> {
     let sessions = realm.sessions();
     let mut ids = sessions.into_iter().map(|session| session.session_id);
     if let Some(named) = named {
         return ids.find(|id| id == named).ok_or_else(|| {
             let error = "There is no page with this `sessionId`";
             let remedy = "name one of `GET /sessions`";
-            QueryFailed::new(ErrorCode::SessionNotFound, error, Some(remedy))
+            QueryError::new(ErrorCode::SessionNotFound, error, Some(remedy))
         });
     }
     match (ids.next(), ids.next()) {
-        (None, _) => Err(no_page()),
+        (None, _) => Err(no_page_error()),
         (Some(only), None) => Ok(only),
         (Some(_), Some(_)) => {
             let error = "Several pages are connected with this token";
             let remedy = "name one in `sessionId`";
             let code = ErrorCode::SessionNotSpecified;
-            Err(QueryFailed::new(code, error, Some(remedy)))
+            Err(QueryError::new(code, error, Some(remedy)))
         }
     }
 }
 
-fn no_page() -> QueryFailed {
+fn no_page_error() -> QueryError {
     let error = "No page is connected for this token";
     let remedy = "open the app in a browser and ask again";
-    QueryFailed::new(ErrorCode::NoSessionsFound, error, Some(remedy))
+    QueryError::new(ErrorCode::NoSessionsFound, error, Some(remedy))
 }
 
-impl Queries {
+impl AgentQueries {
     /// Takes the id before its realm knows of it, so that no other realm does.
-    fn claim(
+    fn reserve_id(
         &self,
         realm: RealmId,
         id: &QueryId,
-        person: Option<Arc<Person>>,
-    ) -> Result<QueryToken, QueryFailed> {
-        let MapEntry::Vacant(vacant) = self.asked.entry(id.clone()) else {
-            return Err(id_is_taken());
+        person: Option<Arc<Subject>>,
+    ) -> Result<QueryToken, QueryError> {
+        let MapEntry::Vacant(vacant) = self.active.entry(id.clone()) else {
+            return Err(id_taken_error());
         };
         let token = QueryToken::new();
-        self.tokens.insert(token.hashed(), id.clone());
-        vacant.insert(Asked {
+        self.tokens.insert(token.hash(), id.clone());
+        vacant.insert(ActiveQuery {
             realm,
-            token: Some(token.hashed()),
-            person,
-            life: Life::default(),
+            token_hash: Some(token.hash()),
+            subject: person,
+            lifetime: QueryLifetime::default(),
             task: None,
         });
         Ok(token)
     }
 
-    fn unclaim(&self, realm: RealmId, id: &QueryId) {
-        let claimed = self.asked.remove_if(id, |_, asked| asked.realm == realm);
-        if let Some(token) = claimed.and_then(|(_, asked)| asked.token) {
+    fn release_id(&self, realm: RealmId, id: &QueryId) {
+        let claimed = self.active.remove_if(id, |_, asked| asked.realm == realm);
+        if let Some(token) = claimed.and_then(|(_, asked)| asked.token_hash) {
             self.tokens.remove(&token);
         }
     }

@@ -17,9 +17,9 @@ pub(super) struct Event {
 
 /// An event has more than [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) struct EventTooLong;
 
-impl TooLong {
+impl EventTooLong {
     pub(super) fn message(&self) -> String {
         format!("The agent sent an event of more than {MAX_EVENT_BYTES} bytes")
     }
@@ -27,22 +27,22 @@ impl TooLong {
 
 /// What has come of a stream, and is no whole event yet (HTML, "Interpreting an event stream").
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct SseDecoder {
     line: Vec<u8>,
     event: Event,
     has_data: bool,
     /// The last byte was a carriage return: a line feed that follows ends no line of its own.
-    after_return: bool,
+    after_cr: bool,
 }
 
-impl Reader {
+impl SseDecoder {
     /// Takes up what came; `heard` gets each event that it completes.
-    pub(super) fn take(
+    pub(super) fn decode(
         &mut self,
         mut bytes: &[u8],
-        mut heard: impl FnMut(Event),
-    ) -> Result<(), TooLong> {
-        if std::mem::take(&mut self.after_return) {
+        mut on_event: impl FnMut(Event),
+    ) -> Result<(), EventTooLong> {
+        if std::mem::take(&mut self.after_cr) {
             bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
         }
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
@@ -50,28 +50,28 @@ impl Reader {
             let ends_with_return = rest[0] == b'\r';
             bytes = &rest[1..];
             if ends_with_return {
-                self.after_return = bytes.is_empty();
+                self.after_cr = bytes.is_empty();
                 bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
             }
-            self.push(line)?;
+            self.append(line)?;
             let line = std::mem::take(&mut self.line);
-            if let Some(event) = self.ended(&line) {
-                heard(event);
+            if let Some(event) = self.end_line(&line) {
+                on_event(event);
             }
         }
-        self.push(bytes)
+        self.append(bytes)
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), EventTooLong> {
         if self.line.len() + self.event.data.len() + bytes.len() > MAX_EVENT_BYTES {
-            return Err(TooLong);
+            return Err(EventTooLong);
         }
         self.line.extend_from_slice(bytes);
         Ok(())
     }
 
     /// A line has ended; an empty one ends its event.
-    fn ended(&mut self, line: &[u8]) -> Option<Event> {
+    fn end_line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
             let event = std::mem::take(&mut self.event);
             return std::mem::take(&mut self.has_data).then_some(event);
@@ -95,9 +95,9 @@ impl Reader {
 }
 
 /// Shortened, for messages.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
-    const SHOWN_CHARS: usize = 64;
-    match text.char_indices().nth(SHOWN_CHARS) {
+pub(super) fn excerpt(text: &str) -> Cow<'_, str> {
+    const EXCERPT_CHARS: usize = 64;
+    match text.char_indices().nth(EXCERPT_CHARS) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
         None => Cow::Borrowed(text),
     }
@@ -114,17 +114,17 @@ mod tests {
         }
     }
 
-    fn read(pieces: &[&[u8]]) -> Result<Vec<Event>, TooLong> {
-        let mut reader = Reader::default();
+    fn decode_all(pieces: &[&[u8]]) -> Result<Vec<Event>, EventTooLong> {
+        let mut reader = SseDecoder::default();
         let mut events = Vec::new();
         for piece in pieces {
-            reader.take(piece, |event| events.push(event))?;
+            reader.decode(piece, |event| events.push(event))?;
         }
         Ok(events)
     }
 
     #[test]
-    fn events_are_the_same_wherever_the_stream_is_divided_and_however_lines_end() {
+    fn decoding_does_not_depend_on_chunks_or_line_ends() {
         let expected = [
             event("a", "{\"é\":1}"),
             event("", "one\ntwo"),
@@ -151,18 +151,18 @@ mod tests {
             let text = format!("\u{feff}{}", text.join(end));
             for at in 0..=text.len() {
                 let (one, other) = text.as_bytes().split_at(at);
-                assert_eq!(read(&[one, other]).unwrap(), expected, "{end:?} {at}");
+                assert_eq!(decode_all(&[one, other]).unwrap(), expected, "{end:?} {at}");
             }
         }
     }
 
     #[test]
-    fn a_line_over_the_limit_is_not_waited_for() {
+    fn an_event_over_the_limit_fails_at_once() {
         let most = vec![b'x'; MAX_EVENT_BYTES];
-        let fits = read(&[b"data: ", &most[6..], b"\n\n"]).unwrap();
+        let fits = decode_all(&[b"data: ", &most[6..], b"\n\n"]).unwrap();
         assert_eq!(fits[0].data.len(), MAX_EVENT_BYTES - 6);
-        assert_eq!(read(&[&most, b"x"]), Err(TooLong));
+        assert_eq!(decode_all(&[&most, b"x"]), Err(EventTooLong));
         let half = [b"data: ", &most[..600_000], b"\n"].concat();
-        assert_eq!(read(&[&half, &half]), Err(TooLong));
+        assert_eq!(decode_all(&[&half, &half]), Err(EventTooLong));
     }
 }

@@ -6,16 +6,16 @@ use bridge_protocol::{ErrorCode, QueryId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Report;
-use super::events::{Event, shown};
-use crate::realm::QueryFailed;
+use super::AgentReport;
+use super::events::{Event, excerpt};
+use crate::realm::QueryError;
 
 /// One message of an agent.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum AgentEvent {
     /// It has taken the query, which its status has said before.
     Accepted,
-    Report(Report),
+    Report(AgentReport),
     /// A later agent may say more than this bridge knows.
     Unknown,
 }
@@ -38,91 +38,95 @@ struct Message<'a> {
 }
 
 /// What an event of the agent of this query means.
-pub(super) fn read(event: &Event, id: &QueryId) -> Result<Said, QueryFailed> {
-    let bad = |what: &str| Err(malformed(event, what));
+pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryError> {
+    let malformed_event = |what: &str| Err(malformed(event, what));
     let message: Message<'_> = match serde_json::from_str(&event.data) {
         Ok(message) => message,
-        Err(_) if !is_known(&event.name) => return Ok(Said::Unknown),
-        Err(error) => return bad(&error.to_string()),
+        Err(_) if !is_known_type(&event.name) => return Ok(AgentEvent::Unknown),
+        Err(error) => return malformed_event(&error.to_string()),
     };
     let kind = message.kind.as_deref().unwrap_or(&event.name);
-    if !is_known(kind) {
-        return Ok(Said::Unknown);
+    if !is_known_type(kind) {
+        return Ok(AgentEvent::Unknown);
     }
     if message.uuid.is_some_and(|uuid| uuid != id.as_str()) {
-        return bad("its uuid is that of another query");
+        return malformed_event("its uuid is that of another query");
     }
-    Ok(Said::Report(match kind {
-        "query_accepted" => return Ok(Said::Accepted),
+    Ok(AgentEvent::Report(match kind {
+        "query_accepted" => return Ok(AgentEvent::Accepted),
         "query_progress" => match message.content {
-            Some(content) => Report::Progress(content.to_owned()),
-            None => return bad("it has no `content`"),
+            Some(content) => AgentReport::Progress(content.to_owned()),
+            None => return malformed_event("it has no `content`"),
         },
-        "query_complete" => Report::Complete(message.result.map(ToOwned::to_owned)),
+        "query_complete" => AgentReport::Complete(message.result.map(ToOwned::to_owned)),
         "query_failure" => {
             let error = message
                 .error
                 .unwrap_or_else(|| "The agent failed".to_owned());
-            Report::Fail(QueryFailed::of_agent(
+            AgentReport::Fail(QueryError::from_agent(
                 error,
                 message.reason,
                 message.code.as_deref(),
             ))
         }
-        _ => Report::Cancel(message.reason),
+        _ => AgentReport::Cancel(message.reason),
     }))
 }
 
-fn is_known(kind: &str) -> bool {
+fn is_known_type(kind: &str) -> bool {
     matches!(
         kind,
         "query_accepted" | "query_progress" | "query_complete" | "query_failure" | "query_cancel"
     )
 }
 
-fn malformed(event: &Event, what: &str) -> QueryFailed {
-    let name = shown(&event.name);
+fn malformed(event: &Event, what: &str) -> QueryError {
+    let name = excerpt(&event.name);
     let error = format!("The agent sent a malformed event {name:?}: {what}");
     let remedy = "the agent and the bridge do not understand each other: update both";
-    QueryFailed::new(ErrorCode::AgentFailed, error, Some(remedy))
+    QueryError::new(ErrorCode::AgentFailed, error, Some(remedy))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(name: &str, data: &str) -> Result<Said, QueryFailed> {
+    fn parse_data(name: &str, data: &str) -> Result<AgentEvent, QueryError> {
         let event = Event {
             name: name.to_owned(),
             data: data.to_owned(),
         };
-        read(&event, &QueryId::from("q"))
+        parse(&event, &QueryId::from("q"))
     }
 
     #[test]
-    fn what_an_agent_says_is_what_a_page_hears() {
-        let progress = of(
+    fn each_message_type_is_parsed() {
+        let progress = parse_data(
             "query_progress",
             r#"{"type":"query_progress","uuid":"q","content":{"type":"text","text":"a"}}"#,
         );
-        let Ok(Said::Report(Report::Progress(content))) = progress else {
+        let Ok(AgentEvent::Report(AgentReport::Progress(content))) = progress else {
             panic!("{progress:?}");
         };
         assert_eq!(content.get(), r#"{"type":"text","text":"a"}"#);
-        let accepted = of("", r#"{"type":"query_accepted","uuid":"q"}"#);
-        assert!(matches!(accepted, Ok(Said::Accepted)));
+        let accepted = parse_data("", r#"{"type":"query_accepted","uuid":"q"}"#);
+        assert!(matches!(accepted, Ok(AgentEvent::Accepted)));
         for (data, has_result) in [("{}", false), (r#"{"result":"r"}"#, true)] {
-            let Ok(Said::Report(Report::Complete(result))) = of("query_complete", data) else {
+            let Ok(AgentEvent::Report(AgentReport::Complete(result))) =
+                parse_data("query_complete", data)
+            else {
                 panic!("{data}");
             };
             assert_eq!(result.is_some(), has_result);
         }
-        let cancelled = of("query_cancel", r#"{"uuid":"q","reason":"r"}"#);
-        assert!(matches!(cancelled, Ok(Said::Report(Report::Cancel(Some(why)))) if why == "r"));
+        let cancelled = parse_data("query_cancel", r#"{"uuid":"q","reason":"r"}"#);
+        assert!(
+            matches!(cancelled, Ok(AgentEvent::Report(AgentReport::Cancel(Some(why)))) if why == "r")
+        );
     }
 
     #[test]
-    fn codes_that_agents_may_use_pass_and_others_do_not() {
+    fn only_codes_allowed_to_agents_pass() {
         for (code, expected) in [
             ("ModelRateLimited", ErrorCode::ModelRateLimited),
             ("ResponseToolNotCalled", ErrorCode::ResponseToolNotCalled),
@@ -131,7 +135,9 @@ mod tests {
             ("NoSuchCode", ErrorCode::AgentFailed),
         ] {
             let data = format!(r#"{{"error":"e","reason":"r","code":"{code}"}}"#);
-            let Ok(Said::Report(Report::Fail(failed))) = of("query_failure", &data) else {
+            let Ok(AgentEvent::Report(AgentReport::Fail(failed))) =
+                parse_data("query_failure", &data)
+            else {
                 panic!("{code}");
             };
             assert_eq!((failed.code, &*failed.error), (expected, "e"));
@@ -140,13 +146,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_passed_over_and_what_is_malformed_is_not() {
+    fn unknown_events_are_ignored_and_malformed_ones_fail() {
         for (name, data) in [
             ("ping", "not JSON"),
             ("", r#"{"type":"query_later","uuid":"x"}"#),
             ("", "[]"),
         ] {
-            assert!(matches!(of(name, data), Ok(Said::Unknown)), "{data}");
+            assert!(
+                matches!(parse_data(name, data), Ok(AgentEvent::Unknown)),
+                "{data}"
+            );
         }
         for (name, data) in [
             ("query_progress", "not JSON"),
@@ -154,7 +163,10 @@ mod tests {
             ("query_complete", r#"{"uuid":"other"}"#),
             ("query_failure", r#"{"uuid":"q","error":5}"#),
         ] {
-            assert_eq!(of(name, data).unwrap_err().code, ErrorCode::AgentFailed);
+            assert_eq!(
+                parse_data(name, data).unwrap_err().code,
+                ErrorCode::AgentFailed
+            );
         }
     }
 }

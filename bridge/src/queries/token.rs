@@ -9,7 +9,7 @@ use uuid::Uuid;
 const PREFIX: &str = "mcp-web-query-";
 
 /// Whether a text can only be the token of a query.
-pub(crate) fn looks_like_one(token: &str) -> bool {
+pub(crate) fn is_query_token(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
@@ -27,8 +27,8 @@ impl QueryToken {
         &self.0
     }
 
-    pub(super) fn hashed(&self) -> Hashed {
-        Hashed::of(&self.0)
+    pub(super) fn hash(&self) -> TokenHash {
+        TokenHash::from_token(&self.0)
     }
 }
 
@@ -40,15 +40,15 @@ impl fmt::Debug for QueryToken {
 
 /// What is kept of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Hashed([u8; 32]);
+pub(super) struct TokenHash([u8; 32]);
 
-impl Hashed {
-    pub(super) fn of(token: &str) -> Self {
+impl TokenHash {
+    pub(super) fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 }
 
-impl fmt::Debug for Hashed {
+impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Hashed(…)")
     }
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_another_long_enough_and_not_shown() {
+    fn tokens_are_unique_long_and_hidden_from_debug() {
         let (one, other) = (QueryToken::new(), QueryToken::new());
-        assert!(looks_like_one(one.as_str()) && !looks_like_one("0123456789abcdef"));
+        assert!(is_query_token(one.as_str()) && !is_query_token("0123456789abcdef"));
         assert_eq!(one.as_str().len(), PREFIX.len() + 64);
-        assert_ne!(one.hashed(), other.hashed());
-        assert_eq!(Hashed::of(one.as_str()), one.hashed());
-        assert!(!format!("{one:?}{:?}", one.hashed()).contains(&one.as_str()[14..20]));
+        assert_ne!(one.hash(), other.hash());
+        assert_eq!(TokenHash::from_token(one.as_str()), one.hash());
+        assert!(!format!("{one:?}{:?}", one.hash()).contains(&one.as_str()[14..20]));
     }
 }

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 
 use bridge_protocol::{CallId, ErrorCode, SessionId};
 
-use super::lifetime::closed;
-use super::registration::lists_changed;
+use super::lifetime::close_effects;
+use super::registration::list_changed_effects;
 use super::{
-    CloseCode, ConnectionId, Dialect, Effect, Effects, Ending, Failure, Now, PageHello, Phase,
-    Realm, Receipt, Refusal, Session,
+    CallFailure, CallOutcome, CloseCode, ConnectionId, Effect, Effects, Now, PageHello,
+    PageProtocol, Phase, Realm, Receipt, Refusal, Session,
 };
 use crate::config::{DuplicateNames, SessionLimitPolicy};
 
 /// What a page hears when it is let in.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Welcome {
+pub(crate) struct SessionAccepted {
     pub(crate) session_name: Option<String>,
     /// The calls that it has received before and that somebody waits for.
     pub(crate) awaited: Vec<CallId>,
@@ -28,49 +28,49 @@ impl Realm {
         connection: ConnectionId,
         hello: PageHello,
         now: Now,
-    ) -> Result<(Welcome, Effects), Refusal> {
-        let hello = hello.shortened();
+    ) -> Result<(SessionAccepted, Effects), Refusal> {
+        let hello = hello.truncate_texts();
         let id = hello.session.clone();
-        self.refuse_late(&hello)?;
-        let leaves = self.room_for(&id)?;
-        let name = self.name_for(&hello, leaves.as_ref())?;
-        let mut effects = leaves.map_or_else(Effects::new, |oldest| {
+        self.reject_stale_connection(&hello)?;
+        let evicted = self.session_to_evict(&id)?;
+        let name = self.assign_name(&hello, evicted.as_ref())?;
+        let mut effects = evicted.map_or_else(Effects::new, |oldest| {
             let reason = "Session limit exceeded, closing oldest session";
             self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now)
         });
         let expires = hello.expires;
-        let every = self.limits.heartbeat_every;
+        let heartbeat_interval = self.limits.heartbeat_interval;
         let phase = Phase::Connected {
             connection,
-            heartbeat_due: now.instant + hello.heartbeat_after.unwrap_or(every),
+            heartbeat_due: now.instant + hello.heartbeat_after.unwrap_or(heartbeat_interval),
             sequence: 0,
             answered: 0,
-            answers: 0,
+            answer_count: 0,
             expires,
         };
         if self.sessions.contains_key(&id) {
-            effects.extend(self.page_came_back(&id, hello, name.clone(), phase, now));
+            effects.extend(self.resume_session(&id, hello, name.clone(), phase, now));
         } else {
-            self.session_begins(hello, name.clone(), phase, now);
+            self.begin_session(hello, name.clone(), phase, now);
         }
         effects.push(Effect::Send {
             connection,
             message: self.clients_message(),
         });
-        effects.extend(self.send_unreceived(&id, connection, now));
-        effects.extend(self.tell_missed(&id, connection));
-        effects.extend(self.tell_own_resources_updated());
-        let welcome = Welcome {
+        effects.extend(self.send_unreceived_calls(&id, connection, now));
+        effects.extend(self.send_missed_updates(&id, connection));
+        effects.extend(self.notify_builtin_resources_updated());
+        let accepted = SessionAccepted {
             session_name: name,
             awaited: self.received_calls(&id),
             token_expires_in_ms: expires.map(|at| super::lifetime::milliseconds_until(at, now)),
         };
-        Ok((welcome, effects))
+        Ok((accepted, effects))
     }
 
     /// Two connections of a page need not arrive in the order in which it made them: only the last
     /// one is the page's.
-    fn refuse_late(&self, hello: &PageHello) -> Result<(), Refusal> {
+    fn reject_stale_connection(&self, hello: &PageHello) -> Result<(), Refusal> {
         let session = self.sessions.get(&hello.session);
         if !session.is_some_and(|session| session.is_newer_than(hello)) {
             return Ok(());
@@ -81,11 +81,11 @@ impl Realm {
         })
     }
 
-    fn session_begins(&mut self, hello: PageHello, name: Option<String>, phase: Phase, now: Now) {
+    fn begin_session(&mut self, hello: PageHello, name: Option<String>, phase: Phase, now: Now) {
         let id = hello.session.clone();
         let longest = self.limits.max_session_duration;
         let mut session = Session::new(hello, name, phase, now);
-        session.ends = (!longest.is_zero()).then(|| now.instant + longest);
+        session.ends_at = (!longest.is_zero()).then(|| now.instant + longest);
         let (at, deadline) = session.deadline(&id);
         self.deadlines.insert(at, deadline);
         if self.sessions.is_empty() {
@@ -95,7 +95,7 @@ impl Realm {
         self.sessions.insert(id, session);
     }
 
-    fn page_came_back(
+    fn resume_session(
         &mut self,
         id: &SessionId,
         hello: PageHello,
@@ -104,23 +104,24 @@ impl Realm {
         now: Now,
     ) -> Effects {
         let mut effects = self.document_replaced(id, &hello, now);
-        let (former, had) = self
-            .change_session(id, |session| {
+        let (former, lists) = self
+            .update_session(id, |session| {
                 let former = session.phase.connection();
-                session.came_back(hello, name, phase, now);
-                let anew = session.dialect() == Dialect::V1;
-                (former, anew.then(|| session.take_items()))
+                session.resume(hello, name, phase, now);
+                let drop_items = session.protocol() == PageProtocol::V1;
+                (former, drop_items.then(|| session.take_items()))
             })
             .unwrap_or_default();
         effects.extend(
-            had.map(|had| lists_changed(had.into_keys().collect()))
+            lists
+                .map(|lists| list_changed_effects(lists.into_keys().collect()))
                 .into_iter()
                 .flatten(),
         );
         let superseded = |connection| {
             let reason = "a newer connection of the same session took over";
             let code = ErrorCode::SessionSuperseded;
-            closed(connection, code, CloseCode::Superseded, reason)
+            close_effects(connection, code, CloseCode::Superseded, reason)
         };
         effects.extend(former.into_iter().flat_map(superseded));
         effects
@@ -132,11 +133,11 @@ impl Realm {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
-        let both_v1 = [session.dialect(), hello.dialect] == [Dialect::V1; 2];
-        if both_v1 || session.is_of(hello.document.as_ref()) {
+        let both_v1 = [session.protocol(), hello.protocol] == [PageProtocol::V1; 2];
+        if both_v1 || session.is_same_document(hello.document.as_ref()) {
             return Effects::new();
         }
-        let mut effects = self.queries_lose_page(id, now);
+        let mut effects = self.detach_queries(id, now);
         let Some(session) = self.sessions.get(id) else {
             return effects;
         };
@@ -144,8 +145,8 @@ impl Realm {
         let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
         let end = |call| {
             let message = "the page was reloaded while the call was running: retry".to_owned();
-            let failure = Failure::new(ErrorCode::PageGone, message);
-            self.end_call(&call, Ending::Failed(failure), now)
+            let failure = CallFailure::new(ErrorCode::PageGone, message);
+            self.end_call(&call, CallOutcome::Failed(failure), now)
         };
         effects.extend(begun.into_iter().flat_map(end));
         effects
@@ -163,7 +164,7 @@ impl Realm {
     }
 
     /// The session that leaves to make room for this one, if one must.
-    fn room_for(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
+    fn session_to_evict(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
         let most = self.limits.sessions;
         if self.sessions.contains_key(id) || self.sessions.len() < most {
             return Ok(None);
@@ -182,28 +183,28 @@ impl Realm {
     }
 
     /// The name that the page will have. No two sessions of a token have the same.
-    fn name_for(
+    fn assign_name(
         &self,
         hello: &PageHello,
-        leaves: Option<&SessionId>,
+        evicted: Option<&SessionId>,
     ) -> Result<Option<String>, Refusal> {
-        let Some(wanted) = &hello.name else {
+        let Some(requested) = &hello.name else {
             return Ok(None);
         };
         let is_taken = |name: &str| {
             let others = self.sessions.iter().filter(|(id, _)| **id != hello.session);
-            let mut others = others.filter(|(id, _)| Some(*id) != leaves);
+            let mut others = others.filter(|(id, _)| Some(*id) != evicted);
             others.any(|(_, session)| session.name.as_deref() == Some(name))
         };
-        let policy = match hello.dialect {
-            Dialect::V2 => self.limits.duplicate_names,
+        let policy = match hello.protocol {
+            PageProtocol::V2 => self.limits.duplicate_names,
             // It would not learn that it has another one.
-            Dialect::V1 => DuplicateNames::Reject,
+            PageProtocol::V1 => DuplicateNames::Reject,
         };
         match policy {
-            _ if !is_taken(wanted) => Ok(Some(wanted.clone())),
+            _ if !is_taken(requested) => Ok(Some(requested.clone())),
             DuplicateNames::Number => {
-                let numbered = (2..).map(|number| Cow::Owned(format!("{wanted} ({number})")));
+                let numbered = (2..).map(|number| Cow::Owned(format!("{requested} ({number})")));
                 let free = numbered
                     .into_iter()
                     .find(|name: &Cow<'_, str>| !is_taken(name));
@@ -212,7 +213,7 @@ impl Realm {
             DuplicateNames::Reject => Err(Refusal {
                 code: ErrorCode::SessionNameAlreadyInUse,
                 message: format!(
-                    "Session name \"{wanted}\" is already in use: close the other tab, choose \
+                    "Session name \"{requested}\" is already in use: close the other tab, choose \
                      another `sessionName`, or set `duplicate_names` to `number`"
                 ),
             }),

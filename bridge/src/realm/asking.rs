@@ -12,46 +12,46 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 /// Requests of one call that nobody has answered yet.
-pub(crate) const MAX_OPEN_REQUESTS: usize = 16;
+pub(crate) const MAX_PENDING_REQUESTS: usize = 16;
 
 /// Requests of one call from its start to its end, repeated ones too.
-pub(crate) const MAX_REQUESTS: usize = 256;
+pub(crate) const MAX_REQUESTS_PER_CALL: usize = 256;
 
 /// What the open requests of one call may have together, in bytes of JSON.
-pub(crate) const MAX_OPEN_BYTES: usize = 4 * 1024 * 1024;
+pub(crate) const MAX_PENDING_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 
 /// What one call may hear of its client, in bytes of JSON; an answer heard twice counts twice.
-pub(crate) const MAX_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_CLIENT_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
 /// The longest key.
-pub(crate) const MAX_KEY_BYTES: usize = 256;
+pub(crate) const MAX_REQUEST_KEY_BYTES: usize = 256;
 
-const ELICIT: &str = "elicitation/create";
-const SAMPLE: &str = "sampling/createMessage";
-const ROOTS: &str = "roots/list";
+const ELICITATION_CREATE: &str = "elicitation/create";
+const SAMPLING_CREATE_MESSAGE: &str = "sampling/createMessage";
+const ROOTS_LIST: &str = "roots/list";
 
 /// The requests of one call.
 #[derive(Debug, Default)]
-pub(super) struct Asking {
-    open: IndexMap<String, Open>,
+pub(super) struct PendingClientRequests {
+    pending: IndexMap<String, PendingClientRequest>,
     answers: HashMap<String, ClientResponse>,
     /// Since when something is open. Meanwhile the call's own time stands still.
-    since: Option<Instant>,
+    waiting_since: Option<Instant>,
     /// How many requests there were.
-    requests: usize,
+    request_count: usize,
     answer_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Open {
+struct PendingClientRequest {
     request: ClientRequest,
     /// The leg has it.
-    taken: bool,
+    sent: bool,
 }
 
-impl Asking {
+impl PendingClientRequests {
     /// Answers that came with the call, before anything was asked.
-    pub(super) fn answered_before(answers: Vec<ClientResponse>) -> Self {
+    pub(super) fn with_responses(answers: Vec<ClientResponse>) -> Self {
         let answers = answers
             .into_iter()
             .map(|answer| (answer.key.clone(), answer))
@@ -62,64 +62,67 @@ impl Asking {
         }
     }
 
-    pub(super) fn since(&self) -> Option<Instant> {
-        self.since
+    pub(super) fn waiting_since(&self) -> Option<Instant> {
+        self.waiting_since
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        !self.open.is_empty()
+        !self.pending.is_empty()
     }
 
     /// A page asks. An answer that is known already comes back at once.
-    pub(super) fn asked(
+    pub(super) fn request(
         &mut self,
         request: ClientRequest,
         declared: &Value,
         now: Instant,
     ) -> Option<ClientResponse> {
         let key = &request.key;
-        if self.open.contains_key(key) {
+        if self.pending.contains_key(key) {
             return None;
         }
-        if key.len() > MAX_KEY_BYTES {
-            let message = format!("a key may have {MAX_KEY_BYTES} bytes: shorten this one");
-            return Some(refused(request.key, message));
+        if key.len() > MAX_REQUEST_KEY_BYTES {
+            let message = format!("a key may have {MAX_REQUEST_KEY_BYTES} bytes: shorten this one");
+            return Some(error_response(request.key, message));
         }
-        self.requests += 1;
-        if self.requests > MAX_REQUESTS {
-            return Some(refused(
+        self.request_count += 1;
+        if self.request_count > MAX_REQUESTS_PER_CALL {
+            return Some(error_response(
                 request.key,
                 format!(
-                    "the handler has asked the client {MAX_REQUESTS} times, which is the limit for \
+                    "the handler has asked the client {MAX_REQUESTS_PER_CALL} times, which is the limit for \
                      one call: ask for more at once"
                 ),
             ));
         }
         if let Some(answer) = self.answers.get(key) {
             let refused_before = answer.error.is_some();
-            if refused_before || answers(&request, answer) {
+            if refused_before || is_valid_response(&request, answer) {
                 let answer = answer.clone();
-                return Some(self.told(answer));
+                return Some(self.deliver(answer));
             }
             // It came uninvited and is no answer to this: ask properly.
             self.answers.remove(key);
         }
-        if self.open.len() >= MAX_OPEN_REQUESTS {
-            return Some(refused(
+        if self.pending.len() >= MAX_PENDING_REQUESTS {
+            return Some(error_response(
                 request.key,
                 format!(
-                    "the handler waits for {MAX_OPEN_REQUESTS} answers of the client, which is the \
+                    "the handler waits for {MAX_PENDING_REQUESTS} answers of the client, which is the \
                      limit: await some before you ask more"
                 ),
             ));
         }
-        let open_bytes = self.open.values().map(|open| bytes_of(&open.request));
-        if open_bytes.sum::<usize>() + bytes_of(&request) > MAX_OPEN_BYTES {
-            return Some(refused(
+        let open_bytes = self
+            .pending
+            .values()
+            .map(|open| request_bytes(&open.request));
+        if open_bytes.sum::<usize>() + request_bytes(&request) > MAX_PENDING_REQUEST_BYTES {
+            return Some(error_response(
                 request.key,
                 format!(
                     "with this request the handler waits for answers to more than \
-                     {MAX_OPEN_BYTES} bytes, which is the limit: ask with less, or one after the \
+                     {MAX_PENDING_REQUEST_BYTES} bytes, which is the limit: ask with less, or one after the \
                      other"
                 ),
             ));
@@ -131,23 +134,23 @@ impl Asking {
                 error: Some(error),
             });
         }
-        self.since.get_or_insert(now);
-        let open = Open {
+        self.waiting_since.get_or_insert(now);
+        let open = PendingClientRequest {
             request,
-            taken: false,
+            sent: false,
         };
-        self.open.insert(open.request.key.clone(), open);
+        self.pending.insert(open.request.key.clone(), open);
         None
     }
 
     /// What the page hears of an answer: the answer, as long as it has room.
-    fn told(&mut self, answer: ClientResponse) -> ClientResponse {
+    fn deliver(&mut self, answer: ClientResponse) -> ClientResponse {
         let bytes = answer.result.as_ref().map_or(0, |raw| raw.get().len());
-        if self.answer_bytes + bytes > MAX_ANSWER_BYTES {
-            return refused(
+        if self.answer_bytes + bytes > MAX_CLIENT_RESPONSE_BYTES {
+            return error_response(
                 answer.key,
                 format!(
-                    "the client's answers to this call have more than {MAX_ANSWER_BYTES} bytes \
+                    "the client's answers to this call have more than {MAX_CLIENT_RESPONSE_BYTES} bytes \
                      together, which is the limit: ask for less"
                 ),
             );
@@ -157,66 +160,67 @@ impl Asking {
     }
 
     /// What the leg has not sent to the client yet.
-    pub(super) fn take(&mut self) -> Vec<ClientRequest> {
-        let untaken = self.open.values_mut().filter(|open| !open.taken);
+    pub(super) fn take_unsent(&mut self) -> Vec<ClientRequest> {
+        let untaken = self.pending.values_mut().filter(|open| !open.sent);
         untaken
             .map(|open| {
-                open.taken = true;
+                open.sent = true;
                 open.request.clone()
             })
             .collect()
     }
 
     /// Everything that has no answer.
-    pub(super) fn open(&self) -> Vec<ClientRequest> {
-        let open = self.open.values();
+    pub(super) fn pending(&self) -> Vec<ClientRequest> {
+        let open = self.pending.values();
         open.map(|open| open.request.clone()).collect()
     }
 
     /// The client answered. `None` when this was not asked, or this is no answer to it.
-    pub(super) fn answered(&mut self, response: ClientResponse) -> Option<ClientResponse> {
-        let open = self.open.get(&response.key)?;
-        if response.error.is_none() && !answers(&open.request, &response) {
+    pub(super) fn resolve(&mut self, response: ClientResponse) -> Option<ClientResponse> {
+        let pending = self.pending.get(&response.key)?;
+        if response.error.is_none() && !is_valid_response(&pending.request, &response) {
             return None;
         }
-        self.open.shift_remove(&response.key);
-        let told = self.told(response);
-        self.answers.insert(told.key.clone(), told.clone());
-        Some(told)
+        self.pending.shift_remove(&response.key);
+        let delivered = self.deliver(response);
+        self.answers
+            .insert(delivered.key.clone(), delivered.clone());
+        Some(delivered)
     }
 
     /// The client answered, and is not asked again: what is no answer is a failure.
-    pub(super) fn answered_once(&mut self, response: ClientResponse) -> Option<ClientResponse> {
-        let request = &self.open.get(&response.key)?.request;
-        if response.error.is_some() || answers(request, &response) {
-            return self.answered(response);
+    pub(super) fn resolve_or_fail(&mut self, response: ClientResponse) -> Option<ClientResponse> {
+        let request = &self.pending.get(&response.key)?.request;
+        if response.error.is_some() || is_valid_response(request, &response) {
+            return self.resolve(response);
         }
         let message = format!(
             "the client's answer to `{}` is not as MCP has it",
             request.method
         );
-        self.answered(refused(response.key, message))
+        self.resolve(error_response(response.key, message))
     }
 
     /// How long the call waited, once nothing is open any more.
-    pub(super) fn waited(&mut self, now: Instant) -> Option<Duration> {
-        if !self.open.is_empty() {
+    pub(super) fn take_wait_time(&mut self, now: Instant) -> Option<Duration> {
+        if !self.pending.is_empty() {
             return None;
         }
-        Some(now - self.since.take()?)
+        Some(now - self.waiting_since.take()?)
     }
 
     /// Fails what is open.
-    pub(super) fn give_up(&mut self, within: Duration) -> Vec<ClientResponse> {
+    pub(super) fn expire(&mut self, timeout: Duration) -> Vec<ClientResponse> {
         let error = ClientError {
             code: ErrorCode::ClientRequestFailed,
             message: format!(
                 "the client did not answer within {} s: retry, or raise `input_timeout`",
-                within.as_secs_f32()
+                timeout.as_secs_f32()
             ),
             data: None,
         };
-        let keys: Vec<_> = self.open.keys().cloned().collect();
+        let keys: Vec<_> = self.pending.keys().cloned().collect();
         let failed = keys.into_iter().map(|key| ClientResponse {
             key,
             result: None,
@@ -225,12 +229,12 @@ impl Asking {
         let failed: Vec<_> = failed.collect();
         failed
             .into_iter()
-            .filter_map(|response| self.answered(response))
+            .filter_map(|response| self.resolve(response))
             .collect()
     }
 }
 
-fn refused(key: String, message: String) -> ClientResponse {
+fn error_response(key: String, message: String) -> ClientResponse {
     ClientResponse {
         key,
         result: None,
@@ -242,31 +246,31 @@ fn refused(key: String, message: String) -> ClientResponse {
     }
 }
 
-fn bytes_of(request: &ClientRequest) -> usize {
+fn request_bytes(request: &ClientRequest) -> usize {
     request.key.len() + request.method.len() + request.params.get().len()
 }
 
 /// What a client declared, to be read once for all requests of a message.
-pub(super) fn declared(capabilities: Option<&RawValue>) -> Value {
+pub(super) fn parse_capabilities(capabilities: Option<&RawValue>) -> Value {
     capabilities
         .and_then(|declared| serde_json::from_str(declared.get()).ok())
         .unwrap_or_default()
 }
 
 /// Whether the result has the shape that MCP's schema gives the answer to this request.
-fn answers(request: &ClientRequest, response: &ClientResponse) -> bool {
+fn is_valid_response(request: &ClientRequest, response: &ClientResponse) -> bool {
     let result = response.result.as_deref().map(RawValue::get);
     let Some(Ok(result)) = result.map(serde_json::from_str::<Map<String, Value>>) else {
         return false;
     };
     match request.method.as_str() {
-        ELICIT => {
+        ELICITATION_CREATE => {
             let action = result.get("action").and_then(Value::as_str);
             let content = result.get("content");
             action.is_some_and(|action| ["accept", "decline", "cancel"].contains(&action))
                 && content.is_none_or(|content| content.is_object() || content.is_null())
         }
-        SAMPLE => {
+        SAMPLING_CREATE_MESSAGE => {
             result.get("role").is_some_and(Value::is_string) && result.contains_key("content")
         }
         _ => result.get("roots").is_some_and(Value::is_array),
@@ -281,32 +285,36 @@ fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<Clien
             .pointer(pointer)
             .is_some_and(|found| !found.is_null())
     };
-    let (able, required, what) = match request.method.as_str() {
-        ELICIT if params["mode"] == "url" => (
+    let (is_supported, required, what) = match request.method.as_str() {
+        ELICITATION_CREATE if params["mode"] == "url" => (
             has("/elicitation/url"),
             json!({"elicitation": {"url": {}}}),
             "open a URL for the person (elicitation in URL mode)",
         ),
         // Before 2025-11-25, and by default since, elicitation means forms.
-        ELICIT => (
+        ELICITATION_CREATE => (
             has("/elicitation/form") || (has("/elicitation") && !has("/elicitation/url")),
             json!({"elicitation": {}}),
             "ask the person (elicitation)",
         ),
-        SAMPLE if !params["tools"].is_null() || !params["toolChoice"].is_null() => (
-            has("/sampling/tools"),
-            json!({"sampling": {"tools": {}}}),
-            "sample with tools",
-        ),
-        SAMPLE => (
+        SAMPLING_CREATE_MESSAGE
+            if !params["tools"].is_null() || !params["toolChoice"].is_null() =>
+        {
+            (
+                has("/sampling/tools"),
+                json!({"sampling": {"tools": {}}}),
+                "sample with tools",
+            )
+        }
+        SAMPLING_CREATE_MESSAGE => (
             has("/sampling"),
             json!({"sampling": {}}),
             "sample its model",
         ),
-        ROOTS => (has("/roots"), json!({"roots": {}}), "list its roots"),
+        ROOTS_LIST => (has("/roots"), json!({"roots": {}}), "list its roots"),
         unknown => {
             let message = format!(
-                "a client cannot be asked `{unknown}`: there are {ELICIT}, {SAMPLE} and {ROOTS}"
+                "a client cannot be asked `{unknown}`: there are {ELICITATION_CREATE}, {SAMPLING_CREATE_MESSAGE} and {ROOTS_LIST}"
             );
             return Some(ClientError {
                 code: ErrorCode::UnknownMethod,
@@ -315,7 +323,7 @@ fn missing_capability(request: &ClientRequest, declared: &Value) -> Option<Clien
             });
         }
     };
-    (!able).then(|| ClientError {
+    (!is_supported).then(|| ClientError {
         code: ErrorCode::ClientCapabilityMissing,
         message: format!(
             "the client behind this call cannot {what}: do without, or use another client"

@@ -10,24 +10,24 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::asking::Asking;
-use super::{Dialect, Ending, Failure, Now};
+use super::asking::PendingClientRequests;
+use super::{CallFailure, CallOutcome, Now, PageProtocol};
 use crate::tool::Tool;
 
 /// What a caller asks for.
 #[derive(Debug)]
 pub(crate) struct NewCall {
     pub(crate) id: CallId,
-    pub(crate) request: Request,
+    pub(crate) request: PageRequest,
     pub(crate) context: CallContext,
     pub(crate) timeout: Duration,
     /// Answers to what the handler will ask the client.
-    pub(crate) answers: Vec<ClientResponse>,
+    pub(crate) client_responses: Vec<ClientResponse>,
 }
 
 /// What a page is asked to do.
 #[derive(Clone, Debug)]
-pub(crate) enum Request {
+pub(crate) enum PageRequest {
     Tool {
         tool: Arc<Tool>,
         input: Box<RawValue>,
@@ -48,14 +48,14 @@ pub(crate) enum Request {
     },
 }
 
-impl Request {
+impl PageRequest {
     /// For people.
     pub(crate) fn name(&self) -> &str {
         match self {
-            Request::Tool { tool, .. } => tool.name(),
-            Request::Prompt { name, .. } => name,
-            Request::Resource { uri, .. } => uri,
-            Request::Completion { reference, .. } => &reference.name,
+            PageRequest::Tool { tool, .. } => tool.name(),
+            PageRequest::Prompt { name, .. } => name,
+            PageRequest::Resource { uri, .. } => uri,
+            PageRequest::Completion { reference, .. } => &reference.name,
         }
     }
 }
@@ -69,77 +69,77 @@ pub(crate) enum Receipt {
 
 /// Who waits for the ending.
 #[derive(Debug)]
-pub(super) enum Waiting {
+pub(super) enum CallerState {
     /// A caller.
-    Caller,
+    Waiting,
     /// Nobody: the client was told what it must answer, and will call again with this number.
     Parked {
         round: u64,
         /// The ending, if the page could not wait.
-        ending: Option<Ending>,
+        outcome: Option<CallOutcome>,
     },
 }
 
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(super) session: SessionId,
-    pub(super) request: Request,
+    pub(super) request: PageRequest,
     pub(super) context: CallContext,
     /// Of its page.
-    dialect: Dialect,
+    protocol: PageProtocol,
     timeout: Duration,
     pub(super) receipt: Receipt,
     /// A page may have begun it.
     pub(super) sent: bool,
     expires: Instant,
-    pub(super) asking: Asking,
-    pub(super) waiting: Waiting,
+    pub(super) client_requests: PendingClientRequests,
+    pub(super) caller_state: CallerState,
     /// How often it was parked.
     rounds: u64,
     /// How long the client may take to answer.
-    input_within: Duration,
+    input_timeout: Duration,
     /// How long the page may take to acknowledge the call.
-    receipt_within: Duration,
+    receipt_timeout: Duration,
 }
 
 impl Call {
     pub(super) fn new(
         call: NewCall,
-        dialect: Dialect,
+        protocol: PageProtocol,
         session: SessionId,
-        receipt_within: Duration,
-        input_within: Duration,
+        receipt_timeout: Duration,
+        input_timeout: Duration,
         now: Now,
     ) -> Self {
-        let timeout = dialect.call_time(call.timeout);
+        let timeout = protocol.call_timeout(call.timeout);
         Self {
             session,
-            dialect,
+            protocol,
             request: call.request,
             context: call.context,
             timeout,
-            receipt: dialect.receipt(now.instant + receipt_within),
+            receipt: protocol.receipt(now.instant + receipt_timeout),
             sent: false,
             expires: now.instant + timeout,
-            asking: Asking::answered_before(call.answers),
-            waiting: Waiting::Caller,
+            client_requests: PendingClientRequests::with_responses(call.client_responses),
+            caller_state: CallerState::Waiting,
             rounds: 0,
-            input_within,
-            receipt_within,
+            input_timeout,
+            receipt_timeout,
         }
     }
 
     pub(super) fn deadline(&self) -> Instant {
-        match (self.receipt, self.asking.since()) {
-            (_, Some(since)) => since + self.input_within,
+        match (self.receipt, self.client_requests.waiting_since()) {
+            (_, Some(since)) => since + self.input_timeout,
             (Receipt::Awaited { until }, None) => until.min(self.expires),
             (Receipt::Received, None) => self.expires,
         }
     }
 
     /// Time in which the page waited for the client does not count.
-    pub(super) fn waited_for_client(&mut self, now: Instant) {
-        if let Some(waited) = self.asking.waited(now) {
+    pub(super) fn exclude_client_wait(&mut self, now: Instant) {
+        if let Some(waited) = self.client_requests.take_wait_time(now) {
             self.expires += waited;
         }
     }
@@ -147,37 +147,37 @@ impl Call {
     /// The caller leaves; who comes with this number goes on.
     pub(super) fn park(&mut self) -> u64 {
         self.rounds += 1;
-        self.waiting = Waiting::Parked {
+        self.caller_state = CallerState::Parked {
             round: self.rounds,
-            ending: None,
+            outcome: None,
         };
         self.rounds
     }
 
     pub(super) fn is_parked(&self) -> bool {
-        matches!(self.waiting, Waiting::Parked { .. })
+        matches!(self.caller_state, CallerState::Parked { .. })
     }
 
     /// The message that asks the page for it.
-    pub(super) fn send(&mut self, id: &CallId, now: Now) -> BridgeToPage {
+    pub(super) fn request_message(&mut self, id: &CallId, now: Now) -> BridgeToPage {
         self.sent = true;
         let request_id = id.clone();
         let mut context = Box::new(self.context.clone());
         context.sent_ms = Some(now.unix_ms);
         match self.request.clone() {
-            Request::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
+            PageRequest::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
                 request_id,
                 tool_name: tool.name().to_owned(),
                 tool_input: input,
                 context,
             }),
-            Request::Prompt { name, arguments } => BridgeToPage::PromptGet(PromptGet {
+            PageRequest::Prompt { name, arguments } => BridgeToPage::PromptGet(PromptGet {
                 request_id,
                 name,
                 arguments,
                 context,
             }),
-            Request::Resource { uri, template } => {
+            PageRequest::Resource { uri, template } => {
                 let (uri_template, variables) = template.unzip();
                 BridgeToPage::ResourceRead(ResourceRead {
                     request_id,
@@ -187,7 +187,7 @@ impl Call {
                     context,
                 })
             }
-            Request::Completion {
+            PageRequest::Completion {
                 reference,
                 argument,
                 arguments,
@@ -202,7 +202,7 @@ impl Call {
     }
 
     /// The page should have acknowledged the call by now.
-    pub(super) fn is_unreceived(&self, now: Now) -> bool {
+    pub(super) fn is_receipt_overdue(&self, now: Now) -> bool {
         match self.receipt {
             Receipt::Awaited { until } => until <= now.instant && until < self.expires,
             Receipt::Received => false,
@@ -210,8 +210,8 @@ impl Call {
     }
 
     /// Why the call ends when the page is suspended.
-    pub(super) fn suspended(&self) -> Failure {
-        Failure::new(
+    pub(super) fn suspended_failure(&self) -> CallFailure {
+        CallFailure::new(
             ErrorCode::PageSuspended,
             format!(
                 "the page did not take the call of `{}`: its tab is suspended. Bring it to the \
@@ -222,47 +222,47 @@ impl Call {
     }
 
     /// Why the call ends when the page has another one in hand and takes no more.
-    pub(super) fn busy(&self, with: &Call) -> Failure {
-        Failure::new(
+    pub(super) fn busy_failure(&self, with: &Call) -> CallFailure {
+        CallFailure::new(
             ErrorCode::PageBusy,
             format!(
                 "the page did not take the call of `{}` within {} s: it is busy with `{}`, or its \
                  tab is suspended. Retry when that has ended, or bring the tab to the front",
                 self.request.name(),
-                self.receipt_within.as_secs_f32(),
+                self.receipt_timeout.as_secs_f32(),
                 with.request.name(),
             ),
         )
     }
 
     /// Why the call ends when its time has passed.
-    pub(super) fn overdue(&self) -> Failure {
+    pub(super) fn timeout_failure(&self) -> CallFailure {
         let name = self.request.name();
         if self.is_parked() {
-            return Failure::new(
+            return CallFailure::new(
                 ErrorCode::CallTimeout,
                 format!(
                     "the client did not go on with `{name}` within {} s: retry, or raise \
                      `input_timeout`",
-                    self.input_within.as_secs_f32()
+                    self.input_timeout.as_secs_f32()
                 ),
             );
         }
-        Failure::new(
+        CallFailure::new(
             ErrorCode::CallTimeout,
             format!(
                 "`{name}` did not answer within {} s: retry, or {}",
                 self.timeout.as_secs_f32(),
-                self.longer()
+                self.timeout_remedy()
             ),
         )
     }
 
     /// How a call gets more time.
-    fn longer(&self) -> &'static str {
+    fn timeout_remedy(&self) -> &'static str {
         match &self.request {
-            _ if self.dialect == Dialect::V1 => "let the page load the SDK of this bridge",
-            Request::Tool { tool, .. } => match tool.timeout() {
+            _ if self.protocol == PageProtocol::V1 => "let the page load the SDK of this bridge",
+            PageRequest::Tool { tool, .. } => match tool.timeout() {
                 Some(own) if own <= self.timeout => {
                     "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
                 }

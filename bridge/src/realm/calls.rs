@@ -2,11 +2,11 @@
 
 use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
 
-use super::call::Waiting;
+use super::call::CallerState;
 use super::deadlines::Deadline;
 use super::{
-    Answer, Call, CallEvent, ConnectionId, Dialect, Effect, Effects, Ending, Failure, NewCall, Now,
-    Phase, Realm, Receipt, Request, Session,
+    Answer, Call, CallEvent, CallFailure, CallOutcome, ConnectionId, Effect, Effects, NewCall, Now,
+    PageProtocol, PageRequest, Phase, Realm, Receipt, Session,
 };
 
 impl Realm {
@@ -16,9 +16,9 @@ impl Realm {
         session_id: &SessionId,
         call: NewCall,
         now: Now,
-    ) -> Result<Effects, Failure> {
+    ) -> Result<Effects, CallFailure> {
         if self.calls.len() >= self.limits.calls {
-            return Err(Failure::new(
+            return Err(CallFailure::new(
                 ErrorCode::CallLimitExceeded,
                 format!(
                     "{} calls are in flight for this token, which is the limit: wait for some to \
@@ -28,27 +28,27 @@ impl Realm {
             ));
         }
         if let Some(query) = &call.context.query_id {
-            self.query_may_call(query, session_id, call.request.name())?;
+            self.check_query_call(query, session_id, call.request.name())?;
         }
         let Some(session) = self.sessions.get_mut(session_id) else {
-            return Err(Failure::page_gone());
+            return Err(CallFailure::page_gone());
         };
         let id = call.id.clone();
         let mut call = Call::new(
             call,
-            session.dialect(),
+            session.protocol(),
             session_id.clone(),
-            self.limits.receipt_within,
-            self.limits.input_within,
+            self.limits.receipt_timeout,
+            self.limits.input_timeout,
             now,
         );
         if session.frozen {
-            return Err(call.suspended());
+            return Err(call.suspended_failure());
         }
         let effects = match session.phase.connection() {
             Some(connection) => Effects::from([Effect::Send {
                 connection,
-                message: call.send(&id, now),
+                message: call.request_message(&id, now),
             }]),
             None => Effects::new(),
         };
@@ -67,7 +67,7 @@ impl Realm {
         call: &CallId,
     ) {
         if self.call_on(id, connection, call).is_some() {
-            self.change_call(call, |open| open.receipt = Receipt::Received);
+            self.update_call(call, |call| call.receipt = Receipt::Received);
         }
     }
 
@@ -76,13 +76,13 @@ impl Realm {
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
-        asked: Vec<CallId>,
+        request_ids: Vec<CallId>,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
         let is_alive = |call: &CallId| self.calls.get(call).is_some_and(|open| open.session == *id);
-        let (request_ids, ended) = asked.into_iter().partition(is_alive);
+        let (request_ids, ended) = request_ids.into_iter().partition(is_alive);
         let message = BridgeToPage::CallsAlive(CallsAlive { request_ids, ended });
         Effects::from([Effect::Send {
             connection,
@@ -96,19 +96,25 @@ impl Realm {
         id: &SessionId,
         connection: ConnectionId,
         call: &CallId,
-        answer: Result<Answer, Failure>,
+        answer: Result<Answer, CallFailure>,
         now: Now,
     ) -> Effects {
         if let Some(session) = self.session_on(id, connection)
-            && let Phase::Connected { answers, .. } = &mut session.phase
+            && let Phase::Connected {
+                answer_count: answers,
+                ..
+            } = &mut session.phase
         {
             *answers += 1;
         }
         let Some(open) = self.call_on(id, connection, call) else {
             return Effects::new();
         };
-        let answer = answer.map_or_else(Ending::Failed, Ending::Answered);
-        if let Waiting::Parked { ending, .. } = &mut open.waiting {
+        let answer = answer.map_or_else(CallOutcome::Failed, CallOutcome::Answered);
+        if let CallerState::Parked {
+            outcome: ending, ..
+        } = &mut open.caller_state
+        {
             // The client will come for it, within the time that it has to answer.
             ending.get_or_insert(answer);
             return Effects::new();
@@ -117,7 +123,7 @@ impl Realm {
     }
 
     /// Something happened in a call that its caller may want to hear.
-    pub(crate) fn call_told(
+    pub(crate) fn call_event_emitted(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
@@ -127,43 +133,43 @@ impl Realm {
         let Some(open) = self.call_on(id, connection, call) else {
             return Effects::new();
         };
-        let wanted = match &event {
+        let is_requested = match &event {
             CallEvent::Progress(_) => open.context.progress,
             CallEvent::Log(log) => open
                 .context
                 .log_level
-                .is_some_and(|least| log.level >= least),
+                .is_some_and(|min_level| log.level >= min_level),
         };
-        if !wanted {
+        if !is_requested {
             return Effects::new();
         }
-        Effects::from([Effect::Tell {
+        Effects::from([Effect::EmitEvent {
             call: call.clone(),
             event,
         }])
     }
 
     /// The URI that a call of this session reads.
-    pub(crate) fn uri_of(&self, id: &SessionId, call: &CallId) -> Option<&str> {
+    pub(crate) fn call_resource_uri(&self, id: &SessionId, call: &CallId) -> Option<&str> {
         match self
             .calls
             .get(call)
             .filter(|call| call.session == *id)?
             .request
         {
-            Request::Resource { ref uri, .. } => Some(uri),
+            PageRequest::Resource { ref uri, .. } => Some(uri),
             _ => None,
         }
     }
 
     /// The caller no longer waits. The page is told, the call is over.
     pub(crate) fn call_cancelled(&mut self, call: &CallId, reason: &str, now: Now) -> Effects {
-        let failure = Failure::new(ErrorCode::CallCancelled, reason.to_owned());
+        let failure = CallFailure::new(ErrorCode::CallCancelled, reason.to_owned());
         self.abort_call(call, failure, now)
     }
 
     /// Ends a call that the page may still be working on.
-    pub(super) fn abort_call(&mut self, id: &CallId, failure: Failure, now: Now) -> Effects {
+    pub(super) fn abort_call(&mut self, id: &CallId, failure: CallFailure, now: Now) -> Effects {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
@@ -182,12 +188,12 @@ impl Realm {
                 }),
             });
         }
-        effects.extend(self.end_call(id, Ending::Failed(failure), now));
+        effects.extend(self.end_call(id, CallOutcome::Failed(failure), now));
         effects
     }
 
     /// The one ending of a call.
-    pub(super) fn end_call(&mut self, id: &CallId, ending: Ending, now: Now) -> Effects {
+    pub(super) fn end_call(&mut self, id: &CallId, ending: CallOutcome, now: Now) -> Effects {
         let Some(call) = self.calls.remove(id) else {
             return Effects::new();
         };
@@ -197,28 +203,31 @@ impl Realm {
             session.calls.shift_remove(id);
         }
         let mut effects = self.query_call_ended(&call, &ending, now);
-        effects.push(Effect::End {
+        effects.push(Effect::CompleteCall {
             call: id.clone(),
-            ending,
+            outcome: ending,
         });
         effects
     }
 
     /// Calls that may not have reached the page before; the page runs each id at most once.
-    pub(super) fn send_unreceived(
+    pub(super) fn send_unreceived_calls(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
         now: Now,
     ) -> Effects {
-        let waiting: Vec<_> = self.unreceived(id).cloned().collect();
-        let until = now.instant + self.limits.receipt_within;
-        let dialect = self.sessions.get(id).map_or(Dialect::V2, Session::dialect);
+        let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
+        let until = now.instant + self.limits.receipt_timeout;
+        let dialect = self
+            .sessions
+            .get(id)
+            .map_or(PageProtocol::V2, Session::protocol);
         let send = |id: CallId| {
             // Or the call would end while it is on its way, and be executed all the same.
-            let message = self.change_call(&id, |call| {
+            let message = self.update_call(&id, |call| {
                 call.receipt = dialect.receipt(until);
-                call.send(&id, now)
+                call.request_message(&id, now)
             })?;
             Some(Effect::Send {
                 connection,
@@ -228,7 +237,7 @@ impl Realm {
         waiting.into_iter().filter_map(send).collect()
     }
 
-    pub(super) fn unreceived(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
+    pub(super) fn unreceived_calls(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
         let calls = self.sessions.get(id).map(|session| &session.calls);
         calls.into_iter().flatten().filter(|id| {
             let call = self.calls.get(*id);
@@ -240,27 +249,29 @@ impl Realm {
         let Some(call) = self.calls.get(id) else {
             return Effects::new();
         };
-        if call.asking.is_waiting() && !call.is_parked() {
-            return self.client_silent(id, now);
+        if call.client_requests.is_waiting() && !call.is_parked() {
+            return self.client_timed_out(id, now);
         }
-        if !call.is_unreceived(now) {
-            return self.abort_call(id, call.overdue(), now);
+        if !call.is_receipt_overdue(now) {
+            return self.abort_call(id, call.timeout_failure(), now);
         }
         let session_id = call.session.clone();
         let Some(session) = self.sessions.get(&session_id) else {
             return Effects::new();
         };
-        let until = session.last_part.map(|at| at + self.limits.receipt_within);
+        let until = session
+            .last_part_at
+            .map(|at| at + self.limits.receipt_timeout);
         if let Some(until) = until.filter(|until| *until > now.instant) {
             // The page is sending something large, and the receipt stands in line behind it.
-            self.change_call(id, |open| open.receipt = Receipt::Awaited { until });
+            self.update_call(id, |open| open.receipt = Receipt::Awaited { until });
             return Effects::new();
         }
         let mut others = session.calls.iter().filter_map(|id| self.calls.get(id));
         let busy_with = others.find(|other| other.receipt == Receipt::Received);
         let failure = match busy_with {
-            Some(other) => call.busy(other),
-            None => call.suspended(),
+            Some(other) => call.busy_failure(other),
+            None => call.suspended_failure(),
         };
         if let Some(session) = self.sessions.get_mut(&session_id) {
             session.unresponsive = session.phase.connection().is_some();

@@ -7,13 +7,13 @@ use bridge_protocol::{Kind, SessionId};
 use indexmap::IndexMap;
 
 use super::deadlines::Deadline;
-use super::registration::lists_changed;
-use super::session::{Lists, lists_of};
+use super::registration::list_changed_effects;
+use super::session::{ListHashes, hash_lists};
 use super::{Effects, Now, Realm};
 use crate::definition::Definition;
 
 /// Of so many apps a token's catalogue is kept. One more, and the one that left first goes.
-pub(super) const MAX_APPS: usize = 8;
+pub(super) const MAX_CATALOGUE_APPS: usize = 8;
 
 /// Tells the apps of a token apart.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,17 +24,17 @@ pub(super) struct AppKey {
 
 /// What an app offered when its last page left.
 #[derive(Debug)]
-pub(super) struct Remembered {
+pub(super) struct CatalogueEntry {
     definitions: Vec<Definition>,
     until: Instant,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Catalogue(IndexMap<AppKey, Remembered>);
+pub(super) struct Catalogue(IndexMap<AppKey, CatalogueEntry>);
 
 /// An app that has what a caller wants, and no page open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ClosedApp {
+pub(crate) struct OfflineApp {
     pub(crate) name: String,
     pub(crate) origin: Option<String>,
 }
@@ -53,23 +53,23 @@ impl Catalogue {
     }
 
     /// The app that had something of this name.
-    pub(super) fn app_of(&self, kind: Kind, name: &str) -> Option<ClosedApp> {
-        let has = |app: &Remembered| {
+    pub(super) fn find_app_by_name(&self, kind: Kind, name: &str) -> Option<OfflineApp> {
+        let has = |app: &CatalogueEntry| {
             let mut definitions = app.definitions.iter();
             definitions
                 .any(|it| it.kind() == kind && (it.published_name() == name || it.name() == name))
         };
-        self.closed(has)
+        self.find_app(has)
     }
 
     /// The app that served a URI.
-    pub(super) fn app_serving(&self, uri: &str) -> Option<ClosedApp> {
-        self.closed(|app| app.definitions.iter().any(|it| it.serves(uri)))
+    pub(super) fn find_app_by_uri(&self, uri: &str) -> Option<OfflineApp> {
+        self.find_app(|app| app.definitions.iter().any(|it| it.serves(uri)))
     }
 
-    fn closed(&self, wanted: impl Fn(&Remembered) -> bool) -> Option<ClosedApp> {
+    fn find_app(&self, wanted: impl Fn(&CatalogueEntry) -> bool) -> Option<OfflineApp> {
         let (key, _) = self.0.iter().rev().find(|(_, app)| wanted(app))?;
-        Some(ClosedApp {
+        Some(OfflineApp {
             name: key.name.clone(),
             origin: key.origin.clone(),
         })
@@ -91,7 +91,7 @@ impl Catalogue {
 
 impl Realm {
     /// The page of a session leaves. True when what it offered stays listed.
-    pub(super) fn remember(&mut self, id: &SessionId, now: Now) -> bool {
+    pub(super) fn add_to_catalogue(&mut self, id: &SessionId, now: Now) -> bool {
         let ttl = self.limits.catalogue_ttl;
         let Some(session) = self.sessions.get(id) else {
             return false;
@@ -100,45 +100,45 @@ impl Realm {
             return false;
         };
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
-        let is_open = others.any(|(_, session)| session.app().as_ref() == Some(&app));
-        if ttl.is_zero() || is_open || session.items.is_empty() {
+        let has_other_page = others.any(|(_, session)| session.app().as_ref() == Some(&app));
+        if ttl.is_zero() || has_other_page || session.items.is_empty() {
             return false;
         }
         let items = session.items.iter();
         let definitions = items.map(|item| item.definition.clone()).collect();
-        self.forget_app(&app);
-        if self.catalogue.0.len() >= MAX_APPS
+        self.remove_from_catalogue(&app);
+        if self.catalogue.0.len() >= MAX_CATALOGUE_APPS
             && let Some(first) = self.catalogue.0.keys().next().cloned()
         {
-            self.forget_app(&first);
+            self.remove_from_catalogue(&first);
         }
         let until = now.instant + ttl;
         self.deadlines
             .insert(until, Deadline::Catalogue(app.clone()));
-        let remembered = Remembered { definitions, until };
-        self.catalogue.0.insert(app, remembered);
+        let entry = CatalogueEntry { definitions, until };
+        self.catalogue.0.insert(app, entry);
         true
     }
 
     /// A page of the app has registered, or its time is over: what was listed of it.
-    pub(super) fn forget_app(&mut self, app: &AppKey) -> Option<Lists> {
+    pub(super) fn remove_from_catalogue(&mut self, app: &AppKey) -> Option<ListHashes> {
         let remembered = self.catalogue.0.shift_remove(app)?;
         let due = (remembered.until, Deadline::Catalogue(app.clone()));
         self.deadlines.remove(due);
-        Some(lists_of(remembered.definitions.iter()))
+        Some(hash_lists(remembered.definitions.iter()))
     }
 
     /// Nobody remembers what a token's apps offered, and which sessions it had.
-    pub(crate) fn forget_remembered(&mut self) {
-        self.forget_former_sessions();
+    pub(crate) fn clear_history(&mut self) {
+        self.clear_former_sessions();
         let apps: Vec<_> = self.catalogue.0.keys().cloned().collect();
         for app in apps {
-            self.forget_app(&app);
+            self.remove_from_catalogue(&app);
         }
     }
 
-    pub(super) fn catalogue_due(&mut self, app: &AppKey) -> Effects {
-        let had = self.forget_app(app).unwrap_or_default();
-        lists_changed(had.into_keys().collect())
+    pub(super) fn catalogue_expired(&mut self, app: &AppKey) -> Effects {
+        let had = self.remove_from_catalogue(app).unwrap_or_default();
+        list_changed_effects(had.into_keys().collect())
     }
 }

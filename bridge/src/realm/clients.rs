@@ -12,11 +12,11 @@ use crate::uri_template::MAX_URI_BYTES;
 
 /// All clients of a token together are subscribed to at most this many times what one may be:
 /// each template that a page registers is held against each of these URIs.
-pub(super) const SUBSCRIPTION_TIMES: usize = 4;
+pub(super) const REALM_SUBSCRIPTION_FACTOR: usize = 4;
 
 /// A connected MCP client.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(super) struct ClientState {
     info: ConnectedClient,
     subscriptions: IndexSet<String>,
 }
@@ -38,23 +38,25 @@ impl Realm {
                 ),
             });
         }
-        let client = Client {
+        let client = ClientState {
             info: client,
             subscriptions: IndexSet::new(),
         };
         let former = self.clients.insert(id, client);
-        let mut effects = self.tell_clients();
-        effects.extend(self.unwanted(former.map_or_else(IndexSet::new, |it| it.subscriptions)));
+        let mut effects = self.send_clients();
+        effects.extend(
+            self.release_subscriptions(former.map_or_else(IndexSet::new, |it| it.subscriptions)),
+        );
         Ok(effects)
     }
 
     /// An MCP client left.
-    pub(crate) fn client_left(&mut self, id: ClientId) -> Effects {
+    pub(crate) fn client_disconnected(&mut self, id: ClientId) -> Effects {
         let Some(client) = self.clients.shift_remove(&id) else {
             return Effects::new();
         };
-        let mut effects = self.tell_clients();
-        effects.extend(self.unwanted(client.subscriptions));
+        let mut effects = self.send_clients();
+        effects.extend(self.release_subscriptions(client.subscriptions));
         effects
     }
 
@@ -64,35 +66,39 @@ impl Realm {
     }
 
     /// A client wants to hear when a resource changes.
-    pub(crate) fn subscribed(&mut self, id: ClientId, uri: String) -> Result<Effects, Refusal> {
-        let most = self.limits.subscriptions_per_client;
-        let refused = |message| Refusal {
+    pub(crate) fn resource_subscribed(
+        &mut self,
+        id: ClientId,
+        uri: String,
+    ) -> Result<Effects, Refusal> {
+        let max_subscriptions = self.limits.subscriptions_per_client;
+        let rejection = |message| Refusal {
             code: ErrorCode::RequestTooLarge,
             message,
         };
         if uri.len() > MAX_URI_BYTES {
             let bytes = uri.len();
-            return Err(refused(format!(
+            return Err(rejection(format!(
                 "the URI has {bytes} bytes, and {MAX_URI_BYTES} is the limit"
             )));
         }
-        let wanted = self.wanted();
-        let (known, different) = (wanted.contains(&uri), wanted.len());
+        let wanted = self.subscribed_uris();
+        let (known, distinct) = (wanted.contains(&uri), wanted.len());
         let Some(client) = self.clients.get_mut(&id) else {
             return Ok(Effects::new());
         };
         if client.subscriptions.contains(&uri) {
             return Ok(Effects::new());
         }
-        if client.subscriptions.len() >= most {
-            return Err(refused(format!(
-                "this client is subscribed to {most} resources, which is the limit: unsubscribe \
+        if client.subscriptions.len() >= max_subscriptions {
+            return Err(rejection(format!(
+                "this client is subscribed to {max_subscriptions} resources, which is the limit: unsubscribe \
                  from some, or raise `max_subscriptions`"
             )));
         }
-        if !known && different >= SUBSCRIPTION_TIMES * most {
-            return Err(refused(format!(
-                "the clients of this token are subscribed to {different} resources, which is the \
+        if !known && distinct >= REALM_SUBSCRIPTION_FACTOR * max_subscriptions {
+            return Err(rejection(format!(
+                "the clients of this token are subscribed to {distinct} resources, which is the \
                  limit: unsubscribe from some, or raise `max_subscriptions`"
             )));
         }
@@ -102,38 +108,40 @@ impl Realm {
         }
         for session in self.sessions.values_mut() {
             if session.serves(&uri) {
-                session.subscribed.insert(uri.clone());
+                session.subscribed_uris.insert(uri.clone());
             }
         }
-        Ok(self.tell_subscriptions())
+        Ok(self.send_subscriptions())
     }
 
     /// A client no longer wants to hear of a resource.
-    pub(crate) fn unsubscribed(&mut self, id: ClientId, uri: &str) -> Effects {
+    pub(crate) fn resource_unsubscribed(&mut self, id: ClientId, uri: &str) -> Effects {
         let client = self.clients.get_mut(&id);
-        let gone = client.and_then(|client| client.subscriptions.shift_take(uri));
-        self.unwanted(gone.into_iter().collect())
+        let released = client.and_then(|client| client.subscriptions.shift_take(uri));
+        self.release_subscriptions(released.into_iter().collect())
     }
 
     /// What clients are subscribed to.
-    pub(super) fn wanted(&self) -> BTreeSet<&String> {
+    pub(super) fn subscribed_uris(&self) -> BTreeSet<&String> {
         let clients = self.clients.values();
         clients.flat_map(|client| &client.subscriptions).collect()
     }
 
     /// A client gave these up; another one may want them still.
-    fn unwanted(&mut self, mut gone: IndexSet<String>) -> Effects {
-        gone.retain(|uri| {
+    fn release_subscriptions(&mut self, mut released: IndexSet<String>) -> Effects {
+        released.retain(|uri| {
             let mut others = self.clients.values();
             !others.any(|client| client.subscriptions.contains(uri))
         });
-        if gone.is_empty() {
+        if released.is_empty() {
             return Effects::new();
         }
         for session in self.sessions.values_mut() {
-            session.subscribed.retain(|uri| !gone.contains(uri));
+            session
+                .subscribed_uris
+                .retain(|uri| !released.contains(uri));
         }
-        self.tell_subscriptions()
+        self.send_subscriptions()
     }
 
     /// A page changed the content of a resource that it serves.
@@ -144,13 +152,15 @@ impl Realm {
         uri: &str,
     ) -> Effects {
         match self.session_on(id, connection) {
-            Some(session) if session.subscribed.contains(uri) => self.tell_updated(uri),
+            Some(session) if session.subscribed_uris.contains(uri) => {
+                self.notify_resource_updated(uri)
+            }
             _ => Effects::new(),
         }
     }
 
     /// Those who are subscribed hear of it.
-    pub(super) fn tell_updated(&self, uri: &str) -> Effects {
+    pub(super) fn notify_resource_updated(&self, uri: &str) -> Effects {
         self.clients
             .iter()
             .filter(|(_, client)| client.subscriptions.contains(uri))
@@ -171,7 +181,7 @@ impl Realm {
         })
     }
 
-    fn tell_clients(&self) -> Effects {
+    fn send_clients(&self) -> Effects {
         self.connections()
             .map(|connection| Effect::Send {
                 connection,
@@ -181,24 +191,24 @@ impl Realm {
     }
 
     /// Pages whose subscribed resources are no longer those that they know of hear which those are.
-    pub(super) fn tell_subscriptions(&mut self) -> Effects {
-        let told = |session: &mut Session| {
+    pub(super) fn send_subscriptions(&mut self) -> Effects {
+        let update = |session: &mut Session| {
             let connection = session.phase.connection()?;
-            session.subscriptions_to_tell(connection)
+            session.subscriptions_update(connection)
         };
-        self.sessions.values_mut().filter_map(told).collect()
+        self.sessions.values_mut().filter_map(update).collect()
     }
 }
 
 impl Session {
     /// What the page hears on its connection if its subscribed resources are no longer those that
     /// it knows of.
-    pub(super) fn subscriptions_to_tell(&mut self, connection: ConnectionId) -> Option<Effect> {
-        if self.subscribed == self.told_subscriptions {
+    pub(super) fn subscriptions_update(&mut self, connection: ConnectionId) -> Option<Effect> {
+        if self.subscribed_uris == self.sent_subscriptions {
             return None;
         }
-        self.told_subscriptions.clone_from(&self.subscribed);
-        let uris = self.subscribed.iter().cloned().collect();
+        self.sent_subscriptions.clone_from(&self.subscribed_uris);
+        let uris = self.subscribed_uris.iter().cloned().collect();
         Some(Effect::Send {
             connection,
             message: BridgeToPage::Subscriptions(Subscriptions { uris }),

@@ -9,17 +9,17 @@ use crate::tool::Tool;
 
 impl Realm {
     /// Refuses the tools that contradict those of other sessions.
-    pub(super) fn without_conflicts(
+    pub(super) fn reject_conflicts(
         &self,
         id: &SessionId,
         definitions: Vec<Result<Definition, RegistrationFailure>>,
     ) -> Vec<Result<Definition, RegistrationFailure>> {
-        if !self.limits.refuses_conflicts {
+        if !self.limits.reject_conflicts {
             return definitions;
         }
         let checked = |(index, definition)| match definition {
-            Ok(Definition::Tool(tool)) if self.contradicts(id, &tool) => {
-                Err(conflict(index, &tool))
+            Ok(Definition::Tool(tool)) if self.has_conflict(id, &tool) => {
+                Err(conflict_failure(index, &tool))
             }
             other => other,
         };
@@ -27,19 +27,20 @@ impl Realm {
     }
 
     /// Those that are there agree with each other: the first one tells.
-    fn contradicts(&self, id: &SessionId, tool: &Tool) -> bool {
+    fn has_conflict(&self, id: &SessionId, tool: &Tool) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| *other != id);
         let known = others.find_map(|(_, session)| session.item(Kind::Tool, tool.name()));
         match known {
             Some(Definition::Tool(known)) => {
-                known.raw() != tool.raw() && known.registered_input() != tool.registered_input()
+                known.raw() != tool.raw()
+                    && known.registered_input_schema() != tool.registered_input_schema()
             }
             _ => false,
         }
     }
 }
 
-fn conflict(index: usize, tool: &Tool) -> RegistrationFailure {
+fn conflict_failure(index: usize, tool: &Tool) -> RegistrationFailure {
     let message = format!(
         "another session has registered `{}` with a different schema: close its page, or choose \
          another name",

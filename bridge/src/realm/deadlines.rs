@@ -24,16 +24,16 @@ pub(super) enum Deadline {
 
 /// So many are kept in a small list: most realms have one page, and a node of a tree has room for
 /// eleven.
-const FEW: usize = 8;
+const MAX_INLINE_DEADLINES: usize = 8;
 
-type Due = (Instant, Deadline);
+type DeadlineEntry = (Instant, Deadline);
 
 /// In order of time.
 #[derive(Debug, Default)]
 pub(super) struct Deadlines {
     /// Empty where there are many.
-    few: Vec<Due>,
-    many: BTreeSet<Due>,
+    inline: Vec<DeadlineEntry>,
+    tree: BTreeSet<DeadlineEntry>,
 }
 
 impl Deadlines {
@@ -42,42 +42,42 @@ impl Deadlines {
     }
 
     /// The earliest deadline that has passed. It stays until its owner moves or removes it.
-    pub(super) fn due(&self, now: Instant) -> Option<Deadline> {
+    pub(super) fn first_due(&self, now: Instant) -> Option<Deadline> {
         self.earliest()
             .filter(|(at, _)| *at <= now)
             .map(|(_, deadline)| deadline.clone())
     }
 
-    fn earliest(&self) -> Option<&Due> {
-        self.few.first().or_else(|| self.many.first())
+    fn earliest(&self) -> Option<&DeadlineEntry> {
+        self.inline.first().or_else(|| self.tree.first())
     }
 
     pub(super) fn insert(&mut self, at: Instant, deadline: Deadline) {
         let entry = (at, deadline);
-        if !self.many.is_empty() || self.few.len() == FEW {
-            self.many.extend(std::mem::take(&mut self.few));
-            self.many.insert(entry);
+        if !self.tree.is_empty() || self.inline.len() == MAX_INLINE_DEADLINES {
+            self.tree.extend(std::mem::take(&mut self.inline));
+            self.tree.insert(entry);
             return;
         }
-        if let Err(place) = self.few.binary_search(&entry) {
-            if self.few.is_empty() {
-                self.few.reserve_exact(1);
+        if let Err(index) = self.inline.binary_search(&entry) {
+            if self.inline.is_empty() {
+                self.inline.reserve_exact(1);
             }
-            self.few.insert(place, entry);
+            self.inline.insert(index, entry);
         }
     }
 
-    pub(super) fn remove(&mut self, entry: Due) {
-        if let Ok(place) = self.few.binary_search(&entry) {
-            self.few.remove(place);
+    pub(super) fn remove(&mut self, entry: DeadlineEntry) {
+        if let Ok(index) = self.inline.binary_search(&entry) {
+            self.inline.remove(index);
         } else {
-            self.many.remove(&entry);
+            self.tree.remove(&entry);
         }
     }
 
     #[cfg(any(test, feature = "simulation"))]
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Due> {
-        let all: Vec<_> = self.few.iter().chain(&self.many).collect();
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &DeadlineEntry> {
+        let all: Vec<_> = self.inline.iter().chain(&self.tree).collect();
         all.into_iter()
     }
 }
@@ -89,11 +89,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_and_many_are_due_in_order_of_time() {
+    fn deadlines_of_any_number_are_due_in_order_of_time() {
         let start = Instant::now();
         let at = |n: u64| start + Duration::from_secs(n);
         let deadline = |n: u64| Deadline::Call(CallId::from(n.to_string().as_str()));
-        for most in [1, FEW as u64, 3 * FEW as u64] {
+        for most in [
+            1,
+            MAX_INLINE_DEADLINES as u64,
+            3 * MAX_INLINE_DEADLINES as u64,
+        ] {
             let mut deadlines = Deadlines::default();
             // Twice: a set that was emptied is small again.
             for _ in 0..2 {
@@ -105,10 +109,10 @@ mod tests {
                 let mut expected: Vec<_> = (0..most).map(|n| n * 7 % most).collect();
                 expected.sort_unstable();
                 expected.dedup();
-                assert_eq!(deadlines.all().len(), expected.len());
+                assert_eq!(deadlines.iter().len(), expected.len());
                 for n in expected {
                     assert_eq!(deadlines.first(), Some(at(n)));
-                    assert_eq!(deadlines.due(at(n)), Some(deadline(n)));
+                    assert_eq!(deadlines.first_due(at(n)), Some(deadline(n)));
                     deadlines.remove((at(n), deadline(n)));
                 }
                 assert_eq!(deadlines.first(), None);

@@ -8,8 +8,8 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
-use crate::auth::Person;
-use crate::json::Json;
+use crate::auth::Subject;
+use crate::json::RawJson;
 
 pub(crate) type Effects = Vec<Effect>;
 
@@ -30,11 +30,11 @@ pub(crate) enum Effect {
         reason: &'static str,
     },
     /// Give a caller its answer.
-    End { call: CallId, ending: Ending },
+    CompleteCall { call: CallId, outcome: CallOutcome },
     /// Tell a caller what happens in its call. It may be too busy to hear.
-    Tell { call: CallId, event: CallEvent },
+    EmitEvent { call: CallId, event: CallEvent },
     /// Tell a caller that its page asks the client something.
-    Asks { call: CallId },
+    ClientRequestsPending { call: CallId },
     /// Tell the MCP clients that the list of this kind is another one now.
     ListChanged(Kind),
     /// Tell an MCP client that a resource it is subscribed to has changed.
@@ -45,7 +45,7 @@ pub(crate) enum Effect {
         /// With a token of its own; its id is no secret.
         with_token: bool,
         /// Whose page asks.
-        person: Option<Arc<Person>>,
+        person: Option<Arc<Subject>>,
     },
     /// Another document has taken the query's page's place: calls that wait for it can be made.
     QueryHasPage { query: QueryId },
@@ -66,18 +66,18 @@ pub(crate) enum CallEvent {
 
 /// How a call ended.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(crate) enum CallOutcome {
     /// With the page's result, verbatim.
     Answered(Answer),
     /// Without one.
-    Failed(Failure),
+    Failed(CallFailure),
 }
 
 /// What a page answered.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// A value, or an MCP result object; `None` when the handler returned nothing.
-    Value(Option<Json>),
+    Value(Option<RawJson>),
     /// A tool's content blocks.
     Content {
         content: Box<RawValue>,
@@ -89,21 +89,21 @@ pub(crate) enum Answer {
 impl Answer {
     /// Its size.
     pub(crate) fn bytes(&self) -> usize {
-        let of = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        let length = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
         match self {
             Answer::Value(value) => value.as_ref().map_or(0, |json| json.get().len()),
             Answer::Content {
                 content,
                 structured,
                 meta,
-            } => content.get().len() + of(structured) + of(meta),
+            } => content.get().len() + length(structured) + length(meta),
         }
     }
 }
 
 /// Why a call has no result.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     pub(crate) code: ErrorCode,
     /// What happened, to what, and what to do next.
     pub(crate) message: String,
@@ -112,7 +112,7 @@ pub(crate) struct Failure {
     pub(crate) content: Option<Box<RawValue>>,
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn new(code: ErrorCode, message: String) -> Self {
         Self {
             code,

@@ -11,7 +11,7 @@ use indexmap::IndexSet;
 
 use super::deadlines::Deadline;
 use super::{Now, Realm, Session};
-use crate::hashing::Quick;
+use crate::hashing::FastHash;
 
 /// The ids and names that are remembered for a token; with one more, the oldest is forgotten. A
 /// session has one or two of them.
@@ -23,7 +23,7 @@ pub(crate) const FORMER_SESSIONS_TTL: Duration = Duration::from_secs(3600);
 /// Ids and names of ended sessions, in the order in which these ended.
 #[derive(Debug)]
 pub(super) struct FormerSessions {
-    called: IndexSet<SessionId, Quick>,
+    ids: IndexSet<SessionId, FastHash>,
     until: Instant,
 }
 
@@ -36,24 +36,28 @@ impl FormerSessions {
 
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn len(&self) -> usize {
-        self.called.len()
+        self.ids.len()
     }
 }
 
 impl Realm {
     /// Whether this is the id or the name of a session, or was until recently.
-    pub(crate) fn knows_session(&mut self, called: &SessionId) -> bool {
-        self.knows_session_id(called) || self.routes.id_of(called, &self.sessions).is_some()
+    pub(crate) fn knows_session(&mut self, id_or_name: &SessionId) -> bool {
+        self.knows_session_id(id_or_name)
+            || self
+                .route_index
+                .resolve_id(id_or_name, &self.sessions)
+                .is_some()
     }
 
     /// Whether this is the id of a session, or one was called so until recently.
     pub(crate) fn knows_session_id(&self, id: &SessionId) -> bool {
         let former = self.former_sessions.as_ref();
-        self.sessions.contains_key(id) || former.is_some_and(|former| former.called.contains(id))
+        self.sessions.contains_key(id) || former.is_some_and(|former| former.ids.contains(id))
     }
 
     /// A session has ended.
-    pub(super) fn remember_session(&mut self, id: SessionId, session: &Session, now: Now) {
+    pub(super) fn record_former_session(&mut self, id: SessionId, session: &Session, now: Now) {
         let until = now.instant + FORMER_SESSIONS_TTL;
         let mut called = self.take_former_sessions().unwrap_or_default();
         let name = session.name.as_deref().map(SessionId::from);
@@ -66,18 +70,18 @@ impl Realm {
             called.insert(ended);
         }
         self.deadlines.insert(until, Deadline::FormerSessions);
-        self.former_sessions = Some(Box::new(FormerSessions { called, until }));
+        self.former_sessions = Some(Box::new(FormerSessions { ids: called, until }));
     }
 
     /// Their time is over, or their place is wanted.
-    pub(super) fn forget_former_sessions(&mut self) {
+    pub(super) fn clear_former_sessions(&mut self) {
         self.take_former_sessions();
     }
 
-    fn take_former_sessions(&mut self) -> Option<IndexSet<SessionId, Quick>> {
+    fn take_former_sessions(&mut self) -> Option<IndexSet<SessionId, FastHash>> {
         let former = self.former_sessions.take()?;
         self.deadlines
             .remove((former.until, Deadline::FormerSessions));
-        Some(former.called)
+        Some(former.ids)
     }
 }

@@ -7,14 +7,14 @@ use bridge_protocol::{
     BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
 };
 
-use super::registration::lists_changed;
-use super::session::{Lists, Session};
+use super::registration::list_changed_effects;
+use super::session::{ListHashes, Session};
 use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
-use crate::auth::Person;
+use crate::auth::Subject;
 
 impl Realm {
     /// Changes a session, and with it what is due.
-    pub(super) fn change_session<T>(
+    pub(super) fn update_session<T>(
         &mut self,
         id: &SessionId,
         change: impl FnOnce(&mut Session) -> T,
@@ -31,26 +31,26 @@ impl Realm {
     }
 
     /// A fresh token came on the open socket: when it ends.
-    pub(crate) fn page_renewed(
+    pub(crate) fn token_renewed(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
-        fresh: Option<Instant>,
-        may_ask: bool,
-        person: Option<Arc<Person>>,
+        expires_at: Option<Instant>,
+        may_query: bool,
+        subject: Option<Arc<Subject>>,
         now: Now,
     ) -> Effects {
         if self.session_on(id, connection).is_none() {
             return Effects::new();
         }
-        self.change_session(id, |session| {
-            session.renewed(may_ask, person);
+        self.update_session(id, |session| {
+            session.renew_token(may_query, subject);
             if let Phase::Connected { expires, .. } = &mut session.phase {
-                *expires = fresh;
+                *expires = expires_at;
             }
         });
         let renewed = Renewed {
-            token_expires_in_ms: fresh.map(|at| milliseconds_until(at, now)),
+            token_expires_in_ms: expires_at.map(|at| milliseconds_until(at, now)),
         };
         Effects::from([Effect::Send {
             connection,
@@ -62,12 +62,12 @@ impl Realm {
         let Some(session) = self.sessions.get(id) else {
             return Effects::new();
         };
-        if session.ends.is_some_and(|ends| ends <= now.instant) {
+        if session.ends_at.is_some_and(|ends| ends <= now.instant) {
             let reason = "the session has reached its maximum duration";
             return self.close_session(id, ErrorCode::SessionExpired, reason, now);
         }
         match session.phase {
-            Phase::Away { .. } => self.end_session(id, "the page lost its connection", now),
+            Phase::Disconnected { .. } => self.end_session(id, "the page lost its connection", now),
             Phase::Connected {
                 connection,
                 expires: Some(expires),
@@ -88,7 +88,12 @@ impl Realm {
         let connection = self.sessions.get(id).and_then(|it| it.phase.connection());
         let mut effects = self.end_session(id, reason, now);
         if let Some(connection) = connection {
-            effects.extend(closed(connection, code, CloseCode::PolicyViolation, reason));
+            effects.extend(close_effects(
+                connection,
+                code,
+                CloseCode::PolicyViolation,
+                reason,
+            ));
         }
         effects
     }
@@ -98,19 +103,24 @@ impl Realm {
         let reason = "the token has expired";
         let mut effects = self.connection_lost(id, now);
         let code = ErrorCode::TokenExpired;
-        effects.extend(closed(connection, code, CloseCode::TokenExpired, reason));
+        effects.extend(close_effects(
+            connection,
+            code,
+            CloseCode::TokenExpired,
+            reason,
+        ));
         effects
     }
 
     fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
-        let next = now.instant + self.limits.heartbeat_every;
-        let heartbeat = self.change_session(id, |session| {
-            let answers_heartbeats = session.dialect().answers_heartbeats();
+        let next = now.instant + self.limits.heartbeat_interval;
+        let heartbeat = self.update_session(id, |session| {
+            let answers_heartbeats = session.protocol().answers_heartbeats();
             let Phase::Connected {
                 heartbeat_due,
                 sequence,
                 answered,
-                answers,
+                answer_count: answers,
                 ..
             } = &mut session.phase
             else {
@@ -126,7 +136,7 @@ impl Realm {
                 }
             })
         });
-        let mut effects = self.unregistered_since(id);
+        let mut effects = self.expire_former_items(id);
         effects.push(match heartbeat.flatten() {
             Some(heartbeat) => Effect::Send {
                 connection,
@@ -140,20 +150,20 @@ impl Realm {
 
     /// A page that has been connected for a while and has registered nothing has nothing: neither
     /// what it had on a former connection, nor what its app had when it was closed.
-    fn unregistered_since(&mut self, id: &SessionId) -> Effects {
+    fn expire_former_items(&mut self, id: &SessionId) -> Effects {
         let Some(session) = self.sessions.get_mut(id) else {
             return Effects::new();
         };
         let former = session.take_former_items();
         let closed_app = session.app().filter(|_| session.items.is_empty());
-        let remembered = closed_app.and_then(|app| self.forget_app(&app));
-        let had = former.into_iter().chain(remembered);
-        lists_changed(had.flat_map(Lists::into_keys).collect())
+        let catalogued = closed_app.and_then(|app| self.remove_from_catalogue(&app));
+        let lists = former.into_iter().chain(catalogued);
+        list_changed_effects(lists.flat_map(ListHashes::into_keys).collect())
     }
 }
 
 /// What a page hears before its connection is closed.
-pub(super) fn closed(
+pub(super) fn close_effects(
     connection: ConnectionId,
     code: ErrorCode,
     close: CloseCode,

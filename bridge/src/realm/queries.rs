@@ -17,32 +17,35 @@ use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, SessionId};
 use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
-use super::query::{self, Asker, Page, Query};
-use super::{ConnectionId, Dialect, Effect, Effects, Now, Realm};
+use super::query::{self, PagePresence, QueryOrigin, RunningQuery};
+use super::{ConnectionId, Effect, Effects, Now, PageProtocol, Realm};
 
 pub(crate) use calls::ToolNotAllowed;
-pub(super) use ending::QueryEnding;
-pub(crate) use refusal::{QueryFailed, QueryRefusal};
+pub(super) use ending::QueryOutcome;
+pub(crate) use refusal::{QueryError, ReportRejected};
 
-pub(crate) use super::query::Terms;
+pub(crate) use super::query::QueryPolicy;
 
 /// What the queries of one token may cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QueryLimits {
     /// There is an agent.
     pub(crate) agent: bool,
-    pub(crate) most: usize,
+    pub(crate) max_queries: usize,
     pub(crate) timeout: Duration,
-    pub(crate) attach_within: Duration,
+    pub(crate) attach_timeout: Duration,
     /// How long the agent may take to hear that a query has ended.
-    pub(crate) stop_within: Duration,
-    pub(crate) tool_call_bytes: usize,
+    pub(crate) cancel_timeout: Duration,
+    pub(crate) max_tool_call_bytes: usize,
     /// Whoever knows a query's id is its agent.
-    pub(crate) uuids_are_secrets: bool,
+    pub(crate) query_ids_are_credentials: bool,
 }
 
 /// What a page is told.
-fn sends(connection: ConnectionId, messages: impl IntoIterator<Item = BridgeToPage>) -> Effects {
+fn send_effects(
+    connection: ConnectionId,
+    messages: impl IntoIterator<Item = BridgeToPage>,
+) -> Effects {
     let send = |message| Effect::Send {
         connection,
         message,
@@ -56,38 +59,45 @@ impl Realm {
         &mut self,
         session: &SessionId,
         connection: ConnectionId,
-        asked: Asked,
+        query: Asked,
         now: Now,
     ) -> Effects {
         let Some(page) = self.session_on(session, connection) else {
             return Effects::new();
         };
-        let dialect = page.dialect();
-        let person = page.person();
-        if dialect == Dialect::V2 && self.knows_for(session, &asked.uuid) {
+        let protocol = page.protocol();
+        let subject = page.subject();
+        if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
             // The page does not know that it was heard. Nothing is asked twice.
-            return self.query_attached(session, connection, &asked.uuid);
+            return self.query_attached(session, connection, &query.uuid);
         }
-        if dialect == Dialect::V1 && self.is_running_for(session, &asked.uuid) {
+        if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
             return Effects::new();
         }
         let has_agent = match self.limits.queries.agent {
             true => Ok(()),
-            false => Err(QueryFailed::no_agent()),
+            false => Err(QueryError::no_agent()),
         };
-        let may_ask = self.may_be_asked(session, &asked.uuid).and(has_agent);
-        if let Err(refused) = may_ask {
+        let may_ask = self.check_new_query(session, &query.uuid).and(has_agent);
+        if let Err(error) = may_ask {
             return Effects::from([Effect::Send {
                 connection,
-                message: refused.message(asked.uuid),
+                message: error.into_message(query.uuid),
             }]);
         }
-        let asker = Asker::Page(dialect);
-        self.query_begins(asked.uuid.clone(), Terms::of(&asked), session, asker, now);
+        let origin = QueryOrigin::Page(protocol);
+        self.begin_query(
+            query.uuid.clone(),
+            QueryPolicy::from_query(&query),
+            session,
+            origin,
+            now,
+        );
         Effects::from([Effect::AskAgent {
-            query: Box::new(asked),
-            with_token: dialect == Dialect::V2 || !self.limits.queries.uuids_are_secrets,
-            person,
+            query: Box::new(query),
+            with_token: protocol == PageProtocol::V2
+                || !self.limits.queries.query_ids_are_credentials,
+            person: subject,
         }])
     }
 
@@ -97,24 +107,24 @@ impl Realm {
         &mut self,
         id: &QueryId,
         session: &SessionId,
-        terms: Terms,
+        terms: QueryPolicy,
         now: Now,
-    ) -> Result<Duration, QueryFailed> {
-        self.may_be_asked(session, id)?;
-        let time = terms.time(self.limits.queries.timeout);
-        self.query_begins(id.clone(), terms, session, Asker::Frontend, now);
+    ) -> Result<Duration, QueryError> {
+        self.check_new_query(session, id)?;
+        let time = terms.effective_timeout(self.limits.queries.timeout);
+        self.begin_query(id.clone(), terms, session, QueryOrigin::Frontend, now);
         Ok(time)
     }
 
-    fn query_begins(
+    fn begin_query(
         &mut self,
         id: QueryId,
-        terms: Terms,
+        policy: QueryPolicy,
         session: &SessionId,
-        asker: Asker,
+        origin: QueryOrigin,
         now: Now,
     ) {
-        let query = Query::new(terms, session.clone(), asker, &self.limits.queries, now);
+        let query = RunningQuery::new(policy, session.clone(), origin, &self.limits.queries, now);
         self.deadlines
             .insert(query.deadline(), Deadline::Query(id.clone()));
         self.queries.insert(id, query);
@@ -126,26 +136,27 @@ impl Realm {
     }
 
     /// Whether a page can hear of the query: it runs, or its last word is kept.
-    pub(super) fn knows_for(&self, session: &SessionId, id: &QueryId) -> bool {
-        let over = self.over.get(id);
-        let kept = over.is_some_and(|over| over.session == *session && over.hearing.has_end());
-        let hears = |query: &Query| query.asker != Asker::Frontend;
+    pub(super) fn can_attach_query(&self, session: &SessionId, id: &QueryId) -> bool {
+        let over = self.ended_queries.get(id);
+        let kept =
+            over.is_some_and(|over| over.session == *session && over.delivery.has_final_message());
+        let hears = |query: &RunningQuery| query.origin != QueryOrigin::Frontend;
         kept || self.is_running_for(session, id) && self.queries.get(id).is_some_and(hears)
     }
 
-    fn may_be_asked(&self, session: &SessionId, id: &QueryId) -> Result<(), QueryFailed> {
+    fn check_new_query(&self, session: &SessionId, id: &QueryId) -> Result<(), QueryError> {
         let limits = &self.limits.queries;
-        let may_ask = |id| self.sessions.get(id).is_some_and(|it| it.may_ask());
-        if !query::is_well_formed(id) {
-            Err(QueryFailed::malformed_uuid())
-        } else if limits.uuids_are_secrets && !query::is_secret(id) {
-            Err(QueryFailed::guessable_uuid())
+        let may_ask = |id| self.sessions.get(id).is_some_and(|it| it.may_query());
+        if !query::is_valid_id(id) {
+            Err(QueryError::malformed_uuid())
+        } else if limits.query_ids_are_credentials && !query::is_unguessable_id(id) {
+            Err(QueryError::guessable_uuid())
         } else if !may_ask(session) {
-            Err(QueryFailed::not_granted())
-        } else if self.queries.contains_key(id) || self.over.contains_key(id) {
-            Err(QueryFailed::asked_before())
-        } else if self.queries.len() >= limits.most {
-            Err(QueryFailed::too_many(limits.most))
+            Err(QueryError::missing_scope())
+        } else if self.queries.contains_key(id) || self.ended_queries.contains_key(id) {
+            Err(QueryError::duplicate_uuid())
+        } else if self.queries.len() >= limits.max_queries {
+            Err(QueryError::limit_exceeded(limits.max_queries))
         } else {
             Ok(())
         }
@@ -156,14 +167,14 @@ impl Realm {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
-        query.hearing.accepted();
-        self.tell(id)
+        query.delivery.mark_accepted();
+        self.send_query_updates(id)
     }
 
     /// The same of one that says in a stream what the page hears, and its end.
-    pub(crate) fn query_streams(&mut self, id: &QueryId) -> Effects {
+    pub(crate) fn query_stream_opened(&mut self, id: &QueryId) -> Effects {
         if let Some(query) = self.queries.get_mut(id) {
-            query.streams = true;
+            query.is_streaming = true;
         }
         self.query_accepted(id)
     }
@@ -173,49 +184,57 @@ impl Realm {
         &mut self,
         id: &QueryId,
         content: Box<RawValue>,
-    ) -> Result<Effects, QueryRefusal> {
+    ) -> Result<Effects, ReportRejected> {
         let query = self.running_query(id)?;
-        if query.asker == Asker::Frontend {
+        if query.origin == QueryOrigin::Frontend {
             return Ok(Effects::new());
         }
-        query.hearing.progressed(content);
-        Ok(self.tell(id))
+        query.delivery.push_progress(content);
+        Ok(self.send_query_updates(id))
     }
 
     /// Tells the page what it has not been told, if it may and can hear.
-    fn tell(&mut self, id: &QueryId) -> Effects {
+    fn send_query_updates(&mut self, id: &QueryId) -> Effects {
         let Some(query) = self.queries.get_mut(id) else {
             return Effects::new();
         };
         let session = self.sessions.get(&query.session);
         let connection = session.and_then(|session| session.phase.connection());
-        let hears = query.asker != Asker::Frontend && !matches!(query.page, Page::Gone { .. });
+        let hears = query.origin != QueryOrigin::Frontend
+            && !matches!(query.page_presence, PagePresence::Detached { .. });
         match connection.filter(|_| hears) {
-            Some(connection) => sends(connection, query.hearing.take_untold(id)),
+            Some(connection) => send_effects(connection, query.delivery.take_undelivered(id)),
             None => Effects::new(),
         }
     }
 
     /// A page is back on a new connection: what it has missed of its queries.
-    pub(super) fn tell_missed(&mut self, session: &SessionId, connection: ConnectionId) -> Effects {
-        let missed = self.queries_of(session);
-        let mut effects: Effects = missed.iter().flat_map(|id| self.tell(id)).collect();
-        let over = self.over.iter_mut();
+    pub(super) fn send_missed_updates(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+    ) -> Effects {
+        let missed = self.session_query_ids(session);
+        let mut effects: Effects = missed
+            .iter()
+            .flat_map(|id| self.send_query_updates(id))
+            .collect();
+        let over = self.ended_queries.iter_mut();
         let over = over.filter(|(_, over)| over.session == *session && !over.must_attach);
-        let untold = over.flat_map(|(id, over)| over.hearing.take_untold(id));
-        effects.extend(sends(connection, untold));
+        let untold = over.flat_map(|(id, over)| over.delivery.take_undelivered(id));
+        effects.extend(send_effects(connection, untold));
         effects
     }
 
     /// Those of a session that go on.
-    fn queries_of(&self, session: &SessionId) -> Vec<QueryId> {
+    fn session_query_ids(&self, session: &SessionId) -> Vec<QueryId> {
         let queries = self.queries.iter();
         let of_session = queries.filter(|(_, query)| query.session == *session);
         of_session.map(|(id, _)| id.clone()).collect()
     }
 
     /// Changes a query, and with it what is due.
-    fn change_query(&mut self, id: &QueryId, change: impl FnOnce(&mut Query)) {
+    fn update_query(&mut self, id: &QueryId, change: impl FnOnce(&mut RunningQuery)) {
         let Some(query) = self.queries.get_mut(id) else {
             return;
         };
@@ -230,21 +249,24 @@ impl Realm {
     }
 
     /// The query, if it goes on.
-    fn running_query(&mut self, id: &QueryId) -> Result<&mut Query, QueryRefusal> {
-        let over = self.over.get(id).map(QueryRefusal::of_over);
-        let refusal = || over.unwrap_or(QueryRefusal::NotFound);
+    fn running_query(&mut self, id: &QueryId) -> Result<&mut RunningQuery, ReportRejected> {
+        let over = self.ended_queries.get(id).map(ReportRejected::from_ended);
+        let refusal = || over.unwrap_or(ReportRejected::NotFound);
         self.queries.get_mut(id).ok_or_else(refusal)
     }
 
     #[cfg(any(test, feature = "simulation"))]
     pub(super) fn check_queries(&self) -> Vec<(std::time::Instant, Deadline)> {
-        assert!(self.queries.len() <= self.limits.queries.most);
-        assert!(self.over.len() <= memory::MAX_OVER);
+        assert!(self.queries.len() <= self.limits.queries.max_queries);
+        assert!(self.ended_queries.len() <= memory::MAX_ENDED_QUERIES);
         for (id, query) in &self.queries {
-            assert!(!self.over.contains_key(id), "{id} is over and is not");
+            assert!(
+                !self.ended_queries.contains_key(id),
+                "{id} is over and is not"
+            );
             let is_there = self.sessions.contains_key(&query.session);
             assert!(
-                is_there || matches!(query.page, Page::Gone { .. }),
+                is_there || matches!(query.page_presence, PagePresence::Detached { .. }),
                 "{id} goes on without its page"
             );
         }
@@ -254,21 +276,21 @@ impl Realm {
         }
         let due = |id: &QueryId, at| (at, Deadline::Query(id.clone()));
         let queries = self.queries.iter().map(|(id, it)| due(id, it.deadline()));
-        for (id, over) in &self.over {
-            let matters = over.is_stopping || over.page_gone;
+        for (id, over) in &self.ended_queries {
+            let matters = over.is_cancelling_agent || over.page_gone;
             assert_eq!(
-                over.until.is_some(),
+                over.id_valid_until.is_some(),
                 matters,
                 "{id} is remembered for nothing"
             );
             assert_eq!(
-                over.kept_until.is_some(),
-                over.hearing.keeps(),
+                over.attachable_until.is_some(),
+                over.delivery.is_replayable(),
                 "{id} is kept for nobody"
             );
         }
         let over = self
-            .over
+            .ended_queries
             .iter()
             .filter_map(|(id, it)| Some(due(id, it.deadline()?)));
         queries.chain(over).collect()

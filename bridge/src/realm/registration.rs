@@ -7,7 +7,7 @@ use bridge_protocol::{
     SessionId, Unregistered,
 };
 
-use super::session::Lists;
+use super::session::ListHashes;
 use super::{ConnectionId, Effect, Effects, Realm};
 use crate::definition::Definition;
 
@@ -28,15 +28,15 @@ impl Realm {
         definitions: Vec<Result<Definition, RegistrationFailure>>,
     ) -> Effects {
         let limits = Arc::clone(&self.limits);
-        let definitions = self.without_conflicts(id, definitions);
+        let definitions = self.reject_conflicts(id, definitions);
         if self.session_on(id, connection).is_some() {
             for definition in definitions.iter().flatten() {
-                self.routes.registers(id, definition);
+                self.route_index.insert_registered(id, definition);
             }
         }
-        self.registrations += 1;
-        let registration_number = self.registrations;
-        let wanted: Vec<String> = self.wanted().into_iter().cloned().collect();
+        self.registration_count += 1;
+        let registration_number = self.registration_count;
+        let subscribed_uris: Vec<String> = self.subscribed_uris().into_iter().cloned().collect();
         let Some(session) = self.session_on(id, connection) else {
             return Effects::new();
         };
@@ -54,7 +54,7 @@ impl Realm {
                     name: definition.name().to_owned(),
                     published_name: definition.published_name().to_owned(),
                 };
-                let new = !session.has(&definition);
+                let new = !session.has_item(&definition);
                 let changed = session.register(
                     index,
                     definition.clone(),
@@ -64,8 +64,8 @@ impl Realm {
                 )?;
                 // One of the same name serves the same URIs.
                 if new {
-                    let served = wanted.iter().filter(|uri| definition.serves(uri));
-                    session.subscribed.extend(served.cloned());
+                    let served = subscribed_uris.iter().filter(|uri| definition.serves(uri));
+                    session.subscribed_uris.extend(served.cloned());
                 }
                 Ok((item, changed))
             });
@@ -83,14 +83,14 @@ impl Realm {
             // Most pages register once.
             session.items.shrink_to_fit();
         }
-        let subscriptions = session.subscriptions_to_tell(connection);
-        let remembered = app.and_then(|app| self.forget_app(&app));
-        if let Some(former) = former.or(remembered)
+        let subscriptions = session.subscriptions_update(connection);
+        let catalogued = app.and_then(|app| self.remove_from_catalogue(&app));
+        if let Some(former) = former.or(catalogued)
             && let Some(session) = self.sessions.get(id)
         {
-            changed_kinds = differing(&former, &session.lists());
+            changed_kinds = diff_lists(&former, &session.list_hashes());
         }
-        if limits.tells_each_change && items.iter().any(|item| item.kind == Kind::Tool) {
+        if limits.notify_every_change && items.iter().any(|item| item.kind == Kind::Tool) {
             changed_kinds.push(Kind::Tool);
         }
         let message = BridgeToPage::Registered(Registered {
@@ -102,8 +102,8 @@ impl Realm {
             connection,
             message,
         };
-        let mut effects = self.tell_changed(send, changed_kinds, subscriptions);
-        effects.extend(self.queries_find_tools(id));
+        let mut effects = self.registration_effects(send, changed_kinds, subscriptions);
+        effects.extend(self.resume_queries(id));
         effects
     }
 
@@ -122,7 +122,7 @@ impl Realm {
             .into_iter()
             .filter(|item| session.unregister(item))
             .collect();
-        let subscriptions = session.subscriptions_to_tell(connection);
+        let subscriptions = session.subscriptions_update(connection);
         let changed_kinds: Vec<_> = items.iter().map(|item| item.kind).collect();
         let message = BridgeToPage::Unregistered(Unregistered {
             registration_id: registration,
@@ -132,11 +132,11 @@ impl Realm {
             connection,
             message,
         };
-        self.tell_changed(send, changed_kinds, subscriptions)
+        self.registration_effects(send, changed_kinds, subscriptions)
     }
 
     /// The answer to the page first, then what it means to others.
-    fn tell_changed(
+    fn registration_effects(
         &mut self,
         answer: Effect,
         kinds: Vec<Kind>,
@@ -144,22 +144,22 @@ impl Realm {
     ) -> Effects {
         let mut effects = Effects::from([answer]);
         if kinds.contains(&Kind::Tool) {
-            effects.extend(self.tell_own_resources_updated());
+            effects.extend(self.notify_builtin_resources_updated());
         }
-        effects.extend(lists_changed(kinds));
+        effects.extend(list_changed_effects(kinds));
         effects.extend(subscriptions);
         effects
     }
 }
 
 /// The kinds whose lists are not the same.
-pub(super) fn differing(former: &Lists, now: &Lists) -> Vec<Kind> {
+pub(super) fn diff_lists(former: &ListHashes, now: &ListHashes) -> Vec<Kind> {
     let differs = |kind: &Kind| former.get(kind) != now.get(kind);
     KINDS.into_iter().filter(differs).collect()
 }
 
 /// Resources and templates are one list to MCP's `notifications/resources/list_changed`.
-pub(super) fn lists_changed(kinds: Vec<Kind>) -> Effects {
+pub(super) fn list_changed_effects(kinds: Vec<Kind>) -> Effects {
     let changed = |kind: &Kind| {
         kinds.contains(kind) || (*kind == Kind::Resource && kinds.contains(&Kind::ResourceTemplate))
     };

@@ -4,14 +4,14 @@ use bridge_protocol::{
     BridgeToPage, CallId, ClientRequest, ClientResponse, ClientResponses, SessionId,
 };
 
-use super::asking::{Asking, declared};
-use super::call::Waiting;
+use super::asking::{PendingClientRequests, parse_capabilities};
+use super::call::CallerState;
 use super::deadlines::Deadline;
-use super::{Call, ConnectionId, Effect, Effects, Now, Realm, Request};
+use super::{Call, ConnectionId, Effect, Effects, Now, PageRequest, Realm};
 
 impl Realm {
     /// A handler asks the client.
-    pub(crate) fn client_asked(
+    pub(crate) fn client_requests_received(
         &mut self,
         id: &SessionId,
         connection: ConnectionId,
@@ -22,21 +22,25 @@ impl Realm {
         if self.call_on(id, connection, call).is_none() {
             return Effects::new();
         }
-        let mut known = Vec::new();
-        let asks = self.change_call(call, |open| {
+        let mut known_responses = Vec::new();
+        let must_ask = self.update_call(call, |open| {
             let client = open.context.client.as_ref();
             let capabilities = client.and_then(|client| client.capabilities.as_deref());
             // MCP answers no completion with a round: nobody would come back for it.
-            let completes = matches!(open.request, Request::Completion { .. });
-            let declared = declared(capabilities.filter(|_| !completes));
+            let is_completion = matches!(open.request, PageRequest::Completion { .. });
+            let declared = parse_capabilities(capabilities.filter(|_| !is_completion));
             for request in requests {
-                known.extend(open.asking.asked(request, &declared, now.instant));
+                known_responses.extend(open.client_requests.request(
+                    request,
+                    &declared,
+                    now.instant,
+                ));
             }
-            open.asking.is_waiting() && !open.is_parked()
+            open.client_requests.is_waiting() && !open.is_parked()
         });
-        let mut effects = self.responses(call, known);
-        if asks == Some(true) {
-            effects.push(Effect::Asks { call: call.clone() });
+        let mut effects = self.send_client_responses(call, known_responses);
+        if must_ask == Some(true) {
+            effects.push(Effect::ClientRequestsPending { call: call.clone() });
         }
         effects
     }
@@ -45,7 +49,7 @@ impl Realm {
     pub(crate) fn take_client_requests(&mut self, call: &CallId) -> Vec<ClientRequest> {
         self.calls
             .get_mut(call)
-            .map(|call| call.asking.take())
+            .map(|call| call.client_requests.take_unsent())
             .unwrap_or_default()
     }
 
@@ -53,7 +57,7 @@ impl Realm {
     /// client may take, for the next round.
     pub(crate) fn call_parked(&mut self, call: &CallId) -> Option<(u64, Vec<ClientRequest>)> {
         let open = self.calls.get_mut(call)?;
-        let requests = open.asking.open();
+        let requests = open.client_requests.pending();
         if requests.is_empty() {
             return None;
         }
@@ -67,28 +71,29 @@ impl Realm {
         round: u64,
         answers: Vec<ClientResponse>,
         now: Now,
-    ) -> Option<(Request, Effects)> {
+    ) -> Option<(PageRequest, Effects)> {
         let open = self.calls.get_mut(call)?;
-        match &open.waiting {
-            Waiting::Parked { round: parked, .. } if *parked == round => {}
+        match &open.caller_state {
+            CallerState::Parked { round: parked, .. } if *parked == round => {}
             _ => return None,
         }
         let request = open.request.clone();
-        let parked = std::mem::replace(&mut open.waiting, Waiting::Caller);
-        if let Waiting::Parked {
-            ending: Some(ending),
+        let parked = std::mem::replace(&mut open.caller_state, CallerState::Waiting);
+        if let CallerState::Parked {
+            outcome: Some(ending),
             ..
         } = parked
         {
             return Some((request, self.end_call(call, ending, now)));
         }
-        let mut effects = self.answers_taken(call, answers, now, Asking::answered);
+        let mut effects =
+            self.apply_client_responses(call, answers, now, PendingClientRequests::resolve);
         if self
             .calls
             .get(call)
-            .is_some_and(|call| call.asking.is_waiting())
+            .is_some_and(|call| call.client_requests.is_waiting())
         {
-            effects.push(Effect::Asks { call: call.clone() });
+            effects.push(Effect::ClientRequestsPending { call: call.clone() });
         }
         Some((request, effects))
     }
@@ -100,41 +105,46 @@ impl Realm {
         answer: ClientResponse,
         now: Now,
     ) -> Effects {
-        self.answers_taken(call, vec![answer], now, Asking::answered_once)
+        self.apply_client_responses(
+            call,
+            vec![answer],
+            now,
+            PendingClientRequests::resolve_or_fail,
+        )
     }
 
-    fn answers_taken(
+    fn apply_client_responses(
         &mut self,
         call: &CallId,
         answers: Vec<ClientResponse>,
         now: Now,
-        take: fn(&mut Asking, ClientResponse) -> Option<ClientResponse>,
+        resolve: fn(&mut PendingClientRequests, ClientResponse) -> Option<ClientResponse>,
     ) -> Effects {
-        let taken = self.change_call(call, |open| {
+        let responses = self.update_call(call, |open| {
             if open.is_parked() {
                 return Vec::new();
             }
-            let answered = |answer| take(&mut open.asking, answer);
-            let taken = answers.into_iter().filter_map(answered).collect();
-            open.waited_for_client(now.instant);
-            taken
+            let answered = |answer| resolve(&mut open.client_requests, answer);
+            let responses = answers.into_iter().filter_map(answered).collect();
+            open.exclude_client_wait(now.instant);
+            responses
         });
-        self.responses(call, taken.unwrap_or_default())
+        self.send_client_responses(call, responses.unwrap_or_default())
     }
 
     /// The client did not answer in time: the handler hears it, and the call goes on.
-    pub(super) fn client_silent(&mut self, call: &CallId, now: Now) -> Effects {
-        let within = self.limits.input_within;
-        let failed = self.change_call(call, |open| {
-            let failed = open.asking.give_up(within);
-            open.waited_for_client(now.instant);
+    pub(super) fn client_timed_out(&mut self, call: &CallId, now: Now) -> Effects {
+        let timeout = self.limits.input_timeout;
+        let failed = self.update_call(call, |open| {
+            let failed = open.client_requests.expire(timeout);
+            open.exclude_client_wait(now.instant);
             failed
         });
-        self.responses(call, failed.unwrap_or_default())
+        self.send_client_responses(call, failed.unwrap_or_default())
     }
 
     /// Changes a call, and its deadline with it.
-    pub(super) fn change_call<T>(
+    pub(super) fn update_call<T>(
         &mut self,
         id: &CallId,
         change: impl FnOnce(&mut Call) -> T,
@@ -151,7 +161,7 @@ impl Realm {
     }
 
     /// A page that is away asks again when it is back.
-    fn responses(&self, id: &CallId, responses: Vec<ClientResponse>) -> Effects {
+    fn send_client_responses(&self, id: &CallId, responses: Vec<ClientResponse>) -> Effects {
         let connection = self
             .calls
             .get(id)

@@ -6,152 +6,156 @@ use std::collections::HashMap;
 use bridge_protocol::{Kind, SessionId};
 
 use super::Session;
-use super::routing::{self, Sessions};
+use super::routing::{self, SessionMap};
 use crate::definition::Definition;
-use crate::hashing::Quick;
+use crate::hashing::FastHash;
 use crate::tool::Tool;
 
 /// Fewer sessions are looked through with each call: an index of so few finds nothing sooner.
-const FEW: usize = 2;
+const MAX_UNINDEXED_SESSIONS: usize = 2;
 
 /// So many entries may come to an index, beside as many as it had, before it is made anew without
 /// those that are no longer true.
-const NEW_ENTRIES: usize = 1024;
+const ENTRY_HEADROOM: usize = 1024;
 
 /// Made with the first call in a realm, and kept up as pages register: what pages are never called
 /// for takes no memory.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(super) struct RouteIndex {
     /// By each name that a tool has or had.
-    by_tool: HashMap<Box<str>, Having, Quick>,
+    holders_by_tool: HashMap<Box<str>, Holders, FastHash>,
     entries: usize,
-    most: usize,
+    max_entries: usize,
     /// Those that were called by their own name.
-    by_name: HashMap<String, SessionId>,
+    sessions_by_name: HashMap<String, SessionId>,
 }
 
 /// Sessions that have a tool of a name. Some may have lost it since; none is missing.
 #[derive(Debug, Default)]
-struct Having {
+struct Holders {
     ids: Vec<SessionId>,
     /// In order of connection, each once.
-    is_in_order: bool,
+    is_sorted: bool,
 }
 
-impl Routes {
+impl RouteIndex {
     /// A session registers this.
-    pub(super) fn registers(&mut self, id: &SessionId, item: &Definition) {
-        if self.entries > self.most {
-            self.forget();
+    pub(super) fn insert_registered(&mut self, id: &SessionId, item: &Definition) {
+        if self.entries > self.max_entries {
+            self.clear();
         }
-        if !self.by_tool.is_empty() && item.kind() == Kind::Tool {
-            self.add(id, item);
+        if !self.holders_by_tool.is_empty() && item.kind() == Kind::Tool {
+            self.insert(id, item);
         }
     }
 
-    fn add(&mut self, id: &SessionId, item: &Definition) {
+    fn insert(&mut self, id: &SessionId, item: &Definition) {
         let (name, published) = (item.name(), item.published_name());
-        self.add_name(id, name);
+        self.insert_name(id, name);
         if published != name {
-            self.add_name(id, published);
+            self.insert_name(id, published);
         }
     }
 
-    fn add_name(&mut self, id: &SessionId, name: &str) {
-        let having = match self.by_tool.get_mut(name) {
+    fn insert_name(&mut self, id: &SessionId, name: &str) {
+        let having = match self.holders_by_tool.get_mut(name) {
             Some(having) => having,
-            None => self.by_tool.entry(name.into()).or_default(),
+            None => self.holders_by_tool.entry(name.into()).or_default(),
         };
         if having.ids.last() != Some(id) {
             having.ids.push(id.clone());
-            having.is_in_order = false;
+            having.is_sorted = false;
             self.entries += 1;
         }
     }
 
-    fn forget(&mut self) {
-        self.by_tool = HashMap::default();
+    fn clear(&mut self) {
+        self.holders_by_tool = HashMap::default();
         self.entries = 0;
     }
 
-    fn make(&mut self, sessions: &Sessions) {
-        self.forget();
+    fn rebuild(&mut self, sessions: &SessionMap) {
+        self.clear();
         for (id, session) in sessions {
             for item in session.definitions(Kind::Tool) {
-                self.add(id, item);
+                self.insert(id, item);
             }
         }
-        self.most = 2 * self.entries + NEW_ENTRIES;
+        self.max_entries = 2 * self.entries + ENTRY_HEADROOM;
     }
 
     /// Where to look for a tool, in order of connection. `None`: everywhere.
-    pub(super) fn to(&mut self, name: &str, sessions: &Sessions) -> Option<&[SessionId]> {
-        if sessions.len() <= FEW {
-            self.forget();
+    pub(super) fn candidates(&mut self, name: &str, sessions: &SessionMap) -> Option<&[SessionId]> {
+        if sessions.len() <= MAX_UNINDEXED_SESSIONS {
+            self.clear();
             return None;
         }
-        if self.by_tool.is_empty() {
-            self.make(sessions);
+        if self.holders_by_tool.is_empty() {
+            self.rebuild(sessions);
         }
-        let Some(having) = self.by_tool.get_mut(name) else {
+        let Some(having) = self.holders_by_tool.get_mut(name) else {
             return Some(&[]);
         };
-        if !having.is_in_order {
+        if !having.is_sorted {
             let before = having.ids.len();
-            having.put_in_order(name, sessions);
+            having.sort(name, sessions);
             self.entries -= before - having.ids.len();
         }
         Some(&having.ids)
     }
 
     /// Whether this is true of one of the tools that a client could mean with a name.
-    pub(super) fn any(
+    pub(super) fn any_candidate(
         &mut self,
         name: &str,
-        sessions: &Sessions,
-        is_so: impl Fn(&Tool) -> bool,
+        sessions: &SessionMap,
+        predicate: impl Fn(&Tool) -> bool,
     ) -> bool {
-        let is_so = |session: &Session| match session.item(Kind::Tool, name) {
-            Some(Definition::Tool(tool)) => is_so(tool),
+        let predicate = |session: &Session| match session.item(Kind::Tool, name) {
+            Some(Definition::Tool(tool)) => predicate(tool),
             _ => false,
         };
-        match self.to(name, sessions) {
-            Some(ids) => ids.iter().filter_map(|id| sessions.get(id)).any(is_so),
-            None => sessions.values().any(is_so),
+        match self.candidates(name, sessions) {
+            Some(ids) => ids.iter().filter_map(|id| sessions.get(id)).any(predicate),
+            None => sessions.values().any(predicate),
         }
     }
 
     /// The id of the session that is called by its id or by its name.
-    pub(super) fn id_of(&mut self, called: &SessionId, sessions: &Sessions) -> Option<SessionId> {
+    pub(super) fn resolve_id(
+        &mut self,
+        called: &SessionId,
+        sessions: &SessionMap,
+    ) -> Option<SessionId> {
         if sessions.contains_key(called) {
             return Some(called.clone());
         }
         let name = called.as_str();
-        let known = self.by_name.get(name);
+        let known = self.sessions_by_name.get(name);
         let still = |id: &&SessionId| sessions.get(*id).is_some_and(|it| it.is_named(name));
         if let Some(id) = known.filter(still) {
             return Some(id.clone());
         }
-        let (id, _) = routing::named(sessions, called)?;
-        if self.by_name.len() >= sessions.len() {
-            self.by_name.clear();
+        let (id, _) = routing::find_session(sessions, called)?;
+        if self.sessions_by_name.len() >= sessions.len() {
+            self.sessions_by_name.clear();
         }
-        self.by_name.insert(name.to_owned(), id.clone());
+        self.sessions_by_name.insert(name.to_owned(), id.clone());
         Some(id.clone())
     }
 
     /// Panics when a session is missing.
     #[cfg(any(test, feature = "simulation"))]
-    pub(super) fn check(&self, sessions: &Sessions) {
-        let counted: usize = self.by_tool.values().map(|it| it.ids.len()).sum();
+    pub(super) fn check_invariants(&self, sessions: &SessionMap) {
+        let counted: usize = self.holders_by_tool.values().map(|it| it.ids.len()).sum();
         assert_eq!(self.entries, counted);
-        if self.by_tool.is_empty() {
+        if self.holders_by_tool.is_empty() {
             return;
         }
         for (id, session) in sessions {
             for tool in session.definitions(Kind::Tool) {
                 for name in [tool.name(), tool.published_name()] {
-                    let having = self.by_tool.get(name);
+                    let having = self.holders_by_tool.get(name);
                     let is_known = having.is_some_and(|it| it.ids.contains(id));
                     assert!(is_known, "{id} is missing for `{name}`");
                 }
@@ -160,27 +164,27 @@ impl Routes {
     }
 }
 
-impl Having {
-    fn put_in_order(&mut self, name: &str, sessions: &Sessions) {
+impl Holders {
+    fn sort(&mut self, name: &str, sessions: &SessionMap) {
         let has = |session: &Session| session.item(Kind::Tool, name).is_some();
         self.ids.retain(|id| sessions.get(id).is_some_and(has));
         self.ids.sort_by_cached_key(|id| sessions.get_index_of(id));
         self.ids.dedup();
-        self.is_in_order = true;
+        self.is_sorted = true;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{LIMITS, hello, tool};
+    use super::super::tests::{TEST_LIMITS, page_hello, tool};
     use super::super::{ConnectionId, Now, Realm, RealmLimits};
     use super::*;
 
     /// A realm with so many pages that have the tool `t`.
-    fn realm(pages: usize) -> Realm {
+    fn realm_with_pages(pages: usize) -> Realm {
         let mut realm = Realm::new(RealmLimits {
             sessions: pages,
-            ..LIMITS
+            ..TEST_LIMITS
         });
         let now = Now {
             instant: std::time::Instant::now(),
@@ -189,7 +193,7 @@ mod tests {
         for page in 1..=pages {
             let session = format!("tab-{page}");
             let connection = ConnectionId(page as u64);
-            let connected = realm.page_connected(connection, hello(&session), now);
+            let connected = realm.page_connected(connection, page_hello(&session), now);
             assert!(connected.is_ok());
             let session = SessionId::from(session.as_str());
             realm.items_registered(&session, connection, "r".into(), vec![Ok(tool("t"))]);
@@ -198,33 +202,33 @@ mod tests {
     }
 
     #[test]
-    fn few_sessions_have_no_index() {
-        let mut few = realm(FEW);
-        assert!(few.routes.to("t", &few.sessions).is_none());
-        assert!(few.routes.by_tool.is_empty());
-        let mut more = realm(FEW + 1);
-        let found = more.routes.to("t", &more.sessions).unwrap();
-        assert_eq!(found.len(), FEW + 1);
-        assert!(!more.any_tool("t", |tool| !tool.asks_client));
-        assert!(more.any_tool("t", |tool| tool.asks_client));
+    fn an_index_is_built_only_for_more_than_a_few_sessions() {
+        let mut few = realm_with_pages(MAX_UNINDEXED_SESSIONS);
+        assert!(few.route_index.candidates("t", &few.sessions).is_none());
+        assert!(few.route_index.holders_by_tool.is_empty());
+        let mut more = realm_with_pages(MAX_UNINDEXED_SESSIONS + 1);
+        let found = more.route_index.candidates("t", &more.sessions).unwrap();
+        assert_eq!(found.len(), MAX_UNINDEXED_SESSIONS + 1);
+        assert!(!more.any_candidate_tool("t", |tool| !tool.asks_client));
+        assert!(more.any_candidate_tool("t", |tool| tool.asks_client));
     }
 
     #[test]
-    fn an_index_that_has_grown_is_made_anew() {
-        let mut realm = realm(FEW + 1);
-        assert!(realm.routes.to("t", &realm.sessions).is_some());
-        let most = realm.routes.most;
-        assert_eq!(most, 2 * (FEW + 1) + NEW_ENTRIES);
+    fn an_index_that_has_grown_is_rebuilt() {
+        let mut realm = realm_with_pages(MAX_UNINDEXED_SESSIONS + 1);
+        assert!(realm.route_index.candidates("t", &realm.sessions).is_some());
+        let most = realm.route_index.max_entries;
+        assert_eq!(most, 2 * (MAX_UNINDEXED_SESSIONS + 1) + ENTRY_HEADROOM);
         let id = SessionId::from("tab-1");
         let mut registered = 0;
-        while !realm.routes.by_tool.is_empty() {
-            assert!(realm.routes.entries <= most + 1);
+        while !realm.route_index.holders_by_tool.is_empty() {
+            assert!(realm.route_index.entries <= most + 1);
             let another = tool(&registered.to_string());
-            realm.routes.registers(&id, &another);
+            realm.route_index.insert_registered(&id, &another);
             registered += 1;
         }
-        assert!(registered > NEW_ENTRIES);
-        let found = realm.routes.to("t", &realm.sessions);
-        assert_eq!(found.map(<[_]>::len), Some(FEW + 1));
+        assert!(registered > ENTRY_HEADROOM);
+        let found = realm.route_index.candidates("t", &realm.sessions);
+        assert_eq!(found.map(<[_]>::len), Some(MAX_UNINDEXED_SESSIONS + 1));
     }
 }

@@ -4,11 +4,11 @@ use bridge_protocol::{Kind, SessionId};
 use indexmap::IndexMap;
 
 use super::Session;
-use super::catalogue::ClosedApp;
-use super::session::{Served, SessionSummary};
+use super::catalogue::OfflineApp;
+use super::session::{ResourceMatch, SessionSummary};
 use crate::config::AmbiguousCalls;
 use crate::definition::Definition;
-use crate::hashing::Quick;
+use crate::hashing::FastHash;
 
 /// What the caller said about the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) enum RouteError {
         available: Vec<String>,
     },
     /// An app had it whose last page has left.
-    AppNotOpen { name: String, app: ClosedApp },
+    AppNotOpen { name: String, app: OfflineApp },
     /// Several have it.
     Ambiguous {
         name: String,
@@ -46,11 +46,11 @@ pub(crate) enum RouteError {
 
 impl RouteError {
     /// What the error is when it was not found among the pages that are open.
-    pub(super) fn of_closed_app(
+    pub(super) fn or_offline_app(
         self,
         name: &str,
         target: &Target,
-        closed: impl FnOnce() -> Option<ClosedApp>,
+        closed: impl FnOnce() -> Option<OfflineApp>,
     ) -> Self {
         match (&self, target) {
             (RouteError::NoSessions | RouteError::NotFound { .. }, Target::Any) => {
@@ -62,11 +62,11 @@ impl RouteError {
     }
 }
 
-pub(super) type Sessions = IndexMap<SessionId, Session, Quick>;
+pub(super) type SessionMap = IndexMap<SessionId, Session, FastHash>;
 
 /// Finds what clients know under a name.
 pub(super) fn route(
-    sessions: &Sessions,
+    sessions: &SessionMap,
     kind: Kind,
     name: &str,
     target: &Target,
@@ -77,15 +77,15 @@ pub(super) fn route(
 
 /// The same, where only these sessions can have it.
 pub(super) fn route_among(
-    sessions: &Sessions,
+    sessions: &SessionMap,
     among: Option<&[SessionId]>,
     kind: Kind,
     name: &str,
     target: &Target,
     policy: AmbiguousCalls,
 ) -> Result<(SessionId, Definition), RouteError> {
-    let available = |sessions: &[&Session]| names(kind, sessions.iter().copied());
-    choose(
+    let available = |sessions: &[&Session]| published_names(kind, sessions.iter().copied());
+    disambiguate(
         sessions,
         among,
         name,
@@ -98,31 +98,34 @@ pub(super) fn route_among(
 
 /// Finds what serves a URI. A resource of that very URI goes before any template that fits.
 pub(super) fn route_resource(
-    sessions: &Sessions,
+    sessions: &SessionMap,
     uri: &str,
     target: &Target,
     policy: AmbiguousCalls,
-) -> Result<(SessionId, Served), RouteError> {
+) -> Result<(SessionId, ResourceMatch), RouteError> {
     let available = |sessions: &[&Session]| {
-        let mut available = names(Kind::Resource, sessions.iter().copied());
-        available.extend(names(Kind::ResourceTemplate, sessions.iter().copied()));
+        let mut available = published_names(Kind::Resource, sessions.iter().copied());
+        available.extend(published_names(
+            Kind::ResourceTemplate,
+            sessions.iter().copied(),
+        ));
         available
     };
     let directly = |session: &Session| {
         let found = session.item(Kind::Resource, uri)?;
-        matches!(found, Definition::Resource(_)).then_some(Served::Itself)
+        matches!(found, Definition::Resource(_)).then_some(ResourceMatch::Exact)
     };
-    match choose(sessions, None, uri, target, policy, available, directly) {
+    match disambiguate(sessions, None, uri, target, policy, available, directly) {
         Err(RouteError::NotFound { .. }) => {
-            let through = |session: &Session| session.resource(uri);
-            choose(sessions, None, uri, target, policy, available, through)
+            let through = |session: &Session| session.resource_match(uri);
+            disambiguate(sessions, None, uri, target, policy, available, through)
         }
         found => found,
     }
 }
 
-fn choose<T>(
-    sessions: &Sessions,
+fn disambiguate<T>(
+    sessions: &SessionMap,
     among: Option<&[SessionId]>,
     name: &str,
     target: &Target,
@@ -139,10 +142,11 @@ fn choose<T>(
     };
     match target {
         Target::Session(id) => {
-            let (id, session) = named(sessions, id).ok_or_else(|| RouteError::SessionNotFound {
-                session: id.clone(),
-                available: summaries(sessions.iter()),
-            })?;
+            let (id, session) =
+                find_session(sessions, id).ok_or_else(|| RouteError::SessionNotFound {
+                    session: id.clone(),
+                    available: summaries(sessions.iter()),
+                })?;
             let found = find(session).ok_or_else(|| not_found(&[session]))?;
             Ok((id.clone(), found))
         }
@@ -163,7 +167,7 @@ fn choose<T>(
                 None => sessions.iter().filter_map(found).collect(),
             };
             if having.len() > 1
-                && let Some(place) = preferred(&having, policy)
+                && let Some(place) = preferred_session(&having, policy)
             {
                 having = vec![having.swap_remove(place)];
             }
@@ -183,8 +187,8 @@ fn choose<T>(
 }
 
 /// The session of this id, or else of this name: ids are random, names last.
-pub(super) fn named<'a>(
-    sessions: &'a Sessions,
+pub(super) fn find_session<'a>(
+    sessions: &'a SessionMap,
     id: &SessionId,
 ) -> Option<(&'a SessionId, &'a Session)> {
     sessions.get_key_value(id).or_else(|| {
@@ -194,19 +198,22 @@ pub(super) fn named<'a>(
 }
 
 /// The one of several that the operator allows to be taken unasked.
-fn preferred<T>(having: &[(&SessionId, &Session, T)], policy: AmbiguousCalls) -> Option<usize> {
-    let places = || having.iter().enumerate();
-    let mut focused = places().filter(|(_, (_, session, _))| session.is_focused());
+fn preferred_session<T>(
+    having: &[(&SessionId, &Session, T)],
+    policy: AmbiguousCalls,
+) -> Option<usize> {
+    let candidates = || having.iter().enumerate();
+    let mut focused = candidates().filter(|(_, (_, session, _))| session.is_focused());
     let focused = match (focused.next(), focused.next()) {
-        (Some((place, _)), None) => Some(place),
+        (Some((index, _)), None) => Some(index),
         _ => None,
     };
     match policy {
         AmbiguousCalls::Ask => None,
         AmbiguousCalls::Focused => focused,
         AmbiguousCalls::LastActive => focused.or_else(|| {
-            let last = places().max_by_key(|(_, (_, session, _))| session.last_activity_ms);
-            last.map(|(place, _)| place)
+            let last = candidates().max_by_key(|(_, (_, session, _))| session.last_activity_ms);
+            last.map(|(index, _)| index)
         }),
     }
 }
@@ -245,7 +252,7 @@ pub(super) fn published<'a>(
         .collect()
 }
 
-fn names<'a>(kind: Kind, sessions: impl Iterator<Item = &'a Session>) -> Vec<String> {
+fn published_names<'a>(kind: Kind, sessions: impl Iterator<Item = &'a Session>) -> Vec<String> {
     published(kind, sessions, std::iter::empty())
         .iter()
         .map(|definition| definition.published_name().to_owned())

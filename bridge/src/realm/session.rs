@@ -14,20 +14,20 @@ use indexmap::IndexSet;
 
 use super::catalogue::AppKey;
 use super::deadlines::Deadline;
-use super::{ConnectionId, Dialect, Now};
-use crate::auth::Person;
-use crate::hashing::Quick;
+use super::{ConnectionId, Now, PageProtocol};
+use crate::auth::Subject;
+use crate::hashing::FastHash;
 
-pub(crate) use items::Served;
-pub(super) use items::{Lists, lists_of};
-use registered::Items;
+pub(crate) use items::ResourceMatch;
+pub(super) use items::{ListHashes, hash_lists};
+use registered::ItemMap;
 pub(crate) use summary::SessionSummary;
 
 /// What a page says of itself when it connects, and what its socket says of it.
 #[derive(Clone, Debug)]
 pub(crate) struct PageHello {
     pub(crate) session: SessionId,
-    pub(crate) dialect: Dialect,
+    pub(crate) protocol: PageProtocol,
     /// Which document of the tab; absent: another one each time.
     pub(crate) document: Option<String>,
     pub(crate) name: Option<String>,
@@ -39,9 +39,9 @@ pub(crate) struct PageHello {
     /// When its token ends.
     pub(crate) expires: Option<Instant>,
     /// Its token lets it ask the agent.
-    pub(crate) may_ask: bool,
+    pub(crate) may_query: bool,
     /// Whom its token names.
-    pub(crate) person: Option<Arc<Person>>,
+    pub(crate) subject: Option<Arc<Subject>>,
     /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
     pub(crate) written_ms: Option<u64>,
     /// When its heartbeats begin, so that those of many pages that came at once do not fall
@@ -51,26 +51,26 @@ pub(crate) struct PageHello {
 
 /// A line that stood still for longer was given up by the network, too. A clock that was set back
 /// keeps a page out for no longer than this.
-const LATE_WITHIN_MS: u64 = 60_000;
+const LATE_HELLO_WINDOW_MS: u64 = 60_000;
 
 /// What a page says of itself is shown to people and models, and kept: so much of each text.
-const SHOWN_CHARS: usize = 256;
+const MAX_PAGE_TEXT_CHARS: usize = 256;
 
 impl PageHello {
-    pub(super) fn shortened(self) -> Self {
+    pub(super) fn truncate_texts(self) -> Self {
         Self {
             // A shortened id could be that of another document.
             document: self.document.filter(|id| id.len() <= MAX_SESSION_ID_BYTES),
-            name: self.name.map(shortened),
-            page_title: self.page_title.map(shortened),
-            app: self.app.map(shortened),
+            name: self.name.map(truncate),
+            page_title: self.page_title.map(truncate),
+            app: self.app.map(truncate),
             ..self
         }
     }
 }
 
-fn shortened(text: String) -> String {
-    match text.char_indices().nth(SHOWN_CHARS) {
+fn truncate(text: String) -> String {
+    match text.char_indices().nth(MAX_PAGE_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -88,40 +88,40 @@ pub(crate) enum Phase {
         /// The last heartbeat answered.
         answered: u64,
         /// Answers to calls that came on this connection.
-        answers: u64,
+        answer_count: u64,
         /// When the token ends that opened it.
         expires: Option<Instant>,
     },
     /// The connection broke; tools stay listed and calls wait until then.
-    Away { until: Instant },
+    Disconnected { until: Instant },
 }
 
 impl Phase {
     pub(super) fn connection(&self) -> Option<ConnectionId> {
         match self {
             Phase::Connected { connection, .. } => Some(*connection),
-            Phase::Away { .. } => None,
+            Phase::Disconnected { .. } => None,
         }
     }
 
-    fn due(&self) -> Instant {
+    fn next_deadline(&self) -> Instant {
         match self {
             Phase::Connected {
                 heartbeat_due,
                 expires,
                 ..
             } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
-            Phase::Away { until } => *until,
+            Phase::Disconnected { until } => *until,
         }
     }
 }
 
 /// What is kept of a [`PageHello`].
 #[derive(Debug)]
-struct About {
-    dialect: Dialect,
-    may_ask: bool,
-    person: Option<Arc<Person>>,
+struct SessionInfo {
+    protocol: PageProtocol,
+    may_query: bool,
+    subject: Option<Arc<Subject>>,
     document: Option<Box<str>>,
     origin: Option<Box<str>>,
     page_title: Option<Box<str>>,
@@ -129,12 +129,12 @@ struct About {
     written_ms: Option<u64>,
 }
 
-impl From<PageHello> for About {
+impl From<PageHello> for SessionInfo {
     fn from(hello: PageHello) -> Self {
         Self {
-            dialect: hello.dialect,
-            may_ask: hello.may_ask,
-            person: hello.person,
+            protocol: hello.protocol,
+            may_query: hello.may_query,
+            subject: hello.subject,
             document: hello.document.map(Into::into),
             origin: hello.origin.map(Into::into),
             page_title: hello.page_title.map(Into::into),
@@ -146,20 +146,20 @@ impl From<PageHello> for About {
 
 #[derive(Debug)]
 pub(crate) struct Session {
-    about: About,
+    info: SessionInfo,
     /// The name that people and models see: the page's own, or that with a number.
     pub(super) name: Option<String>,
     pub(super) phase: Phase,
     /// When it ends, whatever happens.
-    pub(super) ends: Option<Instant>,
-    pub(super) items: Items,
-    pub(super) calls: IndexSet<CallId, Quick>,
+    pub(super) ends_at: Option<Instant>,
+    pub(super) items: ItemMap,
+    pub(super) calls: IndexSet<CallId, FastHash>,
     /// The items are those of a former connection; the next registration replaces them.
     items_are_former: bool,
     /// The URIs of this session that clients are subscribed to.
-    pub(super) subscribed: BTreeSet<String>,
+    pub(super) subscribed_uris: BTreeSet<String>,
     /// Those that the page knows of, on this connection.
-    pub(super) told_subscriptions: BTreeSet<String>,
+    pub(super) sent_subscriptions: BTreeSet<String>,
     visibility: Option<Visibility>,
     focused: bool,
     /// The browser has said that it suspends the page.
@@ -167,100 +167,102 @@ pub(crate) struct Session {
     /// The page let a call lie, and has not been heard since.
     pub(super) unresponsive: bool,
     /// When a part of a message came last: whoever sends one is alive, however long it takes.
-    pub(super) last_part: Option<Instant>,
+    pub(super) last_part_at: Option<Instant>,
     connected_at_ms: u64,
     pub(super) last_activity_ms: u64,
 }
 
 /// When the user was active last, at the beginning of a connection: pages of v1 say it of all that
 /// they send, on their own clock.
-fn active_ms(hello: &PageHello, now: Now) -> u64 {
-    let own = hello.written_ms.filter(|_| hello.dialect == Dialect::V1);
+fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
+    let own = hello
+        .written_ms
+        .filter(|_| hello.protocol == PageProtocol::V1);
     own.unwrap_or(now.unix_ms)
 }
 
 impl Session {
     /// `name`: see [`Session::name`].
     pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
-        let last_activity_ms = active_ms(&hello, now);
+        let last_activity_ms = initial_activity_ms(&hello, now);
         Self {
-            about: hello.into(),
+            info: hello.into(),
             name,
             phase,
-            ends: None,
-            items: Items::default(),
+            ends_at: None,
+            items: ItemMap::default(),
             calls: IndexSet::default(),
             items_are_former: false,
-            subscribed: BTreeSet::new(),
-            told_subscriptions: BTreeSet::new(),
+            subscribed_uris: BTreeSet::new(),
+            sent_subscriptions: BTreeSet::new(),
             visibility: None,
             focused: false,
             frozen: false,
             unresponsive: false,
-            last_part: None,
+            last_part_at: None,
             connected_at_ms: now.unix_ms,
             last_activity_ms,
         }
     }
 
     /// The page is back on a new connection.
-    pub(super) fn came_back(
+    pub(super) fn resume(
         &mut self,
         hello: PageHello,
         name: Option<String>,
         phase: Phase,
         now: Now,
     ) {
-        self.last_activity_ms = active_ms(&hello, now);
-        self.about = hello.into();
+        self.last_activity_ms = initial_activity_ms(&hello, now);
+        self.info = hello.into();
         self.name = name;
         self.phase = phase;
-        self.items_are_former = self.about.dialect == Dialect::V2;
-        self.told_subscriptions.clear();
-        self.last_part = None;
-        self.heard();
+        self.items_are_former = self.info.protocol == PageProtocol::V2;
+        self.sent_subscriptions.clear();
+        self.last_part_at = None;
+        self.mark_responsive();
     }
 
     /// Page code runs.
-    pub(super) fn heard(&mut self) {
+    pub(super) fn mark_responsive(&mut self) {
         self.frozen = false;
         self.unresponsive = false;
     }
 
-    pub(super) fn state_changed(&mut self, state: PageState, now: Now) {
+    pub(super) fn apply_state(&mut self, state: PageState, now: Now) {
         self.visibility = Some(state.visibility);
         self.focused = state.focused;
         self.frozen = state.frozen;
         self.last_activity_ms = now.unix_ms;
         if let Some(title) = state.page_title {
-            self.about.page_title = Some(shortened(title).into());
+            self.info.page_title = Some(truncate(title).into());
         }
     }
 
     /// What must be looked at next, and when.
     pub(super) fn deadline(&self, id: &SessionId) -> (Instant, Deadline) {
-        let due = self.phase.due();
-        let at = self.ends.map_or(due, |ends| ends.min(due));
+        let due = self.phase.next_deadline();
+        let at = self.ends_at.map_or(due, |ends| ends.min(due));
         (at, Deadline::Session(id.clone()))
     }
 
-    pub(crate) fn dialect(&self) -> Dialect {
-        self.about.dialect
+    pub(crate) fn protocol(&self) -> PageProtocol {
+        self.info.protocol
     }
 
     /// Whether this was written before the session's connection began, and comes late: from a
     /// document, or on a connection, that the page has given up.
     pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
-        let (Some(since), Some(written)) = (self.about.written_ms, hello.written_ms) else {
+        let (Some(connected_ms), Some(sent_ms)) = (self.info.written_ms, hello.written_ms) else {
             return false;
         };
-        let connected = self.phase.connection().is_some() && hello.dialect == Dialect::V2;
-        connected && written < since && since - written < LATE_WITHIN_MS
+        let connected = self.phase.connection().is_some() && hello.protocol == PageProtocol::V2;
+        connected && sent_ms < connected_ms && connected_ms - sent_ms < LATE_HELLO_WINDOW_MS
     }
 
     /// Whether what was begun in the session's document can go on in this one.
-    pub(super) fn is_of(&self, document: Option<&String>) -> bool {
-        document.is_some() && self.about.document.as_deref() == document.map(String::as_str)
+    pub(super) fn is_same_document(&self, document: Option<&String>) -> bool {
+        document.is_some() && self.info.document.as_deref() == document.map(String::as_str)
     }
 
     pub(super) fn is_named(&self, name: &str) -> bool {
@@ -272,25 +274,25 @@ impl Session {
     }
 
     /// Whether its token lets it ask the agent.
-    pub(super) fn may_ask(&self) -> bool {
-        self.about.may_ask
+    pub(super) fn may_query(&self) -> bool {
+        self.info.may_query
     }
 
     /// Whom its token names.
-    pub(super) fn person(&self) -> Option<Arc<Person>> {
-        self.about.person.clone()
+    pub(super) fn subject(&self) -> Option<Arc<Subject>> {
+        self.info.subject.clone()
     }
 
     /// A fresh token came.
-    pub(super) fn renewed(&mut self, may_ask: bool, person: Option<Arc<Person>>) {
-        self.about.may_ask = may_ask;
-        self.about.person = person;
+    pub(super) fn renew_token(&mut self, may_ask: bool, person: Option<Arc<Subject>>) {
+        self.info.may_query = may_ask;
+        self.info.subject = person;
     }
 
     /// The app that it belongs to, if it says so.
     pub(super) fn app(&self) -> Option<AppKey> {
-        let name = self.about.app.as_deref()?.to_owned();
-        let origin = self.about.origin.as_deref().map(str::to_owned);
+        let name = self.info.app.as_deref()?.to_owned();
+        let origin = self.info.origin.as_deref().map(str::to_owned);
         Some(AppKey { name, origin })
     }
 }

@@ -20,64 +20,64 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::definition::Definitions;
+use crate::definition::DefinitionRegistry;
 use crate::tool::Tool;
 
-pub(super) const LIMITS: RealmLimits = RealmLimits {
+pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     sessions: 3,
     session_limit_policy: SessionLimitPolicy::Reject,
     max_session_duration: Duration::ZERO,
     duplicate_names: DuplicateNames::Number,
     ambiguous_calls: AmbiguousCalls::Ask,
-    refuses_conflicts: false,
+    reject_conflicts: false,
     catalogue_ttl: Duration::from_secs(3600),
     definitions_per_session: 4,
     definition_bytes_per_session: 10_000,
     calls: 6,
     clients: 2,
     subscriptions_per_client: 2,
-    receipt_within: Duration::from_secs(5),
-    input_within: Duration::from_secs(600),
+    receipt_timeout: Duration::from_secs(5),
+    input_timeout: Duration::from_secs(600),
     page_grace: Duration::from_secs(5),
-    heartbeat_every: Duration::from_secs(20),
+    heartbeat_interval: Duration::from_secs(20),
     queries: QueryLimits {
         agent: true,
-        most: 2,
+        max_queries: 2,
         timeout: Duration::from_secs(600),
-        attach_within: Duration::from_secs(30),
-        stop_within: Duration::from_secs(10),
-        tool_call_bytes: 1_000,
-        uuids_are_secrets: false,
+        attach_timeout: Duration::from_secs(30),
+        cancel_timeout: Duration::from_secs(10),
+        max_tool_call_bytes: 1_000,
+        query_ids_are_credentials: false,
     },
-    tells_each_change: false,
+    notify_every_change: false,
 };
 
-pub(super) fn hello(session: &str) -> PageHello {
+pub(super) fn page_hello(session: &str) -> PageHello {
     PageHello {
         session: SessionId::from(session),
-        dialect: Dialect::V2,
+        protocol: PageProtocol::V2,
         document: Some("document".to_owned()),
         name: None,
         origin: None,
         page_title: None,
         app: None,
         expires: None,
-        may_ask: true,
-        person: None,
+        may_query: true,
+        subject: None,
         written_ms: None,
         heartbeat_after: None,
     }
 }
 
-static DEFINITIONS: LazyLock<Definitions> =
-    LazyLock::new(|| Definitions::new(|_, _| Ok(()), 1_000_000));
+static DEFINITIONS: LazyLock<DefinitionRegistry> =
+    LazyLock::new(|| DefinitionRegistry::new(|_, _| Ok(()), 1_000_000));
 
 pub(super) fn tool(name: &str) -> Definition {
     let definition = format!(r#"{{"name":"{name}"}}"#);
-    parse(Kind::Tool, definition).remove(0).unwrap()
+    parse_definition(Kind::Tool, definition).remove(0).unwrap()
 }
 
-pub(super) fn parse(
+pub(super) fn parse_definition(
     kind: Kind,
     definition: String,
 ) -> Vec<Result<Definition, RegistrationFailure>> {
@@ -85,7 +85,7 @@ pub(super) fn parse(
     DEFINITIONS.parse(&[Sent { kind, definition }])
 }
 
-fn the_tool(definition: Definition) -> Arc<Tool> {
+fn into_tool(definition: Definition) -> Arc<Tool> {
     match definition {
         Definition::Tool(tool) => tool,
         other => panic!("no tool: {other:?}"),
@@ -99,13 +99,13 @@ pub(super) fn raw(json: &str) -> Box<RawValue> {
 pub(super) fn new_call(id: &str, tool: Definition) -> NewCall {
     NewCall {
         id: CallId::from(id),
-        request: Request::Tool {
-            tool: the_tool(tool),
+        request: PageRequest::Tool {
+            tool: into_tool(tool),
             input: raw("{}"),
         },
         context: CallContext::default(),
         timeout: Duration::from_secs(120),
-        answers: Vec::new(),
+        client_responses: Vec::new(),
     }
 }
 
@@ -122,10 +122,10 @@ pub(super) fn client_with(capabilities: &str) -> CallingClient {
     }
 }
 
-pub(super) const NOTHING: Result<Answer, Failure> = Ok(Answer::Value(None));
+pub(super) const NO_VALUE: Result<Answer, CallFailure> = Ok(Answer::Value(None));
 
 /// A realm, its clock, and what it asked for.
-struct Scene {
+struct Harness {
     realm: Realm,
     start: Instant,
     now: Now,
@@ -133,10 +133,10 @@ struct Scene {
 }
 
 const TAB: &str = "tab";
-const FIRST: ConnectionId = ConnectionId(1);
-const SECOND: ConnectionId = ConnectionId(2);
+const FIRST_CONNECTION: ConnectionId = ConnectionId(1);
+const SECOND_CONNECTION: ConnectionId = ConnectionId(2);
 
-impl Scene {
+impl Harness {
     fn new() -> Self {
         let start = Instant::now();
         let now = Now {
@@ -144,7 +144,7 @@ impl Scene {
             unix_ms: 0,
         };
         Self {
-            realm: Realm::new(LIMITS),
+            realm: Realm::new(TEST_LIMITS),
             start,
             now,
             effects: Vec::new(),
@@ -154,13 +154,13 @@ impl Scene {
     /// A page with the tool `echo`.
     fn with_page() -> Self {
         let mut scene = Self::new();
-        scene.connect(FIRST);
-        scene.register(FIRST, &["echo"]);
+        scene.connect(FIRST_CONNECTION);
+        scene.register(FIRST_CONNECTION, &["echo"]);
         scene.effects.clear();
         scene
     }
 
-    fn then(&mut self, effects: Effects) -> &mut Self {
+    fn apply(&mut self, effects: Effects) -> &mut Self {
         self.effects = effects;
         self.realm.check_invariants();
         self
@@ -169,9 +169,9 @@ impl Scene {
     fn connect(&mut self, connection: ConnectionId) {
         let (_, effects) = self
             .realm
-            .page_connected(connection, hello(TAB), self.now)
+            .page_connected(connection, page_hello(TAB), self.now)
             .unwrap();
-        self.then(effects);
+        self.apply(effects);
     }
 
     fn register(&mut self, connection: ConnectionId, names: &[&str]) {
@@ -180,53 +180,53 @@ impl Scene {
         let effects = self
             .realm
             .items_registered(&TAB.into(), connection, registration, tools);
-        self.then(effects);
+        self.apply(effects);
     }
 
-    fn call(&mut self, id: &str) -> Result<(), Failure> {
+    fn call(&mut self, id: &str) -> Result<(), CallFailure> {
         let effects =
             self.realm
                 .call_requested(&TAB.into(), new_call(id, tool("echo")), self.now)?;
-        self.then(effects);
+        self.apply(effects);
         Ok(())
     }
 
     fn answer(&mut self, connection: ConnectionId, id: &str) {
         let effects =
             self.realm
-                .call_answered(&TAB.into(), connection, &id.into(), NOTHING, self.now);
-        self.then(effects);
+                .call_answered(&TAB.into(), connection, &id.into(), NO_VALUE, self.now);
+        self.apply(effects);
     }
 
-    fn end(&mut self, connection: ConnectionId, parting: Parting) {
+    fn disconnect(&mut self, connection: ConnectionId, parting: Disconnect) {
         let effects = self
             .realm
             .connection_ended(&TAB.into(), connection, parting, self.now);
-        self.then(effects);
+        self.apply(effects);
     }
 
-    fn after(&mut self, seconds: f32) {
+    fn advance_to(&mut self, seconds: f32) {
         self.now.instant = self.start + Duration::from_secs_f32(seconds);
         let effects = self.realm.deadline_passed(self.now);
-        self.then(effects);
+        self.apply(effects);
     }
 
-    fn endings(&self) -> Vec<(String, Option<ErrorCode>)> {
+    fn call_outcomes(&self) -> Vec<(String, Option<ErrorCode>)> {
         let ended = self.effects.iter().filter_map(|effect| match effect {
-            Effect::End {
+            Effect::CompleteCall {
                 call,
-                ending: Ending::Answered(_),
+                outcome: CallOutcome::Answered(_),
             } => Some((call.0.clone(), None)),
-            Effect::End {
+            Effect::CompleteCall {
                 call,
-                ending: Ending::Failed(failure),
+                outcome: CallOutcome::Failed(failure),
             } => Some((call.0.clone(), Some(failure.code))),
             _ => None,
         });
         ended.collect()
     }
 
-    fn sent(&self, to: ConnectionId) -> Vec<&'static str> {
+    fn sent_types(&self, to: ConnectionId) -> Vec<&'static str> {
         let sent = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
                 connection,
@@ -247,7 +247,7 @@ impl Scene {
         sent.collect()
     }
 
-    fn tools_changed(&self) -> bool {
+    fn tool_list_changed(&self) -> bool {
         self.effects
             .iter()
             .any(|effect| matches!(effect, Effect::ListChanged(Kind::Tool)))
@@ -255,30 +255,30 @@ impl Scene {
 }
 
 #[test]
-fn limits_refuse_and_name_the_setting() {
-    let mut scene = Scene::with_page();
-    for n in 0..LIMITS.calls {
+fn limits_reject_and_name_the_setting() {
+    let mut scene = Harness::with_page();
+    for n in 0..TEST_LIMITS.calls {
         scene.call(&format!("c{n}")).unwrap();
     }
     let failure = scene.call("one too many").unwrap_err();
     assert_eq!(failure.code, ErrorCode::CallLimitExceeded);
     assert!(failure.message.contains("max_calls"));
 
-    for n in 1..LIMITS.sessions {
+    for n in 1..TEST_LIMITS.sessions {
         let connection = ConnectionId(10 + n as u64);
         scene
             .realm
-            .page_connected(connection, hello(&format!("t{n}")), scene.now)
+            .page_connected(connection, page_hello(&format!("t{n}")), scene.now)
             .unwrap();
     }
     let refusal = scene
         .realm
-        .page_connected(ConnectionId(99), hello("t99"), scene.now)
+        .page_connected(ConnectionId(99), page_hello("t99"), scene.now)
         .unwrap_err();
     assert_eq!(refusal.code, ErrorCode::SessionLimitExceeded);
     assert!(refusal.message.contains("max_sessions"));
 
-    scene.register(FIRST, &["a", "b", "c", "d"]);
+    scene.register(FIRST_CONNECTION, &["a", "b", "c", "d"]);
     let Some(Effect::Send {
         message: BridgeToPage::Registered(answer),
         ..
@@ -291,15 +291,15 @@ fn limits_refuse_and_name_the_setting() {
     assert_eq!(answer.errors[0].index, 3);
     assert!(answer.errors[0].message.contains("max_definitions"));
 
-    let text = "x".repeat(LIMITS.definition_bytes_per_session);
-    let large = parse(
+    let text = "x".repeat(TEST_LIMITS.definition_bytes_per_session);
+    let large = parse_definition(
         Kind::Tool,
         format!(r#"{{"name":"a","description":"{text}"}}"#),
     );
     let effects = scene
         .realm
-        .items_registered(&TAB.into(), FIRST, "r".into(), large);
-    scene.then(effects);
+        .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), large);
+    scene.apply(effects);
     let Some(Effect::Send {
         message: BridgeToPage::Registered(answer),
         ..
@@ -311,8 +311,8 @@ fn limits_refuse_and_name_the_setting() {
 }
 
 #[test]
-fn pages_hear_which_clients_are_connected() {
-    let mut scene = Scene::with_page();
+fn pages_are_sent_the_connected_clients() {
+    let mut scene = Harness::with_page();
     let info = ClientInfo {
         name: "claude-code".to_owned(),
         version: None,
@@ -324,28 +324,28 @@ fn pages_hear_which_clients_are_connected() {
         protocol_version: "2025-06-18".to_owned(),
     };
     let effects = scene.realm.client_connected(ClientId(7), client).unwrap();
-    scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["clients"]);
-    let effects = scene.realm.client_left(ClientId(7));
-    scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["clients"]);
+    scene.apply(effects);
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["clients"]);
+    let effects = scene.realm.client_disconnected(ClientId(7));
+    scene.apply(effects);
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["clients"]);
     assert_eq!(scene.realm.client_count(), 0);
 }
 
 #[test]
-fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
-    let mut scene = Scene::with_page();
+fn the_newer_of_two_same_named_tools_is_listed_and_calls_are_ambiguous() {
+    let mut scene = Harness::with_page();
     scene
         .realm
-        .page_connected(SECOND, hello("other"), scene.now)
+        .page_connected(SECOND_CONNECTION, page_hello("other"), scene.now)
         .unwrap();
-    let newer = parse(
+    let newer = parse_definition(
         Kind::Tool,
         r#"{"name":"echo","description":"newer"}"#.to_owned(),
     );
     scene
         .realm
-        .items_registered(&"other".into(), SECOND, "r".into(), newer);
+        .items_registered(&"other".into(), SECOND_CONNECTION, "r".into(), newer);
     let tools = scene.realm.published(Kind::Tool);
     assert_eq!(tools.len(), 1);
     assert_eq!(tools[0].published()["description"], "newer");
@@ -374,18 +374,18 @@ fn of_two_tools_with_one_name_the_newer_is_listed_and_calls_must_choose() {
 
 #[test]
 fn a_stopping_bridge_ends_every_call_and_closes_every_page() {
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
     let effects = scene.realm.bridge_stopping(scene.now);
-    scene.then(effects);
+    scene.apply(effects);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::BridgeStopping))]
     );
     assert!(scene.effects.iter().any(|effect| matches!(
         effect,
         Effect::Close {
-            connection: FIRST,
+            connection: FIRST_CONNECTION,
             code: CloseCode::ServiceRestart,
             ..
         }

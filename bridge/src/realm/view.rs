@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use bridge_protocol::{Kind, SessionId};
 
-use super::session::Served;
+use super::session::ResourceMatch;
 use super::{Realm, Session};
-use crate::definition::{Definition, Listed};
+use crate::definition::{Definition, PublishedItem};
 use crate::tool::Tool;
 
 impl Realm {
     /// The sessions in order of connection.
-    pub(crate) fn each_session(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
+    pub(crate) fn iter_sessions(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
         self.sessions.iter()
     }
 
@@ -33,13 +33,13 @@ impl Session {
     }
 
     /// Its resources in order of registration.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Listed>> {
+    pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<PublishedItem>> {
         self.definitions(Kind::Resource).filter_map(as_resource)
     }
 
     /// How it serves a URI.
-    pub(crate) fn serving(&self, uri: &str) -> Option<Served> {
-        self.resource(uri)
+    pub(crate) fn match_resource(&self, uri: &str) -> Option<ResourceMatch> {
+        self.resource_match(uri)
     }
 }
 
@@ -50,7 +50,7 @@ fn as_tool(definition: &Definition) -> Option<&Arc<Tool>> {
     }
 }
 
-fn as_resource(definition: &Definition) -> Option<&Arc<Listed>> {
+fn as_resource(definition: &Definition) -> Option<&Arc<PublishedItem>> {
     match definition {
         Definition::Resource(listed) => Some(listed),
         _ => None,

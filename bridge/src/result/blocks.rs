@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::tool::check_icons;
 
 /// Members that a block may have, and may not have as null.
-const OPTIONAL: [&str; 7] = [
+const OPTIONAL_MEMBERS: [&str; 7] = [
     "annotations",
     "_meta",
     "title",
@@ -25,22 +25,22 @@ const OPTIONAL: [&str; 7] = [
 ];
 
 /// The blocks, without optional members that are null, or what is wrong with them.
-pub(super) fn checked(content: Value) -> Result<Vec<Value>, String> {
+pub(super) fn validate_blocks(content: Value) -> Result<Vec<Value>, String> {
     let Value::Array(mut blocks) = content else {
         return Err("`content` must be an array of content blocks".to_owned());
     };
     for (index, block) in blocks.iter_mut().enumerate() {
-        complete(block).map_err(|wrong| format!("content block {index} {wrong}"))?;
+        check_required(block).map_err(|error| format!("content block {index} {error}"))?;
         if let Some(members) = block.as_object_mut() {
-            optional(members)
-                .map_err(|wrong| format!("content block {index} cannot be passed on: {wrong}"))?;
+            check_optional(members)
+                .map_err(|error| format!("content block {index} cannot be passed on: {error}"))?;
         }
     }
     Ok(blocks)
 }
 
-fn complete(block: &Value) -> Result<(), String> {
-    let needed: &[&str] = match block["type"].as_str() {
+fn check_required(block: &Value) -> Result<(), String> {
+    let required: &[&str] = match block["type"].as_str() {
         Some("text") => &["/text"],
         Some("image" | "audio") => &["/data", "/mimeType"],
         Some("resource_link") => &["/uri", "/name"],
@@ -56,44 +56,45 @@ fn complete(block: &Value) -> Result<(), String> {
         }
     };
     let is_text = |pointer: &&str| block.pointer(pointer).is_some_and(Value::is_string);
-    match needed.iter().find(|pointer| !is_text(pointer)) {
+    match required.iter().find(|pointer| !is_text(pointer)) {
         Some(missing) => Err(format!("needs a string at `{missing}`")),
         None => Ok(()),
     }
 }
 
-fn optional(block: &mut Map<String, Value>) -> Result<(), String> {
-    block.retain(|name, value| !(value.is_null() && OPTIONAL.contains(&name.as_str())));
+fn check_optional(block: &mut Map<String, Value>) -> Result<(), String> {
+    block.retain(|name, value| !(value.is_null() && OPTIONAL_MEMBERS.contains(&name.as_str())));
     if let Some(annotations) = block.get_mut("annotations") {
         if let Some(members) = annotations.as_object_mut() {
             members.retain(|_, value| !value.is_null());
         }
         check_annotations(annotations)?;
     }
-    fits(block, "_meta", Value::is_object, "an object")?;
+    check_member(block, "_meta", Value::is_object, "an object")?;
     if let Some(resource) = block.get_mut("resource").and_then(Value::as_object_mut) {
-        resource.retain(|name, value| !(value.is_null() && OPTIONAL.contains(&name.as_str())));
-        fits(resource, "mimeType", Value::is_string, "a string")?;
-        fits(resource, "_meta", Value::is_object, "an object")?;
+        resource
+            .retain(|name, value| !(value.is_null() && OPTIONAL_MEMBERS.contains(&name.as_str())));
+        check_member(resource, "mimeType", Value::is_string, "a string")?;
+        check_member(resource, "_meta", Value::is_object, "an object")?;
     }
     if block["type"] != "resource_link" {
         return Ok(());
     }
     for text in ["title", "description", "mimeType"] {
-        fits(block, text, Value::is_string, "a string")?;
+        check_member(block, text, Value::is_string, "a string")?;
     }
-    fits(block, "size", Value::is_u64, "a whole number of bytes")?;
+    check_member(block, "size", Value::is_u64, "a whole number of bytes")?;
     check_icons(block.get("icons"))
 }
 
-fn fits(
+fn check_member(
     members: &Map<String, Value>,
     name: &str,
-    fits: fn(&Value) -> bool,
-    what: &str,
+    is_valid: fn(&Value) -> bool,
+    expected: &str,
 ) -> Result<(), String> {
     match members.get(name) {
-        Some(value) if !fits(value) => Err(format!("`{name}` must be {what}")),
+        Some(value) if !is_valid(value) => Err(format!("`{name}` must be {expected}")),
         _ => Ok(()),
     }
 }
@@ -112,24 +113,24 @@ fn check_annotations(annotations: &Value) -> Result<(), String> {
     };
     let roles = "an array of \"user\" and \"assistant\"";
     let named = |error| format!("of `annotations` {error}");
-    fits(members, "audience", are_roles, roles).map_err(named)?;
-    fits(members, "priority", is_share, "a number from 0 to 1").map_err(named)?;
-    fits(members, "lastModified", Value::is_string, "a string").map_err(named)
+    check_member(members, "audience", are_roles, roles).map_err(named)?;
+    check_member(members, "priority", is_share, "a number from 0 to 1").map_err(named)?;
+    check_member(members, "lastModified", Value::is_string, "a string").map_err(named)
 }
 
 /// Whether nobody has to look into these blocks: each is complete, and what it has beside is right.
-pub(super) fn are_plain(content: &str) -> bool {
-    let blocks = serde_json::from_str::<Vec<Object<Block<'_>>>>(content);
-    blocks.is_ok_and(|blocks| blocks.iter().all(|block| block.0.is_plain()))
+pub(super) fn can_pass_through(content: &str) -> bool {
+    let blocks = serde_json::from_str::<Vec<StrictObject<RawBlock<'_>>>>(content);
+    blocks.is_ok_and(|blocks| blocks.iter().all(|block| block.0.can_pass_through()))
 }
 
 /// What stands there as an object. The fields of a structure could be the items of an array, too.
-struct Object<T>(T);
+struct StrictObject<T>(T);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StrictObject<T> {
     fn deserialize<D: Deserializer<'de>>(value: D) -> Result<Self, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+        struct ObjectVisitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
             type Value = T;
 
             fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -140,51 +141,52 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
                 T::deserialize(MapAccessDeserializer::new(members))
             }
         }
-        value.deserialize_map(Members(PhantomData)).map(Self)
+        value.deserialize_map(ObjectVisitor(PhantomData)).map(Self)
     }
 }
 
 /// A block as it is written.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Block<'a> {
+struct RawBlock<'a> {
     #[serde(borrow)]
     r#type: Cow<'a, str>,
     #[serde(borrow, default, deserialize_with = "member")]
-    text: Member<'a>,
+    text: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    data: Member<'a>,
+    data: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    mime_type: Member<'a>,
+    mime_type: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    uri: Member<'a>,
+    uri: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    name: Member<'a>,
+    name: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    annotations: Member<'a>,
+    annotations: RawMember<'a>,
     #[serde(borrow, default, rename = "_meta", deserialize_with = "member")]
-    meta: Member<'a>,
+    meta: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    title: Member<'a>,
+    title: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    description: Member<'a>,
+    description: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    size: Member<'a>,
+    size: RawMember<'a>,
     #[serde(borrow, default, deserialize_with = "member")]
-    icons: Member<'a>,
+    icons: RawMember<'a>,
 }
 
-type Member<'a> = Option<&'a RawValue>;
+type RawMember<'a> = Option<&'a RawValue>;
 
 /// What is null is there, too.
-fn member<'de, D: Deserializer<'de>>(value: D) -> Result<Member<'de>, D::Error> {
+fn member<'de, D: Deserializer<'de>>(value: D) -> Result<RawMember<'de>, D::Error> {
     <&RawValue>::deserialize(value).map(Some)
 }
 
-impl Block<'_> {
+impl RawBlock<'_> {
     /// Embedded resources, and links that say more than where they lead, are for others to look at.
-    fn is_plain(&self) -> bool {
-        let begins = |value: Member<'_>, with| value.is_some_and(|it| it.get().starts_with(with));
+    fn can_pass_through(&self) -> bool {
+        let begins =
+            |value: RawMember<'_>, with| value.is_some_and(|it| it.get().starts_with(with));
         let is_text = |value| begins(value, '"');
         let is_complete = match self.r#type.as_ref() {
             "text" => is_text(self.text),
@@ -192,18 +194,18 @@ impl Block<'_> {
             "resource_link" => is_text(self.uri) && is_text(self.name) && self.mime_type.is_none(),
             _ => false,
         };
-        let beside = [self.title, self.description, self.size, self.icons];
+        let optional = [self.title, self.description, self.size, self.icons];
         is_complete
-            && beside.iter().all(Option::is_none)
+            && optional.iter().all(Option::is_none)
             && (self.meta.is_none() || begins(self.meta, '{'))
-            && self.annotations.is_none_or(are_right)
+            && self.annotations.is_none_or(are_valid_annotations)
     }
 }
 
 /// Whether these annotations can go on as they are written.
-fn are_right(annotations: &RawValue) -> bool {
-    let read = serde_json::from_str::<Value>(annotations.get());
-    read.is_ok_and(|read| check_annotations(&read).is_ok())
+fn are_valid_annotations(annotations: &RawValue) -> bool {
+    let parsed = serde_json::from_str::<Value>(annotations.get());
+    parsed.is_ok_and(|parsed| check_annotations(&parsed).is_ok())
 }
 
 #[cfg(test)]
@@ -212,56 +214,65 @@ mod tests {
 
     use super::*;
 
-    fn text_with(member: &str, value: Value) -> Value {
+    fn text_block_with(member: &str, value: Value) -> Value {
         let mut block = json!({ "type": "text", "text": "t" });
         block[member] = value;
         block
     }
 
-    fn link_with(member: &str, value: Value) -> Value {
+    fn link_block_with(member: &str, value: Value) -> Value {
         let mut block = json!({ "type": "resource_link", "uri": "a:b", "name": "n" });
         block[member] = value;
         block
     }
 
     #[test]
-    fn what_is_beside_the_content_of_a_block_is_of_the_right_kind() {
+    fn optional_members_of_the_wrong_type_are_rejected() {
         let wrong = [
             (
-                text_with("annotations", json!("high")),
+                text_block_with("annotations", json!("high")),
                 "`annotations` must be an object",
             ),
             (
-                text_with("annotations", json!({ "audience": "user" })),
+                text_block_with("annotations", json!({ "audience": "user" })),
                 "`audience` must be",
             ),
             (
-                text_with("annotations", json!({ "audience": ["me"] })),
+                text_block_with("annotations", json!({ "audience": ["me"] })),
                 "`audience` must be",
             ),
             (
-                text_with("annotations", json!({ "priority": "1" })),
+                text_block_with("annotations", json!({ "priority": "1" })),
                 "`priority` must be",
             ),
             (
-                text_with("annotations", json!({ "priority": 2 })),
+                text_block_with("annotations", json!({ "priority": 2 })),
                 "a number from 0 to 1",
             ),
             (
-                text_with("annotations", json!({ "lastModified": 7 })),
+                text_block_with("annotations", json!({ "lastModified": 7 })),
                 "`lastModified` must",
             ),
-            (text_with("_meta", json!([])), "`_meta` must be an object"),
-            (link_with("title", json!(1)), "`title` must be a string"),
             (
-                link_with("mimeType", json!(1)),
+                text_block_with("_meta", json!([])),
+                "`_meta` must be an object",
+            ),
+            (
+                link_block_with("title", json!(1)),
+                "`title` must be a string",
+            ),
+            (
+                link_block_with("mimeType", json!(1)),
                 "`mimeType` must be a string",
             ),
             (
-                link_with("size", json!(1.5)),
+                link_block_with("size", json!(1.5)),
                 "`size` must be a whole number",
             ),
-            (link_with("icons", json!({})), "`icons` must be an array"),
+            (
+                link_block_with("icons", json!({})),
+                "`icons` must be an array",
+            ),
             (
                 json!({ "type": "resource", "resource":
                 { "uri": "a:b", "text": "t", "mimeType": 1 } }),
@@ -270,37 +281,37 @@ mod tests {
         ];
         for (block, why) in wrong {
             let content = json!([{ "type": "text", "text": "" }, block]);
-            assert!(!are_plain(&content.to_string()), "{content}");
-            let error = checked(content).unwrap_err();
+            assert!(!can_pass_through(&content.to_string()), "{content}");
+            let error = validate_blocks(content).unwrap_err();
             assert!(error.contains(why) && error.contains("block 1"), "{error}");
         }
     }
 
     #[test]
-    fn what_is_right_stays_and_what_is_null_goes() {
+    fn valid_members_stay_and_null_members_are_removed() {
         let annotations =
             json!({ "audience": ["user"], "priority": 0.5, "lastModified": "2026-01-01" });
         for right in [
-            text_with("annotations", annotations.clone()),
-            text_with("_meta", json!({ "a": null })),
-            text_with("title", json!(7)),
-            link_with("icons", json!([{ "src": "a.png" }])),
-            link_with("size", json!(7)),
+            text_block_with("annotations", annotations.clone()),
+            text_block_with("_meta", json!({ "a": null })),
+            text_block_with("title", json!(7)),
+            link_block_with("icons", json!([{ "src": "a.png" }])),
+            link_block_with("size", json!(7)),
         ] {
-            assert_eq!(checked(json!([right])), Ok(vec![right]));
+            assert_eq!(validate_blocks(json!([right])), Ok(vec![right]));
         }
-        assert!(are_plain(
-            &json!([text_with("annotations", annotations)]).to_string()
+        assert!(can_pass_through(
+            &json!([text_block_with("annotations", annotations)]).to_string()
         ));
-        for member in OPTIONAL {
-            let content = json!([link_with(member, Value::Null)]);
-            assert!(!are_plain(&content.to_string()), "{member}");
+        for member in OPTIONAL_MEMBERS {
+            let content = json!([link_block_with(member, Value::Null)]);
+            assert!(!can_pass_through(&content.to_string()), "{member}");
             let bare = json!({ "type": "resource_link", "uri": "a:b", "name": "n" });
-            assert_eq!(checked(content), Ok(vec![bare]), "{member}");
+            assert_eq!(validate_blocks(content), Ok(vec![bare]), "{member}");
         }
-        let half = text_with("annotations", json!({ "audience": null, "priority": 1 }));
-        assert!(!are_plain(&json!([half]).to_string()));
-        let mended = text_with("annotations", json!({ "priority": 1 }));
-        assert_eq!(checked(json!([half])), Ok(vec![mended]));
+        let half = text_block_with("annotations", json!({ "audience": null, "priority": 1 }));
+        assert!(!can_pass_through(&json!([half]).to_string()));
+        let mended = text_block_with("annotations", json!({ "priority": 1 }));
+        assert_eq!(validate_blocks(json!([half])), Ok(vec![mended]));
     }
 }

@@ -1,13 +1,13 @@
 //! JSON text as the content of a JSON string.
 
 /// So many bytes are looked at together: with none among them that is escaped, they are copied.
-const CHUNK: usize = 16;
+const CHUNK_BYTES: usize = 16;
 
 /// So many bytes are written to the stack before they go to where they belong.
-const BLOCK: usize = 32 * CHUNK;
+const BLOCK_BYTES: usize = 32 * CHUNK_BYTES;
 
 /// Each byte as it is written, with what stands behind it of no account where it is one byte long.
-const WRITTEN: [[u8; 2]; 256] = {
+const ESCAPE_TABLE: [[u8; 2]; 256] = {
     let mut written = [[0; 2]; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -23,11 +23,11 @@ const WRITTEN: [[u8; 2]; 256] = {
 };
 
 /// How many bytes of that count.
-const LENGTHS: [u8; 256] = {
+const ESCAPED_LENGTHS: [u8; 256] = {
     let mut lengths = [1; 256];
     let mut byte = 0;
     while byte < 256 {
-        if WRITTEN[byte][1] != 0 {
+        if ESCAPE_TABLE[byte][1] != 0 {
             lengths[byte] = 2;
         }
         byte += 1;
@@ -37,7 +37,7 @@ const LENGTHS: [u8; 256] = {
 
 /// Writes JSON text as a JSON string, quotes included. There is no control character in it but line
 /// breaks and tabs between values.
-pub(super) fn escape_into(json: &str, out: &mut Vec<u8>) {
+pub(super) fn escape_string(json: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     escape_content(json.as_bytes(), out);
     out.push(b'"');
@@ -45,37 +45,37 @@ pub(super) fn escape_into(json: &str, out: &mut Vec<u8>) {
 
 /// The same without the quotes.
 pub(crate) fn escape_content(json: &[u8], out: &mut Vec<u8>) {
-    let mut room = [0; 2 * BLOCK + 1];
-    for block in json.chunks(BLOCK) {
-        let end = escape(block, &mut room);
-        out.extend_from_slice(&room[..end]);
+    let mut buffer = [0; 2 * BLOCK_BYTES + 1];
+    for block in json.chunks(BLOCK_BYTES) {
+        let end = escape_block(block, &mut buffer);
+        out.extend_from_slice(&buffer[..end]);
     }
 }
 
 /// Writes a block, and says how long it has become.
-fn escape(block: &[u8], room: &mut [u8; 2 * BLOCK + 1]) -> usize {
+fn escape_block(block: &[u8], buffer: &mut [u8; 2 * BLOCK_BYTES + 1]) -> usize {
     let mut end = 0;
-    let (chunks, rest) = block.as_chunks::<CHUNK>();
+    let (chunks, rest) = block.as_chunks::<CHUNK_BYTES>();
     for chunk in chunks {
         // There always is: no byte becomes more than two.
-        let Some(room) = room[end..].first_chunk_mut::<{ 2 * CHUNK + 1 }>() else {
+        let Some(buffer) = buffer[end..].first_chunk_mut::<{ 2 * CHUNK_BYTES + 1 }>() else {
             break;
         };
         if is_plain(chunk) {
-            put(chunk, room);
-            end += CHUNK;
+            store(chunk, buffer);
+            end += CHUNK_BYTES;
         } else {
-            end += spread(chunk, room);
+            end += escape_chunk(chunk, buffer);
         }
     }
     for &byte in rest {
-        put(&WRITTEN[usize::from(byte)], &mut room[end..]);
-        end += usize::from(LENGTHS[usize::from(byte)]);
+        store(&ESCAPE_TABLE[usize::from(byte)], &mut buffer[end..]);
+        end += usize::from(ESCAPED_LENGTHS[usize::from(byte)]);
     }
     end
 }
 
-fn is_plain(chunk: &[u8; CHUNK]) -> bool {
+fn is_plain(chunk: &[u8; CHUNK_BYTES]) -> bool {
     let escaped =
         |byte: &u8| u8::from(*byte == b'"') | u8::from(*byte == b'\\') | u8::from(*byte < b' ');
     chunk.iter().fold(0, |any, byte| any | escaped(byte)) == 0
@@ -83,22 +83,22 @@ fn is_plain(chunk: &[u8; CHUNK]) -> bool {
 
 /// Writes two bytes for each, of which the next may overwrite the second. Rows have a quote every few
 /// bytes: a processor would guess wrongly at each where it had to choose.
-fn spread(chunk: &[u8; CHUNK], room: &mut [u8; 2 * CHUNK + 1]) -> usize {
+fn escape_chunk(chunk: &[u8; CHUNK_BYTES], buffer: &mut [u8; 2 * CHUNK_BYTES + 1]) -> usize {
     let mut end = 0;
     for &byte in chunk {
         // Never so many that this changes anything; it spares looking whether they are.
-        let at = end % (2 * CHUNK);
-        put(&WRITTEN[usize::from(byte)], &mut room[at..]);
-        end += usize::from(LENGTHS[usize::from(byte)]);
+        let at = end % (2 * CHUNK_BYTES);
+        store(&ESCAPE_TABLE[usize::from(byte)], &mut buffer[at..]);
+        end += usize::from(ESCAPED_LENGTHS[usize::from(byte)]);
     }
     end
 }
 
 /// As one store, where `copy_from_slice` may be a call.
 #[inline(always)]
-fn put<const N: usize>(bytes: &[u8; N], room: &mut [u8]) {
-    if let Some(room) = room.first_chunk_mut() {
-        *room = *bytes;
+fn store<const N: usize>(bytes: &[u8; N], buffer: &mut [u8]) {
+    if let Some(buffer) = buffer.first_chunk_mut() {
+        *buffer = *bytes;
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
 
     fn escaped(json: &str) -> String {
         let mut out = Vec::new();
-        escape_into(json, &mut out);
+        escape_string(json, &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -123,7 +123,7 @@ mod tests {
             }
         }
         for byte in ["\"", "\\", "x", "é", "{\n\t\"a\": 1\r\n}"] {
-            for times in [BLOCK - 1, BLOCK, 3 * BLOCK + 7] {
+            for times in [BLOCK_BYTES - 1, BLOCK_BYTES, 3 * BLOCK_BYTES + 7] {
                 let text = byte.repeat(times);
                 assert_eq!(escaped(&text), serde_json::to_string(&text).unwrap());
             }

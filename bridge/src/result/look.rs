@@ -5,54 +5,56 @@
 
 use memchr::{memchr2, memmem};
 
-use crate::json::DEEPEST;
+use crate::json::MAX_JSON_DEPTH;
 
 /// Longer texts are judged by so many bytes of their beginning.
 const SAMPLE_BYTES: usize = 4096;
 
 /// A string that is no longer is gone through byte by byte.
-const SHORT: usize = 16;
+const SHORT_STRING_BYTES: usize = 16;
 
 /// So many brackets are counted at a time: fewer than may be within each other.
-const BRACKETS: usize = 64;
+const BRACKET_CHUNK_BYTES: usize = 64;
 
 /// What one pass over a text finds. The text must be JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct JsonTraits {
     /// It is not as `JSON.stringify` writes it: white space, or escapes that need not be.
-    pub(super) loose: bool,
+    pub(super) needs_compacting: bool,
     /// Too deep for most readers.
-    pub(super) deep: bool,
+    pub(super) too_deep: bool,
     /// It may be an image, or have one, or have a `_meta` of its own (only of a text that is not
     /// loose).
-    pub(super) lifts: bool,
+    pub(super) needs_parsing: bool,
 }
 
-impl Look {
-    pub(super) fn at(json: &str) -> Self {
+impl JsonTraits {
+    pub(super) fn scan(json: &str) -> Self {
         let bytes = json.as_bytes();
         if bytes.len() <= 2 * SAMPLE_BYTES {
-            return Self::closely(json);
+            return Self::scan_all(json);
         }
-        let sample = Self::closely(&json[..json.floor_char_boundary(SAMPLE_BYTES)]);
+        let sample = Self::scan_all(&json[..json.floor_char_boundary(SAMPLE_BYTES)]);
         // Within a string is nothing that its beginning does not tell.
-        let is_as_sampled = !sample.loose
+        let is_as_sampled = !sample.needs_compacting
             && (bytes[0] == b'"'
                 || memchr2(b'\n', b'\r', bytes).is_none()
-                    && !["_meta", "dataUrl"].iter().any(|name| has(bytes, name))
+                    && !["_meta", "dataUrl"]
+                        .iter()
+                        .any(|name| contains(bytes, name))
                     && is_shallow(bytes));
         match is_as_sampled {
             true => sample,
-            false => Self::closely(json),
+            false => Self::scan_all(json),
         }
     }
 
     /// Of each byte. The text may be cut off.
-    fn closely(json: &str) -> Self {
+    fn scan_all(json: &str) -> Self {
         let bytes = json.as_bytes();
         let is_object = bytes.first() == Some(&b'{');
-        let mut look = Self {
-            lifts: json.starts_with("\"data:image/"),
+        let mut traits = Self {
+            needs_parsing: json.starts_with("\"data:image/"),
             ..Self::default()
         };
         let (mut at, mut depth) = (0, 0_usize);
@@ -61,30 +63,30 @@ impl Look {
             match byte {
                 b'"' => {
                     let begin = at;
-                    at = look.string_end(bytes, at);
+                    at = traits.string_end(bytes, at);
                     if depth == 1 && is_object && bytes.get(at) == Some(&b':') {
                         let name = &bytes[begin..at - 1];
-                        look.lifts |=
+                        traits.needs_parsing |=
                             matches!(name, b"_meta" | b"dataUrl") || name.contains(&b'\\');
                     }
                 }
                 b'{' | b'[' => {
                     depth += 1;
-                    look.deep |= depth > DEEPEST;
+                    traits.too_deep |= depth > MAX_JSON_DEPTH;
                 }
                 b'}' | b']' => depth = depth.saturating_sub(1),
-                b' ' | b'\n' | b'\r' | b'\t' => look.loose = true,
+                b' ' | b'\n' | b'\r' | b'\t' => traits.needs_compacting = true,
                 _ => {}
             }
         }
-        look
+        traits
     }
 
     /// Where the string ends that begins here, behind its quote.
     fn string_end(&mut self, bytes: &[u8], begin: usize) -> usize {
         let mut at = begin;
         // Most strings are short: wide registers would take longer to begin with them.
-        while at < begin + SHORT {
+        while at < begin + SHORT_STRING_BYTES {
             match bytes.get(at) {
                 Some(b'"') => return at + 1,
                 None => return bytes.len(),
@@ -97,28 +99,28 @@ impl Look {
             if bytes[at] == b'"' {
                 return at + 1;
             }
-            self.loose |= !is_needed(&bytes[at..]);
+            self.needs_compacting |= !is_required_escape(&bytes[at..]);
             at += 2;
         }
         bytes.len()
     }
 }
 
-fn has(json: &[u8], name: &str) -> bool {
+fn contains(json: &[u8], name: &str) -> bool {
     memmem::find(json, name.as_bytes()).is_some()
 }
 
 /// Whether the brackets of a text are never many within each other. Those in strings count too.
 fn is_shallow(json: &[u8]) -> bool {
     let mut depth = 0_usize;
-    for bytes in json.chunks(BRACKETS) {
+    for bytes in json.chunks(BRACKET_CHUNK_BYTES) {
         // `[` and `{` differ in one bit, and so do `]` and `}`.
         let count = |bracket: u8| -> usize {
             let found = bytes.iter().map(|byte| u8::from(byte | 0x20 == bracket));
             usize::from(found.sum::<u8>())
         };
         let (open, closed) = (count(b'{'), count(b'}'));
-        if depth + open > DEEPEST {
+        if depth + open > MAX_JSON_DEPTH {
             return false;
         }
         depth = (depth + open).saturating_sub(closed);
@@ -127,7 +129,7 @@ fn is_shallow(json: &[u8]) -> bool {
 }
 
 /// Whether an escape is the one that `JSON.stringify` writes for its character.
-fn is_needed(escape: &[u8]) -> bool {
+fn is_required_escape(escape: &[u8]) -> bool {
     match escape {
         [_, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
         [_, b'u', b'0', b'0', b'0', low, ..] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
@@ -138,29 +140,29 @@ fn is_needed(escape: &[u8]) -> bool {
 
 /// The same value as `JSON.stringify` would write it, but for its numbers and for names that stand
 /// twice. `None` for a string that cannot be read.
-pub(super) fn tight(json: &str) -> Option<String> {
-    let mut tight = String::with_capacity(json.len());
+pub(super) fn compact(json: &str) -> Option<String> {
+    let mut compacted = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find(['"', ' ', '\n', '\r', '\t']) {
-        tight.push_str(&rest[..at]);
+        compacted.push_str(&rest[..at]);
         rest = &rest[at..];
         if !rest.starts_with('"') {
             rest = &rest[1..];
             continue;
         }
-        let mut look = Look::default();
-        let end = look.string_end(rest.as_bytes(), 1);
+        let mut traits = JsonTraits::default();
+        let end = traits.string_end(rest.as_bytes(), 1);
         let (string, after) = rest.split_at(end);
-        if look.loose {
-            let read: String = serde_json::from_str(string).ok()?;
-            tight.push_str(&serde_json::to_string(&read).ok()?);
+        if traits.needs_compacting {
+            let parsed: String = serde_json::from_str(string).ok()?;
+            compacted.push_str(&serde_json::to_string(&parsed).ok()?);
         } else {
-            tight.push_str(string);
+            compacted.push_str(string);
         }
         rest = after;
     }
-    tight.push_str(rest);
-    Some(tight)
+    compacted.push_str(rest);
+    Some(compacted)
 }
 
 #[cfg(test)]
@@ -168,60 +170,63 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_json_stringify_writes_is_left_alone() {
+    fn json_stringify_output_has_no_traits() {
         for json in [
             "null",
             "-1.5e+30",
             r#""a b\n\"\\\b\f\r\t\u0000\u0007\u000b\u001f""#,
             r#"{"a":[{"_meta":1,"dataUrl":" "},[" "]],"_metas":"_meta","b":"dataUrl"}"#,
         ] {
-            assert_eq!(Look::at(json), Look::default(), "{json}");
-            assert_eq!(tight(json).as_deref(), Some(json));
+            assert_eq!(JsonTraits::scan(json), JsonTraits::default(), "{json}");
+            assert_eq!(compact(json).as_deref(), Some(json));
         }
     }
 
     #[test]
-    fn a_long_text_is_judged_by_its_beginning_and_by_what_must_not_be_missed() {
+    fn long_texts_are_sampled_without_missing_what_matters() {
         let rows = |row: &str| format!("{{\"rows\":[{}1]}}", format!("{row},").repeat(2_000));
         let usual = rows(r#"{"id":1,"name":"a \"b\" c","tags":["x",[]],"n":null}"#);
-        assert_eq!(Look::at(&usual), Look::default());
+        assert_eq!(JsonTraits::scan(&usual), JsonTraits::default());
         let with = |member: &str| usual.replace("1]}", &format!("1],{member}}}"));
-        assert!(Look::at(&with(r#""_meta":{}"#)).lifts);
-        assert!(Look::at(&with(r#""dataUrl":"""#)).lifts);
-        assert_eq!(Look::at(&with(r#""a":"_meta""#)), Look::default());
-        assert!(Look::at(&with("\n\"a\":1")).loose);
-        assert!(Look::at(&rows(r#"{"id": 1}"#)).loose);
+        assert!(JsonTraits::scan(&with(r#""_meta":{}"#)).needs_parsing);
+        assert!(JsonTraits::scan(&with(r#""dataUrl":"""#)).needs_parsing);
+        assert_eq!(
+            JsonTraits::scan(&with(r#""a":"_meta""#)),
+            JsonTraits::default()
+        );
+        assert!(JsonTraits::scan(&with("\n\"a\":1")).needs_compacting);
+        assert!(JsonTraits::scan(&rows(r#"{"id": 1}"#)).needs_compacting);
         let deep = with(&format!(r#""a":{}{}"#, "[".repeat(200), "]".repeat(200)));
-        assert!(Look::at(&deep).deep);
+        assert!(JsonTraits::scan(&deep).too_deep);
         // Brackets in strings raise no more than a doubt.
         let bracket = rows(r#"{"text":"[[[[{{{{ ]"}"#);
-        assert_eq!(Look::at(&bracket), Look::default());
+        assert_eq!(JsonTraits::scan(&bracket), JsonTraits::default());
         let text = format!("\"{}\"", "a\\n_meta \\\"[".repeat(2_000));
-        assert_eq!(Look::at(&text), Look::default());
+        assert_eq!(JsonTraits::scan(&text), JsonTraits::default());
     }
 
     #[test]
-    fn what_must_be_looked_into_is_seen() {
+    fn traits_are_found_and_compact_normalizes() {
         for lifting in [
             r#"{"a":{},"_meta":1}"#,
             r#"{"dataUrl":""}"#,
             r#""data:image/png""#,
             r#"{"\"":1}"#,
         ] {
-            assert!(Look::at(lifting).lifts, "{lifting}");
+            assert!(JsonTraits::scan(lifting).needs_parsing, "{lifting}");
         }
         for (loose, expected) in [
             (r#"{ "a" : [ 1 , " " ] }"#, r#"{"a":[1," "]}"#),
             (r#""\/\u00e9\u001F\u000a""#, r#""/é\u001f\n""#),
             ("[\n\t1\r\n]", "[1]"),
         ] {
-            assert!(Look::at(loose).loose, "{loose}");
-            assert_eq!(tight(loose).as_deref(), Some(expected));
+            assert!(JsonTraits::scan(loose).needs_compacting, "{loose}");
+            assert_eq!(compact(loose).as_deref(), Some(expected));
         }
         let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
-        assert!(!Look::at(&nested(DEEPEST)).deep);
-        assert!(Look::at(&nested(DEEPEST + 1)).deep);
-        assert!(serde_json::from_str::<serde_json::Value>(&nested(DEEPEST)).is_ok());
-        assert!(serde_json::from_str::<serde_json::Value>(&nested(DEEPEST + 1)).is_err());
+        assert!(!JsonTraits::scan(&nested(MAX_JSON_DEPTH)).too_deep);
+        assert!(JsonTraits::scan(&nested(MAX_JSON_DEPTH + 1)).too_deep);
+        assert!(serde_json::from_str::<serde_json::Value>(&nested(MAX_JSON_DEPTH)).is_ok());
+        assert!(serde_json::from_str::<serde_json::Value>(&nested(MAX_JSON_DEPTH + 1)).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! A page's answer as the text that came, where nobody has to look inside.
 //!
-//! No value is made of it: its first byte says what it is, and one pass over the text ([`Look`])
+//! No value is made of it: its first byte says what it is, and one pass over the text ([`JsonTraits`])
 //! whether anything in it must be lifted or mended. So numbers go on as the page wrote them, those
 //! beyond f64 too, and a name that stands twice in an object stands there twice.
 
@@ -12,244 +12,255 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::ToolResult;
-use super::blocks::are_plain;
-use super::escape::escape_into;
-use super::look::{Look, tight};
-use super::written::{Pieces, Written};
-use crate::json::{Json, Within};
+use super::blocks::can_pass_through;
+use super::escape::escape_string;
+use super::look::{JsonTraits, compact};
+use super::written::{EncodedBody, Segments};
+use crate::json::{JsonSlice, RawJson};
 
 /// The content of a result, not read.
 #[derive(Clone, Debug)]
-pub(super) enum Raw {
+pub(super) enum PassthroughResult {
     /// A string is the text of the only block as it is written.
-    Text(Json),
+    Text(RawJson),
     /// Any other value: its text is the text of the only block.
     Json {
-        value: Json,
+        value: RawJson,
         /// An object is structured content, too.
-        structured: bool,
+        is_object: bool,
     },
     /// Content blocks that are as they must be.
-    Blocks(Answered),
+    Blocks(ContentParts),
 }
 
 /// Content blocks, and what a page answered beside them.
 #[derive(Clone, Debug)]
-pub(super) struct Answered {
+pub(super) struct ContentParts {
     pub(super) content: Box<RawValue>,
     pub(super) structured: Option<Box<RawValue>>,
     pub(super) meta: Option<Box<RawValue>>,
 }
 
 /// What is around the text of an only block.
-const ONLY_BLOCK: [&str; 2] = ["\"content\":[{\"type\":\"text\",\"text\":", "}]"];
-const CONTENT: &str = "\"content\":";
-const STRUCTURED: &str = ",\"structuredContent\":";
-const META: &str = ",\"_meta\":";
+const TEXT_BLOCK_AFFIXES: [&str; 2] = ["\"content\":[{\"type\":\"text\",\"text\":", "}]"];
+const CONTENT_KEY: &str = "\"content\":";
+const STRUCTURED_KEY: &str = ",\"structuredContent\":";
+const META_KEY: &str = ",\"_meta\":";
 
 /// A result that has no more bytes is copied: one call of the kernel for each piece costs more.
-const WHOLE_BYTES: usize = 256 * 1024;
+const MAX_COPIED_BYTES: usize = 256 * 1024;
 
 /// Room for what others write behind the members: a large result would be copied for it.
-const AFTER_BYTES: usize = 64;
+const TAIL_RESERVE_BYTES: usize = 64;
 
-impl Raw {
+impl PassthroughResult {
     /// From a value that a handler returned, which comes back when somebody has to look inside.
-    pub(super) fn of_value(value: Json) -> Result<Self, Json> {
+    pub(super) fn try_from_json(value: RawJson) -> Result<Self, RawJson> {
         let value = match value {
-            Json::Own(raw) => {
-                let (raw, look) = looked(raw);
-                if look.deep || look.lifts {
+            RawJson::Owned(raw) => {
+                let (raw, traits) = compact_and_scan(raw);
+                if traits.too_deep || traits.needs_parsing {
                     return Err(raw.into());
                 }
-                Json::Own(raw)
+                RawJson::Owned(raw)
             }
             // It was looked at when it came.
-            within @ Json::Within(_) => within,
+            slice @ RawJson::Borrowed(_) => slice,
         };
         let first = value.get().as_bytes().first();
         let (is_text, structured) = (first == Some(&b'"'), first == Some(&b'{'));
         Ok(match is_text {
             true => Self::Text(value),
-            false => Self::Json { value, structured },
+            false => Self::Json {
+                value,
+                is_object: structured,
+            },
         })
     }
 
     /// From content blocks that a handler returned. They come back when somebody has to look inside,
     /// and be it to say what is wrong.
-    pub(super) fn of_blocks(answered: Answered) -> Result<Self, Answered> {
+    pub(super) fn try_from_content(parts: ContentParts) -> Result<Self, ContentParts> {
         let is_object = |value: &Option<Box<RawValue>>| {
             let mut value = value.iter();
             value.all(|value| value.get().starts_with('{'))
         };
-        let are_plain = are_plain(answered.content.get());
-        if !are_plain || !is_object(&answered.structured) || !is_object(&answered.meta) {
-            return Err(answered);
+        let are_plain = can_pass_through(parts.content.get());
+        if !are_plain || !is_object(&parts.structured) || !is_object(&parts.meta) {
+            return Err(parts);
         }
-        let mut deep = false;
+        let mut too_deep = false;
         let mut looked = |value| {
-            let (value, look) = looked(value);
-            deep |= look.deep;
+            let (value, traits) = compact_and_scan(value);
+            too_deep |= traits.too_deep;
             value
         };
-        let answered = Answered {
-            content: looked(answered.content),
-            structured: answered.structured.map(&mut looked),
-            meta: answered.meta.map(&mut looked),
+        let parts = ContentParts {
+            content: looked(parts.content),
+            structured: parts.structured.map(&mut looked),
+            meta: parts.meta.map(&mut looked),
         };
-        match deep {
-            true => Err(answered),
-            false => Ok(Self::Blocks(answered)),
+        match too_deep {
+            true => Err(parts),
+            false => Ok(Self::Blocks(parts)),
         }
     }
 
     /// The text of the structured content.
     pub(super) fn structured(&self) -> Option<&str> {
         match self {
-            Raw::Json {
+            PassthroughResult::Json {
                 value,
-                structured: true,
+                is_object: true,
             } => Some(value.get()),
-            Raw::Blocks(answered) => answered.structured.as_deref().map(RawValue::get),
+            PassthroughResult::Blocks(answered) => {
+                answered.structured.as_deref().map(RawValue::get)
+            }
             _ => None,
         }
     }
 
     /// Its value, if that is where it came. Nothing of what is asked of such a result takes long.
-    pub(super) fn within(&self) -> Option<&Within> {
+    pub(super) fn borrowed(&self) -> Option<&JsonSlice> {
         match self {
-            Raw::Text(Json::Within(within)) => Some(within),
-            Raw::Json {
-                value: Json::Within(within),
+            PassthroughResult::Text(RawJson::Borrowed(slice)) => Some(slice),
+            PassthroughResult::Json {
+                value: RawJson::Borrowed(slice),
                 ..
-            } => Some(within),
+            } => Some(slice),
             _ => None,
         }
     }
 
     fn meta(&self) -> Option<&str> {
         match self {
-            Raw::Blocks(answered) => answered.meta.as_deref().map(RawValue::get),
+            PassthroughResult::Blocks(answered) => answered.meta.as_deref().map(RawValue::get),
             _ => None,
         }
     }
 
     /// The text of the only block, if there is but one.
-    pub(super) fn only_text(&self) -> Option<Cow<'_, str>> {
+    pub(super) fn single_text(&self) -> Option<Cow<'_, str>> {
         match self {
             // The text of a string is a string.
-            Raw::Text(text) => serde_json::from_str(text.get()).ok().map(Cow::Owned),
-            Raw::Json { value, .. } => Some(Cow::Borrowed(value.get())),
-            Raw::Blocks(_) => None,
+            PassthroughResult::Text(text) => serde_json::from_str(text.get()).ok().map(Cow::Owned),
+            PassthroughResult::Json { value, .. } => Some(Cow::Borrowed(value.get())),
+            PassthroughResult::Blocks(_) => None,
         }
     }
 
     /// Writes the members of the result object.
     pub(super) fn write_members(&self, out: &mut Vec<u8>) {
-        let [before, after] = ONLY_BLOCK;
+        let [before, after] = TEXT_BLOCK_AFFIXES;
         match self {
-            Raw::Text(text) => {
-                out.reserve(self.encoded() + AFTER_BYTES);
+            PassthroughResult::Text(text) => {
+                out.reserve(self.encoded_len() + TAIL_RESERVE_BYTES);
                 out.extend_from_slice(before.as_bytes());
                 out.extend_from_slice(text.get().as_bytes());
                 out.extend_from_slice(after.as_bytes());
             }
-            Raw::Json { value, .. } => {
+            PassthroughResult::Json { value, .. } => {
                 // What is not written to costs nothing.
-                out.reserve(self.at_most());
+                out.reserve(self.max_encoded_len());
                 out.extend_from_slice(before.as_bytes());
-                escape_into(value.get(), out);
+                escape_string(value.get(), out);
                 out.extend_from_slice(after.as_bytes());
             }
-            Raw::Blocks(answered) => {
-                out.reserve(self.encoded() + AFTER_BYTES);
-                out.extend_from_slice(CONTENT.as_bytes());
+            PassthroughResult::Blocks(answered) => {
+                out.reserve(self.encoded_len() + TAIL_RESERVE_BYTES);
+                out.extend_from_slice(CONTENT_KEY.as_bytes());
                 out.extend_from_slice(answered.content.get().as_bytes());
             }
         }
         if let Some(structured) = self.structured() {
-            out.extend_from_slice(STRUCTURED.as_bytes());
+            out.extend_from_slice(STRUCTURED_KEY.as_bytes());
             out.extend_from_slice(structured.as_bytes());
         }
         if let Some(meta) = self.meta() {
-            out.extend_from_slice(META.as_bytes());
+            out.extend_from_slice(META_KEY.as_bytes());
             out.extend_from_slice(meta.as_bytes());
         }
     }
 
     /// What stands around the members and the members, of which those that are long and lie where
     /// they came go from there.
-    pub(super) fn written(&self, mut head: Vec<u8>, tail: &'static [u8]) -> Written {
-        let within = self.within().filter(|_| self.encoded() > WHOLE_BYTES);
-        let Some(within) = within else {
+    pub(super) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
+        let slice = self
+            .borrowed()
+            .filter(|_| self.encoded_len() > MAX_COPIED_BYTES);
+        let Some(slice) = slice else {
             self.write_members(&mut head);
             head.extend_from_slice(tail);
-            return Written::Whole(head);
+            return EncodedBody::Buffer(head);
         };
-        let [before, after] = ONLY_BLOCK;
+        let [before, after] = TEXT_BLOCK_AFFIXES;
         head.extend_from_slice(before.as_bytes());
-        let mut pieces = Pieces::default();
+        let mut segments = Segments::default();
         match self {
-            Raw::Text(_) => {
-                pieces.push(head.into());
-                pieces.push(within.bytes());
+            PassthroughResult::Text(_) => {
+                segments.push(head.into());
+                segments.push(slice.bytes());
             }
             _ => {
                 head.push(b'"');
-                pieces.push(head.into());
-                pieces.push_escaped(within);
-                pieces.push(Bytes::from_static(b"\""));
+                segments.push(head.into());
+                segments.push_escaped(slice);
+                segments.push(Bytes::from_static(b"\""));
             }
         }
-        pieces.push(Bytes::from_static(after.as_bytes()));
+        segments.push(Bytes::from_static(after.as_bytes()));
         if self.structured().is_some() {
-            pieces.push(Bytes::from_static(STRUCTURED.as_bytes()));
-            pieces.push(within.bytes());
+            segments.push(Bytes::from_static(STRUCTURED_KEY.as_bytes()));
+            segments.push(slice.bytes());
         }
-        pieces.push(Bytes::from_static(tail));
-        Written::Pieces(pieces)
+        segments.push(Bytes::from_static(tail));
+        EncodedBody::Segments(segments)
     }
 
     /// How many bytes the result object has.
-    pub(super) fn encoded(&self) -> usize {
-        self.with_text(|json| 2 + json.len() + quoted(json))
+    pub(super) fn encoded_len(&self) -> usize {
+        self.encoded_len_with(|json| 2 + json.len() + count_escapes(json))
     }
 
     /// How many bytes the result object has at most, without a look at the text.
-    pub(super) fn at_most(&self) -> usize {
-        self.with_text(|json| 2 + 2 * json.len())
+    pub(super) fn max_encoded_len(&self) -> usize {
+        self.encoded_len_with(|json| 2 + 2 * json.len())
     }
 
     /// `escaped`: how long a text of JSON is as a string.
-    fn with_text(&self, escaped: impl Fn(&str) -> usize) -> usize {
-        let quoted = |value: &Json| match value {
-            Json::Own(raw) => escaped(raw.get()),
-            Json::Within(within) => within.quoted_len(),
+    fn encoded_len_with(&self, escaped_len: impl Fn(&str) -> usize) -> usize {
+        let quoted_len = |value: &RawJson| match value {
+            RawJson::Owned(raw) => escaped_len(raw.get()),
+            RawJson::Borrowed(slice) => slice.quoted_len(),
         };
-        let around = |text: &str| text.len() + ONLY_BLOCK[0].len() + ONLY_BLOCK[1].len();
+        let around =
+            |text: &str| text.len() + TEXT_BLOCK_AFFIXES[0].len() + TEXT_BLOCK_AFFIXES[1].len();
         let member =
             |name: &str, value: Option<&str>| value.map_or(0, |value| name.len() + value.len());
         let content = match self {
-            Raw::Text(text) => around(text.get()),
-            Raw::Json { value, .. } => around("") + quoted(value),
-            Raw::Blocks(answered) => CONTENT.len() + answered.content.get().len(),
+            PassthroughResult::Text(text) => around(text.get()),
+            PassthroughResult::Json { value, .. } => around("") + quoted_len(value),
+            PassthroughResult::Blocks(answered) => CONTENT_KEY.len() + answered.content.get().len(),
         };
-        let structured = member(STRUCTURED, self.structured());
-        "{}".len() + content + structured + member(META, self.meta())
+        let structured = member(STRUCTURED_KEY, self.structured());
+        "{}".len() + content + structured + member(META_KEY, self.meta())
     }
 
     /// Makes values of it.
-    pub(super) fn read(&self) -> Result<ToolResult, serde_json::Error> {
+    pub(super) fn parse(&self) -> Result<ToolResult, serde_json::Error> {
         let parse = serde_json::from_str::<Value>;
         Ok(match self {
-            Raw::Text(text) => ToolResult::text(serde_json::from_str(text.get())?),
-            Raw::Json { value, structured } => ToolResult {
+            PassthroughResult::Text(text) => ToolResult::text(serde_json::from_str(text.get())?),
+            PassthroughResult::Json {
+                value,
+                is_object: structured,
+            } => ToolResult {
                 structured: structured.then(|| parse(value.get())).transpose()?,
-                doubled: *structured,
+                text_mirrors_structured: *structured,
                 ..ToolResult::text(value.get().to_owned())
             },
-            Raw::Blocks(answered) => ToolResult {
-                content: serde_json::from_str(answered.content.get())?,
+            PassthroughResult::Blocks(parts) => ToolResult {
+                content: serde_json::from_str(parts.content.get())?,
                 structured: self.structured().map(parse).transpose()?,
                 meta: match self.meta() {
                     Some(meta) => Some(serde_json::from_str::<Map<_, _>>(meta)?),
@@ -261,61 +272,70 @@ impl Raw {
     }
 }
 
-impl Serialize for Raw {
+impl Serialize for PassthroughResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(serde::Serialize)]
-        struct Only<'a, T: ?Sized> {
+        struct TextBlock<'a, T: ?Sized> {
             r#type: &'a str,
             text: &'a T,
         }
         let r#type = "text";
         let mut map = serializer.serialize_map(None)?;
         match self {
-            Raw::Text(text) => map.serialize_entry("content", &[Only { r#type, text }])?,
-            Raw::Json { value, .. } => {
-                let text = value.get();
-                map.serialize_entry("content", &[Only { r#type, text }])?;
+            PassthroughResult::Text(text) => {
+                map.serialize_entry("content", &[TextBlock { r#type, text }])?
             }
-            Raw::Blocks(answered) => map.serialize_entry("content", &answered.content)?,
+            PassthroughResult::Json { value, .. } => {
+                let text = value.get();
+                map.serialize_entry("content", &[TextBlock { r#type, text }])?;
+            }
+            PassthroughResult::Blocks(parts) => map.serialize_entry("content", &parts.content)?,
         }
         match self {
-            Raw::Json {
+            PassthroughResult::Json {
                 value,
-                structured: true,
+                is_object: true,
             } => map.serialize_entry("structuredContent", value)?,
-            Raw::Blocks(answered) => {
-                if let Some(structured) = &answered.structured {
+            PassthroughResult::Blocks(parts) => {
+                if let Some(structured) = &parts.structured {
                     map.serialize_entry("structuredContent", structured)?;
                 }
-                if let Some(meta) = &answered.meta {
+                if let Some(meta) = &parts.meta {
                     map.serialize_entry("_meta", meta)?;
                 }
             }
-            Raw::Text(_) | Raw::Json { .. } => {}
+            PassthroughResult::Text(_) | PassthroughResult::Json { .. } => {}
         }
         map.end()
     }
 }
 
 /// The value as `JSON.stringify` writes it, and what there is in it.
-fn looked(value: Box<RawValue>) -> (Box<RawValue>, Look) {
-    let look = Look::at(value.get());
-    if !look.loose {
-        return (value, look);
+fn compact_and_scan(value: Box<RawValue>) -> (Box<RawValue>, JsonTraits) {
+    let traits = JsonTraits::scan(value.get());
+    if !traits.needs_compacting {
+        return (value, traits);
     }
-    let tight = tight(value.get()).and_then(|tight| RawValue::from_string(tight).ok());
-    match tight {
-        Some(tight) => {
-            let look = Look::at(tight.get());
-            (tight, look)
+    let compacted =
+        compact(value.get()).and_then(|compacted| RawValue::from_string(compacted).ok());
+    match compacted {
+        Some(compacted) => {
+            let traits = JsonTraits::scan(compacted.get());
+            (compacted, traits)
         }
         // Who makes values of it says what is wrong.
-        None => (value, Look { deep: true, ..look }),
+        None => (
+            value,
+            JsonTraits {
+                too_deep: true,
+                ..traits
+            },
+        ),
     }
 }
 
 /// How many characters of a text without control characters are escaped.
-fn quoted(json: &str) -> usize {
+fn count_escapes(json: &str) -> usize {
     // So many that a byte counts them: processors add those up many at a time.
     let count = |bytes: &[u8]| {
         let quoted = bytes

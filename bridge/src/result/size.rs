@@ -11,13 +11,13 @@ use super::ToolResult;
 pub(crate) const ENVELOPE_BYTES: usize = 1024;
 
 /// What a character may become: `\u0000`.
-const LONGEST_ESCAPE: usize = 6;
+const MAX_ESCAPE_BYTES: usize = 6;
 
 /// What a value has beside its text: commas, colons, quotes, brackets, a number.
-const NODE_BYTES: usize = 32;
+const NODE_OVERHEAD_BYTES: usize = 32;
 
 /// The size of a value as JSON, without making the text.
-pub(crate) fn encoded(value: &impl Serialize) -> usize {
+pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
     struct Counter(usize);
     impl io::Write for Counter {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,56 +35,56 @@ pub(crate) fn encoded(value: &impl Serialize) -> usize {
 }
 
 /// The size of a result.
-pub(crate) fn of(result: &ToolResult) -> usize {
-    match &result.raw {
-        Some(raw) => raw.encoded(),
-        None => encoded(result),
+pub(crate) fn result_len(result: &ToolResult) -> usize {
+    match &result.passthrough {
+        Some(raw) => raw.encoded_len(),
+        None => encoded_len(result),
     }
 }
 
 /// Whether a result surely has no more bytes than this. Looks at no text, and at few values.
-pub(crate) fn is_surely_within(result: &ToolResult, bytes: usize) -> bool {
-    if let Some(raw) = &result.raw {
-        return raw.at_most() <= bytes;
+pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
+    if let Some(raw) = &result.passthrough {
+        return raw.max_encoded_len() <= bytes;
     }
-    let left = bytes.checked_sub(4 * NODE_BYTES);
+    let left = bytes.checked_sub(4 * NODE_OVERHEAD_BYTES);
     let mut values = result.content.iter().chain(&result.structured);
-    let left = left.and_then(|left| values.try_fold(left, less));
+    let left = left.and_then(|left| values.try_fold(left, remaining_after));
     let meta = result.meta.as_ref();
-    left.is_some_and(|left| meta.is_none_or(|meta| are_surely_within(meta, left)))
+    left.is_some_and(|left| meta.is_none_or(|meta| object_fits_within(meta, left)))
 }
 
 /// The same of an object.
-pub(crate) fn are_surely_within(fields: &Map<String, Value>, bytes: usize) -> bool {
-    less_fields(bytes, fields).is_some()
+pub(crate) fn object_fits_within(fields: &Map<String, Value>, bytes: usize) -> bool {
+    remaining_after_fields(bytes, fields).is_some()
 }
 
-fn less(left: usize, value: &Value) -> Option<usize> {
-    let left = left.checked_sub(NODE_BYTES)?;
+fn remaining_after(left: usize, value: &Value) -> Option<usize> {
+    let left = left.checked_sub(NODE_OVERHEAD_BYTES)?;
     match value {
-        Value::String(text) => less_text(left, text),
-        Value::Array(items) => items.iter().try_fold(left, less),
-        Value::Object(fields) => less_fields(left, fields),
+        Value::String(text) => remaining_after_text(left, text),
+        Value::Array(items) => items.iter().try_fold(left, remaining_after),
+        Value::Object(fields) => remaining_after_fields(left, fields),
         _ => Some(left),
     }
 }
 
-fn less_fields(left: usize, fields: &Map<String, Value>) -> Option<usize> {
+fn remaining_after_fields(left: usize, fields: &Map<String, Value>) -> Option<usize> {
     let mut fields = fields.iter();
     fields.try_fold(left, |left, (key, inner)| {
-        less(less_text(left, key)?, inner)
+        remaining_after(remaining_after_text(left, key)?, inner)
     })
 }
 
-fn less_text(left: usize, text: &str) -> Option<usize> {
-    left.checked_sub(LONGEST_ESCAPE * text.len())
+fn remaining_after_text(left: usize, text: &str) -> Option<usize> {
+    left.checked_sub(MAX_ESCAPE_BYTES * text.len())
 }
 
 /// The longest beginning of a text that has no more bytes than this within a JSON string.
-pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
+pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
     let mut left = bytes;
     for (at, character) in text.char_indices() {
-        match left.checked_sub(escaped(character)) {
+        match left.checked_sub(escaped_len(character)) {
             Some(rest) => left = rest,
             None => return &text[..at],
         }
@@ -93,13 +93,13 @@ pub(crate) fn beginning(text: &str, bytes: usize) -> &str {
 }
 
 /// The characters of a text as clients in JavaScript count them: UTF-16 code units.
-pub(crate) fn characters(text: &str) -> usize {
+pub(crate) fn utf16_len(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
 /// The longest beginning of a text that has no more characters than this, counted so.
-pub(crate) fn first_characters(text: &str, most: usize) -> &str {
-    let mut left = most;
+pub(crate) fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
+    let mut left = max;
     for (at, character) in text.char_indices() {
         match left.checked_sub(character.len_utf16()) {
             Some(rest) => left = rest,
@@ -110,10 +110,10 @@ pub(crate) fn first_characters(text: &str, most: usize) -> &str {
 }
 
 /// As serde_json writes it.
-fn escaped(character: char) -> usize {
+fn escaped_len(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
-        '\0'..='\u{1f}' => LONGEST_ESCAPE,
+        '\0'..='\u{1f}' => MAX_ESCAPE_BYTES,
         other => other.len_utf8(),
     }
 }
@@ -130,47 +130,47 @@ mod tests {
     }
 
     #[test]
-    fn characters_are_counted_as_they_are_written() {
+    fn escaped_len_matches_serde_json() {
         for character in every_kind_of_character().chars() {
-            let written = serde_json::to_string(&character.to_string()).unwrap();
-            assert_eq!(escaped(character), written.len() - 2, "{character:?}");
+            let encoded = serde_json::to_string(&character.to_string()).unwrap();
+            assert_eq!(escaped_len(character), encoded.len() - 2, "{character:?}");
         }
     }
 
     #[test]
-    fn a_beginning_ends_between_characters_and_is_the_longest() {
+    fn truncation_to_encoded_len_is_maximal_and_on_a_char_boundary() {
         let text = every_kind_of_character();
         let whole = serde_json::to_string(&text).unwrap().len() - 2;
         for bytes in 0..=whole + 1 {
-            let beginning = beginning(&text, bytes);
-            assert!(text.starts_with(beginning));
-            assert!(serde_json::to_string(beginning).unwrap().len() - 2 <= bytes);
-            let next = text[beginning.len()..].chars().next();
-            let longer: String = beginning.chars().chain(next).collect();
+            let truncated = truncate_to_encoded_len(&text, bytes);
+            assert!(text.starts_with(truncated));
+            assert!(serde_json::to_string(truncated).unwrap().len() - 2 <= bytes);
+            let next = text[truncated.len()..].chars().next();
+            let longer: String = truncated.chars().chain(next).collect();
             let longer = serde_json::to_string(&longer).unwrap().len() - 2;
             assert!(next.is_none() || longer > bytes, "{bytes}");
         }
     }
 
     #[test]
-    fn the_first_characters_end_between_characters() {
+    fn truncation_to_utf16_len_is_maximal_and_on_a_char_boundary() {
         let text = every_kind_of_character();
-        for most in 0..=characters(&text) + 1 {
-            let first = first_characters(&text, most);
-            assert!(text.starts_with(first) && characters(first) <= most);
-            let next = text[first.len()..].chars().next();
-            let longer = next.map(|next| characters(first) + next.len_utf16());
+        for most in 0..=utf16_len(&text) + 1 {
+            let truncated = truncate_to_utf16_len(&text, most);
+            assert!(text.starts_with(truncated) && utf16_len(truncated) <= most);
+            let next = text[truncated.len()..].chars().next();
+            let longer = next.map(|next| utf16_len(truncated) + next.len_utf16());
             assert!(longer.is_none_or(|longer| longer > most), "{most}");
         }
     }
 
     #[test]
-    fn what_is_surely_within_is_within() {
+    fn fits_within_never_underestimates() {
         let text = every_kind_of_character();
         let mut result = ToolResult::from_value(Some(json!({ text.clone(): [1, text, null, {}] })));
         result.meta = json!({ "k": { "v": -1.234e-100 } }).as_object().cloned();
-        let bytes = encoded(&result);
-        assert!((0..bytes).all(|fewer| !is_surely_within(&result, fewer)));
-        assert!(is_surely_within(&result, 10 * bytes));
+        let bytes = encoded_len(&result);
+        assert!((0..bytes).all(|fewer| !fits_within(&result, fewer)));
+        assert!(fits_within(&result, 10 * bytes));
     }
 }

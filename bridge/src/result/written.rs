@@ -15,51 +15,51 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use super::escape::escape_content;
-use crate::json::Within;
+use crate::json::JsonSlice;
 
 /// So much of a text is escaped at a time: the processor still has it at hand when the kernel takes it,
 /// and the kernel takes it with few calls.
-const ESCAPED_BYTES: usize = 256 * 1024;
+const ESCAPE_CHUNK_BYTES: usize = 256 * 1024;
 
 /// JSON that is sent.
 #[derive(Debug)]
-pub(crate) enum Written {
-    Whole(Vec<u8>),
-    Pieces(Pieces),
+pub(crate) enum EncodedBody {
+    Buffer(Vec<u8>),
+    Segments(Segments),
 }
 
 /// JSON in pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces {
-    pieces: VecDeque<Piece>,
+pub(crate) struct Segments {
+    segments: VecDeque<Segment>,
     /// The bytes of all.
-    length: usize,
+    remaining_bytes: usize,
 }
 
 #[derive(Debug)]
-enum Piece {
-    AsItIs(Bytes),
+enum Segment {
+    Verbatim(Bytes),
     /// The content of a JSON string that has this text.
     Escaped(Bytes),
 }
 
-impl Written {
+impl EncodedBody {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Written::Whole(json) => json.len(),
-            Written::Pieces(pieces) => pieces.length,
+            EncodedBody::Buffer(json) => json.len(),
+            EncodedBody::Segments(pieces) => pieces.remaining_bytes,
         }
     }
 
     pub(crate) fn into_vec(self) -> Vec<u8> {
         match self {
-            Written::Whole(json) => json,
-            Written::Pieces(pieces) => {
-                let mut json = Vec::with_capacity(pieces.length);
-                for piece in pieces.pieces {
+            EncodedBody::Buffer(json) => json,
+            EncodedBody::Segments(pieces) => {
+                let mut json = Vec::with_capacity(pieces.remaining_bytes);
+                for piece in pieces.segments {
                     match piece {
-                        Piece::AsItIs(bytes) => json.extend_from_slice(&bytes),
-                        Piece::Escaped(text) => escape_content(&text, &mut json),
+                        Segment::Verbatim(bytes) => json.extend_from_slice(&bytes),
+                        Segment::Escaped(text) => escape_content(&text, &mut json),
                     }
                 }
                 json
@@ -68,53 +68,53 @@ impl Written {
     }
 }
 
-impl From<Vec<u8>> for Written {
+impl From<Vec<u8>> for EncodedBody {
     fn from(json: Vec<u8>) -> Self {
-        Self::Whole(json)
+        Self::Buffer(json)
     }
 }
 
-impl From<Written> for Body {
-    fn from(written: Written) -> Self {
+impl From<EncodedBody> for Body {
+    fn from(written: EncodedBody) -> Self {
         match written {
-            Written::Whole(json) => json.into(),
-            Written::Pieces(pieces) => Body::new(pieces),
+            EncodedBody::Buffer(json) => json.into(),
+            EncodedBody::Segments(pieces) => Body::new(pieces),
         }
     }
 }
 
-impl Pieces {
+impl Segments {
     pub(super) fn push(&mut self, bytes: Bytes) {
-        self.length += bytes.len();
-        self.pieces.push_back(Piece::AsItIs(bytes));
+        self.remaining_bytes += bytes.len();
+        self.segments.push_back(Segment::Verbatim(bytes));
     }
 
     /// A text, as the content of a JSON string.
-    pub(super) fn push_escaped(&mut self, text: &Within) {
-        self.length += text.quoted_len() - "\"\"".len();
-        self.pieces.push_back(Piece::Escaped(text.bytes()));
+    pub(super) fn push_escaped(&mut self, text: &JsonSlice) {
+        self.remaining_bytes += text.quoted_len() - "\"\"".len();
+        self.segments.push_back(Segment::Escaped(text.bytes()));
     }
 
-    fn next(&mut self) -> Option<Bytes> {
-        let next = match self.pieces.pop_front()? {
-            Piece::AsItIs(bytes) => bytes,
-            Piece::Escaped(mut text) => {
-                let now = text.split_to(text.len().min(ESCAPED_BYTES));
+    fn next_chunk(&mut self) -> Option<Bytes> {
+        let next = match self.segments.pop_front()? {
+            Segment::Verbatim(bytes) => bytes,
+            Segment::Escaped(mut text) => {
+                let now = text.split_to(text.len().min(ESCAPE_CHUNK_BYTES));
                 if !text.is_empty() {
-                    self.pieces.push_front(Piece::Escaped(text));
+                    self.segments.push_front(Segment::Escaped(text));
                 }
-                room::written(|room| {
+                room::write_pooled(|room| {
                     room.reserve(2 * now.len());
                     escape_content(&now, room);
                 })
             }
         };
-        self.length -= next.len();
+        self.remaining_bytes -= next.len();
         Some(next)
     }
 }
 
-impl http_body::Body for Pieces {
+impl http_body::Body for Segments {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -122,14 +122,14 @@ impl http_body::Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.next().map(|next| Ok(Frame::data(next))))
+        Poll::Ready(self.next_chunk().map(|next| Ok(Frame::data(next))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty()
+        self.segments.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.length as u64)
+        SizeHint::with_exact(self.remaining_bytes as u64)
     }
 }

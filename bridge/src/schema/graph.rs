@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::price;
 
 /// Keywords whose subschemas look at the value itself.
-const IN_PLACE: [&str; 10] = [
+const IN_PLACE_APPLICATORS: [&str; 10] = [
     "allOf",
     "anyOf",
     "oneOf",
@@ -21,7 +21,7 @@ const IN_PLACE: [&str; 10] = [
 ];
 
 /// Keywords whose subschemas look at the values in it.
-const BELOW: [&str; 7] = [
+const CHILD_APPLICATORS: [&str; 7] = [
     "patternProperties",
     "additionalProperties",
     "items",
@@ -32,125 +32,129 @@ const BELOW: [&str; 7] = [
 ];
 
 /// Keywords that ask every other subschema once more what it has looked at.
-const LEFT_OVER: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
+const UNEVALUATED_KEYWORDS: [&str; 2] = ["unevaluatedItems", "unevaluatedProperties"];
 
-const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+const REFERENCE_KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The meta schemas that the validator brings along.
-const META_SCHEMAS: &str = "https://json-schema.org/draft/";
+const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
 /// One subschema: which others it applies, by index.
 #[derive(Debug, Default)]
 pub(super) struct Node {
-    pub(super) in_place: Vec<usize>,
-    pub(super) below: Vec<usize>,
+    pub(super) in_place_applicators: Vec<usize>,
+    pub(super) children: Vec<usize>,
     /// One for each name (`properties`) or place (`prefixItems`): a value meets only one.
     /// With the name, as a number.
-    pub(super) apart: Vec<(usize, usize)>,
+    pub(super) by_property: Vec<(usize, usize)>,
     /// Those of `below` that look at what the others have left over.
-    pub(super) left_over: Vec<usize>,
+    pub(super) unevaluated: Vec<usize>,
     /// What the keywords themselves cost, in looks at one value.
-    pub(super) price: u64,
+    pub(super) cost: u64,
     /// Whether an error tells what is wrong with each of its branches.
     pub(super) is_union: bool,
 }
 
 /// Every subschema that validation can reach; the root is the first.
-pub(super) fn nodes(root: &Value) -> Result<Vec<Node>, String> {
-    let mut walk = Walk {
-        names: Names::of(root)?,
-        places: HashMap::new(),
-        property_names: HashMap::new(),
-        open: Vec::new(),
+pub(super) fn collect_nodes(root: &Value) -> Result<Vec<Node>, String> {
+    let mut builder = GraphBuilder {
+        targets: ReferenceTargets::new(root)?,
+        node_indices: HashMap::new(),
+        property_ids: HashMap::new(),
+        queue: Vec::new(),
     };
-    walk.place(At {
+    builder.node_index(SchemaLocation {
         schema: root,
         base: root,
     });
     let mut nodes = Vec::new();
-    while let Some(at) = walk.open.get(nodes.len()).copied() {
-        nodes.push(walk.node(at)?);
+    while let Some(at) = builder.queue.get(nodes.len()).copied() {
+        nodes.push(builder.build_node(at)?);
     }
     Ok(nodes)
 }
 
 /// A subschema and the resource (the root, or the nearest `$id` around it) that it belongs to.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct SchemaLocation<'a> {
     schema: &'a Value,
     base: &'a Value,
 }
 
-impl<'a> At<'a> {
+impl<'a> SchemaLocation<'a> {
     fn child(self, schema: &'a Value) -> Self {
         let base = if schema.get("$id").is_some_and(Value::is_string) {
             schema
         } else {
             self.base
         };
-        At { schema, base }
+        SchemaLocation { schema, base }
     }
 }
 
-struct Walk<'a> {
-    names: Names<'a>,
-    places: HashMap<*const Value, usize>,
-    property_names: HashMap<&'a str, usize>,
-    open: Vec<At<'a>>,
+struct GraphBuilder<'a> {
+    targets: ReferenceTargets<'a>,
+    node_indices: HashMap<*const Value, usize>,
+    property_ids: HashMap<&'a str, usize>,
+    queue: Vec<SchemaLocation<'a>>,
 }
 
-impl<'a> Walk<'a> {
-    fn place(&mut self, at: At<'a>) -> usize {
+impl<'a> GraphBuilder<'a> {
+    fn node_index(&mut self, at: SchemaLocation<'a>) -> usize {
         *self
-            .places
+            .node_indices
             .entry(std::ptr::from_ref(at.schema))
             .or_insert_with(|| {
-                self.open.push(at);
-                self.open.len() - 1
+                self.queue.push(at);
+                self.queue.len() - 1
             })
     }
 
-    fn node(&mut self, at: At<'a>) -> Result<Node, String> {
+    fn build_node(&mut self, at: SchemaLocation<'a>) -> Result<Node, String> {
         let mut node = Node::default();
         let Some(fields) = at.schema.as_object() else {
             return Ok(node);
         };
-        let nested = !std::ptr::eq(at.schema, self.open[0].schema);
+        let nested = !std::ptr::eq(at.schema, self.queue[0].schema);
         if nested && fields.contains_key("$schema") {
             return Err("`$schema` belongs at its root".to_owned());
         }
-        node.in_place = self.subschemas(at, fields, &IN_PLACE);
-        node.below = self.subschemas(at, fields, &BELOW);
-        node.apart = self.apart(at, fields);
-        node.left_over = self.subschemas(at, fields, &LEFT_OVER);
-        node.price = price::of(fields);
+        node.in_place_applicators = self.subschemas(at, fields, &IN_PLACE_APPLICATORS);
+        node.children = self.subschemas(at, fields, &CHILD_APPLICATORS);
+        node.by_property = self.children_by_property(at, fields);
+        node.unevaluated = self.subschemas(at, fields, &UNEVALUATED_KEYWORDS);
+        node.cost = price::subschema_cost(fields);
         node.is_union = fields.contains_key("anyOf") || fields.contains_key("oneOf");
-        for keyword in REFERENCES {
+        for keyword in REFERENCE_KEYWORDS {
             if let Some(reference) = fields.get(keyword).and_then(Value::as_str)
-                && !reference.starts_with(META_SCHEMAS)
+                && !reference.starts_with(META_SCHEMA_PREFIX)
             {
-                let target = self.names.resolve(at, reference).ok_or_else(|| {
+                let target = self.targets.resolve(at, reference).ok_or_else(|| {
                     format!("`{keyword}` {reference:?} is not found in it: refer to `#/$defs/…`")
                 })?;
-                node.in_place.push(self.place(target));
+                node.in_place_applicators.push(self.node_index(target));
             }
         }
         Ok(node)
     }
 
-    fn apart(&mut self, at: At<'a>, fields: &'a Map<String, Value>) -> Vec<(usize, usize)> {
+    fn children_by_property(
+        &mut self,
+        at: SchemaLocation<'a>,
+        fields: &'a Map<String, Value>,
+    ) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         if let Some(Value::Object(named)) = fields.get("properties") {
             for (name, schema) in named {
-                let fresh = self.property_names.len();
-                let name = *self.property_names.entry(name).or_insert(fresh);
+                let fresh = self.property_ids.len();
+                let name = *self.property_ids.entry(name).or_insert(fresh);
                 // Even numbers are names, odd ones places.
-                found.push((2 * name, self.place(at.child(schema))));
+                found.push((2 * name, self.node_index(at.child(schema))));
             }
         }
         if let Some(Value::Array(listed)) = fields.get("prefixItems") {
             for (index, schema) in listed.iter().enumerate() {
-                found.push((2 * index + 1, self.place(at.child(schema))));
+                found.push((2 * index + 1, self.node_index(at.child(schema))));
             }
         }
         found
@@ -158,29 +162,37 @@ impl<'a> Walk<'a> {
 
     fn subschemas(
         &mut self,
-        at: At<'a>,
+        at: SchemaLocation<'a>,
         fields: &'a Map<String, Value>,
         keywords: &[&str],
     ) -> Vec<usize> {
-        let mut found = Vec::new();
+        let mut children = Vec::new();
         for keyword in keywords {
             match fields.get(*keyword) {
-                Some(Value::Object(named)) if holds_names(keyword) => {
-                    found.extend(named.values().map(|schema| self.place(at.child(schema))));
+                Some(Value::Object(named)) if is_schema_map(keyword) => {
+                    children.extend(
+                        named
+                            .values()
+                            .map(|schema| self.node_index(at.child(schema))),
+                    );
                 }
                 Some(Value::Array(listed)) => {
-                    found.extend(listed.iter().map(|schema| self.place(at.child(schema))));
+                    children.extend(
+                        listed
+                            .iter()
+                            .map(|schema| self.node_index(at.child(schema))),
+                    );
                 }
-                Some(schema @ Value::Object(_)) => found.push(self.place(at.child(schema))),
+                Some(schema @ Value::Object(_)) => children.push(self.node_index(at.child(schema))),
                 _ => {}
             }
         }
-        found
+        children
     }
 }
 
 /// Whether the keyword's object has names as keys, and is no schema itself.
-fn holds_names(keyword: &str) -> bool {
+fn is_schema_map(keyword: &str) -> bool {
     matches!(
         keyword,
         "patternProperties" | "dependentSchemas" | "dependencies"
@@ -188,25 +200,25 @@ fn holds_names(keyword: &str) -> bool {
 }
 
 /// What references can name, beside places.
-struct Names<'a> {
-    ids: HashMap<&'a str, At<'a>>,
-    anchors: HashMap<&'a str, At<'a>>,
+struct ReferenceTargets<'a> {
+    ids: HashMap<&'a str, SchemaLocation<'a>>,
+    anchors: HashMap<&'a str, SchemaLocation<'a>>,
 }
 
-impl<'a> Names<'a> {
-    fn of(root: &'a Value) -> Result<Self, String> {
+impl<'a> ReferenceTargets<'a> {
+    fn new(root: &'a Value) -> Result<Self, String> {
         let mut names = Self {
             ids: HashMap::new(),
             anchors: HashMap::new(),
         };
-        let mut open = vec![At {
+        let mut open = vec![SchemaLocation {
             schema: root,
             base: root,
         }];
         while let Some(at) = open.pop() {
             match at.schema {
                 Value::Object(fields) => {
-                    names.note(at, fields)?;
+                    names.insert(at, fields)?;
                     open.extend(fields.values().map(|value| at.child(value)));
                 }
                 Value::Array(items) => open.extend(items.iter().map(|value| at.child(value))),
@@ -216,7 +228,11 @@ impl<'a> Names<'a> {
         Ok(names)
     }
 
-    fn note(&mut self, at: At<'a>, fields: &'a Map<String, Value>) -> Result<(), String> {
+    fn insert(
+        &mut self,
+        at: SchemaLocation<'a>,
+        fields: &'a Map<String, Value>,
+    ) -> Result<(), String> {
         let text = |keyword: &str| fields.get(keyword).and_then(Value::as_str);
         let mut anchors: Vec<_> = [text("$anchor"), text("$dynamicAnchor")]
             .into_iter()
@@ -235,16 +251,16 @@ impl<'a> Names<'a> {
     }
 
     /// `None` when the schema does not contain what the reference names.
-    fn resolve(&self, from: At<'a>, reference: &str) -> Option<At<'a>> {
+    fn resolve(&self, from: SchemaLocation<'a>, reference: &str) -> Option<SchemaLocation<'a>> {
         let (resource, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let base = match resource {
-            "" => At {
+            "" => SchemaLocation {
                 schema: from.base,
                 base: from.base,
             },
             id => *self.ids.get(id)?,
         };
-        let fragment = percent_decoded(fragment)?;
+        let fragment = percent_decode(fragment)?;
         match fragment.strip_prefix('/') {
             None if fragment.is_empty() => Some(base),
             None => self.anchors.get(fragment.as_str()).copied(),
@@ -261,7 +277,7 @@ impl<'a> Names<'a> {
 }
 
 /// RFC 3986 section 2.1; `None` for a broken escape.
-fn percent_decoded(text: &str) -> Option<String> {
+fn percent_decode(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();
     for part in parts {

@@ -4,29 +4,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Misfit, Validator};
+use super::{ValidationFailure, Validator};
 use crate::off_thread;
 
 /// Checks a value against one of the schemas of `owner`, on a thread of its own if it is much work,
 /// and gives the value back.
-pub(crate) async fn check<T: Send + Sync + 'static>(
+pub(crate) async fn validate<T: Send + Sync + 'static>(
     owner: &Arc<T>,
     schema: fn(&T) -> Option<&Validator>,
     value: Value,
-) -> Result<Value, Misfit> {
+) -> Result<Value, ValidationFailure> {
     let Some(validator) = schema(owner) else {
         return Ok(value);
     };
-    if validator.is_quick(&value) {
-        return validator.check(&value).map(|()| value);
+    if validator.is_cheap(&value) {
+        return validator.validate(&value).map(|()| value);
     }
     let owner = Arc::clone(owner);
-    let checked = off_thread::run(move || {
+    let outcome = off_thread::spawn(move || {
         schema(&owner)
-            .map_or(Ok(()), |validator| validator.check(&value))
+            .map_or(Ok(()), |validator| validator.validate(&value))
             .map(|()| value)
     });
-    checked
-        .await
-        .unwrap_or_else(|| Err(Misfit::BadSchema("validation stopped".to_owned())))
+    outcome.await.unwrap_or_else(|| {
+        Err(ValidationFailure::InvalidSchema(
+            "validation stopped".to_owned(),
+        ))
+    })
 }

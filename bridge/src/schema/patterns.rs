@@ -15,24 +15,26 @@ const STATES_PER_PATTERN: u64 = 64;
 
 /// Takes out the patterns that no linear-time engine runs, and refuses those that are none, or
 /// that are too large together.
-pub(super) fn keep_linear(schema: &mut Value) -> Result<(), String> {
+pub(super) fn retain_linear(schema: &mut Value) -> Result<(), String> {
     let mut total = 0_u64;
     let mut refused = None;
-    walk::each(schema, &mut |fields| {
+    walk::for_each_subschema(schema, &mut |fields| {
         if let Some(Value::String(pattern)) = fields.get("pattern") {
-            match Pattern::read(pattern) {
+            match Pattern::parse(pattern) {
                 Pattern::Linear(states) => {
                     total = total.saturating_add(STATES_PER_PATTERN + states);
                 }
                 Pattern::Backtracking => {
                     fields.shift_remove("pattern");
                 }
-                Pattern::Broken => refused = Some(format!("`pattern` {pattern:?} {BROKEN}")),
+                Pattern::Invalid => {
+                    refused = Some(format!("`pattern` {pattern:?} {INVALID_PATTERN}"))
+                }
             }
         }
         let named = fields.get("patternProperties").and_then(Value::as_object);
         for pattern in named.into_iter().flat_map(|named| named.keys()) {
-            match Pattern::read(pattern) {
+            match Pattern::parse(pattern) {
                 Pattern::Linear(states) => {
                     total = total.saturating_add(STATES_PER_PATTERN + states);
                 }
@@ -43,8 +45,8 @@ pub(super) fn keep_linear(schema: &mut Value) -> Result<(), String> {
                          write it without"
                     ));
                 }
-                Pattern::Broken => {
-                    refused = Some(format!("`patternProperties` {pattern:?} {BROKEN}"));
+                Pattern::Invalid => {
+                    refused = Some(format!("`patternProperties` {pattern:?} {INVALID_PATTERN}"));
                 }
             }
         }
@@ -59,13 +61,13 @@ pub(super) fn keep_linear(schema: &mut Value) -> Result<(), String> {
     }
 }
 
-const BROKEN: &str = "is not a regular expression (ECMA-262)";
+const INVALID_PATTERN: &str = "is not a regular expression (ECMA-262)";
 
 /// The states of a pattern that was kept.
-pub(super) fn states(pattern: &str) -> u64 {
-    match Pattern::read(pattern) {
+pub(super) fn state_count(pattern: &str) -> u64 {
+    match Pattern::parse(pattern) {
         Pattern::Linear(states) => states,
-        Pattern::Backtracking | Pattern::Broken => 0,
+        Pattern::Backtracking | Pattern::Invalid => 0,
     }
 }
 
@@ -74,29 +76,29 @@ enum Pattern {
     Linear(u64),
     /// Look-around or back-references.
     Backtracking,
-    Broken,
+    Invalid,
 }
 
 impl Pattern {
-    fn read(pattern: &str) -> Self {
+    fn parse(pattern: &str) -> Self {
         let Ok(translated) = jsonschema_regex::to_rust_regex(pattern) else {
-            return Pattern::Broken;
+            return Pattern::Invalid;
         };
         match regex_syntax::parse(&translated) {
-            Ok(hir) => Pattern::Linear(size(&hir)),
+            Ok(hir) => Pattern::Linear(estimate_states(&hir)),
             Err(regex_syntax::Error::Parse(error)) => match error.kind() {
                 ErrorKind::UnsupportedLookAround | ErrorKind::UnsupportedBackreference => {
                     Pattern::Backtracking
                 }
-                _ => Pattern::Broken,
+                _ => Pattern::Invalid,
             },
-            Err(_) => Pattern::Broken,
+            Err(_) => Pattern::Invalid,
         }
     }
 }
 
 /// About the states of its automaton, repetitions written out.
-fn size(hir: &Hir) -> u64 {
+fn estimate_states(hir: &Hir) -> u64 {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,
         HirKind::Literal(literal) => literal.0.len() as u64,
@@ -104,14 +106,14 @@ fn size(hir: &Hir) -> u64 {
         HirKind::Class(Class::Bytes(_)) => 1,
         HirKind::Repetition(repetition) => {
             let times = repetition.max.unwrap_or(repetition.min).max(1);
-            size(&repetition.sub)
+            estimate_states(&repetition.sub)
                 .saturating_mul(u64::from(times))
                 .saturating_add(u64::from(times))
         }
-        HirKind::Capture(capture) => size(&capture.sub).saturating_add(2),
+        HirKind::Capture(capture) => estimate_states(&capture.sub).saturating_add(2),
         HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
             .iter()
-            .map(size)
+            .map(estimate_states)
             .fold(1, |sum, part| sum.saturating_add(part)),
     }
 }
@@ -123,27 +125,27 @@ mod tests {
 
     #[test]
     fn repetitions_in_repetitions_are_counted_and_capped() {
-        assert!(states("^[a-z]{1,64}$") < 300);
-        assert!(states("(?:(?:a{100}){100}){100}") > 1_000_000);
+        assert!(state_count("^[a-z]{1,64}$") < 300);
+        assert!(state_count("(?:(?:a{100}){100}){100}") > 1_000_000);
         let mut schema = json!({"properties": {"a": {"pattern": "(?:(?:a{100}){100}){100}"}}});
-        let error = keep_linear(&mut schema).unwrap_err();
+        let error = retain_linear(&mut schema).unwrap_err();
         assert!(error.contains("50000"), "{error}");
         let many: serde_json::Map<_, _> = (0..1_000)
             .map(|n| (format!("p{n}"), json!({"pattern": format!(r"\w{{{n}}}")})))
             .collect();
-        assert!(keep_linear(&mut json!({ "properties": many })).is_err());
+        assert!(retain_linear(&mut json!({ "properties": many })).is_err());
     }
 
     #[test]
     fn look_around_is_left_to_the_page() {
         let mut schema = json!({"properties": {"a": {"pattern": r"^(?=.*\d).{8,}$", "minLength": 8},
             "b": {"pattern": r"^(a)\1$"}, "c": {"pattern": r"^\d+$"}}});
-        assert_eq!(keep_linear(&mut schema), Ok(()));
+        assert_eq!(retain_linear(&mut schema), Ok(()));
         assert_eq!(
             schema,
             json!({"properties": {"a": {"minLength": 8}, "b": {}, "c": {"pattern": r"^\d+$"}}})
         );
-        let named = |pattern: &str| keep_linear(&mut json!({"patternProperties": {pattern: {}}}));
+        let named = |pattern: &str| retain_linear(&mut json!({"patternProperties": {pattern: {}}}));
         assert!(named("^(?!x)").unwrap_err().contains("look-around"));
         assert!(named("(").unwrap_err().contains("ECMA-262"));
         assert_eq!(named("^x-"), Ok(()));

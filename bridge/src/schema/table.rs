@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{MAX_VIOLATIONS, Misfit, Validator};
+use super::{MAX_VIOLATIONS, ValidationFailure, Validator};
 use crate::tool::repair;
 
 /// A schema of the argument `v` (its `$defs` are the root's), values that fit, and values that do
 /// not with the path below `v` and the keyword that says so.
-type Row = (
+type SchemaCase = (
     &'static str,
     Value,
     Vec<Value>,
@@ -23,19 +23,20 @@ pub(super) fn validator(mut schema: Value) -> Validator {
         }
     }
     root["properties"] = json!({ "v": schema });
-    Validator::new(repair::modern(Some(&root)).unwrap()).unwrap()
+    Validator::new(repair::to_2020_12(Some(&root)).unwrap()).unwrap()
 }
 
-fn check(rows: Vec<Row>) {
-    for (feature, schema, good, bad) in rows {
+fn check_cases(rows: Vec<SchemaCase>) {
+    for (feature, schema, valid, invalid) in rows {
         let validator = validator(schema);
-        assert!(!good.is_empty() && !bad.is_empty(), "{feature}");
-        for value in good {
-            let checked = validator.check(&json!({ "v": value }));
+        assert!(!valid.is_empty() && !invalid.is_empty(), "{feature}");
+        for value in valid {
+            let checked = validator.validate(&json!({ "v": value }));
             assert!(checked.is_ok(), "{feature}: {value}: {checked:?}");
         }
-        for (value, path, keyword) in bad {
-            let Err(Misfit::Value { violations, .. }) = validator.check(&json!({ "v": value }))
+        for (value, path, keyword) in invalid {
+            let Err(ValidationFailure::Value { violations, .. }) =
+                validator.validate(&json!({ "v": value }))
             else {
                 panic!("{feature}: {value} is accepted")
             };
@@ -50,8 +51,8 @@ fn check(rows: Vec<Row>) {
 }
 
 #[test]
-fn kinds_and_numbers() {
-    check(vec![
+fn types_and_numbers() {
+    check_cases(vec![
         (
             "type",
             json!({"type": "integer"}),
@@ -125,8 +126,8 @@ fn kinds_and_numbers() {
 }
 
 #[test]
-fn texts() {
-    check(vec![
+fn strings() {
+    check_cases(vec![
         (
             "length in characters",
             json!({"minLength": 2, "maxLength": 3}),
@@ -246,7 +247,7 @@ fn texts() {
 
 #[test]
 fn objects() {
-    check(vec![
+    check_cases(vec![
         (
             "required",
             json!({"required": ["a"]}),
@@ -318,7 +319,7 @@ fn objects() {
 
 #[test]
 fn arrays() {
-    check(vec![
+    check_cases(vec![
         (
             "items",
             json!({"items": {"type": "integer"}}),
@@ -388,7 +389,7 @@ fn references_and_combinations() {
     let shape = json!({"oneOf": [
         {"properties": {"kind": {"const": "circle"}, "r": {"type": "number"}}, "required": ["kind", "r"]},
         {"properties": {"kind": {"const": "box"}, "w": {"type": "number"}}, "required": ["kind", "w"]}]});
-    check(vec![
+    check_cases(vec![
         (
             "$ref",
             json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}),
@@ -484,10 +485,10 @@ fn references_and_combinations() {
 }
 
 #[test]
-fn older_drafts_mean_what_they_meant() {
+fn older_drafts_keep_their_meaning() {
     let draft_07 = "http://json-schema.org/draft-07/schema#";
     let draft_04 = "http://json-schema.org/draft-04/schema#";
-    check(vec![
+    check_cases(vec![
         (
             "tuples",
             json!({"items": [{"type": "string"}], "additionalItems": false}),
@@ -540,7 +541,7 @@ fn older_drafts_mean_what_they_meant() {
 }
 
 #[test]
-fn an_error_tells_several_violations_in_bounded_text() {
+fn errors_list_several_violations_in_bounded_text() {
     let names: Map<_, _> = (0..20)
         .map(|n| {
             (
@@ -554,9 +555,9 @@ fn an_error_tells_several_violations_in_bounded_text() {
         .map(|name| (name.clone(), json!("secret")))
         .collect();
     let misfit = validator(json!({ "properties": names }))
-        .check(&json!({ "v": value }))
+        .validate(&json!({ "v": value }))
         .unwrap_err();
-    let Misfit::Value { violations, more } = &misfit else {
+    let ValidationFailure::Value { violations, more } = &misfit else {
         panic!("{misfit}")
     };
     assert_eq!((violations.len(), *more), (MAX_VIOLATIONS, true));
@@ -569,7 +570,7 @@ fn an_error_tells_several_violations_in_bounded_text() {
 
     let two = json!({"properties": {"a": {"type": "integer"}}, "required": ["b"]});
     let text = validator(two)
-        .check(&json!({"v": {"a": "x"}}))
+        .validate(&json!({"v": {"a": "x"}}))
         .unwrap_err()
         .to_string();
     assert!(

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-const ONE: [&str; 13] = [
+const SCHEMA_KEYWORDS: [&str; 13] = [
     "not",
     "if",
     "then",
@@ -19,9 +19,9 @@ const ONE: [&str; 13] = [
     "extends",
 ];
 
-const LISTED: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+const SCHEMA_ARRAY_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 
-const NAMED: [&str; 6] = [
+const SCHEMA_MAP_KEYWORDS: [&str; 6] = [
     "properties",
     "patternProperties",
     "dependentSchemas",
@@ -31,20 +31,29 @@ const NAMED: [&str; 6] = [
 ];
 
 /// Visits every subschema that is an object, inner ones first, the root last.
-pub(crate) fn each(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
+pub(crate) fn for_each_subschema(
+    schema: &mut Value,
+    visit: &mut impl FnMut(&mut Map<String, Value>),
+) {
     let Value::Object(fields) = schema else {
         return;
     };
     for (keyword, value) in fields.iter_mut() {
         let keyword = keyword.as_str();
         match value {
-            Value::Object(named) if NAMED.contains(&keyword) => {
-                named.values_mut().for_each(|inner| each(inner, visit));
+            Value::Object(schemas) if SCHEMA_MAP_KEYWORDS.contains(&keyword) => {
+                schemas
+                    .values_mut()
+                    .for_each(|inner| for_each_subschema(inner, visit));
             }
-            Value::Array(listed) if LISTED.contains(&keyword) => {
-                listed.iter_mut().for_each(|inner| each(inner, visit));
+            Value::Array(schemas) if SCHEMA_ARRAY_KEYWORDS.contains(&keyword) => {
+                schemas
+                    .iter_mut()
+                    .for_each(|inner| for_each_subschema(inner, visit));
             }
-            Value::Object(_) if ONE.contains(&keyword) => each(value, visit),
+            Value::Object(_) if SCHEMA_KEYWORDS.contains(&keyword) => {
+                for_each_subschema(value, visit)
+            }
             _ => {}
         }
     }

@@ -15,80 +15,80 @@ use super::graph::{self, Node};
 pub(super) const MAX_VISITS: u64 = 50_000;
 
 /// Looks at the values of one argument object or result. A look takes 5 to 30 ns.
-pub(super) const MAX_WORK: u64 = 300_000_000;
+pub(super) const MAX_COST: u64 = 300_000_000;
 
 /// Subschemas inside each other, references followed: each takes a few hundred bytes of stack.
 const MAX_STACK: usize = 1_000;
 
 /// `serde_json` reads values up to this depth.
-const DEEPEST_JSON: usize = 128;
+const MAX_VALUE_DEPTH: usize = 128;
 
 /// In larger schemas, and at nodes that know more names, properties of different names count as one.
 const MAX_NAMED_NODES: usize = 2_000;
 const MAX_NAMES: usize = 64;
 
 /// So much text is one look more.
-const BYTES_PER_LOOK: usize = 16;
+const BYTES_PER_STEP: usize = 16;
 
 /// What one schema costs, by the depth of the value. A scalar and an empty container have depth 0.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct CostModel {
     /// The last one goes for deeper values too, if `is_steady`.
-    by_depth: Vec<Price>,
+    by_depth: Vec<Cost>,
     is_steady: bool,
 }
 
 /// Looks at each part of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Price {
+pub(super) struct Cost {
     /// To say whether the value fits.
-    pub(super) verdict: u64,
+    pub(super) validate: u64,
     /// To say everything that does not.
-    pub(super) reasons: u64,
+    pub(super) explain: u64,
 }
 
-impl Price {
-    fn plus(self, other: Self) -> Self {
+impl Cost {
+    fn capped_add(self, other: Self) -> Self {
         Self {
-            verdict: (self.verdict + other.verdict).min(ENOUGH),
-            reasons: (self.reasons + other.reasons).min(ENOUGH),
+            validate: (self.validate + other.validate).min(COST_CAP),
+            explain: (self.explain + other.explain).min(COST_CAP),
         }
     }
 
     fn max(self, other: Self) -> Self {
         Self {
-            verdict: self.verdict.max(other.verdict),
-            reasons: self.reasons.max(other.reasons),
+            validate: self.validate.max(other.validate),
+            explain: self.explain.max(other.explain),
         }
     }
 
-    fn of(looks: u64) -> Self {
+    fn uniform(steps: u64) -> Self {
         Self {
-            verdict: looks,
-            reasons: looks,
+            validate: steps,
+            explain: steps,
         }
     }
 
-    fn times(self, parts: u64) -> Self {
+    fn saturating_mul(self, parts: u64) -> Self {
         Self {
-            verdict: self.verdict.saturating_mul(parts),
-            reasons: self.reasons.saturating_mul(parts),
+            validate: self.validate.saturating_mul(parts),
+            explain: self.explain.saturating_mul(parts),
         }
     }
 }
 
-impl Budget {
-    pub(super) fn of(schema: &Value) -> Result<Self, String> {
-        let nodes = graph::nodes(schema)?;
-        let order = inner_first(&nodes)?;
-        let mut before = vec![Work::default(); nodes.len()];
+impl CostModel {
+    pub(super) fn new(schema: &Value) -> Result<Self, String> {
+        let nodes = graph::collect_nodes(schema)?;
+        let order = topological_order(&nodes)?;
+        let mut previous = vec![NodeCost::default(); nodes.len()];
         let mut by_depth = Vec::new();
-        for depth in 0..=DEEPEST_JSON {
-            let work = at_depth(&nodes, &order, &before);
-            let root = &work[0];
+        for depth in 0..=MAX_VALUE_DEPTH {
+            let costs = costs_at_depth(&nodes, &order, &previous);
+            let root = &costs[0];
             let is_small = root.visits <= MAX_VISITS
                 && root.stack <= MAX_STACK
-                && root.price.verdict <= MAX_WORK;
+                && root.cost.validate <= MAX_COST;
             // The properties of an object are one deep: less is no use.
             if depth <= 1 && !is_small {
                 return Err(format!(
@@ -96,19 +96,19 @@ impl Budget {
                      {MAX_STACK} inside each other: simplify it"
                 ));
             }
-            if root.stack > MAX_STACK || root.price.verdict > MAX_WORK {
+            if root.stack > MAX_STACK || root.cost.validate > MAX_COST {
                 break;
             }
-            by_depth.push(root.price);
-            if work == before {
+            by_depth.push(root.cost);
+            if costs == previous {
                 return Ok(Self {
                     by_depth,
                     is_steady: true,
                 });
             }
-            before = work;
+            previous = costs;
         }
-        let is_steady = by_depth.len() > DEEPEST_JSON;
+        let is_steady = by_depth.len() > MAX_VALUE_DEPTH;
         Ok(Self {
             by_depth,
             is_steady,
@@ -116,37 +116,37 @@ impl Budget {
     }
 
     /// The price for a whole value. `None` is too much.
-    pub(super) fn price(&self, value: &Value) -> Option<Price> {
-        let size = Size::of(value);
+    pub(super) fn cost(&self, value: &Value) -> Option<Cost> {
+        let size = ValueSize::from_value(value);
         let price = match self.by_depth.get(size.depth) {
             None if self.is_steady => self.by_depth.last(),
             found => found,
         };
         price
-            .map(|price| price.times(size.parts))
-            .filter(|price| price.verdict <= MAX_WORK)
+            .map(|price| price.saturating_mul(size.parts))
+            .filter(|price| price.validate <= MAX_COST)
     }
 }
 
 /// What there is to look at in a value.
-struct Size {
+struct ValueSize {
     depth: usize,
     parts: u64,
 }
 
-impl Size {
-    fn of(value: &Value) -> Self {
-        let text = |text: &str| (text.len() / BYTES_PER_LOOK) as u64;
+impl ValueSize {
+    fn from_value(value: &Value) -> Self {
+        let text = |text: &str| (text.len() / BYTES_PER_STEP) as u64;
         let (depth, parts) = match value {
             Value::Object(fields) => fields.iter().fold((0, 0), |(depth, parts), (key, value)| {
-                let inner = Size::of(value);
+                let inner = ValueSize::from_value(value);
                 (
                     depth.max(inner.depth + 1),
                     parts + 1 + text(key) + inner.parts,
                 )
             }),
             Value::Array(items) => items.iter().fold((0, 0), |(depth, parts), value| {
-                let inner = Size::of(value);
+                let inner = ValueSize::from_value(value);
                 (depth.max(inner.depth + 1), parts + inner.parts)
             }),
             Value::String(string) => (0, text(string)),
@@ -160,102 +160,103 @@ impl Size {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Work {
+struct NodeCost {
     /// Subschemas that look at the value, and on the way to its deepest part.
     visits: u64,
-    price: Price,
+    cost: Cost,
     /// The part of `price` that any value in the value may cost.
-    anywhere: Price,
+    any_property: Cost,
     /// What the value of each property may cost beside that: each value has only one name.
-    by_name: BTreeMap<usize, Price>,
+    by_property: BTreeMap<usize, Cost>,
     /// To find out which parts of the value its subschemas have looked at.
     marking: u64,
     stack: usize,
 }
 
 /// More than any limit: sums stay this small.
-const ENOUGH: u64 = 1 << 40;
+const COST_CAP: u64 = 1 << 40;
 
 /// The work of each node on values one deeper than those that `below` is about.
-fn at_depth(nodes: &[Node], order: &[usize], below: &[Work]) -> Vec<Work> {
+fn costs_at_depth(nodes: &[Node], order: &[usize], below: &[NodeCost]) -> Vec<NodeCost> {
     let most_names = if nodes.len() <= MAX_NAMED_NODES {
         MAX_NAMES
     } else {
         0
     };
-    let mut work = vec![Work::default(); nodes.len()];
+    let mut work = vec![NodeCost::default(); nodes.len()];
     for &index in order {
-        work[index] = of_node(&nodes[index], &work, below, most_names);
+        work[index] = node_cost(&nodes[index], &work, below, most_names);
     }
     work
 }
 
-fn of_node(node: &Node, here: &[Work], below: &[Work], most_names: usize) -> Work {
-    let in_place = || node.in_place.iter().map(|&inner| &here[inner]);
-    let deeper = || node.below.iter().map(|&inner| &below[inner]);
-    let apart = || node.apart.iter().map(|&(_, inner)| &below[inner]);
+fn node_cost(node: &Node, here: &[NodeCost], below: &[NodeCost], max_names: usize) -> NodeCost {
+    let applicators = || node.in_place_applicators.iter().map(|&inner| &here[inner]);
+    let children = || node.children.iter().map(|&inner| &below[inner]);
+    let by_property = || node.by_property.iter().map(|&(_, inner)| &below[inner]);
     // Marking asks each inner subschema again, and what it has marked.
-    let left_over = node.left_over.iter().map(|&inner| &below[inner]);
-    let marking = in_place()
-        .map(|inner| inner.price.verdict + inner.marking)
-        .chain(left_over.map(|inner| inner.price.verdict))
-        .fold(1, |sum: u64, part| (sum + part).min(ENOUGH));
-    let asked_again = if node.left_over.is_empty() {
+    let unevaluated = node.unevaluated.iter().map(|&inner| &below[inner]);
+    let marking = applicators()
+        .map(|inner| inner.cost.validate + inner.marking)
+        .chain(unevaluated.map(|inner| inner.cost.validate))
+        .fold(1, |sum: u64, part| (sum + part).min(COST_CAP));
+    let repeated = if node.unevaluated.is_empty() {
         0
     } else {
         marking
     };
-    let own = node.price + asked_again;
-    let mut anywhere = in_place()
-        .map(|inner| inner.anywhere)
-        .chain(deeper().map(|inner| inner.price))
-        .fold(Price::of(own), Price::plus);
+    let own = node.cost + repeated;
+    let mut anywhere = applicators()
+        .map(|inner| inner.any_property)
+        .chain(children().map(|inner| inner.cost))
+        .fold(Cost::uniform(own), Cost::capped_add);
 
-    let mut by_name: BTreeMap<usize, Price> = BTreeMap::new();
+    let mut by_name: BTreeMap<usize, Cost> = BTreeMap::new();
     let named = node
-        .apart
+        .by_property
         .iter()
-        .map(|&(name, inner)| (name, below[inner].price));
+        .map(|&(name, inner)| (name, below[inner].cost));
     let inherited =
-        in_place().flat_map(|inner| inner.by_name.iter().map(|(&n, &price)| (n, price)));
+        applicators().flat_map(|inner| inner.by_property.iter().map(|(&n, &price)| (n, price)));
     for (name, price) in named.chain(inherited) {
         let sum = by_name.entry(name).or_default();
-        *sum = sum.plus(price);
+        *sum = sum.capped_add(price);
     }
-    let dearest = by_name.values().copied().fold(Price::default(), Price::max);
-    if by_name.len() > most_names {
+    let most_expensive = by_name.values().copied().fold(Cost::default(), Cost::max);
+    if by_name.len() > max_names {
         by_name.clear();
-        anywhere = anywhere.plus(dearest);
+        anywhere = anywhere.capped_add(most_expensive);
     }
     if node.is_union {
-        anywhere.reasons = (anywhere.reasons + anywhere.verdict + dearest.verdict).min(ENOUGH);
+        anywhere.explain =
+            (anywhere.explain + anywhere.validate + most_expensive.validate).min(COST_CAP);
     }
     let price = if by_name.is_empty() {
         anywhere
     } else {
-        anywhere.plus(dearest)
+        anywhere.capped_add(most_expensive)
     };
-    let visits = in_place().chain(deeper()).map(|inner| inner.visits);
-    let stack = in_place().chain(deeper()).chain(apart());
-    Work {
+    let visits = applicators().chain(children()).map(|inner| inner.visits);
+    let stack = applicators().chain(children()).chain(by_property());
+    NodeCost {
         visits: visits.fold(
-            1 + apart().map(|inner| inner.visits).max().unwrap_or(0),
-            |sum, part| (sum + part).min(ENOUGH),
+            1 + by_property().map(|inner| inner.visits).max().unwrap_or(0),
+            |sum, part| (sum + part).min(COST_CAP),
         ),
-        price,
-        anywhere,
-        by_name,
+        cost: price,
+        any_property: anywhere,
+        by_property: by_name,
         marking,
         stack: 1 + stack.map(|inner| inner.stack).max().unwrap_or(0),
     }
 }
 
 /// The nodes in an order in which each comes after those that it applies in place.
-fn inner_first(nodes: &[Node]) -> Result<Vec<usize>, String> {
+fn topological_order(nodes: &[Node]) -> Result<Vec<usize>, String> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,
-        Open,
+        InProgress,
         Done,
     }
     let mut marks = vec![Mark::New; nodes.len()];
@@ -266,10 +267,10 @@ fn inner_first(nodes: &[Node]) -> Result<Vec<usize>, String> {
             if next == 0 && marks[node] != Mark::New {
                 continue;
             }
-            marks[node] = Mark::Open;
-            match nodes[node].in_place.get(next) {
+            marks[node] = Mark::InProgress;
+            match nodes[node].in_place_applicators.get(next) {
                 Some(&inner) => {
-                    if marks[inner] == Mark::Open {
+                    if marks[inner] == Mark::InProgress {
                         return Err(
                             "it refers to itself without looking further into the value".to_owned()
                         );

@@ -17,30 +17,30 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::http::Front;
+use crate::http::RequestHandler;
 
 /// The head of a request, in bytes; so much of a body is read at a time, too.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// When there is no room for another connection in this process (too many files are open): how long
 /// until it is tried again.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// What somebody hears who comes when there are as many connections as may be.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: text/plain\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
     the bridge serves as many connections as it may: retry, or raise `max_connections`.\n";
 
 /// Serves until the bridge stops, and then until what is under way has ended.
 pub(super) async fn serve(
     listener: TcpListener,
-    front: Front,
+    handler: RequestHandler,
     config: &Config,
     stopping: CancellationToken,
 ) {
-    let front = Arc::new(front);
-    let room = Arc::new(Semaphore::new(config.max_connections));
-    let head_within = config.request_head_within;
+    let handler = Arc::new(handler);
+    let permits = Arc::new(Semaphore::new(config.max_connections));
+    let head_timeout = config.request_head_within;
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -52,26 +52,26 @@ pub(super) async fn serve(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                pause_after(&error).await;
+                pause_after_accept_error(&error).await;
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else {
             // Whoever does not take it at once hears nothing.
-            let _ = stream.try_write(FULL);
+            let _ = stream.try_write(TOO_MANY_CONNECTIONS);
             continue;
         };
         // Without this each streamed answer waits for the peer's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
         let connection = Connection {
             socket: TokioIo::new(stream),
-            _place: place,
+            _permit: permit,
         };
         let stopping = stopping.clone();
-        connections.spawn(serve_one(
+        connections.spawn(serve_connection(
             connection,
-            Arc::clone(&front),
-            head_within,
+            Arc::clone(&handler),
+            head_timeout,
             stopping,
         ));
     }
@@ -80,7 +80,7 @@ pub(super) async fn serve(
 }
 
 /// A connection that broke before it was taken is its peer's affair.
-async fn pause_after(error: &io::Error) {
+async fn pause_after_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if matches!(
         error.kind(),
@@ -89,12 +89,12 @@ async fn pause_after(error: &io::Error) {
         return;
     }
     tracing::error!(%error, "no connection can be accepted: raise the number of open files");
-    tokio::time::sleep(RETRY_AFTER).await;
+    tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
 }
 
-async fn serve_one(
+async fn serve_connection(
     connection: Connection,
-    front: Arc<Front>,
+    front: Arc<RequestHandler>,
     head_within: Duration,
     stopping: CancellationToken,
 ) {
@@ -123,7 +123,7 @@ async fn serve_one(
 /// A socket, and its place among those that may be open: also when it has become a page's.
 struct Connection {
     socket: TokioIo<TcpStream>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Connection {

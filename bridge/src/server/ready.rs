@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use bridge_protocol::limits;
 
-use crate::auth::Tokens;
+use crate::auth::Authenticator;
 use crate::config::Config;
-use crate::http::Resource;
-use crate::origin::Policy;
+use crate::http::ProtectedResource;
+use crate::origin::HostOriginPolicy;
 use crate::queries::agent_program;
 
 /// Why a bridge does not start. The message says what to change.
@@ -59,15 +59,15 @@ pub enum StartError {
 
 /// What a bridge needs of its configuration, read and found good.
 #[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) policy: Policy,
-    pub(crate) tokens: Tokens,
-    pub(crate) resource: Option<Resource>,
+pub(crate) struct CheckedConfig {
+    pub(crate) policy: HostOriginPolicy,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) protected_resource: Option<ProtectedResource>,
 }
 
-impl Ready {
-    pub(crate) fn check(config: &Config) -> Result<Self, StartError> {
-        let listed = config.all_tokens().map_err(StartError::TokenFile)?;
+impl CheckedConfig {
+    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        let listed = config.load_tokens().map_err(StartError::TokenFile)?;
         let shortest = limits::MIN_TOKEN_CHARS;
         if listed.iter().any(|token| token.chars().count() < shortest) {
             return Err(StartError::ShortToken(shortest));
@@ -75,12 +75,12 @@ impl Ready {
         if listed.is_empty() && config.token_file.is_some() {
             return Err(StartError::EmptyTokenFile);
         }
-        let tokens = Tokens::new(&listed, &config.identity).map_err(StartError::Identity)?;
-        let tokens = match config.is_as_open_as_v1() {
-            true => tokens.of_any_length(),
+        let tokens = Authenticator::new(&listed, &config.identity).map_err(StartError::Identity)?;
+        let tokens = match config.allows_compat_anonymous_access() {
+            true => tokens.allow_short_tokens(),
             false => tokens,
         };
-        if !tokens.are_configured() && !config.bind.ip().is_loopback() {
+        if !tokens.has_configured_tokens() && !config.bind.ip().is_loopback() {
             return Err(StartError::Unauthenticated(config.bind));
         }
         if config.agent.run_agent && config.agent.agent_url.is_some() {
@@ -89,13 +89,13 @@ impl Ready {
         if config.agent.run_agent && agent_program().is_none() {
             return Err(StartError::NoAgent);
         }
-        let resource = Resource::new(&config.identity).map_err(StartError::Identity)?;
-        let policy = Policy::new(&config.allowed_hosts, &config.origins());
+        let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
+        let policy = HostOriginPolicy::new(&config.allowed_hosts, &config.effective_origins());
         let policy = policy.map_err(StartError::Policy)?;
         Ok(Self {
             policy,
-            tokens,
-            resource,
+            authenticator: tokens,
+            protected_resource: resource,
         })
     }
 }

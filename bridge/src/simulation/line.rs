@@ -2,31 +2,31 @@
 
 use std::time::{Duration, Instant};
 
-use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode, DecodeError, ErrorCode,
     PageToBridge, RenewalFailed, Retry, SessionId, limits,
 };
 
-use super::{BROKEN, Bridge, DEFINITIONS, Output, connection_id};
+use super::{ABNORMAL_CLOSURE, Bridge, DEFINITIONS, Output, connection_id};
 use crate::page_wire::{self, PageEvent};
-use crate::realm::{ConnectionId, Dialect, Now, PageHello, Parting};
+use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol};
 
 /// When a token ends, since the beginning of the simulation; `None` when it is not valid.
-pub type TokenLife = fn(&str) -> Option<Option<Duration>>;
+pub type TokenLifetime = fn(&str) -> Option<Option<Duration>>;
 
 /// One socket.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct SimulatedConnection {
     session: SessionId,
     authenticated: bool,
     assembler: Assembler,
     /// Messages that were sent in parts.
-    in_parts: u64,
+    split_messages: u64,
 }
 
-impl Line {
-    pub(super) fn serves(&self, session: &SessionId) -> bool {
+impl SimulatedConnection {
+    pub(super) fn is_authenticated_for(&self, session: &SessionId) -> bool {
         self.authenticated && self.session == *session
     }
 }
@@ -34,42 +34,44 @@ impl Line {
 impl Bridge {
     /// A page's socket is open, for the session in its address.
     pub fn connection_opened(&mut self, connection: u64, session: &str) {
-        let line = Line {
+        let line = SimulatedConnection {
             session: SessionId::from(session),
             authenticated: false,
             assembler: Assembler::new(self.config.max_message_bytes()),
-            in_parts: 0,
+            split_messages: 0,
         };
-        self.lines.insert(connection, line);
+        self.connections.insert(connection, line);
     }
 
     /// A frame of a page has arrived.
     pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Output> {
         let now = self.now(at);
-        let Some(line) = self.lines.get_mut(&connection) else {
+        let Some(line) = self.connections.get_mut(&connection) else {
             return Vec::new();
         };
         let connection = connection_id(connection);
         let text = match line.assembler.take(frame) {
-            Ok(Taken::Unfinished) => {
+            Ok(AssemblyStatus::Incomplete) => {
                 let session = line.session.clone();
                 self.realm.part_arrived(&session, connection, now);
                 return Vec::new();
             }
-            Ok(Taken::Message(text)) => text,
+            Ok(AssemblyStatus::Complete(text)) => text,
             Err(_) => return self.close(connection, CloseCode::MessageTooBig, now),
         };
         let known = line.authenticated;
         match PageToBridge::decode(&text) {
-            Ok(PageToBridge::Authenticate(hello)) if !known => self.admit(connection, hello, now),
+            Ok(PageToBridge::Authenticate(hello)) if !known => {
+                self.authenticate(connection, hello, now)
+            }
             _ if !known => self.close(connection, CloseCode::PolicyViolation, now),
             Ok(PageToBridge::Leaving {}) => {
-                let mut outputs = self.ended(connection, Parting::Gone, now);
-                outputs.push(closed(connection, BROKEN));
+                let mut outputs = self.end_connection(connection, Disconnect::DocumentGone, now);
+                outputs.push(closed_output(connection, ABNORMAL_CLOSURE));
                 outputs
             }
-            Ok(PageToBridge::Renew(renew)) => self.renewed(connection, &renew.auth_token, now),
-            Ok(message) => self.heard(connection, message, now),
+            Ok(PageToBridge::Renew(renew)) => self.renew(connection, &renew.auth_token, now),
+            Ok(message) => self.on_message(connection, message, now),
             Err(DecodeError::NotAMessage(_)) => {
                 self.close(connection, CloseCode::UnsupportedData, now)
             }
@@ -80,19 +82,19 @@ impl Bridge {
         }
     }
 
-    /// A socket is closed, or the bridge has noticed that it is dead ([`BROKEN`]).
+    /// A socket is closed, or the bridge has noticed that it is dead ([`ABNORMAL_CLOSURE`]).
     pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Output> {
         let parting = match code {
-            1000 | 1001 => Parting::Gone,
-            _ => Parting::Broken,
+            1000 | 1001 => Disconnect::DocumentGone,
+            _ => Disconnect::ConnectionLost,
         };
-        self.ended(connection_id(connection), parting, self.now(at))
+        self.end_connection(connection_id(connection), parting, self.now(at))
     }
 
     /// As much time has passed since it was opened as a page has to authenticate.
     pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
         let now = self.now(at);
-        match self.lines.get(&connection) {
+        match self.connections.get(&connection) {
             Some(line) if !line.authenticated => {
                 self.close(connection_id(connection), CloseCode::PolicyViolation, now)
             }
@@ -100,27 +102,32 @@ impl Bridge {
         }
     }
 
-    fn admit(&mut self, connection: ConnectionId, hello: Authenticate, now: Now) -> Vec<Output> {
+    fn authenticate(
+        &mut self,
+        connection: ConnectionId,
+        hello: Authenticate,
+        now: Now,
+    ) -> Vec<Output> {
         let token = hello.auth_token.unwrap_or_default();
-        let Some(expires) = self.life_of(&token, now) else {
+        let Some(expires) = self.token_expiry(&token, now) else {
             let error = "the token is not valid".to_owned();
-            return self.refuse(connection, ErrorCode::TokenExpired, error, now);
+            return self.reject(connection, ErrorCode::TokenExpired, error, now);
         };
-        let Some(line) = self.lines.get_mut(&connection.0) else {
+        let Some(line) = self.connections.get_mut(&connection.0) else {
             return Vec::new();
         };
         line.authenticated = true;
         let hello = PageHello {
             session: line.session.clone(),
-            dialect: Dialect::V2,
+            protocol: PageProtocol::V2,
             document: hello.document_id,
             name: hello.session_name,
             origin: None,
             page_title: hello.page_title,
             app: hello.app.map(|app| app.name),
             expires,
-            may_ask: true,
-            person: None,
+            may_query: true,
+            subject: None,
             written_ms: hello.timestamp,
             heartbeat_after: None,
         };
@@ -128,22 +135,23 @@ impl Bridge {
         match self.realm.page_connected(connection, hello, now) {
             Ok((welcome, effects)) => {
                 let bridge = BridgeId(self.id.clone());
-                let welcome = page_wire::welcome(&self.config, bridge, session, welcome, now);
+                let welcome =
+                    page_wire::authenticated_message(&self.config, bridge, session, welcome, now);
                 let mut outputs = Vec::new();
                 self.send(connection, &welcome, &mut outputs);
-                outputs.extend(self.outputs(effects, now));
+                outputs.extend(self.perform(effects, now));
                 outputs
             }
             Err(refusal) if refusal.code == ErrorCode::SessionSuperseded => {
                 self.close(connection, CloseCode::TryAgainLater, now)
             }
-            Err(refusal) => self.refuse(connection, refusal.code, refusal.message, now),
+            Err(refusal) => self.reject(connection, refusal.code, refusal.message, now),
         }
     }
 
     /// When the token ends, if it is valid now.
-    fn life_of(&self, token: &str, now: Now) -> Option<Option<Instant>> {
-        match (self.life_of)(token)? {
+    fn token_expiry(&self, token: &str, now: Now) -> Option<Option<Instant>> {
+        match (self.token_lifetime)(token)? {
             None => Some(None),
             Some(end) => Some(self.start + end)
                 .filter(|end| *end > now.instant)
@@ -151,17 +159,17 @@ impl Bridge {
         }
     }
 
-    fn renewed(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<Output> {
-        let Some(line) = self.lines.get(&connection.0) else {
+    fn renew(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<Output> {
+        let Some(line) = self.connections.get(&connection.0) else {
             return Vec::new();
         };
         let session = line.session.clone();
-        match self.life_of(token, now) {
+        match self.token_expiry(token, now) {
             Some(expires) => {
                 let effects = self
                     .realm
-                    .page_renewed(&session, connection, expires, true, None, now);
-                self.outputs(effects, now)
+                    .token_renewed(&session, connection, expires, true, None, now);
+                self.perform(effects, now)
             }
             None => {
                 let failed = BridgeToPage::RenewalFailed(RenewalFailed {
@@ -175,7 +183,7 @@ impl Bridge {
         }
     }
 
-    fn refuse(
+    fn reject(
         &mut self,
         connection: ConnectionId,
         code: ErrorCode,
@@ -189,15 +197,20 @@ impl Bridge {
         outputs
     }
 
-    fn heard(&mut self, connection: ConnectionId, message: PageToBridge, now: Now) -> Vec<Output> {
-        let Some(line) = self.lines.get(&connection.0) else {
+    fn on_message(
+        &mut self,
+        connection: ConnectionId,
+        message: PageToBridge,
+        now: Now,
+    ) -> Vec<Output> {
+        let Some(line) = self.connections.get(&connection.0) else {
             return Vec::new();
         };
         let session = line.session.clone();
-        match PageEvent::read(message, &self.config, &DEFINITIONS) {
+        match PageEvent::from_message(message, &self.config, &DEFINITIONS) {
             Ok(event) => {
-                let effects = event.happen(&mut self.realm, &session, connection, now);
-                self.outputs(effects, now)
+                let effects = event.apply(&mut self.realm, &session, connection, now);
+                self.perform(effects, now)
             }
             Err(closing) => self.close(connection, closing.code, now),
         }
@@ -210,26 +223,31 @@ impl Bridge {
         code: CloseCode,
         now: Now,
     ) -> Vec<Output> {
-        if !self.lines.contains_key(&connection.0) {
+        if !self.connections.contains_key(&connection.0) {
             return Vec::new();
         }
         let parting = match CloseCode::retry(code.code()) {
-            Retry::Never => Parting::Gone,
-            Retry::Soon | Retry::Later => Parting::Broken,
+            Retry::Never => Disconnect::DocumentGone,
+            Retry::Soon | Retry::Later => Disconnect::ConnectionLost,
         };
-        let mut outputs = vec![closed(connection, code.code())];
-        outputs.extend(self.ended(connection, parting, now));
+        let mut outputs = vec![closed_output(connection, code.code())];
+        outputs.extend(self.end_connection(connection, parting, now));
         outputs
     }
 
-    fn ended(&mut self, connection: ConnectionId, parting: Parting, now: Now) -> Vec<Output> {
-        let Some(line) = self.lines.remove(&connection.0) else {
+    fn end_connection(
+        &mut self,
+        connection: ConnectionId,
+        parting: Disconnect,
+        now: Now,
+    ) -> Vec<Output> {
+        let Some(line) = self.connections.remove(&connection.0) else {
             return Vec::new();
         };
         let effects = self
             .realm
             .connection_ended(&line.session, connection, parting, now);
-        self.outputs(effects, now)
+        self.perform(effects, now)
     }
 
     pub(super) fn send(
@@ -238,7 +256,7 @@ impl Bridge {
         message: &BridgeToPage,
         outputs: &mut Vec<Output>,
     ) {
-        let Some(line) = self.lines.get_mut(&connection.0) else {
+        let Some(line) = self.connections.get_mut(&connection.0) else {
             return;
         };
         let frame = |text| Output::Frame {
@@ -250,12 +268,12 @@ impl Bridge {
             outputs.push(frame(text));
             return;
         }
-        line.in_parts += 1;
-        outputs.extend(split(&text, line.in_parts).map(frame));
+        line.split_messages += 1;
+        outputs.extend(split(&text, line.split_messages).map(frame));
     }
 }
 
-fn closed(connection: ConnectionId, code: u16) -> Output {
+fn closed_output(connection: ConnectionId, code: u16) -> Output {
     Output::Closed {
         connection: connection.0,
         code,

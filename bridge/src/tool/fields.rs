@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 /// Fields that MCP lets a server leave out, and does not let it set to null.
-const OPTIONAL: [&str; 6] = [
+const OPTIONAL_FIELDS: [&str; 6] = [
     "title",
     "description",
     "outputSchema",
@@ -14,7 +14,7 @@ const OPTIONAL: [&str; 6] = [
     "_meta",
 ];
 
-const HINTS: [&str; 4] = [
+const ANNOTATION_HINTS: [&str; 4] = [
     "readOnlyHint",
     "destructiveHint",
     "idempotentHint",
@@ -22,21 +22,21 @@ const HINTS: [&str; 4] = [
 ];
 
 /// Takes out fields that are null, and says which of the others is of the wrong kind.
-pub(super) fn check(tool: &mut Map<String, Value>) -> Result<(), String> {
-    for field in OPTIONAL {
+pub(super) fn check_fields(tool: &mut Map<String, Value>) -> Result<(), String> {
+    for field in OPTIONAL_FIELDS {
         if tool.get(field).is_some_and(Value::is_null) {
             tool.shift_remove(field);
         }
     }
-    let own = Object {
+    let root = ObjectFields {
         path: "",
         fields: tool,
     };
-    own.texts(&["title", "description"])?;
-    own.object("_meta")?;
-    if let Some(annotations) = own.object("annotations")? {
-        annotations.texts(&["title"])?;
-        annotations.switches(&HINTS)?;
+    root.check_strings(&["title", "description"])?;
+    root.nested_object("_meta")?;
+    if let Some(annotations) = root.nested_object("annotations")? {
+        annotations.check_strings(&["title"])?;
+        annotations.check_booleans(&ANNOTATION_HINTS)?;
     }
     check_icons(tool.get("icons"))
 }
@@ -52,11 +52,11 @@ pub(crate) fn check_icons(icons: Option<&Value>) -> Result<(), String> {
         let Some(fields) = icon.as_object() else {
             return Err("each of `icons` must be an object with a `src`".to_owned());
         };
-        let icon = Object {
+        let icon = ObjectFields {
             path: "icons[].",
             fields,
         };
-        icon.texts(&["src", "mimeType", "theme"])?;
+        icon.check_strings(&["src", "mimeType", "theme"])?;
         if !fields.contains_key("src") {
             return Err("each of `icons` must have a `src`: a URL as a string".to_owned());
         }
@@ -77,21 +77,26 @@ pub(crate) fn check_icons(icons: Option<&Value>) -> Result<(), String> {
 }
 
 /// Some fields, and where they stand.
-struct Object<'a> {
+struct ObjectFields<'a> {
     path: &'static str,
     fields: &'a Map<String, Value>,
 }
 
-impl<'a> Object<'a> {
-    fn texts(&self, names: &[&str]) -> Result<(), String> {
-        self.each(names, Value::is_string, "a string")
+impl<'a> ObjectFields<'a> {
+    fn check_strings(&self, names: &[&str]) -> Result<(), String> {
+        self.check_each(names, Value::is_string, "a string")
     }
 
-    fn switches(&self, names: &[&str]) -> Result<(), String> {
-        self.each(names, Value::is_boolean, "true or false")
+    fn check_booleans(&self, names: &[&str]) -> Result<(), String> {
+        self.check_each(names, Value::is_boolean, "true or false")
     }
 
-    fn each(&self, names: &[&str], fits: fn(&Value) -> bool, what: &str) -> Result<(), String> {
+    fn check_each(
+        &self,
+        names: &[&str],
+        fits: fn(&Value) -> bool,
+        what: &str,
+    ) -> Result<(), String> {
         match names
             .iter()
             .find(|name| self.fields.get(**name).is_some_and(|value| !fits(value)))
@@ -101,10 +106,10 @@ impl<'a> Object<'a> {
         }
     }
 
-    fn object(&self, name: &str) -> Result<Option<Object<'a>>, String> {
+    fn nested_object(&self, name: &str) -> Result<Option<ObjectFields<'a>>, String> {
         match self.fields.get(name) {
             None => Ok(None),
-            Some(Value::Object(fields)) => Ok(Some(Object {
+            Some(Value::Object(fields)) => Ok(Some(ObjectFields {
                 path: "annotations.",
                 fields,
             })),
@@ -120,11 +125,11 @@ mod tests {
 
     fn checked(tool: Value) -> Result<Value, String> {
         let mut tool = tool.as_object().unwrap().clone();
-        check(&mut tool).map(|()| Value::Object(tool))
+        check_fields(&mut tool).map(|()| Value::Object(tool))
     }
 
     #[test]
-    fn null_is_left_out_and_the_rest_stays() {
+    fn null_fields_are_removed_and_the_rest_stays() {
         let tool = json!({"name": "t", "title": null, "icons": null, "annotations": {"title": "T",
             "readOnlyHint": true, "own": 7}, "_meta": {"a": null}, "own": null});
         let rest = json!({"name": "t", "annotations": {"title": "T", "readOnlyHint": true, "own": 7},
@@ -133,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_kind_is_named() {
+    fn errors_name_the_field_of_the_wrong_type() {
         for (tool, word) in [
             (json!({"title": 7}), "`title` must be a string"),
             (json!({"description": []}), "`description` must be a string"),

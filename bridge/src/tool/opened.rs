@@ -6,14 +6,14 @@ use bridge_protocol::{ErrorCode, limits};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::{ORIGINAL_NAME, SESSION_ARGUMENT, fields, marks, repair};
+use super::{ORIGINAL_NAME_KEY, SESSION_ARGUMENT, fields, marks, repair};
 use crate::meta_tools;
 use crate::schema::Validator;
-use crate::v1::Listings;
+use crate::v1::ListingCache;
 
 /// See the module documentation.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct ParsedTool {
     /// As registered.
     pub(super) name: String,
     /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
@@ -21,22 +21,22 @@ pub(super) struct Opened {
     /// The whole MCP tool object as listed.
     pub(super) published: Map<String, Value>,
     /// The published input schema for clients that refuse unions at its root, if it has some.
-    pub(super) plain_input: Option<Value>,
+    pub(super) legacy_input_schema: Option<Value>,
     /// The tool's own schema has a `session_id`.
     pub(super) has_own_session_argument: bool,
-    pub(super) input: Validator,
-    pub(super) output: Option<Validator>,
+    pub(super) input_validator: Validator,
+    pub(super) output_validator: Option<Validator>,
     /// The characters that it says it may answer.
-    pub(super) text_chars: Option<usize>,
+    pub(super) max_text_chars: Option<usize>,
     /// As lists have it, in this form and in the plain one: encoded when it is listed first.
-    pub(super) listed: [OnceLock<Option<Box<str>>>; 2],
+    pub(super) list_entries: [OnceLock<Option<Box<str>>>; 2],
     /// As clients of mcp-web 0.1 see it.
-    pub(super) v1: Listings,
+    pub(super) compat_listings: ListingCache,
 }
 
-impl Opened {
+impl ParsedTool {
     /// Reads a definition. The same text is read the same each time.
-    pub(super) fn read(raw: &str) -> Result<Self, (ErrorCode, String)> {
+    pub(super) fn parse(raw: &str) -> Result<Self, (ErrorCode, String)> {
         let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
         let mut published: Map<String, Value> =
             serde_json::from_str(raw).map_err(|_| invalid("a tool must be an object"))?;
@@ -51,35 +51,35 @@ impl Opened {
                 )
             })?
             .to_owned();
-        if meta_tools::is_one(&name) {
+        if meta_tools::is_builtin_tool(&name) {
             let message = format!("`{name}` is a tool of the bridge itself: choose another name");
             return Err((ErrorCode::ToolNameReserved, message));
         }
-        fields::check(&mut published).map_err(|error| invalid(&error))?;
-        let of = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
-        let input = repair::modern(published.get("inputSchema"))
+        fields::check_fields(&mut published).map_err(|error| invalid(&error))?;
+        let schema_error = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
+        let input = repair::to_2020_12(published.get("inputSchema"))
             .and_then(Validator::new)
-            .map_err(|error| of("inputSchema", error))?;
+            .map_err(|error| schema_error("inputSchema", error))?;
         let output = published
             .get("outputSchema")
-            .map(|schema| repair::modern(Some(schema)).and_then(Validator::new))
+            .map(|schema| repair::to_2020_12(Some(schema)).and_then(Validator::new))
             .transpose()
-            .map_err(|error| of("outputSchema", error))?;
+            .map_err(|error| schema_error("outputSchema", error))?;
         let has_own_session_argument = input
             .schema()
             .pointer("/properties")
             .is_some_and(|properties| properties.get(SESSION_ARGUMENT).is_some());
-        let published_name = publishable(&name);
+        let published_name = publishable_name(&name);
         if published_name != name {
-            keep_original_name(&mut published, &name, &published_name);
+            add_original_name(&mut published, &name, &published_name);
         }
-        let mut schema = repair::for_clients(input.schema().clone())
-            .map_err(|error| of("inputSchema", error))?;
+        let mut schema = repair::apply_client_quirks(input.schema().clone())
+            .map_err(|error| schema_error("inputSchema", error))?;
         if !has_own_session_argument {
             add_session_argument(&mut schema);
         }
         let plain_input = repair::without_unions(&schema);
-        let text_chars = marks::text_chars(&published);
+        let text_chars = marks::max_text_chars(&published);
         published.insert("inputSchema".to_owned(), schema);
         if let Some(output) = &output {
             published.insert("outputSchema".to_owned(), output.schema().clone());
@@ -88,13 +88,13 @@ impl Opened {
             name,
             published_name,
             published,
-            plain_input,
+            legacy_input_schema: plain_input,
             has_own_session_argument,
-            input,
-            output,
-            text_chars,
-            listed: Default::default(),
-            v1: Listings::default(),
+            input_validator: input,
+            output_validator: output,
+            max_text_chars: text_chars,
+            list_entries: Default::default(),
+            compat_listings: ListingCache::default(),
         })
     }
 }
@@ -116,7 +116,7 @@ fn add_session_argument(schema: &mut Value) {
 }
 
 /// A name that every client accepts: the name itself, or a repaired one with a hash suffix.
-fn publishable(name: &str) -> String {
+fn publishable_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.len() <= limits::MAX_TOOL_NAME_CHARS && name.chars().all(fits) {
         return name.to_owned();
@@ -135,11 +135,11 @@ fn publishable(name: &str) -> String {
     stem + &suffix
 }
 
-fn keep_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
+fn add_original_name(published: &mut Map<String, Value>, name: &str, published_name: &str) {
     published.insert("name".to_owned(), json!(published_name));
     published.entry("title").or_insert_with(|| json!(name));
     let meta = published.entry("_meta").or_insert_with(|| json!({}));
     if let Some(meta) = meta.as_object_mut() {
-        meta.insert(ORIGINAL_NAME.to_owned(), json!(name));
+        meta.insert(ORIGINAL_NAME_KEY.to_owned(), json!(name));
     }
 }

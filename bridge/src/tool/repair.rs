@@ -36,21 +36,21 @@ pub(super) use root::without_unions;
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The same schema in the words of 2020-12, with an object at its root.
-pub(crate) fn modern(schema: Option<&Value>) -> Result<Value, String> {
+pub(crate) fn to_2020_12(schema: Option<&Value>) -> Result<Value, String> {
     let mut schema = match schema {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(root)) => root.clone(),
-        Some(_) => return Err(NOT_AN_OBJECT.to_owned()),
+        Some(_) => return Err(ROOT_NOT_OBJECT.to_owned()),
     };
     match schema.get("type") {
         None => {
             schema.shift_insert(0, "type".to_owned(), json!("object"));
         }
         Some(Value::String(kind)) if kind == "object" => {}
-        Some(_) => return Err(NOT_AN_OBJECT.to_owned()),
+        Some(_) => return Err(ROOT_NOT_OBJECT.to_owned()),
     }
     let mut schema = Value::Object(schema);
-    draft::modernize(&mut schema)?;
+    draft::upgrade(&mut schema)?;
     match jsonschema::draft202012::meta::validate(&schema) {
         Ok(()) => Ok(schema),
         Err(error) => Err(format!(
@@ -64,11 +64,11 @@ pub(crate) fn modern(schema: Option<&Value>) -> Result<Value, String> {
     }
 }
 
-const NOT_AN_OBJECT: &str = "its root must be an object schema (`\"type\": \"object\"`)";
+const ROOT_NOT_OBJECT: &str = "its root must be an object schema (`\"type\": \"object\"`)";
 
 /// Mends what only clients mind. The result is for showing, not for validation.
-pub(super) fn for_clients(mut schema: Value) -> Result<Value, String> {
-    clients::arrays_have_items(&mut schema);
+pub(super) fn apply_client_quirks(mut schema: Value) -> Result<Value, String> {
+    clients::add_missing_items(&mut schema);
     clients::check_argument_names(&schema)?;
     Ok(schema)
 }

@@ -9,7 +9,7 @@ use super::any_definition::{any_object, any_tool};
 use super::{SESSION_ARGUMENT, Tool};
 
 /// The published object without what is always added.
-fn without_session(mut published: Value) -> Value {
+fn without_session_argument(mut published: Value) -> Value {
     let properties = published.pointer_mut("/inputSchema/properties");
     if let Some(properties) = properties.and_then(Value::as_object_mut) {
         properties.shift_remove(SESSION_ARGUMENT);
@@ -24,9 +24,9 @@ proptest! {
     fn a_definition_comes_out_as_it_went_in(definition in any_tool()) {
         let raw = RawValue::from_string(definition.to_string()).unwrap();
         let tool = Tool::parse(&raw).unwrap_or_else(|(_, error)| panic!("{error}"));
-        let published = without_session(Value::Object(tool.published().clone()));
+        let published = without_session_argument(Value::Object(tool.published().clone()));
         prop_assert_eq!(published.to_string(), definition.to_string());
-        prop_assert!(tool.published_plainly().is_none());
+        prop_assert!(tool.published_for_legacy().is_none());
     }
 
     /// What is no definition at all is refused or mended, never a crash.

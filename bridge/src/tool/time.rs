@@ -5,28 +5,31 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 /// The key in a tool's `_meta`: whole milliseconds.
-pub(crate) const TIMEOUT: &str = "mcp-web/timeout";
+pub(crate) const TIMEOUT_KEY: &str = "mcp-web/timeout";
 
 /// The time that a definition sets in place of the bridge's `call_timeout`.
-pub(super) fn timeout(definition: &Map<String, Value>) -> Result<Option<Duration>, String> {
-    let Some(set) = definition.get("_meta").and_then(|meta| meta.get(TIMEOUT)) else {
+pub(super) fn parse_timeout(definition: &Map<String, Value>) -> Result<Option<Duration>, String> {
+    let Some(value) = definition
+        .get("_meta")
+        .and_then(|meta| meta.get(TIMEOUT_KEY))
+    else {
         return Ok(None);
     };
-    match milliseconds(set) {
+    match whole_milliseconds(value) {
         Some(milliseconds) => Ok(Some(Duration::from_millis(milliseconds))),
         None => Err(format!(
-            "`_meta[\"{TIMEOUT}\"]` must be a whole number of milliseconds from 1 up"
+            "`_meta[\"{TIMEOUT_KEY}\"]` must be a whole number of milliseconds from 1 up"
         )),
     }
 }
 
 /// JavaScript has one kind of number: `3e5` is a whole one.
-fn milliseconds(set: &Value) -> Option<u64> {
+fn whole_milliseconds(value: &Value) -> Option<u64> {
     let whole = |number: f64| {
-        let fits = number.fract() == 0.0 && (1.0..=u64::MAX as f64).contains(&number);
-        fits.then_some(number as u64)
+        let is_valid = number.fract() == 0.0 && (1.0..=u64::MAX as f64).contains(&number);
+        is_valid.then_some(number as u64)
     };
-    let number = set.as_u64().or_else(|| set.as_f64().and_then(whole))?;
+    let number = value.as_u64().or_else(|| value.as_f64().and_then(whole))?;
     (number > 0).then_some(number)
 }
 
@@ -36,21 +39,24 @@ mod tests {
 
     use super::*;
 
-    fn set(value: Value) -> Result<Option<Duration>, String> {
-        let definition = json!({ "_meta": { TIMEOUT: value } });
-        timeout(definition.as_object().unwrap())
+    fn timeout_from(value: Value) -> Result<Option<Duration>, String> {
+        let definition = json!({ "_meta": { TIMEOUT_KEY: value } });
+        parse_timeout(definition.as_object().unwrap())
     }
 
     #[test]
-    fn whole_milliseconds_are_taken() {
+    fn whole_milliseconds_are_accepted() {
         for (value, expected) in [
             (json!(1), 1),
             (json!(300_000), 300_000),
             (json!(3e5), 300_000),
         ] {
-            assert_eq!(set(value), Ok(Some(Duration::from_millis(expected))));
+            assert_eq!(
+                timeout_from(value),
+                Ok(Some(Duration::from_millis(expected)))
+            );
         }
-        assert_eq!(timeout(&Map::new()), Ok(None));
+        assert_eq!(parse_timeout(&Map::new()), Ok(None));
     }
 
     #[test]
@@ -64,7 +70,7 @@ mod tests {
             json!(true),
             json!({}),
         ] {
-            let error = set(value.clone()).unwrap_err();
+            let error = timeout_from(value.clone()).unwrap_err();
             assert!(error.contains("mcp-web/timeout"), "{value}: {error}");
             assert!(error.contains("milliseconds"), "{value}: {error}");
         }

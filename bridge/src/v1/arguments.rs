@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-use bridge_protocol::well_formed;
+use bridge_protocol::to_well_formed;
 use indexmap::IndexMap;
 use memchr::memmem;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::message::text;
-use super::pages::Wanted;
+use super::message::json_string;
+use super::pages::PageSelector;
 use crate::tool::SESSION_ARGUMENT;
 
 /// What the arguments are.
@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     /// An object.
     pub(super) input: Box<RawValue>,
     /// The page that they name.
-    pub(super) wanted: Wanted,
+    pub(super) selector: PageSelector,
 }
 
 /// Arguments are an object, or nothing.
@@ -26,40 +26,40 @@ pub(super) struct Arguments {
 pub(super) struct NotAnObject;
 
 impl Arguments {
-    pub(super) fn read(sent: Option<&RawValue>) -> Result<Self, NotAnObject> {
-        let as_written = |input| Self {
+    pub(super) fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
+        let verbatim = |input| Self {
             input,
-            wanted: Wanted::Any,
+            selector: PageSelector::Any,
         };
-        let written = match sent {
+        let object = match raw {
             Some(object) if object.get().starts_with('{') => object,
             Some(other) if other.get() != "null" => return Err(NotAnObject),
             _ => {
                 return to_raw_value(&json!({}))
-                    .map(as_written)
+                    .map(verbatim)
                     .map_err(|_| NotAnObject);
             }
         };
-        if !may_name_session(written.get()) {
-            return Ok(as_written(written.to_owned()));
+        if !may_name_session(object.get()) {
+            return Ok(verbatim(object.to_owned()));
         }
-        let readable = well_formed(written.get());
-        let mut fields = fields(written.get())
+        let readable = to_well_formed(object.get());
+        let mut fields = members(object.get())
             // Half a surrogate pair in a name is JSON, and no text.
-            .or_else(|_| fields(&readable))
+            .or_else(|_| members(&readable))
             .map_err(|_| NotAnObject)?;
-        let Some(named) = fields.shift_remove(SESSION_ARGUMENT) else {
-            return Ok(as_written(written.to_owned()));
+        let Some(session) = fields.shift_remove(SESSION_ARGUMENT) else {
+            return Ok(verbatim(object.to_owned()));
         };
         Ok(Self {
             input: to_raw_value(&fields).map_err(|_| NotAnObject)?,
-            wanted: Wanted::named(Some(named)),
+            selector: PageSelector::from_raw(Some(session)),
         })
     }
 }
 
 /// The members of an object, with each value as it was written.
-fn fields(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
+fn members(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
     serde_json::from_str(json)
 }
 
@@ -70,17 +70,17 @@ fn may_name_session(written: &str) -> bool {
         || memmem::find(written, b"\\u").is_some()
 }
 
-impl Wanted {
+impl PageSelector {
     /// The page that a client names; what JavaScript takes for false names none.
-    pub(super) fn named(raw: Option<&RawValue>) -> Self {
+    pub(super) fn from_raw(raw: Option<&RawValue>) -> Self {
         let Some(raw) = raw else {
-            return Wanted::Any;
+            return PageSelector::Any;
         };
-        match (text(raw.get()), raw.get()) {
-            (Some(id), _) if id.is_empty() => Wanted::Any,
-            (Some(id), _) => Wanted::Session(id.as_ref().into()),
-            (None, "null" | "false" | "0") => Wanted::Any,
-            (None, _) => Wanted::Nothing,
+        match (json_string(raw.get()), raw.get()) {
+            (Some(id), _) if id.is_empty() => PageSelector::Any,
+            (Some(id), _) => PageSelector::Session(id.as_ref().into()),
+            (None, "null" | "false" | "0") => PageSelector::Any,
+            (None, _) => PageSelector::Invalid,
         }
     }
 }
@@ -89,47 +89,47 @@ impl Wanted {
 mod tests {
     use super::*;
 
-    fn read(json: &str) -> (String, Wanted) {
+    fn parse(json: &str) -> (String, PageSelector) {
         let sent: &RawValue = serde_json::from_str(json).unwrap();
-        let arguments = Arguments::read(Some(sent)).unwrap();
-        (arguments.input.get().to_owned(), arguments.wanted)
+        let arguments = Arguments::parse(Some(sent)).unwrap();
+        (arguments.input.get().to_owned(), arguments.selector)
     }
 
     #[test]
-    fn the_session_is_taken_out_and_the_rest_stays_as_written() {
-        let page = || Wanted::Session("s".into());
+    fn session_argument_is_removed_and_the_rest_kept_verbatim() {
+        let session = || PageSelector::Session("s".into());
         let cases = [
-            ("{ \"n\": 1.0 }", "{ \"n\": 1.0 }", Wanted::Any),
-            ("null", "{}", Wanted::Any),
+            ("{ \"n\": 1.0 }", "{ \"n\": 1.0 }", PageSelector::Any),
+            ("null", "{}", PageSelector::Any),
             (
                 r#"{"a":1e2,"session_id":"s","b":{}}"#,
                 r#"{"a":1e2,"b":{}}"#,
-                page(),
+                session(),
             ),
-            (r#"{"session\u005fid":"s"}"#, "{}", page()),
+            (r#"{"session\u005fid":"s"}"#, "{}", session()),
             (
                 r#"{"x":{"session_id":"s"}}"#,
                 r#"{"x":{"session_id":"s"}}"#,
-                Wanted::Any,
+                PageSelector::Any,
             ),
-            (r#"{"session_id":""}"#, "{}", Wanted::Any),
+            (r#"{"session_id":""}"#, "{}", PageSelector::Any),
             (
                 r#"{"half \ud83d":"\ud83d"}"#,
                 r#"{"half \ud83d":"\ud83d"}"#,
-                Wanted::Any,
+                PageSelector::Any,
             ),
             (
                 r#"{"session_id":"s","half":"\ud83d"}"#,
                 r#"{"half":"\ud83d"}"#,
-                page(),
+                session(),
             ),
-            (r#"{"session_id":7}"#, "{}", Wanted::Nothing),
+            (r#"{"session_id":7}"#, "{}", PageSelector::Invalid),
         ];
-        for (sent, input, wanted) in cases {
-            assert_eq!(read(sent), (input.to_owned(), wanted), "{sent}");
+        for (sent, input, selector) in cases {
+            assert_eq!(parse(sent), (input.to_owned(), selector), "{sent}");
         }
         let list: &RawValue = serde_json::from_str("[1]").unwrap();
-        assert!(Arguments::read(Some(list)).is_err());
-        assert_eq!(Arguments::read(None).unwrap().input.get(), "{}");
+        assert!(Arguments::parse(Some(list)).is_err());
+        assert_eq!(Arguments::parse(None).unwrap().input.get(), "{}");
     }
 }

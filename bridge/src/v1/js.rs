@@ -5,12 +5,16 @@ use memchr::{memchr, memchr2};
 
 /// The text became longer than it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(super) struct OutputTooLong;
 
 /// Writes valid JSON as JavaScript prints it with an indent of two, escaped for the string of JSON
 /// that it stands in. `most`: so long may `out` become. Indentation multiplies what is deeply
 /// nested.
-pub(super) fn pretty(json: &str, most: usize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+pub(super) fn write_pretty(
+    json: &str,
+    max_len: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), OutputTooLong> {
     let bytes = json.as_bytes();
     let mut depth = 0;
     let mut at = 0;
@@ -18,7 +22,7 @@ pub(super) fn pretty(json: &str, most: usize, out: &mut Vec<u8>) -> Result<(), T
         at += 1;
         match byte {
             b'{' | b'[' => {
-                let next = at + spaces(&bytes[at..]);
+                let next = at + count_whitespace(&bytes[at..]);
                 out.push(byte);
                 match bytes.get(next) {
                     Some(&close @ (b'}' | b']')) => {
@@ -27,27 +31,27 @@ pub(super) fn pretty(json: &str, most: usize, out: &mut Vec<u8>) -> Result<(), T
                     }
                     _ => {
                         depth += 1;
-                        new_line(depth, most, out)?;
+                        write_new_line(depth, max_len, out)?;
                     }
                 }
             }
             b'}' | b']' => {
                 depth -= 1;
-                new_line(depth, most, out)?;
+                write_new_line(depth, max_len, out)?;
                 out.push(byte);
             }
             b',' => {
                 out.push(b',');
-                new_line(depth, most, out)?;
+                write_new_line(depth, max_len, out)?;
             }
             b':' => out.extend_from_slice(b": "),
             b'"' => {
-                let (inside, escaped) = string(&json[at..]);
+                let (inside, escaped) = scan_string(&json[at..]);
                 at += inside.len() + 1;
                 out.extend_from_slice(b"\\\"");
                 match escaped {
                     false => out.extend_from_slice(inside.as_bytes()),
-                    true => escapes(inside, out),
+                    true => write_escaped(inside, out),
                 }
                 out.extend_from_slice(b"\\\"");
             }
@@ -57,25 +61,25 @@ pub(super) fn pretty(json: &str, most: usize, out: &mut Vec<u8>) -> Result<(), T
                 let end = rest.find([',', '}', ']', ' ', '\t', '\r', '\n']);
                 let word = &rest[..end.unwrap_or(rest.len())];
                 at += word.len() - 1;
-                scalar(word, out);
+                write_scalar(word, out);
             }
         }
     }
-    match out.len() <= most {
+    match out.len() <= max_len {
         true => Ok(()),
-        false => Err(TooLong),
+        false => Err(OutputTooLong),
     }
 }
 
-fn spaces(bytes: &[u8]) -> usize {
+fn count_whitespace(bytes: &[u8]) -> usize {
     let space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     bytes.iter().take_while(space).count()
 }
 
-fn new_line(depth: usize, most: usize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+fn write_new_line(depth: usize, max_len: usize, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
     let indented = out.len() + 2 + 2 * depth;
-    if indented > most {
-        return Err(TooLong);
+    if indented > max_len {
+        return Err(OutputTooLong);
     }
     out.extend_from_slice(b"\\n");
     out.resize(indented, b' ');
@@ -83,7 +87,7 @@ fn new_line(depth: usize, most: usize, out: &mut Vec<u8>) -> Result<(), TooLong>
 }
 
 /// What stands between the quotes of the string that has just begun, and whether it has escapes.
-fn string(rest: &str) -> (&str, bool) {
+fn scan_string(rest: &str) -> (&str, bool) {
     let bytes = rest.as_bytes();
     let mut end = memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
     let escaped = bytes.get(end) == Some(&b'\\');
@@ -96,27 +100,27 @@ fn string(rest: &str) -> (&str, bool) {
 
 /// The inside of a string with escapes: read as JavaScript reads it, written as it writes it, and
 /// escaped once more.
-fn escapes(inside: &str, out: &mut Vec<u8>) {
+fn write_escaped(inside: &str, out: &mut Vec<u8>) {
     let mut rest = inside;
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
         out.extend_from_slice(&rest.as_bytes()[..at]);
-        let (plain, used) = unescaped(&rest[at + 1..]);
+        let (plain, used) = decode_escape(&rest[at + 1..]);
         rest = &rest[at + 1 + used..];
         match plain {
-            Unit::Character('"') => out.extend_from_slice(b"\\\\\\\""),
-            Unit::Character('\\') => out.extend_from_slice(b"\\\\\\\\"),
-            Unit::Character('\n') => out.extend_from_slice(b"\\\\n"),
-            Unit::Character('\r') => out.extend_from_slice(b"\\\\r"),
-            Unit::Character('\t') => out.extend_from_slice(b"\\\\t"),
-            Unit::Character('\u{8}') => out.extend_from_slice(b"\\\\b"),
-            Unit::Character('\u{c}') => out.extend_from_slice(b"\\\\f"),
-            Unit::Character(control @ '\0'..='\u{1f}') => {
+            CodeUnit::Character('"') => out.extend_from_slice(b"\\\\\\\""),
+            CodeUnit::Character('\\') => out.extend_from_slice(b"\\\\\\\\"),
+            CodeUnit::Character('\n') => out.extend_from_slice(b"\\\\n"),
+            CodeUnit::Character('\r') => out.extend_from_slice(b"\\\\r"),
+            CodeUnit::Character('\t') => out.extend_from_slice(b"\\\\t"),
+            CodeUnit::Character('\u{8}') => out.extend_from_slice(b"\\\\b"),
+            CodeUnit::Character('\u{c}') => out.extend_from_slice(b"\\\\f"),
+            CodeUnit::Character(control @ '\0'..='\u{1f}') => {
                 out.extend_from_slice(format!("\\\\u{:04x}", control as u32).as_bytes());
             }
-            Unit::Character(other) => {
+            CodeUnit::Character(other) => {
                 out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            Unit::HalfPair(half) => {
+            CodeUnit::LoneSurrogate(half) => {
                 out.extend_from_slice(format!("\\\\u{half:04x}").as_bytes());
             }
         }
@@ -124,28 +128,28 @@ fn escapes(inside: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(rest.as_bytes());
 }
 
-enum Unit {
+enum CodeUnit {
     Character(char),
     /// Half of a surrogate pair, which is no character.
-    HalfPair(u16),
+    LoneSurrogate(u16),
 }
 
 /// What stands behind a backslash, and how many bytes of it.
-fn unescaped(rest: &str) -> (Unit, usize) {
+fn decode_escape(rest: &str) -> (CodeUnit, usize) {
     let plain = match rest.as_bytes().first() {
         Some(b'n') => '\n',
         Some(b'r') => '\r',
         Some(b't') => '\t',
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
-        Some(b'u') => return code_unit(rest),
+        Some(b'u') => return decode_unicode_escape(rest),
         Some(other) => char::from(*other),
-        None => return (Unit::Character('\\'), 0),
+        None => return (CodeUnit::Character('\\'), 0),
     };
-    (Unit::Character(plain), 1)
+    (CodeUnit::Character(plain), 1)
 }
 
-fn code_unit(rest: &str) -> (Unit, usize) {
+fn decode_unicode_escape(rest: &str) -> (CodeUnit, usize) {
     let hex = |from: usize| {
         let digits = rest.get(from..from + 4)?;
         u16::from_str_radix(digits, 16).ok()
@@ -155,27 +159,27 @@ fn code_unit(rest: &str) -> (Unit, usize) {
     let pair = [first, second.unwrap_or(0)];
     let mut decoded = char::decode_utf16(pair);
     match decoded.next() {
-        Some(Ok(pair)) if pair.len_utf16() == 2 => (Unit::Character(pair), 11),
-        Some(Ok(character)) => (Unit::Character(character), 5),
-        _ => (Unit::HalfPair(first), 5),
+        Some(Ok(pair)) if pair.len_utf16() == 2 => (CodeUnit::Character(pair), 11),
+        Some(Ok(character)) => (CodeUnit::Character(character), 5),
+        _ => (CodeUnit::LoneSurrogate(first), 5),
     }
 }
 
 /// Writes a word or a number of JSON as JavaScript prints it.
-pub(super) fn scalar(word: &str, out: &mut Vec<u8>) {
+pub(super) fn write_scalar(word: &str, out: &mut Vec<u8>) {
     // So many digits are exact in a JavaScript number.
     let is_plain = word.len() <= 15 && word.bytes().all(|byte| byte.is_ascii_digit());
     let is_word = word.starts_with(|first: char| first.is_ascii_alphabetic());
     match word.parse::<f64>() {
         Ok(number) if !is_plain && !is_word => {
-            out.extend_from_slice(number_text(number).as_bytes())
+            out.extend_from_slice(format_number(number).as_bytes())
         }
         _ => out.extend_from_slice(word.as_bytes()),
     }
 }
 
 /// ECMAScript, "Number::toString"; what is no finite number is `null` in its JSON.
-fn number_text(number: f64) -> String {
+fn format_number(number: f64) -> String {
     if !number.is_finite() {
         return "null".to_owned();
     }
@@ -209,9 +213,9 @@ mod tests {
     use super::*;
 
     /// What a client reads that reads the string.
-    fn printed(json: &str) -> String {
+    fn pretty_printed(json: &str) -> String {
         let mut out = vec![b'"'];
-        pretty(json, usize::MAX, &mut out).unwrap();
+        write_pretty(json, usize::MAX, &mut out).unwrap();
         out.push(b'"');
         serde_json::from_slice(&out).unwrap()
     }
@@ -237,12 +241,12 @@ mod tests {
             (r#"{"k\"\u0041":"\\"}"#, "{\n  \"k\\\"A\": \"\\\\\"\n}"),
         ];
         for (json, expected) in cases {
-            assert_eq!(printed(json), expected, "{json}");
+            assert_eq!(pretty_printed(json), expected, "{json}");
         }
     }
 
     #[test]
-    fn numbers_have_javascripts_text() {
+    fn numbers_are_printed_as_javascript_prints_them() {
         let cases = [
             ("0", "0"),
             ("-0", "0"),
@@ -263,17 +267,17 @@ mod tests {
             ("0.1", "0.1"),
         ];
         for (json, expected) in cases {
-            assert_eq!(printed(json), expected, "{json}");
+            assert_eq!(pretty_printed(json), expected, "{json}");
         }
     }
 
     #[test]
-    fn what_would_become_too_long_is_given_up() {
+    fn output_over_the_limit_is_rejected() {
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         let mut out = Vec::new();
-        assert_eq!(pretty(&deep, 1_000_000, &mut out), Err(TooLong));
+        assert_eq!(write_pretty(&deep, 1_000_000, &mut out), Err(OutputTooLong));
         assert!(out.len() <= 1_000_000);
-        assert_eq!(pretty("[1]", 12, &mut Vec::new()), Ok(()));
-        assert_eq!(pretty("[1]", 8, &mut Vec::new()), Err(TooLong));
+        assert_eq!(write_pretty("[1]", 12, &mut Vec::new()), Ok(()));
+        assert_eq!(write_pretty("[1]", 8, &mut Vec::new()), Err(OutputTooLong));
     }
 }

@@ -58,7 +58,7 @@ pub(super) struct Meta<'a> {
 
 impl<'a> Message<'a> {
     /// `None` when the body is not JSON, or `null`.
-    pub(super) fn read(body: &'a [u8]) -> Option<Self> {
+    pub(super) fn parse(body: &'a [u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Sent<'a> {
             #[serde(borrow, default)]
@@ -76,8 +76,8 @@ impl<'a> Message<'a> {
         let sent: Sent<'_> = serde_json::from_slice(body).ok()?;
         Some(Self {
             id: sent.id,
-            method: sent.method.and_then(string).unwrap_or_default(),
-            params: sent.params.and_then(object).unwrap_or_default(),
+            method: sent.method.and_then(raw_string).unwrap_or_default(),
+            params: sent.params.and_then(parse_object).unwrap_or_default(),
         })
     }
 }
@@ -85,21 +85,23 @@ impl<'a> Message<'a> {
 impl<'a> Params<'a> {
     /// The tool's name, if it says one.
     pub(super) fn name(&self) -> Option<Cow<'a, str>> {
-        self.name.and_then(string).filter(|name| !name.is_empty())
+        self.name
+            .and_then(raw_string)
+            .filter(|name| !name.is_empty())
     }
 
     /// The resource's URI, if it says one.
     pub(super) fn uri(&self) -> Option<Cow<'a, str>> {
-        self.uri.and_then(string).filter(|uri| !uri.is_empty())
+        self.uri.and_then(raw_string).filter(|uri| !uri.is_empty())
     }
 
     pub(super) fn meta(&self) -> Meta<'a> {
-        self.meta.and_then(object).unwrap_or_default()
+        self.meta.and_then(parse_object).unwrap_or_default()
     }
 
     /// What the client calls itself; one of mcp-web 0.1 does not say.
     pub(super) fn client_info<T: Deserialize<'a>>(&self) -> Option<T> {
-        self.client.and_then(object)
+        self.client.and_then(parse_object)
     }
 }
 
@@ -112,17 +114,17 @@ impl<'a> Meta<'a> {
     /// The query that the request belongs to.
     pub(super) fn query(&self) -> Option<Cow<'a, str>> {
         self.query
-            .and_then(string)
+            .and_then(raw_string)
             .filter(|query| !query.is_empty())
     }
 }
 
-fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    text(raw.get())
+fn raw_string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    json_string(raw.get())
 }
 
 /// The string that this JSON is.
-pub(super) fn text(json: &str) -> Option<Cow<'_, str>> {
+pub(super) fn json_string(json: &str) -> Option<Cow<'_, str>> {
     let inside = json.strip_prefix('"')?.strip_suffix('"')?;
     match inside.contains('\\') {
         false => Some(Cow::Borrowed(inside)),
@@ -131,13 +133,13 @@ pub(super) fn text(json: &str) -> Option<Cow<'_, str>> {
 }
 
 /// The fields of the object that this is.
-fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
+fn parse_object<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Option<T> {
     raw.get().starts_with('{').then_some(())?;
     serde_json::from_str(raw.get()).ok()
 }
 
 /// The beginning of an answer, up to the result.
-pub(super) fn begin(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
+pub(super) fn begin_response(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
     let mut body = Vec::with_capacity(capacity);
     body.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
     if let Some(id) = id {
@@ -150,14 +152,14 @@ pub(super) fn begin(id: Option<&RawValue>, capacity: usize) -> Vec<u8> {
 }
 
 /// An answer with this result.
-pub(super) fn result(id: Option<&RawValue>, result: &[u8]) -> Reply {
-    let mut body = begin(id, result.len() + 64);
+pub(super) fn result_reply(id: Option<&RawValue>, result: &[u8]) -> Reply {
+    let mut body = begin_response(id, result.len() + 64);
     body.extend_from_slice(result);
-    end(body)
+    finish_response(body)
 }
 
 /// The answer is whole.
-pub(super) fn end(mut body: Vec<u8>) -> Reply {
+pub(super) fn finish_response(mut body: Vec<u8>) -> Reply {
     body.push(b'}');
     Reply::Message {
         body,
@@ -167,27 +169,27 @@ pub(super) fn end(mut body: Vec<u8>) -> Reply {
 
 /// A JSON-RPC error, whose message is one of the words that clients of mcp-web 0.1 know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RpcError {
     /// The message or who sent it.
-    Request(ErrorCode),
+    InvalidRequest(ErrorCode),
     UnknownMethod,
     /// `_meta.sessionId` names no page, where it must.
     NoSuchSession,
     /// The body cannot be read.
-    Body,
+    InvalidBody,
 }
 
-impl Refused {
-    pub(super) fn reply(self, id: Option<&RawValue>) -> Reply {
+impl RpcError {
+    pub(super) fn into_reply(self, id: Option<&RawValue>) -> Reply {
         let error = match self {
-            Refused::Request(code) => json!({ "code": -32600, "message": code.as_str() }),
-            Refused::UnknownMethod => {
+            RpcError::InvalidRequest(code) => json!({ "code": -32600, "message": code.as_str() }),
+            RpcError::UnknownMethod => {
                 json!({ "code": -32601, "message": ErrorCode::UnknownMethod.as_str() })
             }
-            Refused::Body => {
+            RpcError::InvalidBody => {
                 json!({ "code": -32603, "message": ErrorCode::InternalError.as_str() })
             }
-            Refused::NoSuchSession => {
+            RpcError::NoSuchSession => {
                 let message = "No session found for the provided authentication";
                 let data = json!({ "error": ErrorCode::SessionNotFound.as_str(),
                     "error_message": message, "error_is_fatal": true });
@@ -195,7 +197,7 @@ impl Refused {
             }
         };
         let id = match (self, id) {
-            (Refused::Body, _) => "\"id\":0,".to_owned(),
+            (RpcError::InvalidBody, _) => "\"id\":0,".to_owned(),
             (_, Some(id)) => format!("\"id\":{},", id.get()),
             (_, None) => String::new(),
         };
@@ -212,24 +214,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_of_the_wrong_kind_counts_as_absent() {
+    fn members_of_the_wrong_kind_count_as_absent() {
         let body = br#"{"id":[1],"method":7,"params":["echo"]}"#;
-        let message = Message::read(body).unwrap();
+        let message = Message::parse(body).unwrap();
         assert_eq!(message.id.unwrap().get(), "[1]");
         assert_eq!(message.method, "");
         assert!(message.params.name().is_none());
         let body = br#"{"method":"tools\/call","params":{"name":"a\u0062","_meta":[],"uri":1}}"#;
-        let message = Message::read(body).unwrap();
+        let message = Message::parse(body).unwrap();
         assert_eq!(message.method, "tools/call");
         assert_eq!(message.params.name().unwrap(), "ab");
         assert!(message.params.uri().is_none());
         assert!(message.params.meta().session().is_none());
         for nothing in ["", "{", "null", " null ", "nonsense"] {
-            assert!(Message::read(nothing.as_bytes()).is_none(), "{nothing}");
+            assert!(Message::parse(nothing.as_bytes()).is_none(), "{nothing}");
         }
         for other in ["[]", "7", "\"x\""] {
             assert_eq!(
-                Message::read(other.as_bytes()).unwrap().method,
+                Message::parse(other.as_bytes()).unwrap().method,
                 "",
                 "{other}"
             );

@@ -13,14 +13,14 @@ use std::borrow::Cow;
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
     PageToBridge, QueryId, Register, Registered, RegistrationFailure, RegistrationId, SessionId,
-    well_formed,
+    to_well_formed,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-pub(crate) use answer::{Content, contents};
-pub(crate) use ending::{closing, code, refusal};
+pub(crate) use answer::{ResourceContent, encode_contents};
+pub(crate) use ending::{close_frame, compat_code, rejection};
 
 /// The longest session id in the address. Pages of v1 choose theirs freely.
 pub(crate) const MAX_SESSION_ID_BYTES: usize = 4096;
@@ -40,25 +40,25 @@ impl BadFrame {
     clippy::large_enum_variant,
     reason = "a box for each answer would cost more"
 )]
-pub(crate) enum Heard {
+pub(crate) enum CompatInbound {
     /// One of our own messages, in its words.
-    Said(PageToBridge),
+    Message(PageToBridge),
     /// Who it is, again: it starts anew.
-    Authenticates(Box<Authenticate>),
+    Authenticate(Box<Authenticate>),
     /// The user did something, at this time on the page's clock: Unix milliseconds.
-    Active(Option<u64>),
+    Activity(Option<u64>),
     /// A resource was read, or not: what the page says of it.
-    Read(CallId, Result<Content, String>),
+    ResourceResponse(CallId, Result<ResourceContent, String>),
     /// A type that v1 does not have.
     Unknown(String),
 }
 
 /// JavaScript's clock ends here.
-const LATEST_MS: f64 = 8.64e15;
+const MAX_TIMESTAMP_MS: f64 = 8.64e15;
 
 /// Whether pages are read exactly as their own bridge read them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Strict(
+pub(crate) struct StrictMode(
     /// See [`Compat`](crate::Compat).
     pub(crate) bool,
 );
@@ -90,8 +90,8 @@ struct Frame<'a> {
 }
 
 /// Reads one text frame.
-pub(crate) fn decode(text: &str, strict: Strict) -> Result<Heard, BadFrame> {
-    let text = &well_formed(text);
+pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, BadFrame> {
+    let text = &to_well_formed(text);
     // The fields of an array are not what they seem.
     if !text.trim_start().starts_with('{') {
         return Err(BadFrame);
@@ -99,60 +99,64 @@ pub(crate) fn decode(text: &str, strict: Strict) -> Result<Heard, BadFrame> {
     let frame: Frame<'_> = serde_json::from_str(text).map_err(|_| BadFrame)?;
     // By far the most frames of a page that is used.
     if frame.kind.map(RawValue::get) == Some("\"activity\"") {
-        return Ok(Heard::Active(frame.milliseconds()));
+        return Ok(CompatInbound::Activity(frame.timestamp_ms()));
     }
-    let kind = text_of(frame.kind).unwrap_or_default();
+    let kind = string_field(frame.kind).unwrap_or_default();
     Ok(match kind.as_ref() {
-        "activity" => Heard::Active(frame.milliseconds()),
+        "activity" => CompatInbound::Activity(frame.timestamp_ms()),
         "register-tool" => frame.tool()?,
-        "register-resource" => registered(RESOURCE, Kind::Resource, object(frame.resource)?),
-        "tool-response" => match text_of(frame.request_id) {
-            Some(id) => Heard::Said(answer::of_tool(
+        "register-resource" => register_message(
+            RESOURCE_REGISTRATION,
+            Kind::Resource,
+            object_field(frame.resource)?,
+        ),
+        "tool-response" => match string_field(frame.request_id) {
+            Some(id) => CompatInbound::Message(answer::tool_response(
                 CallId::from(id.as_ref()),
                 frame.result,
                 strict,
             )),
-            None => Heard::Unknown(kind.into_owned()),
+            None => CompatInbound::Unknown(kind.into_owned()),
         },
-        "resource-response" => match text_of(frame.request_id) {
+        "resource-response" => match string_field(frame.request_id) {
             Some(id) => {
-                let read = answer::of_resource(&frame);
-                Heard::Read(CallId::from(id.as_ref()), read)
+                let read = answer::resource_response(&frame);
+                CompatInbound::ResourceResponse(CallId::from(id.as_ref()), read)
             }
-            None => Heard::Unknown(kind.into_owned()),
+            None => CompatInbound::Unknown(kind.into_owned()),
         },
         // As in our own dialect.
         "authenticate" | "query" | "query_cancel" => match PageToBridge::decode(text) {
-            Ok(PageToBridge::Authenticate(hello)) => Heard::Authenticates(Box::new(hello)),
-            Ok(message) => Heard::Said(message),
-            Err(_) => Heard::Unknown(kind.into_owned()),
+            Ok(PageToBridge::Authenticate(hello)) => CompatInbound::Authenticate(Box::new(hello)),
+            Ok(message) => CompatInbound::Message(message),
+            Err(_) => CompatInbound::Unknown(kind.into_owned()),
         },
-        _ => Heard::Unknown(kind.into_owned()),
+        _ => CompatInbound::Unknown(kind.into_owned()),
     })
 }
 
 /// The registrations of a page, told apart: only tools can be refused in words.
-const TOOL: &str = "tool";
-const RESOURCE: &str = "resource";
+const TOOL_REGISTRATION: &str = "tool";
+const RESOURCE_REGISTRATION: &str = "resource";
 
-fn registered(id: &str, kind: Kind, definition: Box<RawValue>) -> Heard {
-    Heard::Said(PageToBridge::Register(Register {
+fn register_message(id: &str, kind: Kind, definition: Box<RawValue>) -> CompatInbound {
+    CompatInbound::Message(PageToBridge::Register(Register {
         registration_id: RegistrationId::from(id),
         items: vec![Definition { kind, definition }],
     }))
 }
 
 impl Frame<'_> {
-    fn milliseconds(&self) -> Option<u64> {
+    fn timestamp_ms(&self) -> Option<u64> {
         // It may show fractions.
         let at: f64 = self.timestamp?.get().parse().ok()?;
-        (0.0..=LATEST_MS).contains(&at).then_some(at as u64)
+        (0.0..=MAX_TIMESTAMP_MS).contains(&at).then_some(at as u64)
     }
 
     /// Without its output schema: its own bridge passed none on, so that its pages may answer
     /// something else, and strict clients hold what is listed against the answers.
-    fn tool(&self) -> Result<Heard, BadFrame> {
-        let mut definition = object(self.tool)?;
+    fn tool(&self) -> Result<CompatInbound, BadFrame> {
+        let mut definition = object_field(self.tool)?;
         if definition.get().contains("\"outputSchema\"") {
             let mut tool: Map<String, Value> =
                 serde_json::from_str(definition.get()).map_err(|_| BadFrame)?;
@@ -160,12 +164,12 @@ impl Frame<'_> {
                 definition = to_raw_value(&tool).map_err(|_| BadFrame)?;
             }
         }
-        Ok(registered(TOOL, Kind::Tool, definition))
+        Ok(register_message(TOOL_REGISTRATION, Kind::Tool, definition))
     }
 }
 
 /// The object that a frame is about.
-fn object(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
+fn object_field(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
     field
         .filter(|raw| raw.get().starts_with('{'))
         .map(ToOwned::to_owned)
@@ -173,7 +177,7 @@ fn object(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
 }
 
 /// A field that must be a string.
-fn text_of(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
+fn string_field(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
     field.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
@@ -184,7 +188,7 @@ fn text_of(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
     rename_all = "kebab-case",
     rename_all_fields = "camelCase"
 )]
-enum Told<'a> {
+enum CompatOutbound<'a> {
     Authenticated {
         session_id: &'a SessionId,
         success: bool,
@@ -220,52 +224,54 @@ enum Told<'a> {
 
 /// Writes one text frame; `None` when v1 has no word for it.
 pub(crate) fn encode(message: &BridgeToPage) -> Option<String> {
-    let told = match message {
-        BridgeToPage::Authenticated(welcome) => Told::Authenticated {
-            session_id: &welcome.session_id,
+    let frame = match message {
+        BridgeToPage::Authenticated(accepted) => CompatOutbound::Authenticated {
+            session_id: &accepted.session_id,
             success: true,
         },
         BridgeToPage::AuthenticationFailed(AuthenticationFailed { error, code }) => {
-            Told::AuthenticationFailed { error, code: *code }
+            CompatOutbound::AuthenticationFailed { error, code: *code }
         }
-        BridgeToPage::ToolCall(call) => Told::ToolCall {
+        BridgeToPage::ToolCall(call) => CompatOutbound::ToolCall {
             request_id: &call.request_id,
             tool_name: &call.tool_name,
             tool_input: &call.tool_input,
             query_id: call.context.query_id.as_ref(),
         },
-        BridgeToPage::ResourceRead(read) => Told::ResourceRead {
+        BridgeToPage::ResourceRead(read) => CompatOutbound::ResourceRead {
             request_id: &read.request_id,
             uri: &read.uri,
         },
-        BridgeToPage::Registered(answer) => refused_tool(answer)?,
-        BridgeToPage::SessionClosed(ended) if ended.code == ErrorCode::SessionExpired => {
-            Told::SessionExpired { code: ended.code }
+        BridgeToPage::Registered(registered) => tool_rejection(registered)?,
+        BridgeToPage::SessionClosed(closed) if closed.code == ErrorCode::SessionExpired => {
+            CompatOutbound::SessionExpired { code: closed.code }
         }
-        BridgeToPage::SessionClosed(ended) => Told::SessionClosed {
-            reason: &ended.reason,
-            code: code(ended.code),
+        BridgeToPage::SessionClosed(closed) => CompatOutbound::SessionClosed {
+            reason: &closed.reason,
+            code: compat_code(closed.code),
         },
         _ => return queries::encode(message),
     };
-    serde_json::to_string(&told).ok()
+    serde_json::to_string(&frame).ok()
 }
 
 /// A page hears only of a tool that is refused.
-fn refused_tool(answer: &Registered) -> Option<Told<'_>> {
-    let refused = answer.errors.first()?;
-    let is_tool = answer.registration_id.as_str() == TOOL;
-    is_tool.then(|| Told::ToolRegistrationError {
-        tool_name: refused.name.as_deref().unwrap_or_default(),
-        error: code(refused.code),
-        message: &refused.message,
+fn tool_rejection(registered: &Registered) -> Option<CompatOutbound<'_>> {
+    let failure = registered.errors.first()?;
+    let is_tool = registered.registration_id.as_str() == TOOL_REGISTRATION;
+    is_tool.then(|| CompatOutbound::ToolRegistrationError {
+        tool_name: failure.name.as_deref().unwrap_or_default(),
+        error: compat_code(failure.code),
+        message: &failure.message,
     })
 }
 
 /// A page of v1 cannot be told of a resource that is refused: for the log.
-pub(crate) fn refused_resource(message: &BridgeToPage) -> Option<&RegistrationFailure> {
+pub(crate) fn resource_rejection(message: &BridgeToPage) -> Option<&RegistrationFailure> {
     match message {
-        BridgeToPage::Registered(answer) if answer.registration_id.as_str() == RESOURCE => {
+        BridgeToPage::Registered(answer)
+            if answer.registration_id.as_str() == RESOURCE_REGISTRATION =>
+        {
             answer.errors.first()
         }
         _ => None,

@@ -9,19 +9,19 @@ use crate::tool::Tool;
 
 /// The page that a request wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PageSelector {
     /// The only one.
     Any,
     Session(SessionId),
     /// What it names can be no page.
-    Nothing,
+    Invalid,
 }
 
-impl Wanted {
+impl PageSelector {
     /// This, unless it leaves the choice: then the other.
-    pub(super) fn or(self, other: impl FnOnce() -> Self) -> Self {
+    pub(super) fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         match self {
-            Wanted::Any => other(),
+            PageSelector::Any => other(),
             wanted => wanted,
         }
     }
@@ -29,7 +29,7 @@ impl Wanted {
 
 /// Those of a token, or the one of a query.
 #[derive(Clone, Copy)]
-pub(super) struct Pages<'a> {
+pub(super) struct VisiblePages<'a> {
     realm: &'a Realm,
     only: Option<&'a SessionId>,
     query: Option<&'a QueryId>,
@@ -37,8 +37,8 @@ pub(super) struct Pages<'a> {
 
 type Page<'a> = (&'a SessionId, &'a Session);
 
-impl<'a> Pages<'a> {
-    pub(super) fn of(
+impl<'a> VisiblePages<'a> {
+    pub(super) fn new(
         realm: &'a Realm,
         only: Option<&'a SessionId>,
         query: Option<&'a QueryId>,
@@ -47,11 +47,11 @@ impl<'a> Pages<'a> {
     }
 
     /// Whether the query of a request, if it has one, may call this tool: or else those that it may.
-    pub(super) fn allows(self, tool: &str) -> Result<(), Vec<String>> {
+    pub(super) fn check_tool_allowed(self, tool: &str) -> Result<(), Vec<String>> {
         let Some(query) = self.query else {
             return Ok(());
         };
-        let allowed = self.realm.query_allows(query, tool);
+        let allowed = self.realm.check_tool_allowed(query, tool);
         allowed.map_err(|refused| refused.allowed)
     }
 
@@ -63,49 +63,53 @@ impl<'a> Pages<'a> {
     }
 
     /// In order of connection.
-    pub(super) fn each(self) -> impl Iterator<Item = Page<'a>> {
-        let sees = move |(id, _): &Page<'a>| self.only.is_none_or(|only| *id == only);
-        self.realm.each_session().filter(sees)
+    pub(super) fn iter(self) -> impl Iterator<Item = Page<'a>> {
+        let is_visible = move |(id, _): &Page<'a>| self.only.is_none_or(|only| *id == only);
+        self.realm.iter_sessions().filter(is_visible)
     }
 
     /// The page that is meant; `None` also when there are several to choose from.
-    pub(super) fn meant(self, wanted: &Wanted) -> Option<Page<'a>> {
+    pub(super) fn selected(self, wanted: &PageSelector) -> Option<Page<'a>> {
         match wanted {
-            Wanted::Session(id) => {
+            PageSelector::Session(id) => {
                 let found = self.realm.session(id);
                 found.filter(|_| self.only.is_none_or(|only| only == id))
             }
-            Wanted::Any if self.count() == 1 => self.each().next(),
-            Wanted::Any | Wanted::Nothing => None,
+            PageSelector::Any if self.count() == 1 => self.iter().next(),
+            PageSelector::Any | PageSelector::Invalid => None,
         }
     }
 
     /// The page that `_meta` of a call names: under our own key, or under `sessionId`. Other clients than that of mcp-web 0.1 put
     /// ids of their own there: one that names no page, and did not until recently, means nothing.
-    pub(super) fn named_in_meta(self, meta: &Meta<'_>) -> Wanted {
+    pub(super) fn selector_from_meta(self, meta: &Meta<'_>) -> PageSelector {
         if meta.own_session.is_some() {
-            return Wanted::named(meta.own_session);
+            return PageSelector::from_raw(meta.own_session);
         }
-        match Wanted::named(meta.session()) {
-            Wanted::Session(id) if self.realm.knows_session_id(&id) => Wanted::Session(id),
-            _ => Wanted::Any,
+        match PageSelector::from_raw(meta.session()) {
+            PageSelector::Session(id) if self.realm.knows_session_id(&id) => {
+                PageSelector::Session(id)
+            }
+            _ => PageSelector::Any,
         }
     }
 
     /// Whether one of the pages has a tool of this name.
-    pub(super) fn have_tool(self, name: &str) -> bool {
-        self.each().any(|(_, page)| page.tool(name).is_some())
+    pub(super) fn has_tool(self, name: &str) -> bool {
+        self.iter().any(|(_, page)| page.tool(name).is_some())
     }
 
     /// What clients hear of each page.
-    pub(super) fn entries(self) -> Vec<Entry> {
-        self.each().map(|(id, page)| Entry::of(id, page)).collect()
+    pub(super) fn entries(self) -> Vec<PageEntry> {
+        self.iter()
+            .map(|(id, page)| PageEntry::new(id, page))
+            .collect()
     }
 }
 
 /// A page as clients see it.
 #[derive(Debug, Serialize)]
-pub(super) struct Entry {
+pub(super) struct PageEntry {
     session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_name: Option<String>,
@@ -118,8 +122,8 @@ pub(super) struct Entry {
     available_tools: Vec<String>,
 }
 
-impl Entry {
-    fn of(id: &SessionId, page: &Session) -> Self {
+impl PageEntry {
+    fn new(id: &SessionId, page: &Session) -> Self {
         let summary = page.summary(id);
         Self {
             session_id: summary.session_id,

@@ -10,70 +10,73 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::js::{self, TooLong};
-use super::message::text;
+use super::js::{self, OutputTooLong};
+use super::message::json_string;
 use super::shapes::write_json;
-use crate::realm::{Answer, Dialect, Ending, Failure};
+use crate::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
 
 /// What indentation makes of a result is at most so many times what a result may have.
-const PRETTY_TIMES: usize = 4;
+const MAX_PRETTY_FACTOR: usize = 4;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Results {
+pub(super) struct ResultWriter {
     /// The largest text of one.
-    most: usize,
+    max_text_bytes: usize,
     /// That of the page.
-    dialect: Dialect,
+    protocol: PageProtocol,
 }
 
-impl Results {
+impl ResultWriter {
     pub(super) fn new(max_result_bytes: usize) -> Self {
-        let most = max_result_bytes.saturating_mul(PRETTY_TIMES);
+        let max_text_bytes = max_result_bytes.saturating_mul(MAX_PRETTY_FACTOR);
         Self {
-            most,
-            dialect: Dialect::V2,
+            max_text_bytes,
+            protocol: PageProtocol::V2,
         }
     }
 
     /// The same for the results of a page of this dialect.
-    pub(super) fn of(self, dialect: Dialect) -> Self {
-        Self { dialect, ..self }
+    pub(super) fn for_protocol(self, dialect: PageProtocol) -> Self {
+        Self {
+            protocol: dialect,
+            ..self
+        }
     }
 
     /// Writes what came of a call.
-    pub(super) fn called(self, ending: Ending, out: &mut Vec<u8>) {
-        let begun = out.len();
-        let written = match &ending {
-            Ending::Answered(Answer::Value(None)) => {
+    pub(super) fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
+        let start = out.len();
+        let written = match &outcome {
+            CallOutcome::Answered(Answer::Value(None)) => {
                 out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}");
                 Ok(())
             }
-            Ending::Answered(Answer::Value(Some(raw))) => self.value(raw.get(), out),
-            Ending::Answered(Answer::Content {
+            CallOutcome::Answered(Answer::Value(Some(raw))) => self.write_value(raw.get(), out),
+            CallOutcome::Answered(Answer::Content {
                 content,
                 structured,
                 meta,
-            }) => self.blocks(content, structured.as_deref(), meta.as_deref(), out),
-            Ending::Failed(failure) => self.failed(failure, out),
+            }) => self.write_content(content, structured.as_deref(), meta.as_deref(), out),
+            CallOutcome::Failed(failure) => self.write_failure(failure, out),
         };
         if written.is_err() {
-            out.truncate(begun);
+            out.truncate(start);
             let message = "the result is too large when it is printed: ask for less";
             let error = ErrorCode::ResultTooLarge.as_str();
-            self.refused(&json!({ "error": error, "error_message": message }), out);
+            self.write_error(&json!({ "error": error, "error_message": message }), out);
         }
     }
 
     /// Writes the failed result whose text is this.
-    pub(super) fn refused(self, body: &impl Serialize, out: &mut Vec<u8>) {
+    pub(super) fn write_error(self, body: &impl Serialize, out: &mut Vec<u8>) {
         // What the bridge itself says is short.
-        let _ = self.printed(body, out);
+        let _ = self.write_serialized(body, out);
         out.extend_from_slice(b",\"isError\":true}");
     }
 
     /// Writes what a call hears while no page is connected: words that a model can pass on.
-    pub(super) fn no_page(self, out: &mut Vec<u8>) {
+    pub(super) fn write_no_page(self, out: &mut Vec<u8>) {
         let text =
             "No page is connected with this token: open the app in a browser, then call again.";
         let content = json!([{ "type": "text", "text": text }]);
@@ -81,31 +84,35 @@ impl Results {
     }
 
     /// Writes the result whose text is this.
-    pub(super) fn told(self, body: &impl Serialize, out: &mut Vec<u8>) {
-        let _ = self.printed(body, out);
+    pub(super) fn write_success(self, body: &impl Serialize, out: &mut Vec<u8>) {
+        let _ = self.write_serialized(body, out);
         out.push(b'}');
     }
 
-    fn printed(self, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    fn write_serialized(
+        self,
+        body: &impl Serialize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), OutputTooLong> {
         let mut json = Vec::new();
         write_json(body, &mut json);
-        self.pretty(&String::from_utf8_lossy(&json), out)
+        self.write_pretty_text(&String::from_utf8_lossy(&json), out)
     }
 
     /// `{"content":[…]` with one block of text.
-    fn pretty(self, json: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    fn write_pretty_text(self, json: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
-        js::pretty(json, out.len().saturating_add(self.most), out)?;
+        js::write_pretty(json, out.len().saturating_add(self.max_text_bytes), out)?;
         out.extend_from_slice(b"\"}]");
         Ok(())
     }
 
-    fn value(self, raw: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    fn write_value(self, raw: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         match raw.as_bytes().first() {
-            Some(b'{') if may_be_special(raw) => return self.special(raw, out),
-            Some(b'{' | b'[') => self.pretty(raw, out)?,
-            Some(b'"') => match image_of(raw) {
-                Some(url) => image(&url, out),
+            Some(b'{') if may_have_special_keys(raw) => return self.write_special_object(raw, out),
+            Some(b'{' | b'[') => self.write_pretty_text(raw, out)?,
+            Some(b'"') => match image_data_url(raw) {
+                Some(url) => write_image(&url, out),
                 None => {
                     out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
                     out.extend_from_slice(raw.as_bytes());
@@ -115,7 +122,7 @@ impl Results {
             _ => {
                 out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
                 if raw != "null" {
-                    js::scalar(raw, out);
+                    js::write_scalar(raw, out);
                 }
                 out.extend_from_slice(b"\"}]");
             }
@@ -125,33 +132,35 @@ impl Results {
     }
 
     /// An object with keys that mean something.
-    fn special(self, raw: &str, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    fn write_special_object(self, raw: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         let fields: IndexMap<Cow<'_, str>, &RawValue> =
             serde_json::from_str(raw).unwrap_or_default();
         if fields.contains_key("error") {
-            self.pretty(raw, out)?;
+            self.write_pretty_text(raw, out)?;
             out.extend_from_slice(b",\"isError\":true}");
             return Ok(());
         }
-        self.lifted(raw, fields, out)?;
+        self.write_with_meta(raw, fields, out)?;
         out.push(b'}');
         Ok(())
     }
 
-    fn lifted(
+    fn write_with_meta(
         self,
         raw: &str,
         mut fields: IndexMap<Cow<'_, str>, &RawValue>,
         out: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), OutputTooLong> {
         let meta = fields.shift_remove("_meta");
-        let url = fields.get("dataUrl").and_then(|url| image_of(url.get()));
+        let url = fields
+            .get("dataUrl")
+            .and_then(|url| image_data_url(url.get()));
         match (url, meta) {
-            (Some(url), _) => image(&url, out),
-            (None, None) => self.pretty(raw, out)?,
+            (Some(url), _) => write_image(&url, out),
+            (None, None) => self.write_pretty_text(raw, out)?,
             (None, Some(_)) => {
                 let rest = serde_json::to_string(&fields).unwrap_or_default();
-                self.pretty(&rest, out)?;
+                self.write_pretty_text(&rest, out)?;
             }
         }
         if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
@@ -164,15 +173,17 @@ impl Results {
     /// What a page of our own dialect may answer: its blocks are those of MCP already. Its
     /// structured content is left out, as clients of mcp-web 0.1 do not know it, unless there is
     /// nothing else to show.
-    fn blocks(
+    fn write_content(
         self,
         content: &RawValue,
         structured: Option<&RawValue>,
         meta: Option<&RawValue>,
         out: &mut Vec<u8>,
-    ) -> Result<(), TooLong> {
+    ) -> Result<(), OutputTooLong> {
         match structured {
-            Some(structured) if content.get() == "[]" => self.pretty(structured.get(), out)?,
+            Some(structured) if content.get() == "[]" => {
+                self.write_pretty_text(structured.get(), out)?
+            }
             _ => {
                 out.extend_from_slice(b"{\"content\":");
                 out.extend_from_slice(content.get().as_bytes());
@@ -186,19 +197,19 @@ impl Results {
         Ok(())
     }
 
-    fn failed(self, failure: &Failure, out: &mut Vec<u8>) -> Result<(), TooLong> {
+    fn write_failure(self, failure: &CallFailure, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
         match (&failure.content, &failure.data) {
             (Some(content), _) => {
                 out.extend_from_slice(b"{\"content\":");
                 out.extend_from_slice(content.get().as_bytes());
             }
             // A page of mcp-web 0.1 fails by a result with an `error`: all of it is shown.
-            (None, Some(whole)) if self.dialect == Dialect::V1 => {
-                self.pretty(whole.get(), out)?;
+            (None, Some(whole)) if self.protocol == PageProtocol::V1 => {
+                self.write_pretty_text(whole.get(), out)?;
             }
             (None, _) => {
                 let error = failure_text(failure, "Tool call timeout");
-                self.printed(&json!({ "error": error }), out)?;
+                self.write_serialized(&json!({ "error": error }), out)?;
             }
         }
         out.extend_from_slice(b",\"isError\":true}");
@@ -207,23 +218,25 @@ impl Results {
 }
 
 /// Writes what came of `resources/read`.
-pub(super) fn read(ending: &Ending, out: &mut Vec<u8>) {
+pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
     match ending {
-        Ending::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
+        CallOutcome::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
             out.extend_from_slice(raw.get().as_bytes());
         }
-        Ending::Answered(_) => not_read("Resource not found", out),
-        Ending::Failed(failure) => not_read(failure_text(failure, "Resource read timeout"), out),
+        CallOutcome::Answered(_) => write_read_error("Resource not found", out),
+        CallOutcome::Failed(failure) => {
+            write_read_error(failure_text(failure, "Resource read timeout"), out)
+        }
     }
 }
 
 /// Writes why a resource cannot be read.
-pub(super) fn not_read(why: &str, out: &mut Vec<u8>) {
+pub(super) fn write_read_error(why: &str, out: &mut Vec<u8>) {
     write_json(&json!({ "error": why }), out);
 }
 
 /// In the words that clients of mcp-web 0.1 know, where it had some.
-fn failure_text<'a>(failure: &'a Failure, timeout: &'static str) -> &'a str {
+fn failure_text<'a>(failure: &'a CallFailure, timeout: &'static str) -> &'a str {
     match failure.code {
         ErrorCode::CallTimeout => timeout,
         ErrorCode::PageGone | ErrorCode::BridgeStopping => "Session not available",
@@ -233,24 +246,24 @@ fn failure_text<'a>(failure: &'a Failure, timeout: &'static str) -> &'a str {
 }
 
 /// Whether a key of the object may mean something. One that is written with escapes may, too.
-fn may_be_special(raw: &str) -> bool {
+fn may_have_special_keys(raw: &str) -> bool {
     let raw = raw.as_bytes();
     let keys: [&[u8]; 4] = [b"\"error\"", b"\"_meta\"", b"\"dataUrl\"", b"\\u"];
     keys.iter().any(|key| memmem::find(raw, key).is_some())
 }
 
 /// The data URL of an image that this string of JSON is.
-fn image_of(raw: &str) -> Option<Cow<'_, str>> {
+fn image_data_url(raw: &str) -> Option<Cow<'_, str>> {
     // What is long and none is not read.
-    let begins = ["\"data:", "\"\\"]
+    let may_be_data_url = ["\"data:", "\"\\"]
         .iter()
         .any(|begin| raw.starts_with(begin));
-    let url = begins.then(|| text(raw)).flatten()?;
+    let url = may_be_data_url.then(|| json_string(raw)).flatten()?;
     url.starts_with("data:image/").then_some(url)
 }
 
 /// `{"content":[…]` with one image.
-fn image(url: &str, out: &mut Vec<u8>) {
+fn write_image(url: &str, out: &mut Vec<u8>) {
     let mime_type = url.strip_prefix("data:").unwrap_or(url);
     let mime_type = mime_type.split([';', ',']).next().unwrap_or_default();
     let data = url.split_once(',').map_or("", |(_, data)| data);

@@ -13,103 +13,114 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::arguments::Arguments;
-use super::message::{self, Message, Params, Refused, Reply};
-use super::pages::Wanted;
-use super::results::{self, Results};
-use super::shapes::{self, CallRefused, Things, Tools};
-use super::streams::McpSessions;
-use crate::auth::Tokens;
+use super::message::{self, Message, Params, Reply, RpcError};
+use super::pages::PageSelector;
+use super::results::{self, ResultWriter};
+use super::shapes::{self, CallRejection, ItemList, ToolList};
+use super::streams::CompatSessions;
+use crate::auth::Authenticator;
 use crate::calls;
 use crate::hub::Hub;
-use crate::off_thread::{self, LARGE_BYTES};
-use crate::realm::{Dialect, Ending, Request};
+use crate::off_thread::{self, INLINE_LIMIT};
+use crate::realm::{CallOutcome, PageProtocol, PageRequest};
 use crate::tool::Tool;
-use places::{Place, own_resource, place, resource};
-use sight::Sight;
+use places::{CallTarget, builtin_resource, route_call, route_resource};
+use sight::RequestScope;
 
 /// The leg of clients built for mcp-web 0.1.
 #[derive(Debug)]
-pub(crate) struct Leg {
+pub(crate) struct CompatService {
     hub: Arc<Hub>,
-    tokens: Arc<Tokens>,
-    pub(crate) sessions: McpSessions,
+    tokens: Arc<Authenticator>,
+    pub(crate) sessions: CompatSessions,
 }
 
 /// A request as it came.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CompatRequest<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) token: Option<&'a str>,
     pub(crate) mcp_session: Option<&'a str>,
 }
 
-impl Leg {
-    pub(crate) fn new(hub: &Arc<Hub>, tokens: &Arc<Tokens>) -> Self {
+impl CompatService {
+    pub(crate) fn new(hub: &Arc<Hub>, tokens: &Arc<Authenticator>) -> Self {
         Self {
             hub: Arc::clone(hub),
             tokens: Arc::clone(tokens),
-            sessions: McpSessions::new(hub),
+            sessions: CompatSessions::new(hub),
         }
     }
 
     /// Answers a message.
-    pub(crate) async fn answer(&self, asked: Asked<'_>) -> Reply {
-        let Some(message) = Message::read(asked.body) else {
-            return Refused::Body.reply(None);
+    pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
+        let Some(message) = Message::parse(request.body) else {
+            return RpcError::InvalidBody.into_reply(None);
         };
         let id = message.id;
         if message.method.starts_with("notifications/") {
-            let _used = asked.mcp_session.map(|id| self.sessions.answering(id));
+            let _request = request
+                .mcp_session
+                .map(|id| self.sessions.begin_request(id));
             return Reply::Accepted;
         }
         if message.method == "initialize" {
-            return match self.initialize(&asked, &message.params).await {
-                Ok(session) => self.welcome(id, session),
-                Err(refused) => refused.reply(id),
+            return match self.initialize(&request, &message.params).await {
+                Ok(session) => self.initialize_reply(id, session),
+                Err(error) => error.into_reply(id),
             };
         }
-        let answering = match asked.mcp_session.map(|id| self.sessions.answering(id)) {
+        let request_guard = match request
+            .mcp_session
+            .map(|id| self.sessions.begin_request(id))
+        {
             Some(None) => return Reply::NoSuchMcpSession,
-            answering => answering.flatten(),
+            request_guard => request_guard.flatten(),
         };
-        let answered = match self.sight(&asked, &message).await {
+        let reply = match self.resolve_scope(&request, &message).await {
             // A session of another token is as good as none.
-            Ok(sight)
-                if answering
+            Ok(scope)
+                if request_guard
                     .as_ref()
-                    .is_some_and(|of| !of.is_of(sight.realm())) =>
+                    .is_some_and(|of| !of.belongs_to(scope.realm())) =>
             {
                 return Reply::NoSuchMcpSession;
             }
-            Ok(sight) => self.method(&sight, &message).await,
-            Err(refused) => Err(refused),
+            Ok(scope) => self.dispatch(&scope, &message).await,
+            Err(error) => Err(error),
         };
-        answered.unwrap_or_else(|refused| refused.reply(id))
+        reply.unwrap_or_else(|error| error.into_reply(id))
     }
 
-    async fn initialize(&self, asked: &Asked<'_>, params: &Params<'_>) -> Result<String, Refused> {
+    async fn initialize(
+        &self,
+        request: &CompatRequest<'_>,
+        params: &Params<'_>,
+    ) -> Result<String, RpcError> {
         let principal = match params.meta().query() {
-            Some(query) => self.agent_of(&query, asked.token, None).await,
-            None => self.principal(asked.token, None).await,
+            Some(query) => self.authenticate_query(&query, request.token, None).await,
+            None => self.authenticate(request.token, None).await,
         };
-        let principal = principal.map_err(Refused::Request)?;
-        let unnamed = || ClientInfo {
+        let principal = principal.map_err(RpcError::InvalidRequest)?;
+        let default_info = || ClientInfo {
             name: "a client of mcp-web 0.1".to_owned(),
             version: None,
             title: None,
         };
-        let info = params.client_info().unwrap_or_else(unnamed);
-        let opened = self.sessions.open(&principal, info, self.until(&principal));
-        opened.map_err(|_| Refused::Request(ErrorCode::SessionLimitExceeded))
+        let info = params.client_info().unwrap_or_else(default_info);
+        let session = self
+            .sessions
+            .open(&principal, info, self.query_end_token(&principal));
+        session.map_err(|_| RpcError::InvalidRequest(ErrorCode::SessionLimitExceeded))
     }
 
-    fn welcome(&self, id: Option<&RawValue>, session: String) -> Reply {
+    fn initialize_reply(&self, id: Option<&RawValue>, session: String) -> Reply {
         let result = json!({
             "protocolVersion": "2024-11-05",
             "capabilities": { "tools": { "listChanged": true }, "resources": {}, "prompts": {} },
-            "serverInfo": self.hub.config.about(),
+            "serverInfo": self.hub.config.bridge_info(),
         });
-        match message::result(id, result.to_string().as_bytes()) {
+        match message::result_reply(id, result.to_string().as_bytes()) {
             Reply::Message { body, .. } => Reply::Message {
                 body,
                 mcp_session: Some(session),
@@ -118,149 +129,158 @@ impl Leg {
         }
     }
 
-    async fn method(&self, sight: &Sight, message: &Message<'_>) -> Result<Reply, Refused> {
+    async fn dispatch(
+        &self,
+        scope: &RequestScope,
+        message: &Message<'_>,
+    ) -> Result<Reply, RpcError> {
         let (id, params) = (message.id, &message.params);
-        let mut out = message::begin(id, 1024);
-        let wanted = || Wanted::named(params.meta().session());
+        let mut out = message::begin_response(id, 1024);
+        let selector = || PageSelector::from_raw(params.meta().session());
         match message.method.as_ref() {
-            "tools/call" => self.call(sight, params, &mut out).await?,
+            "tools/call" => self.call_tool(scope, params, &mut out).await?,
             "tools/list" => {
-                let tools = self.look(sight, |pages| Tools::of(pages, &wanted()));
-                self.list(tools, "tools/list", &mut out, Tools::write)?;
+                let tools =
+                    self.with_pages(scope, |pages| ToolList::from_pages(pages, &selector()));
+                self.write_list(tools, "tools/list", &mut out, ToolList::write)?;
             }
             "resources/list" => {
-                let things = self.look(sight, |pages| Things::resources(pages, &wanted()));
-                self.list(things, "resources/list", &mut out, Things::write)?;
+                let items = self.with_pages(scope, |pages| ItemList::resources(pages, &selector()));
+                self.write_list(items, "resources/list", &mut out, ItemList::write)?;
             }
             "prompts/list" => {
-                let things = self.look(sight, |pages| Things::prompts(pages, &wanted()));
-                self.list(things, "prompts/list", &mut out, Things::write)?;
+                let items = self.with_pages(scope, |pages| ItemList::prompts(pages, &selector()));
+                self.write_list(items, "prompts/list", &mut out, ItemList::write)?;
             }
-            "resources/read" => self.read(sight, params, &mut out).await?,
-            _ if self.look(sight, |_| ()).is_none() => {
-                return Err(Refused::Request(ErrorCode::NoSessionsFound));
+            "resources/read" => self.read_resource(scope, params, &mut out).await?,
+            _ if self.with_pages(scope, |_| ()).is_none() => {
+                return Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound));
             }
-            _ => return Err(Refused::UnknownMethod),
+            _ => return Err(RpcError::UnknownMethod),
         }
-        Ok(message::end(out))
+        Ok(message::finish_response(out))
     }
 
-    fn list<T>(
+    fn write_list<T>(
         &self,
         list: Option<Option<T>>,
         method: &str,
         out: &mut Vec<u8>,
         write: impl FnOnce(&T, &mut Vec<u8>),
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RpcError> {
         match list {
             Some(Some(list)) => write(&list, out),
-            Some(None) => return Err(Refused::NoSuchSession),
+            Some(None) => return Err(RpcError::NoSuchSession),
             None => {
-                let empty = shapes::without_pages(method).unwrap_or_default();
+                let empty = shapes::empty_list(method).unwrap_or_default();
                 out.extend_from_slice(empty.as_bytes());
             }
         }
         Ok(())
     }
 
-    async fn call(
+    async fn call_tool(
         &self,
-        sight: &Sight,
+        scope: &RequestScope,
         params: &Params<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
-        let results = Results::new(self.hub.config.max_result_bytes);
+    ) -> Result<(), RpcError> {
+        let results = ResultWriter::new(self.hub.config.max_result_bytes);
         let name = params.name();
-        let arguments = Arguments::read(params.arguments);
-        let wanted = match &arguments {
-            Ok(arguments) => arguments.wanted.clone(),
-            Err(_) => Wanted::Any,
+        let arguments = Arguments::parse(params.arguments);
+        let selector = match &arguments {
+            Ok(arguments) => arguments.selector.clone(),
+            Err(_) => PageSelector::Any,
         };
-        let found = self.look(sight, |pages| {
-            let wanted = wanted.or(|| pages.named_in_meta(&params.meta()));
-            place(pages, name.as_deref(), &wanted, results)
+        let routed = self.with_pages(scope, |pages| {
+            let selector = selector.or_else(|| pages.selector_from_meta(&params.meta()));
+            route_call(pages, name.as_deref(), &selector, results)
         });
-        let place = match found {
-            Some(Ok(place)) => place,
+        let target = match routed {
+            Some(Ok(target)) => target,
             Some(Err(answer)) => {
                 out.extend_from_slice(&answer);
                 return Ok(());
             }
             None if name.as_deref() == Some(shapes::CONNECTION_STATUS) => {
-                results.told(&shapes::NOT_CONNECTED, out);
+                results.write_success(&shapes::NOT_CONNECTED, out);
                 return Ok(());
             }
             None => {
-                results.no_page(out);
+                results.write_no_page(out);
                 return Ok(());
             }
         };
         let Ok(arguments) = arguments else {
-            results.refused(&CallRefused::arguments(), out);
+            results.write_error(&CallRejection::invalid_arguments(), out);
             return Ok(());
         };
-        let results = results.of(place.dialect);
-        let ending = self.run_tool(sight, place, arguments.input).await;
-        self.shaped(results, ending, out).await;
+        let results = results.for_protocol(target.dialect);
+        let outcome = self.run_tool(scope, target, arguments.input).await;
+        self.write_outcome(results, outcome, out).await;
         Ok(())
     }
 
     async fn run_tool(
         &self,
-        sight: &Sight,
-        place: Place<Arc<Tool>>,
+        sight: &RequestScope,
+        target: CallTarget<Arc<Tool>>,
         input: Box<RawValue>,
-    ) -> Ending {
-        let tool = place.what;
-        let input = match place.dialect {
+    ) -> CallOutcome {
+        let tool = target.item;
+        let input = match target.dialect {
             // It reads its arguments itself: nobody else did.
-            Dialect::V1 => Ok(input),
-            Dialect::V2 => calls::checked_arguments(&tool, input).await,
+            PageProtocol::V1 => Ok(input),
+            PageProtocol::V2 => calls::validate_raw_arguments(&tool, input).await,
         };
         let input = match input {
             Ok(input) => input,
-            Err(misfit) => return Ending::Failed(misfit),
+            Err(failure) => return CallOutcome::Failed(failure),
         };
-        let run = Request::Tool { tool, input };
-        calls::run(&self.hub, sight.caller(), &place.session, run).await
+        let request = PageRequest::Tool { tool, input };
+        calls::call_raw(&self.hub, sight.call_options(), &target.session, request).await
     }
 
     /// Writes what came of a call; what takes long is written on another thread.
-    async fn shaped(&self, results: Results, ending: Ending, out: &mut Vec<u8>) {
-        let large = matches!(&ending, Ending::Answered(answer) if answer.bytes() >= LARGE_BYTES);
-        if !large {
-            return results.called(ending, out);
+    async fn write_outcome(&self, results: ResultWriter, outcome: CallOutcome, out: &mut Vec<u8>) {
+        let is_large =
+            matches!(&outcome, CallOutcome::Answered(answer) if answer.bytes() >= INLINE_LIMIT);
+        if !is_large {
+            return results.write_outcome(outcome, out);
         }
-        let mut begun = std::mem::take(out);
-        let written = off_thread::run(move || {
-            results.called(ending, &mut begun);
-            begun
+        let mut body = std::mem::take(out);
+        let task = off_thread::spawn(move || {
+            results.write_outcome(outcome, &mut body);
+            body
         });
-        *out = written.await.unwrap_or_default();
+        *out = task.await.unwrap_or_default();
     }
 
-    async fn read(
+    async fn read_resource(
         &self,
-        sight: &Sight,
+        sight: &RequestScope,
         params: &Params<'_>,
         out: &mut Vec<u8>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), RpcError> {
         let uri = params.uri();
-        let wanted = Wanted::named(params.meta().session());
-        let found = self.look(sight, |pages| resource(pages, uri.as_deref(), &wanted));
+        let selector = PageSelector::from_raw(params.meta().session());
+        let routed = self.with_pages(sight, |pages| {
+            route_resource(pages, uri.as_deref(), &selector)
+        });
         let no_page = || match uri.as_deref() {
             Some(bridge_protocol::STATUS_URI) => {
                 let status = json!(shapes::NOT_CONNECTED);
-                Ok(Err(own_resource(bridge_protocol::STATUS_URI, &status)))
+                Ok(Err(builtin_resource(bridge_protocol::STATUS_URI, &status)))
             }
-            _ => Err(Refused::Request(ErrorCode::NoSessionsFound)),
+            _ => Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound)),
         };
-        match found.map_or_else(no_page, Ok)? {
+        match routed.map_or_else(no_page, Ok)? {
             Err(answer) => out.extend_from_slice(&answer),
-            Ok(place) => {
-                let (session, run) = (place.session, place.what);
-                let ending = calls::run(&self.hub, sight.caller(), &session, run).await;
-                results::read(&ending, out);
+            Ok(target) => {
+                let (session, request) = (target.session, target.item);
+                let outcome =
+                    calls::call_raw(&self.hub, sight.call_options(), &session, request).await;
+                results::write_resource(&outcome, out);
             }
         }
         Ok(())

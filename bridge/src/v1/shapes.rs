@@ -6,8 +6,8 @@ use bridge_protocol::ErrorCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::pages::{Entry, Pages, Wanted, tool_names};
-use crate::definition::Listed;
+use super::pages::{PageEntry, PageSelector, VisiblePages, tool_names};
+use crate::definition::PublishedItem;
 use crate::tool::{SESSION_ARGUMENT, Tool};
 
 /// The tool that lists the pages.
@@ -18,31 +18,34 @@ pub(super) const CONNECTION_STATUS: &str = "get_connection_status";
 
 /// A tool as it is listed. Made when it is listed first, and kept with the tool.
 #[derive(Debug, Default)]
-pub(crate) struct Listings {
-    alone: OnceLock<Box<str>>,
-    among_pages: OnceLock<Box<str>>,
+pub(crate) struct ListingCache {
+    single_page: OnceLock<Box<str>>,
+    multiple_pages: OnceLock<Box<str>>,
 }
 
-impl Listings {
-    fn of(tool: &Tool, several: bool) -> &str {
+impl ListingCache {
+    fn get_or_encode(tool: &Tool, several: bool) -> &str {
         let kept = match several {
-            true => &tool.v1().among_pages,
-            false => &tool.v1().alone,
+            true => &tool.compat_listings().multiple_pages,
+            false => &tool.compat_listings().single_page,
         };
-        kept.get_or_init(|| listing(tool, several).into())
+        kept.get_or_init(|| encode_listing(tool, several).into())
     }
 }
 
 /// Exactly the keys that the bridge of mcp-web 0.1 kept, as the page wrote them.
-fn listing(tool: &Tool, several: bool) -> String {
-    let written: Map<String, Value> = serde_json::from_str(tool.raw()).unwrap_or_default();
-    let schema = written.get("inputSchema");
-    let of = |key: &str| schema.and_then(|schema| schema.get(key));
-    let mut properties = Map::from_iter([(SESSION_ARGUMENT.to_owned(), session_argument(several))]);
-    if let Some(Value::Object(own)) = of("properties") {
+fn encode_listing(tool: &Tool, several: bool) -> String {
+    let definition: Map<String, Value> = serde_json::from_str(tool.raw()).unwrap_or_default();
+    let schema = definition.get("inputSchema");
+    let schema_field = |key: &str| schema.and_then(|schema| schema.get(key));
+    let mut properties = Map::from_iter([(
+        SESSION_ARGUMENT.to_owned(),
+        session_argument_schema(several),
+    )]);
+    if let Some(Value::Object(own)) = schema_field("properties") {
         properties.extend(own.clone());
     }
-    let mut required = match of("required") {
+    let mut required = match schema_field("required") {
         Some(Value::Array(required)) => required.clone(),
         _ => Vec::new(),
     };
@@ -51,19 +54,19 @@ fn listing(tool: &Tool, several: bool) -> String {
         required.insert(0, json!(SESSION_ARGUMENT));
     }
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    let mut listed = Map::from_iter([("name".to_owned(), json!(tool.name()))]);
-    let mut keep = |key: &str, value: Option<&Value>| {
+    let mut entry = Map::from_iter([("name".to_owned(), json!(tool.name()))]);
+    let mut insert = |key: &str, value: Option<&Value>| {
         if let Some(value) = value.filter(|value| !value.is_null()) {
-            listed.insert(key.to_owned(), value.clone());
+            entry.insert(key.to_owned(), value.clone());
         }
     };
-    keep("description", written.get("description"));
-    keep("inputSchema", Some(&schema));
-    keep("_meta", written.get("_meta"));
-    Value::Object(listed).to_string()
+    insert("description", definition.get("description"));
+    insert("inputSchema", Some(&schema));
+    insert("_meta", definition.get("_meta"));
+    Value::Object(entry).to_string()
 }
 
-fn session_argument(several: bool) -> Value {
+fn session_argument_schema(several: bool) -> Value {
     let description = match several {
         true => "Which page to use: the session_id of one of those that list_sessions shows",
         false => "Which page to use (optional while only one is connected)",
@@ -71,64 +74,67 @@ fn session_argument(several: bool) -> Value {
     json!({ "type": "string", "description": description })
 }
 
-fn plain_tool(name: &str, description: &str) -> String {
+fn encode_plain_tool(name: &str, description: &str) -> String {
     let schema = json!({ "type": "object", "properties": {}, "required": [] });
     json!({ "name": name, "description": description, "inputSchema": schema }).to_string()
 }
 
 /// What `tools/list` answers; collected under the realm's lock, written after it.
 #[derive(Debug)]
-pub(super) struct Tools {
+pub(super) struct ToolList {
     tools: Vec<Arc<Tool>>,
-    lists_sessions: bool,
+    has_list_sessions: bool,
     /// The pages to choose from, where there are several and none was named.
-    choice: Option<Vec<Entry>>,
+    choices: Option<Vec<PageEntry>>,
 }
 
-impl Tools {
+impl ToolList {
     /// Of the page that is meant, or of all: of two tools of one name the first page's. `None` when
     /// the page that is named is not there.
-    pub(super) fn of(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+    pub(super) fn from_pages(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
         // A page's own tool of that name goes before the bridge's.
-        let lists_sessions = pages.allows(LIST_SESSIONS).is_ok() && !pages.have_tool(LIST_SESSIONS);
-        if let Some((_, page)) = pages.meant(wanted) {
+        let lists_sessions =
+            pages.check_tool_allowed(LIST_SESSIONS).is_ok() && !pages.has_tool(LIST_SESSIONS);
+        if let Some((_, page)) = pages.selected(wanted) {
             let tools = page.tools();
-            let allowed = tools.filter(|tool| pages.allows(tool.name()).is_ok());
+            let allowed = tools.filter(|tool| pages.check_tool_allowed(tool.name()).is_ok());
             return Some(Self {
                 tools: allowed.cloned().collect(),
-                lists_sessions,
-                choice: None,
+                has_list_sessions: lists_sessions,
+                choices: None,
             });
         }
         if pages.count() < 2 {
             return None;
         }
         let mut names = std::collections::HashSet::new();
-        let all = pages.each().flat_map(|(_, page)| page.tools());
+        let all = pages.iter().flat_map(|(_, page)| page.tools());
         Some(Self {
             tools: all
                 .filter(|tool| names.insert(tool.name()))
                 .cloned()
                 .collect(),
-            lists_sessions,
-            choice: Some(pages.entries()),
+            has_list_sessions: lists_sessions,
+            choices: Some(pages.entries()),
         })
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         let description = "Lists the pages that are connected, with the tools of each";
         out.extend_from_slice(b"{\"tools\":[");
-        if self.lists_sessions {
-            out.extend_from_slice(plain_tool(LIST_SESSIONS, description).as_bytes());
+        if self.has_list_sessions {
+            out.extend_from_slice(encode_plain_tool(LIST_SESSIONS, description).as_bytes());
         }
         for (index, tool) in self.tools.iter().enumerate() {
-            if index > 0 || self.lists_sessions {
+            if index > 0 || self.has_list_sessions {
                 out.push(b',');
             }
-            out.extend_from_slice(Listings::of(tool, self.choice.is_some()).as_bytes());
+            out.extend_from_slice(
+                ListingCache::get_or_encode(tool, self.choices.is_some()).as_bytes(),
+            );
         }
         out.push(b']');
-        if let Some(choice) = &self.choice {
+        if let Some(choice) = &self.choices {
             let meta = json!({ "available_sessions": choice });
             out.extend_from_slice(format!(",\"_meta\":{meta}").as_bytes());
         }
@@ -138,31 +144,33 @@ impl Tools {
 
 /// What `resources/list` and `prompts/list` answer.
 #[derive(Debug)]
-pub(super) struct Things(Map<String, Value>);
+pub(super) struct ItemList(Map<String, Value>);
 
-impl Things {
+impl ItemList {
     /// The resources of the page that is meant.
-    pub(super) fn resources(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
+    pub(super) fn resources(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
         let sessions = json!({ "uri": bridge_protocol::SESSIONS_URI, "name": "sessions",
             "description": "The pages that are connected", "mimeType": "application/json" });
-        Self::of(pages, wanted, "resources", vec![sessions], |page| {
-            page.resources().map(|listed| resource(listed)).collect()
+        Self::from_page(pages, wanted, "resources", vec![sessions], |page| {
+            page.resources()
+                .map(|listed| resource_entry(listed))
+                .collect()
         })
     }
 
     /// There are none.
-    pub(super) fn prompts(pages: Pages<'_>, wanted: &Wanted) -> Option<Self> {
-        Self::of(pages, wanted, "prompts", Vec::new(), |_| Vec::new())
+    pub(super) fn prompts(pages: VisiblePages<'_>, wanted: &PageSelector) -> Option<Self> {
+        Self::from_page(pages, wanted, "prompts", Vec::new(), |_| Vec::new())
     }
 
-    fn of(
-        pages: Pages<'_>,
-        wanted: &Wanted,
+    fn from_page(
+        pages: VisiblePages<'_>,
+        wanted: &PageSelector,
         field: &str,
         mut always: Vec<Value>,
         of_page: impl Fn(&crate::realm::Session) -> Vec<Value>,
     ) -> Option<Self> {
-        let page = pages.meant(wanted);
+        let page = pages.selected(wanted);
         if page.is_none() && pages.count() < 2 {
             return None;
         }
@@ -177,7 +185,7 @@ impl Things {
                     "error".to_owned(),
                     json!(ErrorCode::SessionNotSpecified.as_str()),
                 ),
-                ("error_message".to_owned(), json!(CHOOSE)),
+                ("error_message".to_owned(), json!(CHOOSE_SESSION_MESSAGE)),
                 ("error_is_fatal".to_owned(), json!(false)),
                 ("available_sessions".to_owned(), json!(pages.entries())),
             ]);
@@ -191,28 +199,28 @@ impl Things {
 }
 
 /// What to do about several pages.
-const CHOOSE: &str = "Several pages are connected: choose one of available_sessions, and name it as \
+const CHOOSE_SESSION_MESSAGE: &str = "Several pages are connected: choose one of available_sessions, and name it as \
                       session_id in the arguments or as sessionId in _meta";
 
-fn resource(listed: &Listed) -> Value {
-    let mut shown = Map::from_iter([("uri".to_owned(), json!(listed.name))]);
+fn resource_entry(item: &PublishedItem) -> Value {
+    let mut entry = Map::from_iter([("uri".to_owned(), json!(item.name))]);
     for key in ["name", "description"] {
-        if let Some(value) = listed.published.get(key).filter(|value| value.is_string()) {
-            shown.insert(key.to_owned(), value.clone());
+        if let Some(value) = item.published.get(key).filter(|value| value.is_string()) {
+            entry.insert(key.to_owned(), value.clone());
         }
     }
-    let mime_type = listed.published.get("mimeType").cloned();
+    let mime_type = item.published.get("mimeType").cloned();
     let mime_type = mime_type.unwrap_or_else(|| json!("text/html"));
-    shown.insert("mimeType".to_owned(), mime_type);
-    Value::Object(shown)
+    entry.insert("mimeType".to_owned(), mime_type);
+    Value::Object(entry)
 }
 
 /// The lists while no page is connected; `None`: the method has none.
-pub(super) fn without_pages(method: &str) -> Option<String> {
+pub(super) fn empty_list(method: &str) -> Option<String> {
     let status = "Says whether a page is connected. Its tools are listed as soon as one is";
     match method {
         "tools/list" => {
-            let tool = plain_tool(CONNECTION_STATUS, status);
+            let tool = encode_plain_tool(CONNECTION_STATUS, status);
             Some(format!("{{\"tools\":[{tool}]}}"))
         }
         "resources/list" => {
@@ -227,12 +235,12 @@ pub(super) fn without_pages(method: &str) -> Option<String> {
 
 /// What a client hears that asks for the status while no page is connected.
 #[derive(Debug, Serialize)]
-pub(super) struct NotConnected {
+pub(super) struct ConnectionStatus {
     connected: bool,
     message: &'static str,
 }
 
-pub(super) const NOT_CONNECTED: NotConnected = NotConnected {
+pub(super) const NOT_CONNECTED: ConnectionStatus = ConnectionStatus {
     connected: false,
     message: "No page is connected with this token: open the app in a browser, and its tools are \
               listed",
@@ -240,7 +248,7 @@ pub(super) const NOT_CONNECTED: NotConnected = NotConnected {
 
 /// Why a call does not reach a page. Printed as the text of a failed result.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct CallRefused {
+pub(super) struct CallRejection {
     error: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_message: Option<&'static str>,
@@ -251,49 +259,49 @@ pub(super) struct CallRefused {
     #[serde(skip_serializing_if = "Option::is_none")]
     available_tools: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    available_sessions: Option<Vec<Entry>>,
+    available_sessions: Option<Vec<PageEntry>>,
 }
 
-impl CallRefused {
-    pub(super) fn because(code: ErrorCode) -> Self {
+impl CallRejection {
+    pub(super) fn from_code(code: ErrorCode) -> Self {
         Self {
             error: code.as_str(),
             ..Self::default()
         }
     }
 
-    pub(super) fn arguments() -> Self {
+    pub(super) fn invalid_arguments() -> Self {
         Self {
             error_message: Some("arguments must be an object"),
-            ..Self::because(ErrorCode::InvalidArguments)
+            ..Self::from_code(ErrorCode::InvalidArguments)
         }
     }
 
     /// The named page is not there, or there are several to choose from.
-    pub(super) fn session(pages: Pages<'_>) -> Self {
+    pub(super) fn unresolved_session(pages: VisiblePages<'_>) -> Self {
         if pages.count() < 2 {
-            return Self::because(ErrorCode::SessionNotFound);
+            return Self::from_code(ErrorCode::SessionNotFound);
         }
         Self {
-            error_message: Some(CHOOSE),
+            error_message: Some(CHOOSE_SESSION_MESSAGE),
             available_sessions: Some(pages.entries()),
-            ..Self::because(ErrorCode::SessionNotSpecified)
+            ..Self::from_code(ErrorCode::SessionNotSpecified)
         }
     }
 
-    pub(super) fn tool(page: &crate::realm::Session) -> Self {
+    pub(super) fn unknown_tool(page: &crate::realm::Session) -> Self {
         Self {
             available_tools: Some(tool_names(page)),
-            ..Self::because(ErrorCode::ToolNotFound)
+            ..Self::from_code(ErrorCode::ToolNotFound)
         }
     }
 
     /// The query allows these only.
-    pub(super) fn not_allowed(allowed: Vec<String>) -> Self {
+    pub(super) fn tool_not_allowed(allowed: Vec<String>) -> Self {
         Self {
             details: Some("The query allows its own tools only: call one of allowed_tools"),
             allowed_tools: Some(allowed),
-            ..Self::because(ErrorCode::ToolNotAllowed)
+            ..Self::from_code(ErrorCode::ToolNotAllowed)
         }
     }
 }

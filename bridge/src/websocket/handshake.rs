@@ -12,16 +12,16 @@ use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 /// The connection behind a request that has become a socket.
-pub(crate) type Upgraded = TokioIo<hyper::upgrade::Upgraded>;
+pub(crate) type UpgradedIo = TokioIo<hyper::upgrade::Upgraded>;
 
 /// A request to become a socket.
 #[derive(Debug)]
-pub(crate) struct Upgrade {
+pub(crate) struct WebSocketUpgrade {
     connection: OnUpgrade,
-    accept: HeaderValue,
+    accept_key: HeaderValue,
 }
 
-impl<S: Sync> FromRequestParts<S> for Upgrade {
+impl<S: Sync> FromRequestParts<S> for WebSocketUpgrade {
     /// What it lacks.
     type Rejection = &'static str;
 
@@ -29,10 +29,10 @@ impl<S: Sync> FromRequestParts<S> for Upgrade {
         if parts.method != Method::GET {
             return Err("the method must be GET");
         }
-        if !names(&parts.headers, CONNECTION, "upgrade") {
+        if !header_contains(&parts.headers, CONNECTION, "upgrade") {
             return Err("the header `Connection` must name `upgrade`");
         }
-        if !names(&parts.headers, UPGRADE, "websocket") {
+        if !header_contains(&parts.headers, UPGRADE, "websocket") {
             return Err("the header `Upgrade` must be `websocket`");
         }
         if parts
@@ -47,7 +47,7 @@ impl<S: Sync> FromRequestParts<S> for Upgrade {
         let key = key.ok_or("the header `Sec-WebSocket-Key` is missing")?;
         let accept = HeaderValue::try_from(derive_accept_key(key.as_bytes()));
         Ok(Self {
-            accept: accept.map_err(|_| "the header `Sec-WebSocket-Key` cannot be answered")?,
+            accept_key: accept.map_err(|_| "the header `Sec-WebSocket-Key` cannot be answered")?,
             connection: parts
                 .extensions
                 .remove::<OnUpgrade>()
@@ -56,13 +56,13 @@ impl<S: Sync> FromRequestParts<S> for Upgrade {
     }
 }
 
-impl Upgrade {
+impl WebSocketUpgrade {
     /// The answer, and the connection once it has been sent; `None` when the client is gone.
-    pub(crate) fn accept(self) -> (Response, impl Future<Output = Option<Upgraded>>) {
+    pub(crate) fn accept(self) -> (Response, impl Future<Output = Option<UpgradedIo>>) {
         let headers = [
             (CONNECTION, HeaderValue::from_static("upgrade")),
             (UPGRADE, HeaderValue::from_static("websocket")),
-            (SEC_WEBSOCKET_ACCEPT, self.accept),
+            (SEC_WEBSOCKET_ACCEPT, self.accept_key),
         ];
         let answer = (StatusCode::SWITCHING_PROTOCOLS, headers).into_response();
         let connection = self.connection;
@@ -71,7 +71,7 @@ impl Upgrade {
 }
 
 /// Whether a header is, or has in its list, this word.
-fn names(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+fn header_contains(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter();
     values
         .filter_map(|value| value.to_str().ok())

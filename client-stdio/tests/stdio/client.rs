@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// Long enough for a loaded machine; only a failing test waits that long.
-pub(crate) const SOON: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 pub(crate) const TOKEN: &str = "a-token-of-the-page";
 
@@ -42,7 +42,7 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     /// Read while waiting for something else.
-    seen: VecDeque<Value>,
+    buffered: VecDeque<Value>,
     era: Era,
     next_id: u64,
 }
@@ -56,7 +56,7 @@ impl Client {
             child,
             input,
             output,
-            seen: VecDeque::new(),
+            buffered: VecDeque::new(),
             era,
             next_id: 1,
         }
@@ -94,7 +94,7 @@ impl Client {
     }
 
     /// Sends a request with what its era demands and returns its id.
-    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> u64 {
+    pub(crate) async fn send_request(&mut self, method: &str, mut params: Value) -> u64 {
         if self.era == Era::Stateless {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -110,8 +110,8 @@ impl Client {
     }
 
     pub(crate) async fn request(&mut self, method: &str, params: Value) -> Value {
-        let id = self.ask(method, params).await;
-        self.answer(id).await
+        let id = self.send_request(method, params).await;
+        self.response(id).await
     }
 
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
@@ -141,7 +141,7 @@ impl Client {
     /// Opens a `subscriptions/listen` for list changes and waits for its acknowledgement.
     pub(crate) async fn listen(&mut self) -> u64 {
         let id = self
-            .ask(
+            .send_request(
                 "subscriptions/listen",
                 json!({ "notifications": { "toolsListChanged": true } }),
             )
@@ -149,11 +149,11 @@ impl Client {
         let acknowledged = self
             .notification("notifications/subscriptions/acknowledged")
             .await;
-        assert_eq!(subscription(&acknowledged), id);
+        assert_eq!(subscription_id(&acknowledged), id);
         id
     }
 
-    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+    pub(crate) async fn response(&mut self, id: u64) -> Value {
         self.wait_for(|message| message["id"] == id && message.get("method").is_none())
             .await
     }
@@ -168,23 +168,23 @@ impl Client {
 
     /// Waits for a message; others are kept for later.
     pub(crate) async fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.seen.iter().position(&wanted) {
-            return self.seen.remove(at).unwrap();
+        if let Some(at) = self.buffered.iter().position(&wanted) {
+            return self.buffered.remove(at).unwrap();
         }
         loop {
-            let message = self.read().await.expect("the client went away");
+            let message = self.recv().await.expect("the client went away");
             if wanted(&message) {
                 return message;
             }
-            self.seen.push_back(message);
+            self.buffered.push_back(message);
         }
     }
 
     /// Ends the input and gives the exit status, after everything on stdout was protocol.
-    pub(crate) async fn end(mut self) -> ExitStatus {
+    pub(crate) async fn close(mut self) -> ExitStatus {
         drop(self.input.take());
-        while self.read().await.is_some() {}
-        tokio::time::timeout(SOON, self.child.wait())
+        while self.recv().await.is_some() {}
+        tokio::time::timeout(DEADLINE, self.child.wait())
             .await
             .unwrap()
             .unwrap()
@@ -201,8 +201,8 @@ impl Client {
                 .unwrap()
                 .success()
         );
-        while self.read().await.is_some() {}
-        tokio::time::timeout(SOON, self.child.wait())
+        while self.recv().await.is_some() {}
+        tokio::time::timeout(DEADLINE, self.child.wait())
             .await
             .unwrap()
             .unwrap()
@@ -213,22 +213,22 @@ impl Client {
     }
 
     /// Waits until a line begins, and leaves all but its first bytes unread.
-    pub(crate) async fn line_begins(&mut self) {
-        let read = tokio::time::timeout(SOON, self.output.fill_buf()).await;
+    pub(crate) async fn wait_for_line_start(&mut self) {
+        let read = tokio::time::timeout(DEADLINE, self.output.fill_buf()).await;
         let begun = read.expect("a message in time").unwrap();
         assert!(!begun.is_empty());
     }
 
     /// The next line, as it came.
-    pub(crate) async fn line(&mut self) -> Option<String> {
+    pub(crate) async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
-        let read = tokio::time::timeout(SOON, self.output.read_line(&mut line)).await;
+        let read = tokio::time::timeout(DEADLINE, self.output.read_line(&mut line)).await;
         let length = read.expect("a message in time").unwrap();
         (length > 0).then(|| line.trim_end_matches('\n').to_owned())
     }
 
-    async fn read(&mut self) -> Option<Value> {
-        let line = self.line().await?;
+    async fn recv(&mut self) -> Option<Value> {
+        let line = self.next_line().await?;
         let message: Value =
             serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
@@ -237,7 +237,7 @@ impl Client {
 }
 
 /// The listen that a notification belongs to.
-pub(crate) fn subscription(notification: &Value) -> u64 {
+pub(crate) fn subscription_id(notification: &Value) -> u64 {
     notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
         .as_u64()
         .unwrap()

@@ -6,21 +6,21 @@ use rmcp::transport::TokioChildProcess;
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::client::{Client, Era, command, error_text, subscription};
-use crate::server::{AT_ONCE, Seen, Server};
+use crate::client::{Client, Era, command, error_text, subscription_id};
+use crate::server::{IMMEDIATE_TIMEOUT, Server, ServerEvent};
 
 const BOTH_ERAS: [Era; 2] = [Era::Session, Era::Stateless];
 
-fn called(tool: &str) -> Seen {
-    Seen::Called {
+fn called(tool: &str) -> ServerEvent {
+    ServerEvent::Called {
         tool: tool.into(),
         client: "test-desktop".into(),
         session: None,
     }
 }
 
-fn cancelled(tool: &str) -> Seen {
-    Seen::Cancelled { tool: tool.into() }
+fn cancelled(tool: &str) -> ServerEvent {
+    ServerEvent::Cancelled { tool: tool.into() }
 }
 
 #[tokio::test]
@@ -33,8 +33,8 @@ async fn calls_pass_in_both_eras_under_the_name_of_the_client() {
             client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
             "hi"
         );
-        assert_eq!(server.seen().await, called("echo"));
-        assert!(client.end().await.success());
+        assert_eq!(server.next_event().await, called("echo"));
+        assert!(client.close().await.success());
     }
 }
 
@@ -74,7 +74,7 @@ async fn the_pinned_session_travels_with_each_request() {
             client.initialize("2025-11-25").await;
         }
         client.call("echo", json!({ "text": "hi" })).await;
-        let Seen::Called { session, .. } = server.seen().await else {
+        let ServerEvent::Called { session, .. } = server.next_event().await else {
             panic!("a call")
         };
         assert_eq!(session.as_deref(), Some("tab-7"));
@@ -90,10 +90,10 @@ async fn many_calls_at_once_are_not_crossed() {
         for number in 0..100 {
             let arguments = json!({ "text": number.to_string() });
             let params = json!({ "name": "echo", "arguments": arguments });
-            ids.push(client.ask("tools/call", params).await);
+            ids.push(client.send_request("tools/call", params).await);
         }
         for (number, id) in ids.into_iter().enumerate() {
-            let answer = client.answer(id).await;
+            let answer = client.response(id).await;
             assert_eq!(answer["result"]["content"][0]["text"], number.to_string());
         }
     }
@@ -105,17 +105,19 @@ async fn slow_calls_do_not_hold_up_others() {
     for era in BOTH_ERAS {
         let mut client = Client::ready(&server.url(), era).await;
         for _ in 0..40 {
-            client.ask("tools/call", json!({ "name": "wait" })).await;
-            assert_eq!(server.seen().await, called("wait"));
+            client
+                .send_request("tools/call", json!({ "name": "wait" }))
+                .await;
+            assert_eq!(server.next_event().await, called("wait"));
         }
         assert_eq!(
             client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
             "hi"
         );
-        assert_eq!(server.seen().await, called("echo"));
-        assert!(client.end().await.success());
+        assert_eq!(server.next_event().await, called("echo"));
+        assert!(client.close().await.success());
         for _ in 0..40 {
-            assert_eq!(server.seen().await, cancelled("wait"));
+            assert_eq!(server.next_event().await, cancelled("wait"));
         }
     }
 }
@@ -125,15 +127,17 @@ async fn a_cancel_reaches_the_handler_in_both_eras() {
     let mut server = Server::start().await;
     for era in BOTH_ERAS {
         let mut client = Client::ready(&server.url(), era).await;
-        let id = client.ask("tools/call", json!({ "name": "wait" })).await;
-        assert_eq!(server.seen().await, called("wait"));
+        let id = client
+            .send_request("tools/call", json!({ "name": "wait" }))
+            .await;
+        assert_eq!(server.next_event().await, called("wait"));
         client.cancel(id).await;
-        assert_eq!(server.seen().await, cancelled("wait"));
+        assert_eq!(server.next_event().await, cancelled("wait"));
         assert_eq!(
             client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
             "hi"
         );
-        assert_eq!(server.seen().await, called("echo"));
+        assert_eq!(server.next_event().await, called("echo"));
     }
 }
 
@@ -142,11 +146,15 @@ async fn the_end_of_input_cancels_what_is_in_flight_and_exits_with_0() {
     let mut server = Server::start().await;
     for era in BOTH_ERAS {
         let mut client = Client::ready(&server.url(), era).await;
-        client.ask("tools/call", json!({ "name": "wait" })).await;
-        assert_eq!(server.seen().await, called("wait"));
-        let status = timeout(AT_ONCE, client.end()).await.expect("promptly");
+        client
+            .send_request("tools/call", json!({ "name": "wait" }))
+            .await;
+        assert_eq!(server.next_event().await, called("wait"));
+        let status = timeout(IMMEDIATE_TIMEOUT, client.close())
+            .await
+            .expect("promptly");
         assert_eq!(status.code(), Some(0));
-        assert_eq!(server.seen().await, cancelled("wait"));
+        assert_eq!(server.next_event().await, cancelled("wait"));
         assert_eq!(
             server.session_count().await,
             0,
@@ -160,10 +168,12 @@ async fn a_signal_to_end_is_an_end_of_input() {
     let mut server = Server::start().await;
     for era in BOTH_ERAS {
         let mut client = Client::ready(&server.url(), era).await;
-        client.ask("tools/call", json!({ "name": "wait" })).await;
-        assert_eq!(server.seen().await, called("wait"));
+        client
+            .send_request("tools/call", json!({ "name": "wait" }))
+            .await;
+        assert_eq!(server.next_event().await, called("wait"));
         assert_eq!(client.terminate().await.code(), Some(0));
-        assert_eq!(server.seen().await, cancelled("wait"));
+        assert_eq!(server.next_event().await, cancelled("wait"));
     }
 }
 
@@ -174,28 +184,30 @@ async fn what_the_bridge_sends_unasked_reaches_the_client() {
     client.call("announce", json!({})).await;
     client.list_changed().await;
 
-    let call = client.ask("tools/call", json!({ "name": "ask" })).await;
+    let call = client
+        .send_request("tools/call", json!({ "name": "ask" }))
+        .await;
     let question = client.notification("roots/list").await;
     let roots = json!({ "roots": [{ "uri": "file:///home" }] });
     client
         .send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": roots }))
         .await;
     assert_eq!(
-        client.answer(call).await["result"]["content"][0]["text"],
+        client.response(call).await["result"]["content"][0]["text"],
         "file:///home"
     );
 
     let mut client = Client::ready(&server.url(), Era::Stateless).await;
     let listen = client.listen().await;
-    while server.seen().await
-        != (Seen::Called {
+    while server.next_event().await
+        != (ServerEvent::Called {
             tool: "(listen)".into(),
             client: String::new(),
             session: None,
         })
     {}
     server.change_list();
-    assert_eq!(subscription(&client.list_changed().await), listen);
+    assert_eq!(subscription_id(&client.list_changed().await), listen);
 }
 
 #[tokio::test]
@@ -209,11 +221,13 @@ async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
         } else {
             None
         };
-        let call = client.ask("tools/call", json!({ "name": "wait" })).await;
-        while server.seen().await != called("wait") {}
+        let call = client
+            .send_request("tools/call", json!({ "name": "wait" }))
+            .await;
+        while server.next_event().await != called("wait") {}
 
         drop(server);
-        let answer = timeout(AT_ONCE, client.answer(call))
+        let answer = timeout(IMMEDIATE_TIMEOUT, client.response(call))
             .await
             .expect("at once");
         let text = error_text(&answer["result"]);
@@ -230,20 +244,20 @@ async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
             "back"
         );
         if let Some(listen) = listen {
-            assert_eq!(subscription(&changed), listen);
-            while server.seen().await
-                != (Seen::Called {
+            assert_eq!(subscription_id(&changed), listen);
+            while server.next_event().await
+                != (ServerEvent::Called {
                     tool: "(listen)".into(),
                     client: String::new(),
                     session: None,
                 })
             {}
             server.change_list();
-            assert_eq!(subscription(&client.list_changed().await), listen);
+            assert_eq!(subscription_id(&client.list_changed().await), listen);
         } else {
-            assert_eq!(server.seen().await, called("echo"));
+            assert_eq!(server.next_event().await, called("echo"));
         }
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
     }
 }
 
@@ -255,15 +269,15 @@ async fn a_forgotten_mcp_session_is_begun_anew_and_the_call_runs_once() {
         client.call("echo", json!({ "text": "1" })).await["content"][0]["text"],
         "1"
     );
-    assert_eq!(server.seen().await, called("echo"));
+    assert_eq!(server.next_event().await, called("echo"));
     server.forget_sessions().await;
     assert_eq!(
         client.call("echo", json!({ "text": "2" })).await["content"][0]["text"],
         "2"
     );
-    assert_eq!(server.seen().await, called("echo"));
+    assert_eq!(server.next_event().await, called("echo"));
     client.list_changed().await;
-    assert!(server.sees_nothing_more());
+    assert!(server.has_no_more_events());
 }
 
 #[tokio::test]

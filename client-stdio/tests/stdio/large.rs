@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era, command, error_text};
-use crate::raw_server::{Events, RawServer};
+use crate::raw_server::{EventStream, RawServer};
 
 const BOTH_ERAS: [Era; 2] = [Era::Session, Era::Stateless];
 
 const LIMIT: usize = 64 * 1024;
 
 /// A client of a server, with a small limit, that has had its first answer.
-async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<Events>) {
+async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<EventStream>) {
     let mut command = command(&server.url());
     command.env("MCP_WEB_MAX_MESSAGE_BYTES", LIMIT.to_string());
     let mut client = Client::start(command, era);
@@ -21,7 +21,7 @@ async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<Events>)
         }
         Era::Stateless => None,
     };
-    let list = client.ask("tools/list", json!({})).await;
+    let list = client.send_request("tools/list", json!({})).await;
     if era == Era::Stateless {
         server.discover().await;
     }
@@ -29,7 +29,7 @@ async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<Events>)
         .post("tools/list")
         .await
         .answer(&json!({ "tools": [] }));
-    client.answer(list).await;
+    client.response(list).await;
     (client, events)
 }
 
@@ -50,10 +50,10 @@ async fn an_answer_over_the_limit_fails_its_request_and_no_other() {
     for era in BOTH_ERAS {
         let mut server = RawServer::start().await;
         let (mut client, _events) = connected(&mut server, era).await;
-        let running = client.ask("tools/call", call()).await;
+        let running = client.send_request("tools/call", call()).await;
         let running_at_server = server.post("tools/call").await.stream();
         for as_json in [true, false] {
-            let id = client.ask("tools/call", call()).await;
+            let id = client.send_request("tools/call", call()).await;
             let heard = server.post("tools/call").await;
             let too_large = answer(id, LIMIT + 1);
             if as_json {
@@ -61,7 +61,7 @@ async fn an_answer_over_the_limit_fails_its_request_and_no_other() {
             } else {
                 heard.stream().send(&too_large).await;
             }
-            let failed = client.answer(id).await;
+            let failed = client.response(id).await;
             let text = error_text(&failed["result"]);
             for part in [
                 "65537 bytes",
@@ -71,13 +71,13 @@ async fn an_answer_over_the_limit_fails_its_request_and_no_other() {
                 assert!(text.contains(part), "{text}");
             }
         }
-        let id = client.ask("tools/call", call()).await;
+        let id = client.send_request("tools/call", call()).await;
         let fits = answer(id, LIMIT);
         server.post("tools/call").await.stream().send(&fits).await;
-        assert_eq!(client.line().await.unwrap(), fits);
+        assert_eq!(client.next_line().await.unwrap(), fits);
         let late = answer(running, 100);
         running_at_server.send(&late).await;
-        assert_eq!(client.line().await.unwrap(), late);
+        assert_eq!(client.next_line().await.unwrap(), late);
     }
 }
 
@@ -86,11 +86,11 @@ async fn other_requests_over_the_limit_fail_with_an_error() {
     let mut server = RawServer::start().await;
     let (mut client, _events) = connected(&mut server, Era::Session).await;
     let id = client
-        .ask("resources/read", json!({ "uri": "a://b" }))
+        .send_request("resources/read", json!({ "uri": "a://b" }))
         .await;
     let heard = server.post("resources/read").await;
     heard.json(&answer(id, 2 * LIMIT));
-    let failed = client.answer(id).await;
+    let failed = client.response(id).await;
     assert_eq!(failed["error"]["code"], -32603);
     let text = failed["error"]["message"].as_str().unwrap();
     assert!(
@@ -106,22 +106,22 @@ async fn a_line_over_the_limit_is_an_error_for_its_request() {
         let (mut client, _events) = connected(&mut server, era).await;
         let text = "x".repeat(LIMIT);
         let id = client
-            .ask(
+            .send_request(
                 "tools/call",
                 json!({ "name": "a", "arguments": { "id": text } }),
             )
             .await;
-        let failed = client.answer(id).await;
+        let failed = client.response(id).await;
         assert_eq!(failed["error"]["code"], -32600);
         let text = failed["error"]["message"].as_str().unwrap();
         assert!(text.contains("65536 is the limit"), "{text}");
 
-        let id = client.ask("tools/call", call()).await;
+        let id = client.send_request("tools/call", call()).await;
         let next = answer(id, 100);
         let heard = server.post("tools/call").await;
         assert_eq!(heard.message()["id"], id, "the large one was not sent");
         heard.json(&next);
-        assert_eq!(client.line().await.unwrap(), next);
+        assert_eq!(client.next_line().await.unwrap(), next);
     }
 }
 
@@ -164,33 +164,33 @@ async fn a_client_is_heard_while_a_large_answer_waits_to_be_read() {
             }
             Era::Stateless => connected_unlimited(&mut server).await,
         };
-        let first = client.ask("tools/call", call()).await;
+        let first = client.send_request("tools/call", call()).await;
         // More than any pipe holds.
         let large = answer(first, 8 * 1024 * 1024);
         server.post("tools/call").await.json(&large);
-        client.line_begins().await;
+        client.wait_for_line_start().await;
         let mut second = 0;
         for _ in 0..100 {
             // Nothing is read, and all of them reach the server.
-            second = client.ask("tools/call", call()).await;
+            second = client.send_request("tools/call", call()).await;
             let heard = server.post("tools/call").await;
             assert_eq!(heard.message()["id"], second);
             heard.json(&answer(second, 100));
         }
-        assert_eq!(client.line().await.unwrap(), large);
-        assert_eq!(client.answer(second).await["id"], second);
+        assert_eq!(client.next_line().await.unwrap(), large);
+        assert_eq!(client.response(second).await["id"], second);
     }
 }
 
-async fn connected_unlimited(server: &mut RawServer) -> (Client, Option<Events>) {
+async fn connected_unlimited(server: &mut RawServer) -> (Client, Option<EventStream>) {
     let mut client = Client::start(command(&server.url()), Era::Stateless);
-    let list = client.ask("tools/list", json!({})).await;
+    let list = client.send_request("tools/list", json!({})).await;
     server.discover().await;
     server
         .post("tools/list")
         .await
         .answer(&json!({ "tools": [] }));
-    client.answer(list).await;
+    client.response(list).await;
     (client, None)
 }
 
@@ -198,9 +198,9 @@ async fn connected_unlimited(server: &mut RawServer) -> (Client, Option<Events>)
 async fn characters_may_be_cut_wherever_the_network_cuts() {
     let mut server = RawServer::start().await;
     let (mut client, _events) = connected(&mut server, Era::Session).await;
-    let id = client.ask("tools/call", call()).await;
+    let id = client.send_request("tools/call", call()).await;
     let stream = server.post("tools/call").await.stream();
     let said = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"text":"aé€😀z"}}}}"#);
     stream.send_in_pieces(&said).await;
-    assert_eq!(client.line().await.unwrap(), said);
+    assert_eq!(client.next_line().await.unwrap(), said);
 }

@@ -10,7 +10,7 @@ mod pass_through;
 mod raw_server;
 mod real_bridge;
 mod server;
-mod standing;
+mod session_state;
 mod tls;
 mod tls_proxy;
 mod tokens;

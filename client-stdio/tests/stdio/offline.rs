@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Era, TOKEN, command, error_text, subscription};
+use crate::client::{Client, Era, TOKEN, command, error_text, subscription_id};
 use crate::server::{Server, free_port, url};
 
 const META_TOOLS: [&str; 5] = [
@@ -41,7 +41,7 @@ async fn every_session_version_is_answered() {
         assert_eq!(result["protocolVersion"], answered);
         assert_eq!(result["capabilities"], capabilities());
         assert_eq!(result["serverInfo"]["name"], "mcp-web-stdio");
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
     }
 }
 
@@ -89,7 +89,7 @@ async fn a_session_client_gets_everything_it_asks_for() {
     let params = json!({ "ref": reference, "argument": { "name": "who", "value": "a" } });
     let completion = client.request("completion/complete", params).await["result"].take();
     assert_eq!(completion["completion"]["values"], json!([]));
-    assert!(client.end().await.success());
+    assert!(client.close().await.success());
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_stateless_client_gets_everything_it_asks_for() {
     );
     let result = client.call("call_session_tool", json!({})).await;
     assert!(error_text(&result).starts_with("no bridge at "));
-    assert!(client.end().await.success());
+    assert!(client.close().await.success());
 }
 
 #[tokio::test]
@@ -191,16 +191,16 @@ async fn a_listen_opened_without_a_bridge_hears_when_it_comes_and_all_after() {
     let mut client = Client::ready(&url(address), Era::Stateless).await;
     let listen = client.listen().await;
     let mut server = Server::start_on(address).await;
-    assert_eq!(subscription(&client.list_changed().await), listen);
+    assert_eq!(subscription_id(&client.list_changed().await), listen);
     assert!(client.tools().await.contains(&"echo".to_owned()));
-    server.seen().await;
+    server.next_event().await;
     server.change_list();
-    assert_eq!(subscription(&client.list_changed().await), listen);
+    assert_eq!(subscription_id(&client.list_changed().await), listen);
     client.cancel(listen).await;
-    let cancelled = server.seen().await;
+    let cancelled = server.next_event().await;
     assert_eq!(
         cancelled,
-        crate::server::Seen::Cancelled {
+        crate::server::ServerEvent::Cancelled {
             tool: "(listen)".into()
         }
     );
@@ -238,7 +238,7 @@ async fn a_refused_token_is_explained_and_never_shown() {
         );
     }
     assert!(client.is_alive());
-    assert!(client.end().await.success());
+    assert!(client.close().await.success());
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn without_a_token_it_says_where_to_get_one() {
             error_text(&result).contains("configuration panel"),
             "{result}"
         );
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
     }
 }
 

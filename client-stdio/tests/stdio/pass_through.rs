@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era};
-use crate::raw_server::{Events, RawServer};
+use crate::raw_server::{EventStream, RawServer};
 
 /// What a model of the protocol would lose or change: unknown fields, the order of keys, digits,
 /// the spelling of numbers, halves of characters.
@@ -70,7 +70,7 @@ const REQUESTS: [(&str, &str, &str); 13] = [
     ("vendor/method", r#""anything":true"#, r#"{"vendor":1.50}"#),
 ];
 
-async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<Events>) {
+async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<EventStream>) {
     let url = server.url();
     match era {
         Era::Session => {
@@ -109,7 +109,11 @@ async fn requests_and_answers_pass_word_for_word() {
             } else {
                 heard.stream().send(&answer).await;
             }
-            assert_eq!(client.line().await.unwrap(), answer, "{era:?} {method}");
+            assert_eq!(
+                client.next_line().await.unwrap(),
+                answer,
+                "{era:?} {method}"
+            );
         }
     }
 }
@@ -128,7 +132,7 @@ async fn errors_pass_word_for_word_with_any_status() {
                 r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32042,"message":"m","data":{{"elicitations":[{{"mode":"url"}}],{ODD}}},"vendor":1.50}}}}"#
             );
             server.post("prompts/get").await.refuse(status, &error);
-            assert_eq!(client.line().await.unwrap(), error, "{era:?} {status}");
+            assert_eq!(client.next_line().await.unwrap(), error, "{era:?} {status}");
         }
     }
 }
@@ -158,7 +162,7 @@ async fn what_the_server_says_during_a_call_passes_word_for_word() {
             format!(r#"{{"jsonrpc":"2.0","id":"r-1","result":{{"content":[],{ODD}}}}}"#),
         ] {
             stream.send(&said).await;
-            assert_eq!(client.line().await.unwrap(), said, "{era:?}");
+            assert_eq!(client.next_line().await.unwrap(), said, "{era:?}");
         }
     }
 }
@@ -182,7 +186,7 @@ async fn what_the_server_asks_and_is_answered_passes_word_for_word() {
             r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{"mode":"url","url":"https://a.b/",{ODD}}},"vendor":1.50}}"#
         );
         events.send(&asked).await;
-        assert_eq!(client.line().await.unwrap(), asked);
+        assert_eq!(client.next_line().await.unwrap(), asked);
         let reply = if number % 2 == 0 {
             format!(
                 r#"{{"jsonrpc":"2.0","id":{number},"result":{{"action":"accept",{ODD}}},"vendor":1.50}}"#
@@ -215,7 +219,7 @@ async fn notifications_pass_word_for_word_in_both_directions() {
         let said =
             format!(r#"{{"method":"{method}","params":{{"uri":"a://b",{ODD}}},"jsonrpc":"2.0"}}"#);
         events.send(&said).await;
-        assert_eq!(client.line().await.unwrap(), said);
+        assert_eq!(client.next_line().await.unwrap(), said);
     }
     for method in ["notifications/roots/list_changed", "notifications/progress"] {
         let said = format!(
@@ -245,7 +249,7 @@ async fn cancels_pass_in_both_directions_and_in_the_way_of_the_era() {
         );
         client.send_line(&cancel).await;
         let Some(events) = events else {
-            stream.hung_up().await;
+            stream.closed().await;
             continue;
         };
         let heard = server.post("notifications/cancelled").await;
@@ -256,7 +260,7 @@ async fn cancels_pass_in_both_directions_and_in_the_way_of_the_era() {
         let withdrawn = cancel.replace(r#""r-1""#, "5");
         for said in [question, &withdrawn] {
             events.send(said).await;
-            assert_eq!(client.line().await.unwrap(), said);
+            assert_eq!(client.next_line().await.unwrap(), said);
         }
     }
 }
@@ -307,7 +311,7 @@ async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
     assert_eq!(heard.header("mcp-param-region"), Some("west"));
     assert_eq!(heard.text, call);
     heard.refuse(400, mismatch);
-    assert_eq!(client.line().await.unwrap(), mismatch);
+    assert_eq!(client.next_line().await.unwrap(), mismatch);
 }
 
 #[tokio::test]
@@ -329,7 +333,7 @@ async fn an_initialize_of_2026_07_28_is_a_request_like_any_other() {
             r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32601,"message":"m"}}}}"#
         );
         heard.refuse(404, &error);
-        assert_eq!(client.line().await.unwrap(), error);
+        assert_eq!(client.next_line().await.unwrap(), error);
     }
 }
 
@@ -343,16 +347,16 @@ async fn a_line_that_is_no_message_is_refused_and_nothing_else_suffers() {
         (r#"{"jsonrpc":"2.0"}"#, -32600),
     ] {
         client.send_line(line).await;
-        let answer: Value = serde_json::from_str(&client.line().await.unwrap()).unwrap();
+        let answer: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
         assert_eq!(answer["error"]["code"], code, "{line}");
         assert_eq!(answer["id"], json!(null));
     }
     let first = request(1, "tools/call", r#""name":"a""#);
     client.send_line(&first).await;
     client.send_line(&first).await;
-    let twice: Value = serde_json::from_str(&client.line().await.unwrap()).unwrap();
+    let twice: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
     assert_eq!(twice["error"]["code"], -32600, "its id is in use");
     let answer = r#"{"jsonrpc":"2.0","id":"r-1","result":{}}"#;
     server.post("tools/call").await.json(answer);
-    assert_eq!(client.line().await.unwrap(), answer);
+    assert_eq!(client.next_line().await.unwrap(), answer);
 }

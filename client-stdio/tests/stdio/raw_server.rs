@@ -16,20 +16,20 @@ use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::client::SOON;
+use crate::client::DEADLINE;
 use crate::server::{bind, free_port, url};
 
 /// On a runtime of its own: dropping it cuts every connection, like a killed process.
 pub(crate) struct RawServer {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    requests: mpsc::UnboundedReceiver<ReceivedRequest>,
     /// Read while waiting for something else.
-    kept: VecDeque<Heard>,
+    buffered: VecDeque<ReceivedRequest>,
 }
 
 /// A request of HTTP that waits for its response.
-pub(crate) struct Heard {
+pub(crate) struct ReceivedRequest {
     method: Method,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
@@ -37,7 +37,7 @@ pub(crate) struct Heard {
 }
 
 /// An event stream that is open.
-pub(crate) struct Events(mpsc::Sender<Result<Bytes, Infallible>>);
+pub(crate) struct EventStream(mpsc::Sender<Result<Bytes, Infallible>>);
 
 impl RawServer {
     pub(crate) async fn start() -> Self {
@@ -51,15 +51,17 @@ impl RawServer {
             let listener = bind(address)
                 .await
                 .tap_io(|socket| socket.set_nodelay(true).unwrap());
-            let routes = axum::Router::new().fallback(hear_request).with_state(hear);
+            let routes = axum::Router::new()
+                .fallback(receive_request)
+                .with_state(hear);
             tokio::spawn(async move { axum::serve(listener, routes).await });
         });
         serving.await.unwrap();
         Self {
             runtime: Some(runtime),
             address,
-            heard,
-            kept: VecDeque::new(),
+            requests: heard,
+            buffered: VecDeque::new(),
         }
     }
 
@@ -68,24 +70,24 @@ impl RawServer {
     }
 
     /// The next POST of a message with this method. Other requests are kept for later.
-    pub(crate) async fn post(&mut self, method: &str) -> Heard {
-        self.wait_for(|heard| heard.named().as_deref() == Some(method))
+    pub(crate) async fn post(&mut self, method: &str) -> ReceivedRequest {
+        self.wait_for(|heard| heard.method_name().as_deref() == Some(method))
             .await
     }
 
     /// The next POST of a reply or an error.
-    pub(crate) async fn reply(&mut self) -> Heard {
-        self.wait_for(|heard| heard.method == Method::POST && heard.named().is_none())
+    pub(crate) async fn reply(&mut self) -> ReceivedRequest {
+        self.wait_for(|heard| heard.method == Method::POST && heard.method_name().is_none())
             .await
     }
 
     /// The GET of the MCP session's event stream.
-    pub(crate) async fn get(&mut self) -> Heard {
+    pub(crate) async fn get(&mut self) -> ReceivedRequest {
         self.wait_for(|heard| heard.method == Method::GET).await
     }
 
     /// Lets a client of the session era in and gives the stream of its MCP session.
-    pub(crate) async fn begin_session(&mut self) -> Events {
+    pub(crate) async fn begin_session(&mut self) -> EventStream {
         self.initialize().await;
         self.post("notifications/initialized").await.accept();
         self.get().await.stream()
@@ -106,17 +108,17 @@ impl RawServer {
         self.post("server/discover").await.answer(&result);
     }
 
-    async fn wait_for(&mut self, wanted: impl Fn(&Heard) -> bool) -> Heard {
-        if let Some(at) = self.kept.iter().position(&wanted) {
-            return self.kept.remove(at).unwrap();
+    async fn wait_for(&mut self, wanted: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
+        if let Some(at) = self.buffered.iter().position(&wanted) {
+            return self.buffered.remove(at).unwrap();
         }
         loop {
-            let heard = timeout(SOON, self.heard.recv()).await;
+            let heard = timeout(DEADLINE, self.requests.recv()).await;
             let heard = heard.expect("heard in time").unwrap();
             if wanted(&heard) {
                 return heard;
             }
-            self.kept.push_back(heard);
+            self.buffered.push_back(heard);
         }
     }
 }
@@ -129,13 +131,13 @@ impl Drop for RawServer {
     }
 }
 
-impl Heard {
+impl ReceivedRequest {
     pub(crate) fn message(&self) -> Value {
         serde_json::from_str(&self.text).unwrap()
     }
 
     /// The method of the message, which may hold what no `Value` can.
-    fn named(&self) -> Option<String> {
+    fn method_name(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Named {
             method: Option<String>,
@@ -186,14 +188,14 @@ impl Heard {
     }
 
     /// Answers with a stream of events.
-    pub(crate) fn stream(self) -> Events {
+    pub(crate) fn stream(self) -> EventStream {
         let (events, messages) = mpsc::channel(16);
         let messages = futures_util::stream::unfold(messages, async |mut messages| {
             Some((messages.recv().await?, messages))
         });
         let headers = [(header::CONTENT_TYPE, "text/event-stream")];
         self.respond((headers, Body::from_stream(messages)).into_response());
-        Events(events)
+        EventStream(events)
     }
 
     fn respond(self, response: Response) {
@@ -201,7 +203,7 @@ impl Heard {
     }
 }
 
-impl Events {
+impl EventStream {
     pub(crate) async fn send(&self, text: &str) {
         let event = format!("event: message\ndata: {text}\n\n");
         self.0.send(Ok(event.into())).await.unwrap();
@@ -216,21 +218,21 @@ impl Events {
     }
 
     /// Waits until nobody reads any more.
-    pub(crate) async fn hung_up(&self) {
-        timeout(SOON, self.0.closed())
+    pub(crate) async fn closed(&self) {
+        timeout(DEADLINE, self.0.closed())
             .await
             .expect("hung up in time");
     }
 }
 
-async fn hear_request(
-    State(hear): State<mpsc::UnboundedSender<Heard>>,
+async fn receive_request(
+    State(hear): State<mpsc::UnboundedSender<ReceivedRequest>>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let (respond, response) = oneshot::channel();
-    let heard = Heard {
+    let heard = ReceivedRequest {
         method: parts.method,
         headers: parts.headers,
         text: String::from_utf8(body.to_vec()).unwrap(),

@@ -2,15 +2,15 @@
 
 use std::net::SocketAddr;
 
-use bridge::{App, Config, Running, StartError};
+use bridge::{App, Config, ServerHandle, StartError};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::client::{Client, Era, SOON, error_text};
+use crate::client::{Client, DEADLINE, Era, error_text};
 use crate::server::{free_port, url};
 
 /// Starts on a port that another bridge may just be leaving.
-async fn start(bind: SocketAddr) -> Running {
+async fn start(bind: SocketAddr) -> ServerHandle {
     let starting = async {
         loop {
             let config = Config {
@@ -24,7 +24,7 @@ async fn start(bind: SocketAddr) -> Running {
             }
         }
     };
-    timeout(SOON, starting)
+    timeout(DEADLINE, starting)
         .await
         .expect("the port becomes free")
 }
@@ -44,7 +44,7 @@ async fn the_list_without_a_bridge_is_the_bridges_own() {
         for key in ["tools", "resultType", "ttlMs", "cacheScope"] {
             assert_eq!(offline["result"][key], online["result"][key], "{key}");
         }
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
         bridge.shutdown().await;
     }
 }
@@ -81,7 +81,7 @@ async fn a_graceful_restart_needs_nobody() {
         client.list_changed().await;
         let again = client.call("get_connection_status", json!({})).await;
         assert_eq!(again["structuredContent"]["connected"], false);
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
         bridge.shutdown().await;
     }
 }

@@ -23,11 +23,11 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::{broadcast, mpsc};
 
-use crate::client::{SOON, TOKEN};
+use crate::client::{DEADLINE, TOKEN};
 
 /// What reached the handler.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum ServerEvent {
     Called {
         tool: String,
         client: String,
@@ -42,7 +42,7 @@ pub(crate) enum Seen {
 pub(crate) struct Server {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
-    seen: mpsc::UnboundedReceiver<Seen>,
+    events: mpsc::UnboundedReceiver<ServerEvent>,
     changed: broadcast::Sender<()>,
     sessions: Arc<LocalSessionManager>,
 }
@@ -68,7 +68,7 @@ impl Server {
         let (changed, _) = broadcast::channel(16);
         let sessions = Arc::new(LocalSessionManager::default());
         let handler = Handler {
-            seen: to_test,
+            events: to_test,
             changed: changed.clone(),
         };
         let service = StreamableHttpService::new(
@@ -90,7 +90,7 @@ impl Server {
         Self {
             runtime: Some(runtime),
             address,
-            seen,
+            events: seen,
             changed,
             sessions,
         }
@@ -100,15 +100,15 @@ impl Server {
         url(self.address)
     }
 
-    pub(crate) async fn seen(&mut self) -> Seen {
-        tokio::time::timeout(SOON, self.seen.recv())
+    pub(crate) async fn next_event(&mut self) -> ServerEvent {
+        tokio::time::timeout(DEADLINE, self.events.recv())
             .await
             .expect("seen in time")
             .unwrap()
     }
 
-    pub(crate) fn sees_nothing_more(&mut self) -> bool {
-        self.seen.try_recv().is_err()
+    pub(crate) fn has_no_more_events(&mut self) -> bool {
+        self.events.try_recv().is_err()
     }
 
     /// Sends `list_changed` on every open listen.
@@ -154,7 +154,7 @@ pub(crate) async fn bind(address: SocketAddr) -> TcpListener {
             }
         }
     };
-    tokio::time::timeout(SOON, binding)
+    tokio::time::timeout(DEADLINE, binding)
         .await
         .expect("the port becomes free")
 }
@@ -173,14 +173,14 @@ async fn authenticate(State(token): State<&'static str>, request: Request, next:
 
 #[derive(Clone)]
 struct Handler {
-    seen: mpsc::UnboundedSender<Seen>,
+    events: mpsc::UnboundedSender<ServerEvent>,
     changed: broadcast::Sender<()>,
 }
 
 impl Handler {
-    fn tell(&self, seen: Seen) {
+    fn record(&self, seen: ServerEvent) {
         // The test may have ended.
-        let _ = self.seen.send(seen);
+        let _ = self.events.send(seen);
     }
 }
 
@@ -238,7 +238,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = request.name.to_string();
         let (client, session) = (client_name(&context), session_header(&context));
-        self.tell(Seen::Called {
+        self.record(ServerEvent::Called {
             tool: tool.clone(),
             client,
             session,
@@ -266,7 +266,7 @@ impl ServerHandler for Handler {
             },
             _ => {
                 context.ct.cancelled().await;
-                self.tell(Seen::Cancelled { tool });
+                self.record(ServerEvent::Cancelled { tool });
                 text("cancelled")
             }
         }
@@ -282,7 +282,7 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = self.changed.subscribe();
-        self.tell(Seen::Called {
+        self.record(ServerEvent::Called {
             tool: "(listen)".into(),
             client: String::new(),
             session: None,
@@ -290,7 +290,7 @@ impl ServerHandler for Handler {
         loop {
             tokio::select! {
                 () = context.cancelled() => {
-                    self.tell(Seen::Cancelled { tool: "(listen)".into() });
+                    self.record(ServerEvent::Cancelled { tool: "(listen)".into() });
                     return Ok(());
                 }
                 Ok(()) = changes.recv() => context.sink().notify_tool_list_changed().await.unwrap(),
@@ -300,4 +300,4 @@ impl ServerHandler for Handler {
 }
 
 /// Bounds what must happen at once: far below any retry or timeout of the code under test.
-pub(crate) const AT_ONCE: Duration = Duration::from_millis(1500);
+pub(crate) const IMMEDIATE_TIMEOUT: Duration = Duration::from_millis(1500);

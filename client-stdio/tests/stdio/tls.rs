@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::process::Command;
 
 use crate::client::{Client, Era, TOKEN, error_text};
-use crate::server::{Seen, Server};
+use crate::server::{Server, ServerEvent};
 use crate::tls_proxy::{Authority, TlsProxy, certificate_for};
 
-const HERE: &str = "127.0.0.1";
+const LOCALHOST: &str = "127.0.0.1";
 
 fn command(url: &str, trusted: &Path) -> Command {
     let mut command = crate::client::command(url);
@@ -30,7 +30,7 @@ async fn ready(url: &str, trusted: &Path, era: Era) -> Client {
     client
 }
 
-fn trusting(authority: &Authority) -> tempfile::NamedTempFile {
+fn trust_file(authority: &Authority) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(&file, authority.pem()).unwrap();
     file
@@ -40,21 +40,23 @@ fn trusting(authority: &Authority) -> tempfile::NamedTempFile {
 async fn calls_and_cancels_pass_over_tls() {
     let mut server = Server::start().await;
     let authority = Authority::named("ours");
-    let proxy = TlsProxy::start(server.address, &authority, &certificate_for(HERE)).await;
-    let trusted = trusting(&authority);
+    let proxy = TlsProxy::start(server.address, &authority, &certificate_for(LOCALHOST)).await;
+    let trusted = trust_file(&authority);
     for era in [Era::Session, Era::Stateless] {
         let mut client = ready(&proxy.url(), trusted.path(), era).await;
         assert!(client.tools().await.contains(&"echo".to_owned()));
         let result = client.call("echo", json!({ "text": "hi" })).await;
         assert_eq!(result["content"][0]["text"], "hi");
-        server.seen().await;
+        server.next_event().await;
 
-        let waiting = client.ask("tools/call", json!({ "name": "wait" })).await;
-        server.seen().await;
+        let waiting = client
+            .send_request("tools/call", json!({ "name": "wait" }))
+            .await;
+        server.next_event().await;
         client.cancel(waiting).await;
         let tool = "wait".to_owned();
-        assert_eq!(server.seen().await, Seen::Cancelled { tool });
-        assert!(client.end().await.success());
+        assert_eq!(server.next_event().await, ServerEvent::Cancelled { tool });
+        assert!(client.close().await.success());
     }
 }
 
@@ -70,9 +72,9 @@ async fn refusal(certificate: &CertificateParams, authority: &Authority, trusted
             texts.push(error_text(&result).to_owned());
         }
         assert!(client.is_alive());
-        assert!(client.end().await.success());
+        assert!(client.close().await.success());
     }
-    assert!(server.sees_nothing_more());
+    assert!(server.has_no_more_events());
     let text = texts.pop().unwrap();
     assert!(texts.iter().all(|other| *other == text), "{texts:?}");
     let about = format!(
@@ -85,11 +87,11 @@ async fn refusal(certificate: &CertificateParams, authority: &Authority, trusted
 
 #[tokio::test]
 async fn a_certificate_of_an_unknown_authority_is_refused_with_what_to_do() {
-    let trusted = trusting(&Authority::named("ours"));
+    let trusted = trust_file(&Authority::named("ours"));
     // One that was made anew with its old name as well.
     for name in ["theirs", "ours"] {
         let authority = Authority::named(name);
-        let text = refusal(&certificate_for(HERE), &authority, trusted.path()).await;
+        let text = refusal(&certificate_for(LOCALHOST), &authority, trusted.path()).await;
         assert!(
             text.contains("not trusted here") && text.contains("SSL_CERT_FILE"),
             "{text}"
@@ -101,7 +103,7 @@ async fn a_certificate_of_an_unknown_authority_is_refused_with_what_to_do() {
 async fn a_system_without_authorities_says_so() {
     let empty = tempfile::NamedTempFile::new().unwrap();
     let text = refusal(
-        &certificate_for(HERE),
+        &certificate_for(LOCALHOST),
         &Authority::named("ours"),
         empty.path(),
     )
@@ -115,7 +117,7 @@ async fn a_system_without_authorities_says_so() {
 #[tokio::test]
 async fn a_certificate_for_another_name_or_time_is_refused_with_what_to_do() {
     let authority = Authority::named("ours");
-    let trusted = trusting(&authority);
+    let trusted = trust_file(&authority);
     let text = refusal(
         &certificate_for("bridge.example.com"),
         &authority,
@@ -124,7 +126,7 @@ async fn a_certificate_for_another_name_or_time_is_refused_with_what_to_do() {
     .await;
     assert!(text.contains("set MCP_SERVER_URL to the name"), "{text}");
 
-    let mut expired = certificate_for(HERE);
+    let mut expired = certificate_for(LOCALHOST);
     expired.not_after = date_time_ymd(2020, 1, 1);
     let text = refusal(&expired, &authority, trusted.path()).await;
     assert!(text.contains("renew"), "{text}");
@@ -134,8 +136,8 @@ async fn a_certificate_for_another_name_or_time_is_refused_with_what_to_do() {
 async fn an_authority_that_is_trusted_later_needs_no_restart() {
     let server = Server::start().await;
     let authority = Authority::named("ours");
-    let proxy = TlsProxy::start(server.address, &authority, &certificate_for(HERE)).await;
-    let trusted = trusting(&Authority::named("theirs"));
+    let proxy = TlsProxy::start(server.address, &authority, &certificate_for(LOCALHOST)).await;
+    let trusted = trust_file(&Authority::named("theirs"));
     let mut client = ready(&proxy.url(), trusted.path(), Era::Session).await;
     let refused = client.call("echo", json!({ "text": "hi" })).await;
     assert!(error_text(&refused).contains("was not accepted"));
@@ -149,7 +151,7 @@ async fn an_authority_that_is_trusted_later_needs_no_restart() {
 #[tokio::test]
 async fn https_to_a_bridge_without_tls_says_that_http_may_be_meant() {
     let server = Server::start().await;
-    let trusted = trusting(&Authority::named("ours"));
+    let trusted = trust_file(&Authority::named("ours"));
     let url = server.url().replace("http://", "https://");
     let mut client = ready(&url, trusted.path(), Era::Session).await;
     let result = client.call("echo", json!({ "text": "hi" })).await;

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::routes::{Key, Routes};
 
 /// Messages to the child that wait for it to read; nothing in a test comes near it.
-const WAITING_LINES: usize = 4096;
+const INPUT_QUEUE: usize = 4096;
 
 /// Messages of the child, in order.
 pub(super) type Messages = mpsc::UnboundedReceiver<Value>;
@@ -31,31 +31,31 @@ impl Child {
             .kill_on_drop(true)
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-        let (input, lines) = mpsc::channel(WAITING_LINES);
+        let (input, lines) = mpsc::channel(INPUT_QUEUE);
         let routes = Arc::new(Mutex::new(Routes::default()));
         let stdin = process.stdin.take().expect("it was asked for");
         let stdout = process.stdout.take().expect("it was asked for");
-        tokio::spawn(write(stdin, lines));
-        tokio::spawn(read(process, stdout, routes.clone()));
+        tokio::spawn(write_lines(stdin, lines));
+        tokio::spawn(read_lines(process, stdout, routes.clone()));
         Self { input, routes }
     }
 
     /// Sends a request. Its messages end with its answer, or without one when the child is gone.
-    pub(super) async fn ask(&self, mut request: Value) -> (Key, Messages) {
-        let (key, messages) = self.routes().opened(&mut request);
-        self.tell(request).await;
+    pub(super) async fn request(&self, mut request: Value) -> (Key, Messages) {
+        let (key, messages) = self.routes().register(&mut request);
+        self.send(request).await;
         (key, messages)
     }
 
     /// Sends a notification or a reply.
     pub(super) async fn notify(&self, mut message: Value) {
         self.routes().rename_cancelled(&mut message);
-        self.tell(message).await;
+        self.send(message).await;
     }
 
     /// The caller of a stateless request hung up, which is its way to cancel.
-    pub(super) fn hung_up(&self, key: Key) {
-        if self.routes().closed(key) {
+    pub(super) fn cancel(&self, key: Key) {
+        if self.routes().close(key) {
             let cancel = serde_json::json!({
                 "jsonrpc": "2.0",
                 "method": "notifications/cancelled",
@@ -71,7 +71,7 @@ impl Child {
         self.routes().listen()
     }
 
-    async fn tell(&self, message: Value) {
+    async fn send(&self, message: Value) {
         // Without a child the routes are closed: each caller hears of it.
         let _ = self.input.send(message).await;
     }
@@ -88,7 +88,7 @@ impl Drop for Child {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Value>) {
+async fn write_lines(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Value>) {
     while let Some(message) = lines.recv().await {
         let line = format!("{message}\n");
         if stdin.write_all(line.as_bytes()).await.is_err() {
@@ -97,11 +97,11 @@ async fn write(mut stdin: ChildStdin, mut lines: mpsc::Receiver<Value>) {
     }
 }
 
-async fn read(mut process: Process, stdout: ChildStdout, routes: Arc<Mutex<Routes>>) {
+async fn read_lines(mut process: Process, stdout: ChildStdout, routes: Arc<Mutex<Routes>>) {
     let mut lines = BufReader::new(stdout).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         match serde_json::from_str(&line) {
-            Ok(message) => routes.lock().expect("no holder panics").arrived(message),
+            Ok(message) => routes.lock().expect("no holder panics").dispatch(message),
             Err(error) => {
                 eprintln!("{error} in a line on standard output, which ends the child: {line}");
                 let _ = process.start_kill();

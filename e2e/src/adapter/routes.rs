@@ -10,31 +10,31 @@ use super::child::Messages;
 /// The id of a request in the child, and its progress token there.
 pub(super) type Key = u64;
 
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
+const LOG_LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
 
 #[derive(Debug, Default)]
 pub(super) struct Routes {
     last: Key,
-    open: BTreeMap<Key, Open>,
+    open: BTreeMap<Key, OpenRequest>,
     listener: Option<mpsc::UnboundedSender<Value>>,
     /// Came while nobody listened.
-    kept: Vec<Value>,
+    buffered: Vec<Value>,
     ended: bool,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenRequest {
     id: Value,
     progress: Option<Value>,
     wants_log: bool,
-    listens: bool,
+    is_listener: bool,
     messages: mpsc::UnboundedSender<Value>,
 }
 
 impl Routes {
     /// A request is about to be sent: gives it an id that is unique in the child.
-    pub(super) fn opened(&mut self, request: &mut Value) -> (Key, Messages) {
+    pub(super) fn register(&mut self, request: &mut Value) -> (Key, Messages) {
         self.last += 1;
         let key = self.last;
         let (messages, receiver) = mpsc::unbounded_channel();
@@ -43,16 +43,16 @@ impl Routes {
         let meta = request.pointer_mut("/params/_meta");
         let wants_log = meta
             .as_ref()
-            .is_some_and(|meta| meta.get(LOG_LEVEL).is_some());
+            .is_some_and(|meta| meta.get(LOG_LEVEL_META).is_some());
         let progress = meta
             .and_then(|meta| meta.get_mut("progressToken"))
             .map(|token| std::mem::replace(token, json!(key)));
         if !self.ended {
-            let open = Open {
+            let open = OpenRequest {
                 id,
                 progress,
                 wants_log,
-                listens,
+                is_listener: listens,
                 messages,
             };
             self.open.insert(key, open);
@@ -74,14 +74,14 @@ impl Routes {
     }
 
     /// True if the request was still open.
-    pub(super) fn closed(&mut self, key: Key) -> bool {
+    pub(super) fn close(&mut self, key: Key) -> bool {
         self.open.remove(&key).is_some()
     }
 
     /// Opens the stream for what belongs to no request; an older one ends.
     pub(super) fn listen(&mut self) -> Messages {
         let (listener, messages) = mpsc::unbounded_channel();
-        for kept in self.kept.drain(..) {
+        for kept in self.buffered.drain(..) {
             let _ = listener.send(kept);
         }
         self.listener = (!self.ended).then_some(listener);
@@ -96,50 +96,50 @@ impl Routes {
     }
 
     /// A message of the child, passed on to whom it concerns.
-    pub(super) fn arrived(&mut self, mut message: Value) {
+    pub(super) fn dispatch(&mut self, mut message: Value) {
         if message.get("method").is_none() {
-            return self.answered(message);
+            return self.route_response(message);
         }
-        if let Some(key) = self.names_subscription(&mut message) {
-            return self.pass(key, message);
+        if let Some(key) = self.subscription_of(&mut message) {
+            return self.forward(key, message);
         }
         if message["method"] == "notifications/progress" {
-            return self.progressed(message);
+            return self.route_progress(message);
         }
         match self.stream_for(&message) {
-            Some(key) => self.pass(key, message),
+            Some(key) => self.forward(key, message),
             None => self.broadcast(message),
         }
     }
 
-    fn answered(&mut self, mut message: Value) {
+    fn route_response(&mut self, mut message: Value) {
         let open = message["id"]
             .as_u64()
             .and_then(|key| self.open.remove(&key));
         if let Some(open) = open {
             message["id"] = open.id.clone();
-            if let Some(id) = message.pointer_mut(&pointer("/result/_meta", SUBSCRIPTION)) {
+            if let Some(id) = message.pointer_mut(&pointer("/result/_meta", SUBSCRIPTION_META)) {
                 *id = open.id;
             }
             let _ = open.messages.send(message);
         }
     }
 
-    fn names_subscription(&self, message: &mut Value) -> Option<Key> {
-        let id = message.pointer_mut(&pointer("/params/_meta", SUBSCRIPTION))?;
+    fn subscription_of(&self, message: &mut Value) -> Option<Key> {
+        let id = message.pointer_mut(&pointer("/params/_meta", SUBSCRIPTION_META))?;
         let key = id.as_u64()?;
         *id = self.open.get(&key)?.id.clone();
         Some(key)
     }
 
-    fn progressed(&mut self, mut message: Value) {
+    fn route_progress(&mut self, mut message: Value) {
         let token = &mut message["params"]["progressToken"];
         let Some(key) = token.as_u64() else { return };
         let Some(progress) = self.open.get(&key).and_then(|open| open.progress.clone()) else {
             return;
         };
         *token = progress;
-        self.pass(key, message);
+        self.forward(key, message);
     }
 
     /// The response stream for a message that does not say which.
@@ -151,14 +151,14 @@ impl Routes {
             return None;
         }
         let log = method == "notifications/message";
-        let calls = || self.open.iter().rev().filter(|(_, open)| !open.listens);
+        let calls = || self.open.iter().rev().filter(|(_, open)| !open.is_listener);
         let asked_for_log = calls().find(|(_, open)| log && open.wants_log);
         asked_for_log
             .or_else(|| calls().next())
             .map(|(key, _)| *key)
     }
 
-    fn pass(&mut self, key: Key, message: Value) {
+    fn forward(&mut self, key: Key, message: Value) {
         if let Some(open) = self.open.get(&key) {
             // In an MCP session a caller that hung up did not cancel: its messages are lost.
             let _ = open.messages.send(message);
@@ -170,7 +170,7 @@ impl Routes {
             Some(listener) if !listener.is_closed() => {
                 let _ = listener.send(message);
             }
-            _ => self.kept.push(message),
+            _ => self.buffered.push(message),
         }
     }
 }

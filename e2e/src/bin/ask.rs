@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::Parser;
 use e2e::Format;
-use e2e::asking::{at_once, first_word};
-use e2e::idle::room_for;
+use e2e::idle::raise_open_file_limit;
+use e2e::query_cost::{measure_concurrent_queries, measure_first_token};
 use serde::Serialize;
 
 /// Starts a bridge, an agent and a provider, asks queries, and prints what they took.
@@ -29,11 +29,11 @@ struct Arguments {
 impl Arguments {
     async fn run(&self) -> Result<()> {
         // In the bridge, in the agent and here each query has several connections.
-        room_for(4 * self.at_once)?;
-        for format in Format::OF_OUR_AGENT {
-            self.print(&first_word(format, self.queries).await);
+        raise_open_file_limit(4 * self.at_once)?;
+        for format in Format::AGENT_FORMATS {
+            self.print(&measure_first_token(format, self.queries).await);
         }
-        let many = at_once(self.at_once).await;
+        let many = measure_concurrent_queries(self.at_once).await;
         self.print(&many);
         ensure!(many.completed == many.queries, "queries were lost");
         Ok(())

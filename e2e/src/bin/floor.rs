@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::Parser;
-use e2e::load::floor::{Floor, Meaning};
+use e2e::load::floor::{Floor, FloorProtocol};
 use tokio::net::TcpListener;
 
 /// Passes the bodies of requests to pages, and their answers back.
@@ -31,7 +31,11 @@ async fn main() -> anyhow::Result<()> {
     } = Arguments::parse();
     let listener = TcpListener::bind(bind).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let meaning = if mcp { Meaning::Mcp } else { Meaning::Bytes };
+    let meaning = if mcp {
+        FloorProtocol::Mcp
+    } else {
+        FloorProtocol::Bytes
+    };
     Floor::new(meaning, read_buffer).serve(listener).await;
     Ok(())
 }

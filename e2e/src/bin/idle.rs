@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use e2e::idle::{Sets, Spread, Target, beside, registering, resting, room_for};
+use e2e::idle::{
+    DefinitionSets, PageDistribution, Target, measure_idle_cost, measure_neighbour_cost,
+    measure_registration, raise_open_file_limit,
+};
 use serde::Serialize;
 
 /// Starts bridges, opens pages at them, and prints what both cost.
@@ -14,7 +17,7 @@ use serde::Serialize;
 struct Arguments {
     /// What is measured
     #[arg(value_enum, default_value = "all")]
-    what: What,
+    what: Measurement,
 
     /// How many pages do nothing
     #[arg(default_value_t = 10_000)]
@@ -26,7 +29,7 @@ struct Arguments {
 
     /// Only pages that register these
     #[arg(long, value_enum)]
-    sets: Option<Sets>,
+    sets: Option<DefinitionSets>,
 
     /// Only pages of which so many have one token
     #[arg(long)]
@@ -46,7 +49,7 @@ struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum What {
+enum Measurement {
     /// Memory and heartbeats of pages that do nothing
     Resting,
     /// Calls and lists of one token beside those of others, and the same at the floor
@@ -59,20 +62,20 @@ enum What {
 
 impl Arguments {
     async fn run(&self) -> Result<()> {
-        room_for(self.pages.max(self.registering))?;
-        let wanted = |part| self.what == What::All || self.what == part;
-        if wanted(What::Resting) {
+        raise_open_file_limit(self.pages.max(self.registering))?;
+        let wanted = |part| self.what == Measurement::All || self.what == part;
+        if wanted(Measurement::Resting) {
             self.resting().await;
         }
-        if wanted(What::Beside) {
+        if wanted(Measurement::Beside) {
             for target in [Target::Bridge, Target::Floor] {
                 let others = [0, self.pages / 10, self.pages];
-                beside(target, &others, |figures| self.print(&figures)).await;
+                measure_neighbour_cost(target, &others, |figures| self.print(&figures)).await;
             }
         }
-        if wanted(What::Registering) {
+        if wanted(Measurement::Registering) {
             for sets in self.sets() {
-                self.print(&registering(sets, self.registering, 100).await);
+                self.print(&measure_registration(sets, self.registering, 100).await);
             }
         }
         Ok(())
@@ -83,19 +86,19 @@ impl Arguments {
         let heartbeat = Duration::from_secs(self.heartbeat);
         for per_token in self.per_token.map_or(vec![1, 50], |it| vec![it]) {
             for sets in self.sets() {
-                let spread = Spread {
+                let spread = PageDistribution {
                     pages: self.pages,
                     per_token,
                     sets,
                     tools: 10,
                 };
-                self.print(&resting(spread, rest, heartbeat).await);
+                self.print(&measure_idle_cost(spread, rest, heartbeat).await);
             }
         }
     }
 
-    fn sets(&self) -> Vec<Sets> {
-        let both = || vec![Sets::Identical, Sets::Distinct];
+    fn sets(&self) -> Vec<DefinitionSets> {
+        let both = || vec![DefinitionSets::Identical, DefinitionSets::Distinct];
         self.sets.map_or_else(both, |sets| vec![sets])
     }
 

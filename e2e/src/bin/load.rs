@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use e2e::load::mixed::Mixed;
-use e2e::load::{Dialect, Figures, Load, Meter, Payload, Pick, Receipt, Route, Target};
+use e2e::load::soak::Soak;
+use e2e::load::{Dialect, Figures, Load, Meter, Payload, Receipt, Route, Target, TargetSelection};
 use serde_json::json;
 
 /// Pages that answer, callers that call, and what it costs. Every answer is checked.
@@ -45,7 +45,7 @@ struct Arguments {
 
     /// How a call says which page it is for
     #[arg(long, value_enum, default_value = "tool")]
-    pick: Pick,
+    pick: TargetSelection,
 
     /// How pages say that they received a call
     #[arg(long, value_enum, default_value = "together")]
@@ -87,7 +87,7 @@ struct Arguments {
 }
 
 /// How often a soak says what the bridge holds.
-const SAMPLES: u32 = 60;
+const SAMPLES_PER_SOAK: u32 = 60;
 
 impl Arguments {
     fn load(&self) -> Result<Load> {
@@ -105,20 +105,20 @@ impl Arguments {
             route: self.route,
             payload: self.result,
             warm_up: Duration::from_secs_f64(self.warm_up),
-            measured: Duration::from_secs_f64(self.seconds),
-            meter: self.pid.map(Meter::of),
+            duration: Duration::from_secs_f64(self.seconds),
+            meter: self.pid.map(Meter::new),
         })
     }
 
     async fn soak(&self, lasts: Duration) -> Result<()> {
-        let mixed = Mixed {
+        let mixed = Soak {
             address: address(&self.bridge)?,
             token: self.token.clone(),
-            meter: Meter::of(self.pid.context("`--pid` is missing")?),
+            meter: Meter::new(self.pid.context("`--pid` is missing")?),
             pages: self.pages,
             callers: self.callers,
-            lasts,
-            every: (lasts / SAMPLES).max(Duration::from_secs(1)),
+            duration: lasts,
+            sample_interval: (lasts / SAMPLES_PER_SOAK).max(Duration::from_secs(1)),
             seed: self.seed,
         };
         let held = mixed.run(|sample| println!("{sample}")).await?;

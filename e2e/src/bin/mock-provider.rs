@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use e2e::{Format, Provider, Script, Tape, Upstream, Voice};
+use e2e::{Format, MockProvider, Recordings, ResponseSource, Script, Upstream};
 use tokio::net::TcpListener;
 
 /// Speaks the wires of Anthropic, OpenAI (chat completions and Responses), Gemini and Ollama, and says what a script says.
@@ -42,16 +42,20 @@ struct Arguments {
 }
 
 impl Arguments {
-    fn voice(&self) -> Result<Voice> {
+    fn response_source(&self) -> Result<ResponseSource> {
         if let (Some(folder), Some(upstream)) = (&self.record, &self.upstream) {
-            return Ok(Voice::Upstream(Arc::new(Upstream::new(upstream, folder)?)));
+            return Ok(ResponseSource::Upstream(Arc::new(Upstream::new(
+                upstream, folder,
+            )?)));
         }
         if let Some(folder) = &self.replay {
             let advice = || format!("{} cannot be played", folder.display());
-            return Ok(Voice::Tape(Tape::read(folder).with_context(advice)?));
+            return Ok(ResponseSource::Tape(
+                Recordings::load(folder).with_context(advice)?,
+            ));
         }
         let Some(file) = &self.script else {
-            return Ok(example().into());
+            return Ok(example_script().into());
         };
         let advice = || format!("{} is no script", file.display());
         let text = std::fs::read_to_string(file).with_context(advice)?;
@@ -61,9 +65,9 @@ impl Arguments {
 
     async fn run(&self) -> Result<()> {
         let listener = TcpListener::bind(self.bind).await?;
-        let provider = Provider::serve(listener, self.voice()?);
+        let provider = MockProvider::serve(listener, self.response_source()?);
         println!("listening on {}", provider.url());
-        for format in Format::OF_OUR_AGENT {
+        for format in Format::AGENT_FORMATS {
             println!(
                 "mcp-web-agent --provider {} --base-url {} --model mock",
                 format.name(),
@@ -71,7 +75,7 @@ impl Arguments {
             );
         }
         if self.record.is_none() {
-            println!("the key is {}", Provider::KEY);
+            println!("the key is {}", MockProvider::KEY);
         }
         tokio::signal::ctrl_c().await?;
         Ok(())
@@ -79,8 +83,8 @@ impl Arguments {
 }
 
 /// What it says without a script.
-fn example() -> Script {
-    Script::new([e2e::Turn::saying("Hello from ").text("the mock provider.")])
+fn example_script() -> Script {
+    Script::new([e2e::Turn::from_text("Hello from ").text("the mock provider.")])
 }
 
 #[tokio::main]

@@ -9,7 +9,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::connect::environment;
 use super::http;
-use crate::{Leg, World, tools, within};
+use crate::{TestBed, Transport, program_paths, with_deadline};
 
 /// So that a large line comes in large pieces.
 const READ_BUFFER: usize = 1024 * 1024;
@@ -26,11 +26,11 @@ pub enum BulkClient {
         client: reqwest::Client,
     },
     /// Through `mcp-web-stdio`.
-    Stdio(Box<Pipes>),
+    Stdio(Box<StdioPipes>),
 }
 
 /// A running `mcp-web-stdio`.
-pub struct Pipes {
+pub struct StdioPipes {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     /// Ends with its input, and with this value.
@@ -39,21 +39,21 @@ pub struct Pipes {
 
 impl BulkClient {
     /// A client of `world`.
-    pub fn new(world: &World, leg: Leg) -> Self {
+    pub fn new(world: &TestBed, leg: Transport) -> Self {
         match leg {
-            Leg::Http => Self::Http {
+            Transport::Http => Self::Http {
                 url: world.mcp_url(),
                 token: world.token().to_owned(),
                 client: http(),
             },
-            Leg::Stdio => Self::stdio(world),
+            Transport::Stdio => Self::stdio(world),
         }
     }
 
-    fn stdio(world: &World) -> Self {
+    fn stdio(world: &TestBed) -> Self {
         let environment = environment(world);
         let variables = environment.as_object().into_iter().flatten();
-        let mut child = Command::new(tools::built("mcp-web-stdio"))
+        let mut child = Command::new(program_paths::built("mcp-web-stdio"))
             .envs(variables.map(|(key, value)| (key, value.as_str().unwrap_or_default())))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -62,7 +62,7 @@ impl BulkClient {
             .expect("the program starts");
         let input = child.stdin.take().expect("it was asked for");
         let output = child.stdout.take().expect("it was asked for");
-        Self::Stdio(Box::new(Pipes {
+        Self::Stdio(Box::new(StdioPipes {
             input,
             output: BufReader::with_capacity(READ_BUFFER, output),
             _child: child,
@@ -97,7 +97,7 @@ impl BulkClient {
                 }
             }
         };
-        within("the answer to a large call", called).await
+        with_deadline("the answer to a large call", called).await
     }
 }
 

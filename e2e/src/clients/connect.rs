@@ -13,22 +13,22 @@ use serde_json::{Value, json};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 
 use super::http;
-use crate::{Era, Leg, World, tools, within};
+use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
 /// What stands in a client's configuration to reach `world`.
-pub(super) fn server(world: &World, leg: Leg) -> Value {
+pub(super) fn server_config(world: &TestBed, leg: Transport) -> Value {
     match leg {
-        Leg::Http => json!({ "url": world.mcp_url(), "headers": bearer(world) }),
-        Leg::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(world) }),
+        Transport::Http => json!({ "url": world.mcp_url(), "headers": bearer(world) }),
+        Transport::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(world) }),
     }
 }
 
 /// The longest message that rmcp reads, over either leg, unless it is told otherwise.
-const LONGEST_MESSAGE: u64 = 16 * 1024 * 1024;
+const DEFAULT_MAX_MESSAGE_BYTES: u64 = 16 * 1024 * 1024;
 
-fn longest_message(server: &Value) -> usize {
+fn max_message_bytes(server: &Value) -> usize {
     let bytes = server["maxMessageBytes"].as_u64();
-    usize::try_from(bytes.unwrap_or(LONGEST_MESSAGE)).unwrap()
+    usize::try_from(bytes.unwrap_or(DEFAULT_MAX_MESSAGE_BYTES)).unwrap()
 }
 
 /// Connects a client that has `server` in its configuration: `url` and `headers`, or `command`,
@@ -40,18 +40,18 @@ pub(super) async fn connect<H: ClientHandler>(
     era: Era,
 ) -> RunningService<RoleClient, H> {
     let leg = match server["url"].as_str() {
-        Some(_) => Leg::Http,
-        None => Leg::Stdio,
+        Some(_) => Transport::Http,
+        None => Transport::Stdio,
     };
     let what = format!("a client to connect ({leg:?}, {era:?})");
     let service = match leg {
-        Leg::Http => {
+        Transport::Http => {
             let connected = client.serve_with_lifecycle(streamable_http(server), lifecycle(era));
-            within(what, connected).await
+            with_deadline(what, connected).await
         }
-        Leg::Stdio => {
+        Transport::Stdio => {
             let connected = client.serve_with_lifecycle(stdio(server), lifecycle(era));
-            within(what, connected).await
+            with_deadline(what, connected).await
         }
     };
     service.unwrap_or_else(|error| panic!("{leg:?}, {era:?}: {error}"))
@@ -66,11 +66,11 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
     }
 }
 
-fn bearer(world: &World) -> Value {
+fn bearer(world: &TestBed) -> Value {
     json!({ "Authorization": format!("Bearer {}", world.token()) })
 }
 
-pub(super) fn environment(world: &World) -> Value {
+pub(super) fn environment(world: &TestBed) -> Value {
     json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
 }
 
@@ -83,14 +83,14 @@ fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Cli
     let mut config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers.collect())
         .max_concurrent_requests(64);
-    config.max_sse_event_size = longest_message(server);
+    config.max_sse_event_size = max_message_bytes(server);
     StreamableHttpClientTransport::with_client(http(), config)
 }
 
 /// The child ends with its input, and with the task that waits for it.
 fn stdio(server: &Value) -> AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> {
     let program = server["command"].as_str().expect("a URL or a command");
-    let mut command = Command::new(tools::built(program));
+    let mut command = Command::new(program_paths::built(program));
     let arguments = server["args"].as_array().into_iter().flatten();
     let mut child = command
         .args(arguments.filter_map(Value::as_str))
@@ -103,7 +103,7 @@ fn stdio(server: &Value) -> AsyncRwTransport<RoleClient, ChildStdout, ChildStdin
     let output = child.stdout.take().expect("it was asked for");
     let input = child.stdin.take().expect("it was asked for");
     tokio::spawn(async move { child.wait().await });
-    AsyncRwTransport::new_client(output, input).with_max_line_length(longest_message(server))
+    AsyncRwTransport::new_client(output, input).with_max_line_length(max_message_bytes(server))
 }
 
 fn pairs(object: &Value) -> impl Iterator<Item = (&str, &str)> {

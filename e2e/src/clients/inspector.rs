@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Era, Leg, World, tools, within};
+use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
 /// Runs the Inspector against a world. Each request is a conversation of its own.
 #[derive(Debug)]
@@ -19,10 +19,10 @@ pub struct Inspector {
 
 impl Inspector {
     /// Chooses leg and era.
-    pub fn new(world: &World, leg: Leg, era: Era) -> Self {
+    pub fn new(world: &TestBed, leg: Transport, era: Era) -> Self {
         let target = match leg {
-            Leg::Http => over_http(world),
-            Leg::Stdio => over_stdio(world, &tools::built("mcp-web-stdio")),
+            Transport::Http => over_http(world),
+            Transport::Stdio => over_stdio(world, &program_paths::built("mcp-web-stdio")),
         };
         let era = match era {
             Era::Initialize => "legacy",
@@ -51,9 +51,9 @@ impl Inspector {
 
     async fn run(&self, request: &[&str]) -> Value {
         let entry = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
-        let mut command = Command::new(tools::node());
+        let mut command = Command::new(program_paths::node());
         command
-            .arg(tools::node_modules().join(entry))
+            .arg(program_paths::node_modules().join(entry))
             .arg("--cli")
             .args(&self.target)
             .args(request)
@@ -61,7 +61,7 @@ impl Inspector {
             .env("HOME", self.home.path())
             .stdin(Stdio::null())
             .kill_on_drop(true);
-        let output = within("the Inspector to answer", command.output())
+        let output = with_deadline("the Inspector to answer", command.output())
             .await
             .expect("Node starts");
         let answer = String::from_utf8_lossy(&output.stdout);
@@ -76,7 +76,7 @@ impl Inspector {
     }
 }
 
-fn over_http(world: &World) -> Vec<String> {
+fn over_http(world: &TestBed) -> Vec<String> {
     let header = format!("Authorization: Bearer {}", world.token());
     let url = world.mcp_url();
     [
@@ -91,7 +91,7 @@ fn over_http(world: &World) -> Vec<String> {
     .to_vec()
 }
 
-fn over_stdio(world: &World, program: &Path) -> Vec<String> {
+fn over_stdio(world: &TestBed, program: &Path) -> Vec<String> {
     let url = format!("MCP_SERVER_URL={}", world.mcp_url());
     let token = format!("AUTH_TOKEN={}", world.token());
     let program = program.display().to_string();

@@ -13,35 +13,40 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::connect::{connect, server};
-use crate::{Era, Leg, World, within};
+use super::connect::{connect, server_config};
+use crate::{Era, TestBed, Transport, with_deadline};
 
 /// An AI client with an open conversation, which hears when the list of tools changes.
 pub struct McpClient {
-    service: RunningService<RoleClient, Listener>,
+    service: RunningService<RoleClient, ListChangeHandler>,
     changes: watch::Receiver<u64>,
     subscription: Option<JoinHandle<()>>,
 }
 
 impl McpClient {
     /// Connects to `world` and, in the era where one must ask for it, subscribes to changes.
-    pub async fn connect(world: &World, leg: Leg, era: Era) -> Self {
-        Self::configured(&server(world, leg), era).await
+    pub async fn connect(world: &TestBed, leg: Transport, era: Era) -> Self {
+        Self::from_config(&server_config(world, leg), era).await
     }
 
     /// The same with a client that reads messages of up to so many bytes: rmcp alone drops those
     /// over 16 MiB.
-    pub async fn connect_for(world: &World, leg: Leg, era: Era, max_message_bytes: usize) -> Self {
-        let mut server = server(world, leg);
+    pub async fn connect_with_limit(
+        world: &TestBed,
+        leg: Transport,
+        era: Era,
+        max_message_bytes: usize,
+    ) -> Self {
+        let mut server = server_config(world, leg);
         server["maxMessageBytes"] = max_message_bytes.into();
-        Self::configured(&server, era).await
+        Self::from_config(&server, era).await
     }
 
     /// Connects as an AI client does that has `server` in its configuration: `url` and `headers`,
     /// or `command`, `args` and `env`, where the command is one of this workspace.
-    pub async fn configured(server: &Value, era: Era) -> Self {
+    pub async fn from_config(server: &Value, era: Era) -> Self {
         let (changed, changes) = watch::channel(0);
-        let listener = Listener {
+        let listener = ListChangeHandler {
             changed: changed.clone(),
         };
         let service = connect(listener, server, era).await;
@@ -58,14 +63,14 @@ impl McpClient {
 
     /// The names in `tools/list`.
     pub async fn tools(&self) -> Vec<String> {
-        let tools = within("tools/list", self.service.list_all_tools()).await;
+        let tools = with_deadline("tools/list", self.service.list_all_tools()).await;
         let tools = tools.unwrap_or_else(|error| panic!("tools/list: {error}"));
         tools.into_iter().map(|tool| tool.name.into()).collect()
     }
 
     /// The URIs in `resources/list`.
     pub async fn resources(&self) -> Vec<String> {
-        let resources = within("resources/list", self.service.list_all_resources()).await;
+        let resources = with_deadline("resources/list", self.service.list_all_resources()).await;
         let resources = resources.unwrap_or_else(|error| panic!("resources/list: {error}"));
         resources.into_iter().map(|it| it.uri).collect()
     }
@@ -73,14 +78,14 @@ impl McpClient {
     /// What `resources/read` answers.
     pub async fn read(&self, uri: &str) -> Value {
         let params = ReadResourceRequestParams::new(uri);
-        let read = within("resources/read", self.service.read_resource(params)).await;
+        let read = with_deadline("resources/read", self.service.read_resource(params)).await;
         let result = read.unwrap_or_else(|error| panic!("{uri}: {error}"));
         serde_json::to_value(result).unwrap()
     }
 
     /// Waits until `tools/list` fulfils `condition`, looking again only when the client was told
     /// that the list changed.
-    pub async fn tools_when(
+    pub async fn wait_for_tools(
         &mut self,
         what: &str,
         condition: impl Fn(&[String]) -> bool,
@@ -92,7 +97,7 @@ impl McpClient {
                 return tools;
             }
             let what = format!("list_changed, so that {what}; the list was {tools:?}");
-            within(what, self.changes.changed())
+            with_deadline(what, self.changes.changed())
                 .await
                 .expect("the listener lives");
         }
@@ -104,15 +109,15 @@ impl McpClient {
     }
 
     /// Waits until the client was told of more than `seen` changes.
-    pub async fn changed_since(&mut self, seen: u64) {
-        within("list_changed", self.changes.wait_for(|&count| count > seen))
+    pub async fn wait_for_change(&mut self, seen: u64) {
+        with_deadline("list_changed", self.changes.wait_for(|&count| count > seen))
             .await
             .expect("the listener lives");
     }
 
     /// Ends the conversation: over stdio the end of the child's input.
     pub async fn close(mut self) {
-        let closed = within("the client to close", self.service.close()).await;
+        let closed = with_deadline("the client to close", self.service.close()).await;
         closed.expect("the client does not panic");
     }
 
@@ -122,7 +127,7 @@ impl McpClient {
     }
 
     /// Calls a tool of a bridge that may be gone, and waits for whatever comes of it.
-    pub(crate) async fn attempt(
+    pub(crate) async fn try_call(
         &self,
         tool: &str,
         arguments: Value,
@@ -133,8 +138,8 @@ impl McpClient {
     }
 
     /// Sends a call.
-    pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlight {
-        InFlight::start(&self.service, tool, arguments).await
+    pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlightCall {
+        InFlightCall::start(&self.service, tool, arguments).await
     }
 }
 
@@ -147,11 +152,11 @@ impl Drop for McpClient {
 }
 
 /// A call that was sent.
-pub struct InFlight {
+pub struct InFlightCall {
     handle: RequestHandle<RoleClient>,
 }
 
-impl InFlight {
+impl InFlightCall {
     pub(super) async fn start(peer: &Peer<RoleClient>, tool: &str, arguments: Value) -> Self {
         let mut parameters = CallToolRequestParams::new(tool.to_owned());
         parameters.arguments = arguments.as_object().cloned();
@@ -166,7 +171,7 @@ impl InFlight {
 
     /// Waits for the result.
     pub async fn result(self) -> Result<CallToolResult, ServiceError> {
-        match within("the result of a call", self.handle.await_response()).await? {
+        match with_deadline("the result of a call", self.handle.await_response()).await? {
             ServerResult::CallToolResult(result) => Ok(result),
             other => panic!("not the result of a call: {other:?}"),
         }
@@ -174,7 +179,7 @@ impl InFlight {
 
     /// Waits until the server wants the client to answer something first (MCP 2026-07-28).
     pub async fn input_required(self) {
-        match within("the first round of a call", self.handle.await_response()).await {
+        match with_deadline("the first round of a call", self.handle.await_response()).await {
             Ok(ServerResult::InputRequiredResult(_)) => {}
             other => panic!("not a round of a call: {other:?}"),
         }
@@ -184,16 +189,18 @@ impl InFlight {
     /// ending the request's stream.
     pub async fn cancel(self) {
         let cancelled = self.handle.cancel(Some("the user stopped it".to_owned()));
-        within("the cancel to be sent", cancelled).await.unwrap();
+        with_deadline("the cancel to be sent", cancelled)
+            .await
+            .unwrap();
     }
 }
 
 #[derive(Clone)]
-struct Listener {
+struct ListChangeHandler {
     changed: watch::Sender<u64>,
 }
 
-impl ClientHandler for Listener {
+impl ClientHandler for ListChangeHandler {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changed.send_modify(|count| *count += 1);
     }
@@ -230,5 +237,5 @@ async fn subscribe(peer: Peer<RoleClient>, changed: watch::Sender<u64>) -> JoinH
 
 async fn listen(peer: &Peer<RoleClient>) -> Result<rmcp::service::Subscription, ServiceError> {
     let filter = SubscriptionFilter::builder().tools_list_changed().build();
-    within("subscriptions/listen", peer.listen(filter)).await
+    with_deadline("subscriptions/listen", peer.listen(filter)).await
 }

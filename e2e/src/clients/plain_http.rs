@@ -4,7 +4,7 @@ use reqwest::{Method, Response};
 use serde_json::{Value, json};
 
 use super::http;
-use crate::{World, within};
+use crate::{TestBed, with_deadline};
 
 /// Plain HTTP with the world's token.
 #[derive(Clone)]
@@ -16,7 +16,7 @@ pub struct PlainHttp {
 
 impl PlainHttp {
     /// A client of `world`.
-    pub fn new(world: &World) -> Self {
+    pub fn new(world: &TestBed) -> Self {
         Self {
             url: world.url(),
             token: world.token().to_owned(),
@@ -38,7 +38,7 @@ impl PlainHttp {
     }
 
     /// The same in a session.
-    pub(crate) async fn call_in(
+    pub(crate) async fn call_in_session(
         &self,
         session: &str,
         tool: &str,
@@ -68,13 +68,13 @@ impl PlainHttp {
             let response = http().request(method, url).json(body).send().await?;
             response.json().await
         };
-        let answer: reqwest::Result<Value> = within("an answer", answer).await;
+        let answer: reqwest::Result<Value> = with_deadline("an answer", answer).await;
         answer.unwrap_or_else(|error| panic!("{body}: {error}"))
     }
 
     /// `GET path`.
     pub async fn get(&self, path: &str) -> Response {
-        within(path, self.request(Method::GET, path).send())
+        with_deadline(path, self.request(Method::GET, path).send())
             .await
             .unwrap_or_else(|error| panic!("{path}: {error}"))
     }

@@ -5,7 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::http;
-use crate::{World, within};
+use crate::{TestBed, with_deadline};
 
 /// An MCP session (2025-11-25) with a stream whose receive buffer is as small as may be.
 pub struct StalledClient {
@@ -14,11 +14,11 @@ pub struct StalledClient {
 
 impl StalledClient {
     /// Initialises a session, opens its stream, and reads no more than that it is open.
-    pub async fn connect(world: &World) -> Self {
-        let session = initialised(world).await;
+    pub async fn connect(world: &TestBed) -> Self {
+        let session = initialize_session(world).await;
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(1).unwrap();
-        let mut stream = within("a connection", socket.connect(world.address()))
+        let mut stream = with_deadline("a connection", socket.connect(world.address()))
             .await
             .unwrap();
         let head = format!(
@@ -29,7 +29,7 @@ impl StalledClient {
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut first = [0; 12];
-        within("the head of the stream", stream.read_exact(&mut first))
+        with_deadline("the head of the stream", stream.read_exact(&mut first))
             .await
             .unwrap();
         assert_eq!(&first, b"HTTP/1.1 200");
@@ -37,20 +37,20 @@ impl StalledClient {
     }
 }
 
-async fn initialised(world: &World) -> String {
+async fn initialize_session(world: &TestBed) -> String {
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "stalled", "version": "1.0.0" } } });
     let answer = post(world, None, &initialize).await;
     let session = answer.headers()["mcp-session-id"].to_str().unwrap();
     let session = session.to_owned();
-    within("initialize", answer.bytes()).await.unwrap();
+    with_deadline("initialize", answer.bytes()).await.unwrap();
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     post(world, Some(&session), &initialized).await;
     session
 }
 
-async fn post(world: &World, session: Option<&str>, message: &Value) -> reqwest::Response {
+async fn post(world: &TestBed, session: Option<&str>, message: &Value) -> reqwest::Response {
     let mut request = http()
         .post(world.mcp_url())
         .bearer_auth(world.token())
@@ -59,7 +59,7 @@ async fn post(world: &World, session: Option<&str>, message: &Value) -> reqwest:
     if let Some(session) = session {
         request = request.header("mcp-session-id", session);
     }
-    let answer = within("an answer", request.send()).await.unwrap();
+    let answer = with_deadline("an answer", request.send()).await.unwrap();
     assert!(answer.status().is_success(), "{answer:?}");
     answer
 }

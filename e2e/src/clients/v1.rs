@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::{World, tools, within};
+use crate::{TestBed, program_paths, with_deadline};
 
 /// `e2e/node/v1-client.mjs` under Node, spoken with over its standard input and output.
 #[derive(Debug)]
@@ -18,9 +18,9 @@ pub struct V1Client {
 
 impl V1Client {
     /// A client of `world`.
-    pub fn of(world: &World) -> Self {
-        let script = tools::workspace().join("e2e/node/v1-client.mjs");
-        let mut process = Command::new(tools::node())
+    pub fn new(world: &TestBed) -> Self {
+        let script = program_paths::workspace().join("e2e/node/v1-client.mjs");
+        let mut process = Command::new(program_paths::node())
             .arg(script)
             .env("MCP_SERVER_URL", world.url())
             .env("AUTH_TOKEN", world.token())
@@ -39,7 +39,7 @@ impl V1Client {
     }
 
     /// Says a request. All have the same id.
-    pub async fn say(&mut self, method: &str, params: Value) {
+    pub async fn send(&mut self, method: &str, params: Value) {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let line = format!("{message}\n");
         let said = self.input.write_all(line.as_bytes()).await;
@@ -48,14 +48,14 @@ impl V1Client {
 
     /// The next answer, to whichever request.
     pub async fn answer(&mut self) -> Value {
-        let line = within("an answer", self.output.next_line()).await;
+        let line = with_deadline("an answer", self.output.next_line()).await;
         let line = line.unwrap().expect("the client lives");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
     /// The result of a request.
     pub async fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.say(method, params).await;
+        self.send(method, params).await;
         let mut answer = self.answer().await;
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].take()
@@ -68,7 +68,7 @@ impl V1Client {
     }
 
     /// Asks for the list of tools until it is as it should be.
-    pub async fn tools_when(&mut self, what: &str, fits: impl Fn(&[&str]) -> bool) -> Value {
+    pub async fn wait_for_tools(&mut self, what: &str, fits: impl Fn(&[&str]) -> bool) -> Value {
         let listed = async {
             loop {
                 let listed = self.ask("tools/list", json!({})).await;
@@ -79,6 +79,6 @@ impl V1Client {
                 }
             }
         };
-        within(what, listed).await
+        with_deadline(what, listed).await
     }
 }

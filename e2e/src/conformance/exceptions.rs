@@ -12,18 +12,18 @@ pub struct Exception {
     /// Which check of it; `*` for all.
     pub check: &'static str,
     /// What it does.
-    pub judgement: Judgement,
+    pub effect: ExceptionEffect,
     /// Why.
     pub reason: &'static str,
 }
 
 /// What an exception does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ExceptionEffect {
     /// It fails, warns or is skipped; if it does no longer, the exception must go.
     Fails,
     /// Whatever it comes to says nothing about what is tested here: it is not counted.
-    SaysNothing,
+    NotApplicable,
 }
 
 impl Exception {
@@ -39,7 +39,7 @@ struct Counts {
     failed: usize,
     warnings: usize,
     skipped: usize,
-    foreign: usize,
+    not_applicable: usize,
 }
 
 impl Report {
@@ -50,20 +50,27 @@ impl Report {
             is_bad(check.status) && !exceptions.iter().any(|it| it.covers(scenario, check))
         });
         let bad = bad.map(|(scenario, check)| {
-            let (name, Check { id, status, says }) = (&scenario.name, check);
+            let (
+                name,
+                Check {
+                    id,
+                    status,
+                    message: says,
+                },
+            ) = (&scenario.name, check);
             format!("{name}: {id}: {status:?}: {says}")
         });
         let stale = exceptions
             .iter()
-            .filter(|it| !self.needs(it))
+            .filter(|it| !self.is_needed(it))
             .map(|it| format!("{}: {}: the exception is not needed", it.scenario, it.check));
         bad.chain(stale).collect()
     }
 
-    fn needs(&self, exception: &Exception) -> bool {
+    fn is_needed(&self, exception: &Exception) -> bool {
         self.checks().any(|(scenario, check)| {
             exception.covers(scenario, check)
-                && (is_bad(check.status) || exception.judgement == Judgement::SaysNothing)
+                && (is_bad(check.status) || exception.effect == ExceptionEffect::NotApplicable)
         })
     }
 
@@ -84,7 +91,7 @@ impl Report {
                 failed,
                 warnings,
                 skipped,
-                foreign,
+                not_applicable: foreign,
             } = self.counts(scored, exceptions);
             let _ = writeln!(
                 summary,
@@ -96,7 +103,7 @@ impl Report {
             let _ = writeln!(
                 summary,
                 "    {} {}: {:?}: {}",
-                it.scenario, it.check, it.judgement, it.reason
+                it.scenario, it.check, it.effect, it.reason
             );
         }
         summary
@@ -113,12 +120,12 @@ impl Report {
             .checks()
             .filter(|(scenario, _)| scenario.not_scored.is_none() == scored);
         for (scenario, check) in checks {
-            let foreign = exceptions
-                .iter()
-                .any(|it| it.judgement == Judgement::SaysNothing && it.covers(scenario, check));
+            let foreign = exceptions.iter().any(|it| {
+                it.effect == ExceptionEffect::NotApplicable && it.covers(scenario, check)
+            });
             let counter = match check.status {
                 Status::Info => continue,
-                _ if foreign => &mut counts.foreign,
+                _ if foreign => &mut counts.not_applicable,
                 Status::Success => &mut counts.passed,
                 Status::Failure => &mut counts.failed,
                 Status::Warning => &mut counts.warnings,
@@ -142,7 +149,7 @@ mod tests {
         let check = |id: &str, status| Check {
             id: id.to_owned(),
             status,
-            says: "what it says".to_owned(),
+            message: "what it says".to_owned(),
         };
         let checks = vec![check("good", Status::Success), check("other", status)];
         Report {
@@ -154,11 +161,11 @@ mod tests {
         }
     }
 
-    fn exception(check: &'static str, judgement: Judgement) -> Exception {
+    fn exception(check: &'static str, judgement: ExceptionEffect) -> Exception {
         Exception {
             scenario: "scenario",
             check,
-            judgement,
+            effect: judgement,
             reason: "because",
         }
     }
@@ -168,7 +175,7 @@ mod tests {
         for status in [Status::Failure, Status::Warning, Status::Skipped] {
             let complaint = format!("scenario: other: {status:?}: what it says");
             assert_eq!(report(status).complaints(&[]), [complaint]);
-            let known = exception("other", Judgement::Fails);
+            let known = exception("other", ExceptionEffect::Fails);
             assert!(report(status).complaints(&[known]).is_empty());
         }
         assert!(report(Status::Info).complaints(&[]).is_empty());
@@ -176,16 +183,16 @@ mod tests {
 
     #[test]
     fn an_exception_that_nothing_needs_is_a_complaint() {
-        let stale = exception("other", Judgement::Fails);
+        let stale = exception("other", ExceptionEffect::Fails);
         let complaints = report(Status::Success).complaints(&[stale]);
         assert_eq!(complaints, ["scenario: other: the exception is not needed"]);
-        let gone = exception("gone", Judgement::SaysNothing);
+        let gone = exception("gone", ExceptionEffect::NotApplicable);
         assert_eq!(report(Status::Success).complaints(&[gone]).len(), 1);
     }
 
     #[test]
-    fn what_says_nothing_is_not_counted_as_passed() {
-        let foreign = exception("*", Judgement::SaysNothing);
+    fn not_applicable_checks_are_not_counted_as_passed() {
+        let foreign = exception("*", ExceptionEffect::NotApplicable);
         let summary = report(Status::Failure).summary("suite", &[foreign]);
         assert!(
             summary.starts_with("figures: conformance suite: 1 scenarios, 0 checks passed, 0 failed, 0 warnings, 0 skipped, 2 not about us\n"),

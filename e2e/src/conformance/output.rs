@@ -31,7 +31,7 @@ pub struct Check {
     /// How it ended.
     pub status: Status,
     /// What it is about, and what went wrong.
-    pub says: String,
+    pub message: String,
 }
 
 /// How a check ended.
@@ -51,14 +51,14 @@ pub enum Status {
 
 impl Report {
     /// Reads what the suite wrote into `folder` and printed.
-    pub(super) fn read(folder: &Path, printed: &str) -> Self {
+    pub(super) fn load(folder: &Path, printed: &str) -> Self {
         let names = printed
             .lines()
             .filter_map(|line| line.strip_prefix("=== Running scenario: "))
             .map(|line| line.trim_end_matches(" ===").to_owned());
         let scenarios = names.map(|name| Scenario {
-            checks: checks(folder, &name),
-            not_scored: reason_not_to_score(printed, &name),
+            checks: load_checks(folder, &name),
+            not_scored: not_scored_reason(printed, &name),
             name,
         });
         Self {
@@ -74,22 +74,22 @@ impl Report {
 }
 
 /// A scenario that broke down has no file.
-fn checks(folder: &Path, scenario: &str) -> Vec<Check> {
-    let written = folder_of(folder, scenario)
+fn load_checks(folder: &Path, scenario: &str) -> Vec<Check> {
+    let written = find_folder(folder, scenario)
         .and_then(|folder| fs::read_to_string(folder.join("checks.json")).ok());
     let Some(written) = written else {
         return vec![Check {
             id: scenario.to_owned(),
             status: Status::Failure,
-            says: "the scenario broke down".to_owned(),
+            message: "the scenario broke down".to_owned(),
         }];
     };
     let checks: Vec<Value> = serde_json::from_str(&written).unwrap();
-    checks.iter().map(Check::read).collect()
+    checks.iter().map(Check::parse).collect()
 }
 
 /// The folders are called `server-SCENARIO-TIME`.
-fn folder_of(folder: &Path, scenario: &str) -> Option<PathBuf> {
+fn find_folder(folder: &Path, scenario: &str) -> Option<PathBuf> {
     let prefix = format!("server-{scenario}-");
     let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let entry = entries.find(|entry| {
@@ -101,7 +101,7 @@ fn folder_of(folder: &Path, scenario: &str) -> Option<PathBuf> {
 }
 
 /// Lines such as `  ✗ tasks-lifecycle (extension)`, after the one that begins with `Not scored`.
-fn reason_not_to_score(printed: &str, scenario: &str) -> Option<String> {
+fn not_scored_reason(printed: &str, scenario: &str) -> Option<String> {
     let (_, list) = printed.split_once("\nNot scored for ")?;
     let found = list.lines().find_map(|line| {
         let (name, reason) = line.trim().split_once(' ')?.1.split_once(" (")?;
@@ -111,7 +111,7 @@ fn reason_not_to_score(printed: &str, scenario: &str) -> Option<String> {
 }
 
 impl Check {
-    fn read(written: &Value) -> Self {
+    fn parse(written: &Value) -> Self {
         let text = |key: &str| written[key].as_str().unwrap_or_default();
         let status = match text("status") {
             "SUCCESS" => Status::Success,
@@ -120,14 +120,14 @@ impl Check {
             "INFO" => Status::Info,
             _ => Status::Failure,
         };
-        let says = match text("errorMessage") {
+        let message = match text("errorMessage") {
             "" => text("description").to_owned(),
             error => format!("{}: {error}", text("description")),
         };
         Self {
             id: text("id").to_owned(),
             status,
-            says,
+            message,
         }
     }
 }
@@ -153,11 +153,11 @@ mod tests {
                 {"id":"b","status":"WARNING","description":"Should be so","errorMessage":"is not"},
                 {"id":"c","status":"INFO"},{"id":"d","status":"NEW"}]"#;
         fs::write(caching.join("checks.json"), checks).unwrap();
-        let report = Report::read(folder.path(), PRINTED);
+        let report = Report::load(folder.path(), PRINTED);
         let caching = &report.scenarios[0];
         assert_eq!(caching.name, "caching");
         assert_eq!(caching.not_scored, None);
-        assert_eq!(caching.checks[1].says, "Should be so: is not");
+        assert_eq!(caching.checks[1].message, "Should be so: is not");
         let statuses = [
             Status::Success,
             Status::Warning,
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_scenario_without_a_file_failed() {
-        let report = Report::read(folder().path(), PRINTED);
+        let report = Report::load(folder().path(), PRINTED);
         assert_eq!(report.scenarios.len(), 2);
         for (scenario, check) in report.checks() {
             assert_eq!(check.status, Status::Failure, "{}", scenario.name);

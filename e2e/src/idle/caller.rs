@@ -15,7 +15,7 @@ pub(crate) struct Caller {
 }
 
 /// How long requests took, in order of length.
-pub(crate) struct Pace(Vec<Duration>);
+pub(crate) struct Latencies(Vec<Duration>);
 
 impl Caller {
     pub(crate) async fn connect(address: &str, token: &str) -> Self {
@@ -29,20 +29,25 @@ impl Caller {
     }
 
     /// Calls a tool so many times.
-    pub(crate) async fn calls(&mut self, tool: &str, times: usize) -> Pace {
+    pub(crate) async fn calls(&mut self, tool: &str, times: usize) -> Latencies {
         let body = json!({ "toolName": tool, "toolInput": { "id": "7" } }).to_string();
         let every = Duration::ZERO;
         self.requests("/tool-call", "", &body, times, every).await
     }
 
     /// The same at a steady rate: a call that took long is followed no sooner.
-    pub(crate) async fn calls_every(&mut self, every: Duration, tool: &str, times: usize) -> Pace {
+    pub(crate) async fn call_at_interval(
+        &mut self,
+        every: Duration,
+        tool: &str,
+        times: usize,
+    ) -> Latencies {
         let body = json!({ "toolName": tool, "toolInput": { "id": "7" } }).to_string();
         self.requests("/tool-call", "", &body, times, every).await
     }
 
     /// Asks for the list of tools so many times, as a client of 2026-07-28 does.
-    pub(crate) async fn lists(&mut self, times: usize) -> Pace {
+    pub(crate) async fn list_repeatedly(&mut self, times: usize) -> Latencies {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": { "name": "idle", "version": "1" },
@@ -56,9 +61,9 @@ impl Caller {
     }
 
     /// Until a call is answered: a floor knows its page a moment after the page does.
-    pub(crate) async fn is_answered(&mut self) {
+    pub(crate) async fn wait_until_answered(&mut self) {
         let request = self.request("/tool-call", "", "{}");
-        crate::within("a call to be answered", async {
+        crate::with_deadline("a call to be answered", async {
             let mut answer = Vec::new();
             while !answer.starts_with(b"HTTP/1.1 200") {
                 self.exchange(&request, &mut answer).await;
@@ -74,11 +79,11 @@ impl Caller {
         body: &str,
         times: usize,
         every: Duration,
-    ) -> Pace {
+    ) -> Latencies {
         let request = self.request(path, headers, body);
         let mut taken = Vec::with_capacity(times);
         let mut answer = Vec::new();
-        let mut turns = (!every.is_zero()).then(|| turns(every));
+        let mut turns = (!every.is_zero()).then(|| ticker(every));
         for _ in 0..times {
             if let Some(turns) = &mut turns {
                 turns.tick().await;
@@ -91,7 +96,7 @@ impl Caller {
             assert!(!text.contains(r#""isError":true"#), "{text}");
         }
         taken.sort();
-        Pace(taken)
+        Latencies(taken)
     }
 
     fn request(&self, path: &str, headers: &str, body: &str) -> String {
@@ -109,14 +114,14 @@ impl Caller {
     async fn exchange(&mut self, request: &str, answer: &mut Vec<u8>) {
         self.socket.write_all(request.as_bytes()).await.unwrap();
         answer.clear();
-        while !is_whole(answer) {
+        while !is_complete(answer) {
             let read = self.socket.read_buf(answer).await.unwrap();
             assert!(read > 0, "the server closed the connection");
         }
     }
 }
 
-impl Pace {
+impl Latencies {
     /// The time that so many of a thousand requests did not take longer than.
     pub(crate) fn permille(&self, of_thousand: usize) -> Duration {
         let last = self.0.len() - 1;
@@ -128,19 +133,19 @@ impl Pace {
     }
 
     /// How many took longer.
-    pub(crate) fn over(&self, limit: Duration) -> usize {
+    pub(crate) fn count_over(&self, limit: Duration) -> usize {
         self.0.iter().filter(|taken| **taken > limit).count()
     }
 }
 
-fn turns(every: Duration) -> Interval {
+fn ticker(every: Duration) -> Interval {
     let mut turns = tokio::time::interval(every);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     turns
 }
 
 /// Whether the body has come: by its length, or to its last chunk.
-fn is_whole(answer: &[u8]) -> bool {
+fn is_complete(answer: &[u8]) -> bool {
     let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else {
         return false;
     };

@@ -7,25 +7,25 @@ use serde_json::{Value, json};
 /// Whether the pages of a crowd register the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub enum Sets {
+pub enum DefinitionSets {
     /// A thousand tabs of one app.
     Identical,
     /// No two definitions are equal.
     Distinct,
 }
 
-impl Sets {
+impl DefinitionSets {
     /// For the table.
     pub fn name(self) -> &'static str {
         match self {
-            Sets::Identical => "identical",
-            Sets::Distinct => "distinct",
+            DefinitionSets::Identical => "identical",
+            DefinitionSets::Distinct => "distinct",
         }
     }
 }
 
 /// The words that an app's tools are about, so that descriptions differ in length.
-const THINGS: [&str; 10] = [
+const NOUNS: [&str; 10] = [
     "card",
     "column",
     "comment",
@@ -39,10 +39,10 @@ const THINGS: [&str; 10] = [
 ];
 
 /// The message that registers `tools` tools; `page` tells distinct sets apart.
-pub(crate) fn registration(sets: Sets, page: usize, tools: usize) -> String {
+pub(crate) fn registration_message(sets: DefinitionSets, page: usize, tools: usize) -> String {
     let mark = match sets {
-        Sets::Identical => String::new(),
-        Sets::Distinct => format!(" (workspace {page})"),
+        DefinitionSets::Identical => String::new(),
+        DefinitionSets::Distinct => format!(" (workspace {page})"),
     };
     let items: Vec<Value> = (0..tools)
         .map(|n| json!({ "kind": "tool", "definition": tool(n, &mark) }))
@@ -51,7 +51,7 @@ pub(crate) fn registration(sets: Sets, page: usize, tools: usize) -> String {
 }
 
 fn tool(n: usize, mark: &str) -> Value {
-    let thing = THINGS[n % THINGS.len()];
+    let thing = NOUNS[n % NOUNS.len()];
     let mut properties = json!({
         "id": { "type": "string", "description": format!("The id of the {thing}") },
         "title": { "type": "string", "minLength": 1, "maxLength": 200 },
@@ -91,7 +91,7 @@ mod tests {
             let length = tool(n, " (workspace 9999)").to_string().len();
             assert!((280..=500).contains(&length), "{length}");
         }
-        let [a, b] = [1, 2].map(|page| registration(Sets::Distinct, page, 1));
+        let [a, b] = [1, 2].map(|page| registration_message(DefinitionSets::Distinct, page, 1));
         assert_ne!(a, b);
     }
 }

@@ -17,33 +17,33 @@ thread_local! {
 pub(crate) struct Page {
     socket: TcpStream,
     /// What came of a frame that is not whole.
-    rest: Vec<u8>,
+    partial_frame: Vec<u8>,
 }
 
 impl Page {
     /// Opens the socket and authenticates.
     pub(crate) async fn open(address: &str, token: &str, session: &str) -> Self {
-        let mut page = Self::upgraded_at(address, &format!("session={session}")).await;
+        let mut page = Self::connect(address, &format!("session={session}")).await;
         let hello = format!(
             r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
         );
         page.send(&hello).await;
-        let answer = page.next().await.expect("an answer to `authenticate`");
+        let answer = page.recv().await.expect("an answer to `authenticate`");
         assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
         page
     }
 
     /// Opens the socket at a floor, which asks nothing. One that is `idle` is never called.
     pub(crate) async fn open_at_floor(address: &str, query: &str) -> Self {
-        Self::upgraded_at(address, query).await
+        Self::connect(address, query).await
     }
 
-    async fn upgraded_at(address: &str, query: &str) -> Self {
+    async fn connect(address: &str, query: &str) -> Self {
         let socket = TcpStream::connect(address).await.unwrap();
         socket.set_nodelay(true).unwrap();
         let mut page = Self {
             socket,
-            rest: Vec::new(),
+            partial_frame: Vec::new(),
         };
         let request = format!(
             "GET /ws?{query} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
@@ -51,7 +51,7 @@ impl Page {
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
         );
         page.socket.write_all(request.as_bytes()).await.unwrap();
-        page.upgraded().await;
+        page.read_upgrade_response().await;
         page
     }
 
@@ -59,7 +59,7 @@ impl Page {
     pub(crate) async fn register(&mut self, registration: &str) {
         self.send(registration).await;
         loop {
-            let answer = self.next().await.expect("an answer to `register`");
+            let answer = self.recv().await.expect("an answer to `register`");
             if answer.contains(r#""type":"registered""#) {
                 assert!(answer.contains(r#""errors":[]"#), "{answer}");
                 return;
@@ -68,8 +68,8 @@ impl Page {
     }
 
     /// Answers heartbeats and calls until the bridge closes the socket. Each call has this result.
-    pub(crate) async fn live(mut self, result: &str) {
-        while let Some(message) = self.next().await {
+    pub(crate) async fn serve(mut self, result: &str) {
+        while let Some(message) = self.recv().await {
             if message.contains(r#""type":"heartbeat""#) {
                 let sequence = number_after(&message, r#""sequence":"#);
                 let ack = format!(r#"{{"type":"heartbeat-ack","sequence":{sequence}}}"#);
@@ -77,85 +77,85 @@ impl Page {
             } else if message.contains(r#""type":"tool-call""#) {
                 let id = text_after(&message, r#""requestId":""#).to_owned();
                 let mut frames = Vec::new();
-                frame(
+                push_frame(
                     &mut frames,
                     1,
                     format!(r#"{{"type":"call-received","requestId":"{id}"}}"#).as_bytes(),
                 );
-                frame(
+                push_frame(
                     &mut frames,
                     1,
                     format!(r#"{{"type":"call-response","requestId":"{id}","result":{result}}}"#)
                         .as_bytes(),
                 );
                 let _ = self.socket.write_all(&frames).await;
-            } else if let Some((id, _)) = of_floor(&message) {
+            } else if let Some((id, _)) = parse_floor_call(&message) {
                 self.send(&format!("{id} {result}")).await;
             }
         }
     }
 
-    async fn upgraded(&mut self) {
+    async fn read_upgrade_response(&mut self) {
         loop {
-            if let Some(end) = find(&self.rest, b"\r\n\r\n") {
-                let head = String::from_utf8_lossy(&self.rest[..end]).into_owned();
+            if let Some(end) = find(&self.partial_frame, b"\r\n\r\n") {
+                let head = String::from_utf8_lossy(&self.partial_frame[..end]).into_owned();
                 assert!(head.starts_with("HTTP/1.1 101"), "{head}");
-                self.rest.drain(..end + 4);
+                self.partial_frame.drain(..end + 4);
                 return;
             }
-            assert!(self.read().await, "the bridge closed the socket");
+            assert!(self.read_socket().await, "the bridge closed the socket");
         }
     }
 
     /// The next message; `None` when the socket ended.
-    async fn next(&mut self) -> Option<String> {
+    async fn recv(&mut self) -> Option<String> {
         loop {
-            while let Some((opcode, payload)) = self.take_frame() {
+            while let Some((opcode, payload)) = self.parse_frame() {
                 match opcode {
                     1 => return Some(String::from_utf8(payload).unwrap()),
                     8 => return None,
-                    9 => self.put(10, &payload).await,
+                    9 => self.send_frame(10, &payload).await,
                     _ => {}
                 }
             }
-            if !self.read().await {
+            if !self.read_socket().await {
                 return None;
             }
         }
     }
 
-    fn take_frame(&mut self) -> Option<(u8, Vec<u8>)> {
-        let [first, second, ..] = self.rest[..] else {
+    fn parse_frame(&mut self) -> Option<(u8, Vec<u8>)> {
+        let [first, second, ..] = self.partial_frame[..] else {
             return None;
         };
         let (start, length) = match second & 0x7f {
             126 => (
                 4,
-                u16::from_be_bytes(self.rest.get(2..4)?.try_into().unwrap()).into(),
+                u16::from_be_bytes(self.partial_frame.get(2..4)?.try_into().unwrap()).into(),
             ),
             127 => (
                 10,
-                u64::from_be_bytes(self.rest.get(2..10)?.try_into().unwrap()) as usize,
+                u64::from_be_bytes(self.partial_frame.get(2..10)?.try_into().unwrap()) as usize,
             ),
             length => (2, length.into()),
         };
-        let payload = self.rest.get(start..start + length)?.to_vec();
-        self.rest.drain(..start + length);
-        if self.rest.is_empty() {
-            self.rest = Vec::new();
+        let payload = self.partial_frame.get(start..start + length)?.to_vec();
+        self.partial_frame.drain(..start + length);
+        if self.partial_frame.is_empty() {
+            self.partial_frame = Vec::new();
         }
         Some((first & 0x0f, payload))
     }
 
     /// False when the socket ended.
-    async fn read(&mut self) -> bool {
+    async fn read_socket(&mut self) -> bool {
         loop {
             if self.socket.readable().await.is_err() {
                 return false;
             }
             let read = SCRATCH.with_borrow_mut(|scratch| {
                 let read = self.socket.try_read(scratch)?;
-                self.rest.extend_from_slice(&scratch[..read]);
+                self.partial_frame.extend_from_slice(&scratch[..read]);
                 Ok::<_, std::io::Error>(read)
             });
             match read {
@@ -167,19 +167,19 @@ impl Page {
     }
 
     async fn send(&mut self, text: &str) {
-        self.put(1, text.as_bytes()).await;
+        self.send_frame(1, text.as_bytes()).await;
     }
 
-    async fn put(&mut self, opcode: u8, payload: &[u8]) {
+    async fn send_frame(&mut self, opcode: u8, payload: &[u8]) {
         let mut bytes = Vec::with_capacity(payload.len() + 14);
-        frame(&mut bytes, opcode, payload);
+        push_frame(&mut bytes, opcode, payload);
         // A socket that is gone shows itself at the next read.
         let _ = self.socket.write_all(&bytes).await;
     }
 }
 
 /// A masked frame; the mask is zero, so that it costs the page nothing.
-fn frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
+fn push_frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     bytes.push(0x80 | opcode);
     match payload.len() {
         length @ 0..=125 => bytes.push(0x80 | length as u8),
@@ -197,7 +197,7 @@ fn frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
 }
 
 /// `ID BYTES`, where messages of a bridge are objects.
-fn of_floor(message: &str) -> Option<(u64, &str)> {
+fn parse_floor_call(message: &str) -> Option<(u64, &str)> {
     let (id, rest) = message.split_once(' ')?;
     Some((id.parse().ok()?, rest))
 }

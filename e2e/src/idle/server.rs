@@ -29,13 +29,15 @@ impl Server {
     pub(crate) async fn start(target: Target, pages: usize, heartbeat: Duration) -> Self {
         match target {
             Target::Bridge => Self::bridge(pages, heartbeat).await,
-            Target::Floor => Self::listening("floor", Command::new(beside_us("floor"))).await,
+            Target::Floor => {
+                Self::start_process("floor", Command::new(sibling_program("floor"))).await
+            }
         }
     }
 
     /// A bridge with room for so many pages, of as many tokens.
     pub(crate) async fn bridge(pages: usize, heartbeat: Duration) -> Self {
-        let mut command = Command::new(beside_us("mcp-web-bridge"));
+        let mut command = Command::new(sibling_program("mcp-web-bridge"));
         let most = (pages + 16).to_string();
         command.args(["--bind", "127.0.0.1:0", "--log", "warn"]);
         command.args(["--max-realms", &most, "--max-sessions", &most]);
@@ -45,30 +47,30 @@ impl Server {
         command.args(["--heartbeat", &heartbeat]);
         // A caller may be silent while others come.
         command.args(["--request-head-within", "1h"]);
-        Self::listening("mcp-web-bridge", command).await
+        Self::start_process("mcp-web-bridge", command).await
     }
 
-    async fn listening(name: &str, command: Command) -> Self {
+    async fn start_process(name: &str, command: Command) -> Self {
         let mut process = ProcessGroup::start(name, command);
-        let line = process.line_with("listening on http://").await;
+        let line = process.wait_for_line("listening on http://").await;
         let (_, address) = line.split_once("http://").unwrap();
         let address = address.trim().to_owned();
         Self { process, address }
     }
 
     /// Resident memory in bytes.
-    pub(crate) fn resident(&self) -> u64 {
-        self.process.resident()
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.process.resident_memory()
     }
 
     /// Processor time of all threads so far, by the scheduler's own clock: `stat` counts in
     /// hundredths of a second.
-    pub(crate) fn cpu(&self) -> Duration {
+    pub(crate) fn cpu_time(&self) -> Duration {
         self.process.cpu_of_threads()
     }
 }
 
-fn beside_us(name: &str) -> PathBuf {
+fn sibling_program(name: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let program = own.with_file_name(name);
     assert!(

@@ -9,25 +9,25 @@ use serde_json::Value;
 use super::{Dialect, Route};
 
 /// The ids of calls: all have as many digits.
-pub(super) const IDS: Range<u64> = 1_000_000_000..10_000_000_000;
+pub(super) const CALL_IDS: Range<u64> = 1_000_000_000..10_000_000_000;
 
-const DIGITS: usize = 10;
+const ID_DIGITS: usize = 10;
 
 /// Compares answers with the first one, which it reads.
-pub(super) struct Answers {
+pub(super) struct AnswerChecker {
     route: Route,
     dialect: Dialect,
     /// What the pages answer, as JSON.
     payload: String,
-    first: Option<First>,
+    first: Option<FirstAnswer>,
 }
 
-struct First {
+struct FirstAnswer {
     message: Vec<u8>,
     id_at: Option<usize>,
 }
 
-impl Answers {
+impl AnswerChecker {
     pub(super) fn new(route: Route, dialect: Dialect, payload: String) -> Self {
         Self {
             route,
@@ -45,16 +45,16 @@ impl Answers {
         if self
             .first
             .as_ref()
-            .is_some_and(|first| first.is_like(message, id))
+            .is_some_and(|first| first.matches(message, id))
         {
             return Ok(());
         }
-        self.read(message, id).with_context(|| {
+        self.check_first(message, id).with_context(|| {
             let shown = String::from_utf8_lossy(&message[..message.len().min(2_000)]);
             format!("the answer to call {id} is wrong: {shown}")
         })?;
         let id_at = memmem::find(message, id.to_string().as_bytes());
-        self.first = Some(First {
+        self.first = Some(FirstAnswer {
             message: message.to_vec(),
             id_at: id_at.filter(|_| self.has_id()),
         });
@@ -65,7 +65,7 @@ impl Answers {
         self.route != Route::ToolCall && self.dialect != Dialect::Bytes
     }
 
-    fn read(&self, message: &[u8], id: u64) -> Result<()> {
+    fn check_first(&self, message: &[u8], id: u64) -> Result<()> {
         if self.dialect == Dialect::Bytes {
             ensure!(
                 message == self.payload.as_bytes(),
@@ -103,15 +103,15 @@ impl Answers {
     }
 }
 
-impl First {
-    fn is_like(&self, message: &[u8], id: u64) -> bool {
+impl FirstAnswer {
+    fn matches(&self, message: &[u8], id: u64) -> bool {
         if self.message.len() != message.len() {
             return false;
         }
         let Some(at) = self.id_at else {
             return self.message == message;
         };
-        let end = at + DIGITS;
+        let end = at + ID_DIGITS;
         message[..at] == self.message[..at]
             && message[end..] == self.message[end..]
             && str::from_utf8(&message[at..end]).is_ok_and(|digits| digits.parse() == Ok(id))
@@ -124,8 +124,8 @@ mod tests {
 
     const ID: u64 = 1_000_000_007;
 
-    fn answers() -> Answers {
-        Answers::new(Route::Mcp2025, Dialect::V2, "{\"a\":1}".to_owned())
+    fn answers() -> AnswerChecker {
+        AnswerChecker::new(Route::Mcp2025, Dialect::V2, "{\"a\":1}".to_owned())
     }
 
     fn answer(id: u64, text: &str, value: &str) -> String {

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::answers::{Answers, IDS};
+use super::answers::{AnswerChecker, CALL_IDS};
 use super::connection::Connection;
-use super::route::{Callee, Peer, Request, Route};
+use super::route::{Callee, Endpoint, RequestTemplate, Route};
 
 /// What the callers of a run share.
-pub(super) struct Course {
+pub(super) struct RunProgress {
     phase: AtomicU8,
     /// Calls that were answered while it was measured.
     calls: AtomicU64,
@@ -22,10 +22,10 @@ pub(super) struct Course {
 pub(super) enum Phase {
     WarmingUp,
     Measuring,
-    Over,
+    Ended,
 }
 
-impl Course {
+impl RunProgress {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             phase: AtomicU8::new(Phase::WarmingUp as u8),
@@ -33,11 +33,11 @@ impl Course {
         })
     }
 
-    pub(super) fn enter(&self, phase: Phase) {
+    pub(super) fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
     }
 
-    fn is(&self, phase: Phase) -> bool {
+    fn is_in_phase(&self, phase: Phase) -> bool {
         self.phase.load(Ordering::Relaxed) == phase as u8
     }
 
@@ -49,8 +49,8 @@ impl Course {
 /// One client with one connection.
 pub(super) struct Caller {
     connection: Connection,
-    requests: Vec<Request>,
-    answers: Answers,
+    requests: Vec<RequestTemplate>,
+    answers: AnswerChecker,
     next: usize,
 }
 
@@ -58,9 +58,9 @@ impl Caller {
     /// Connects it, and opens an MCP session where the route has one. It begins with page `first`.
     pub(super) async fn open(
         route: Route,
-        mut peer: Peer,
+        mut peer: Endpoint,
         callees: &[Callee],
-        answers: Answers,
+        answers: AnswerChecker,
         opens_session: bool,
         first: usize,
     ) -> Result<Self> {
@@ -68,7 +68,7 @@ impl Caller {
         if opens_session {
             open_session(&mut connection, &mut peer).await?;
         }
-        let request = |callee| Request::call(route, &peer, callee);
+        let request = |callee| RequestTemplate::call(route, &peer, callee);
         Ok(Self {
             requests: callees.iter().map(request).collect(),
             connection,
@@ -79,15 +79,15 @@ impl Caller {
 
     /// Calls one page after the other until the course is over, and returns how long those calls took
     /// that were measured, in microseconds.
-    pub(super) async fn run(mut self, course: Arc<Course>) -> Result<Vec<u32>> {
+    pub(super) async fn run(mut self, course: Arc<RunProgress>) -> Result<Vec<u32>> {
         let mut times = Vec::new();
-        for id in IDS {
+        for id in CALL_IDS {
             let begin = Instant::now();
             self.call(id).await?;
-            if course.is(Phase::Measuring) {
+            if course.is_in_phase(Phase::Measuring) {
                 times.push(u32::try_from(begin.elapsed().as_micros()).unwrap_or(u32::MAX));
                 course.calls.fetch_add(1, Ordering::Relaxed);
-            } else if course.is(Phase::Over) {
+            } else if course.is_in_phase(Phase::Ended) {
                 break;
             }
         }
@@ -99,7 +99,7 @@ impl Caller {
         let page = self.next % self.requests.len();
         self.next += 1;
         let request = self.requests[page].with_id(id);
-        let answer = self.connection.ask(request).await;
+        let answer = self.connection.request(request).await;
         let answer = answer.with_context(|| format!("call {id}"))?;
         ensure!(
             answer.status == 200,
@@ -113,9 +113,9 @@ impl Caller {
 }
 
 /// Opens an MCP session, which `peer` has from then on.
-pub(super) async fn open_session(connection: &mut Connection, peer: &mut Peer) -> Result<()> {
-    let mut request = Request::initialize(peer);
-    let answer = connection.ask(request.with_id(IDS.start)).await?;
+pub(super) async fn open_session(connection: &mut Connection, peer: &mut Endpoint) -> Result<()> {
+    let mut request = RequestTemplate::initialize(peer);
+    let answer = connection.request(request.with_id(CALL_IDS.start)).await?;
     peer.mcp_session = answer.mcp_session.clone();
     ensure!(
         answer.status == 200 && peer.mcp_session.is_some(),
@@ -123,8 +123,8 @@ pub(super) async fn open_session(connection: &mut Connection, peer: &mut Peer) -
         answer.status,
         String::from_utf8_lossy(answer.message)
     );
-    let mut request = Request::initialized(peer);
-    let answer = connection.ask(request.with_id(IDS.start)).await?;
+    let mut request = RequestTemplate::initialized(peer);
+    let answer = connection.request(request.with_id(CALL_IDS.start)).await?;
     ensure!(
         answer.status == 202,
         "`notifications/initialized`: {}",

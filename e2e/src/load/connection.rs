@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// The most that is read at a time beyond what is awaited.
-const READ: usize = 16 * 1024;
+const READ_BYTES: usize = 16 * 1024;
 
 /// A kept connection, and the bytes of the answer that it reads.
 pub(super) struct Connection {
@@ -18,7 +18,7 @@ pub(super) struct Connection {
 }
 
 /// An answer, until the next request.
-pub(super) struct Answer<'a> {
+pub(super) struct HttpResponse<'a> {
     pub(super) status: u16,
     pub(super) mcp_session: Option<String>,
     /// The JSON: the body, or the last event with data in it.
@@ -28,13 +28,13 @@ pub(super) struct Answer<'a> {
 /// What its head says of an answer.
 struct Head {
     status: u16,
-    length: Length,
+    length: BodyLength,
     is_event_stream: bool,
     mcp_session: Option<String>,
 }
 
 #[derive(Clone, Copy)]
-enum Length {
+enum BodyLength {
     Bytes(usize),
     Chunked,
 }
@@ -46,37 +46,37 @@ impl Connection {
         socket.set_nodelay(true)?;
         Ok(Self {
             socket,
-            received: Vec::with_capacity(READ),
+            received: Vec::with_capacity(READ_BYTES),
             body: Vec::new(),
         })
     }
 
     /// Sends a request and reads the answer to its end.
-    pub(super) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+    pub(super) async fn request(&mut self, request: &[u8]) -> Result<HttpResponse<'_>> {
         self.socket.write_all(request).await?;
         self.received.clear();
         self.body.clear();
         let (head, end) = loop {
-            self.read(0).await?;
+            self.fill(0).await?;
             if let Some(end) = memmem::find(&self.received, b"\r\n\r\n") {
-                break (Head::read(&self.received[..end])?, end + 4);
+                break (Head::parse(&self.received[..end])?, end + 4);
             }
         };
         let body = match head.length {
-            Length::Bytes(length) => {
+            BodyLength::Bytes(length) => {
                 let whole = end + length;
                 while self.received.len() < whole {
-                    self.read(whole - self.received.len()).await?;
+                    self.fill(whole - self.received.len()).await?;
                 }
                 ensure!(self.received.len() == whole, "more than one answer");
                 &self.received[end..]
             }
-            Length::Chunked => {
+            BodyLength::Chunked => {
                 self.read_chunks(end).await?;
                 &self.body
             }
         };
-        Ok(Answer {
+        Ok(HttpResponse {
             status: head.status,
             message: if head.is_event_stream {
                 last_event(body)
@@ -88,8 +88,8 @@ impl Connection {
     }
 
     /// Reads what there is; `missing` bytes are known to come.
-    async fn read(&mut self, missing: usize) -> Result<()> {
-        self.received.reserve(missing.max(READ));
+    async fn fill(&mut self, missing: usize) -> Result<()> {
+        self.received.reserve(missing.max(READ_BYTES));
         let count = self.socket.read_buf(&mut self.received).await?;
         ensure!(count > 0, "the connection ended within an answer");
         Ok(())
@@ -101,7 +101,7 @@ impl Connection {
             let line = loop {
                 match memmem::find(&self.received[at..], b"\r\n") {
                     Some(line) => break line,
-                    None => self.read(0).await?,
+                    None => self.fill(0).await?,
                 }
             };
             let size = str::from_utf8(&self.received[at..at + line])?;
@@ -109,7 +109,7 @@ impl Connection {
             at += line + 2;
             let end = at + size + 2;
             while self.received.len() < end {
-                self.read(end - self.received.len()).await?;
+                self.fill(end - self.received.len()).await?;
             }
             self.body.extend_from_slice(&self.received[at..at + size]);
             at = end;
@@ -121,13 +121,13 @@ impl Connection {
 }
 
 impl Head {
-    fn read(head: &[u8]) -> Result<Self> {
+    fn parse(head: &[u8]) -> Result<Self> {
         let head = str::from_utf8(head)?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.get(9..12));
         let mut read = Self {
             status: status.context("no status")?.parse()?,
-            length: Length::Bytes(0),
+            length: BodyLength::Bytes(0),
             is_event_stream: false,
             mcp_session: None,
         };
@@ -135,9 +135,9 @@ impl Head {
             let (name, value) = line.split_once(':').context("no header")?;
             let value = value.trim();
             if name.eq_ignore_ascii_case("content-length") {
-                read.length = Length::Bytes(value.parse()?);
+                read.length = BodyLength::Bytes(value.parse()?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
-                read.length = Length::Chunked;
+                read.length = BodyLength::Chunked;
             } else if name.eq_ignore_ascii_case("content-type") {
                 read.is_event_stream = value.starts_with("text/event-stream");
             } else if name.eq_ignore_ascii_case("mcp-session-id") {
@@ -170,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    async fn answered(answer: &'static [u8]) -> Result<(u16, Vec<u8>)> {
+    async fn read_answer(answer: &'static [u8]) -> Result<(u16, Vec<u8>)> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let mut connection = Connection::open(listener.local_addr()?).await?;
         let (mut peer, _) = listener.accept().await?;
@@ -183,7 +183,7 @@ mod tests {
             }
             anyhow::Ok(())
         };
-        let (answer, sent) = tokio::join!(connection.ask(b"x"), answering);
+        let (answer, sent) = tokio::join!(connection.request(b"x"), answering);
         sent?;
         let answer = answer?;
         Ok((answer.status, answer.message.to_vec()))
@@ -192,15 +192,15 @@ mod tests {
     #[tokio::test]
     async fn answers_are_read_as_json_and_as_events() {
         let plain = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-        assert_eq!(answered(plain).await.unwrap(), (200, b"{}".to_vec()));
+        assert_eq!(read_answer(plain).await.unwrap(), (200, b"{}".to_vec()));
         let events = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
             transfer-encoding: chunked\r\n\r\n\
             c\r\nid: 0\ndata: \r\n2\r\n\n\n\r\n15\r\nid: 1\r\ndata: {\"a\":1}\n\r\n1\r\n\n\r\n0\r\n\r\n";
         assert_eq!(
-            answered(events).await.unwrap(),
+            read_answer(events).await.unwrap(),
             (200, b"{\"a\":1}".to_vec())
         );
         let empty = b"HTTP/1.1 202 Accepted\r\n\r\n";
-        assert_eq!(answered(empty).await.unwrap(), (202, Vec::new()));
+        assert_eq!(read_answer(empty).await.unwrap(), (202, Vec::new()));
     }
 }

@@ -1,8 +1,8 @@
 //! The least that has to happen between a request and a page: what a bridge is measured against.
 //!
 //! hyper and tokio-tungstenite, the same crates as the bridge's, and nothing else: no tokens, no
-//! sessions, no limits, no deadlines, no cancelling. [`Meaning::Bytes`] passes the body of a request
-//! to a page and the page's answer back. [`Meaning::Mcp`] writes what the bridge writes, byte for byte.
+//! sessions, no limits, no deadlines, no cancelling. [`FloorProtocol::Bytes`] passes the body of a request
+//! to a page and the page's answer back. [`FloorProtocol::Mcp`] writes what the bridge writes, byte for byte.
 
 mod mcp;
 mod page;
@@ -27,7 +27,7 @@ use self::page::Page;
 
 /// What a floor makes of the bytes that it passes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
+pub enum FloorProtocol {
     /// None: the page gets the body behind an id, the caller what stands behind that id in the answer.
     Bytes,
     /// The page gets the `tool-call` that the bridge would send, the caller the answer that the bridge
@@ -37,20 +37,20 @@ pub enum Meaning {
 
 /// A floor that listens.
 pub struct Floor {
-    meaning: Meaning,
+    meaning: FloorProtocol,
     read_buffer: usize,
     pages: RwLock<Vec<Arc<Page>>>,
-    turn: AtomicUsize,
+    next_index: AtomicUsize,
 }
 
 impl Floor {
     /// A floor without pages. `read_buffer`: what it reads at a time from the socket of a page.
-    pub fn new(meaning: Meaning, read_buffer: usize) -> Arc<Self> {
+    pub fn new(meaning: FloorProtocol, read_buffer: usize) -> Arc<Self> {
         Arc::new(Self {
             meaning,
             read_buffer,
             pages: RwLock::default(),
-            turn: AtomicUsize::new(0),
+            next_index: AtomicUsize::new(0),
         })
     }
 
@@ -61,27 +61,27 @@ impl Floor {
                 continue;
             };
             let _ = socket.set_nodelay(true);
-            tokio::spawn(Arc::clone(&self).connection(socket));
+            tokio::spawn(Arc::clone(&self).serve_connection(socket));
         }
     }
 
-    async fn connection(self: Arc<Self>, socket: TcpStream) {
+    async fn serve_connection(self: Arc<Self>, socket: TcpStream) {
         let service = service_fn(|request| {
             let floor = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(floor.answer(request).await) }
+            async move { Ok::<_, Infallible>(floor.handle(request).await) }
         });
         let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
         // A peer that breaks its connection off ends it.
         let _ = connection.with_upgrades().await;
     }
 
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         if let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY) {
             let accept = derive_accept_key(key.as_bytes());
             // One that says so is open and never called.
             let is_idle = request.uri().query() == Some("idle");
-            tokio::spawn(self.page(hyper::upgrade::on(request), is_idle));
-            return switching(&accept);
+            tokio::spawn(self.serve_page(hyper::upgrade::on(request), is_idle));
+            return switching_protocols(&accept);
         }
         let (parts, body) = request.into_parts();
         let Ok(body) = body.collect().await else {
@@ -92,8 +92,8 @@ impl Floor {
             return problem(StatusCode::SERVICE_UNAVAILABLE, "no page is connected");
         };
         let answer = match self.meaning {
-            Meaning::Bytes => page.pass(&body).await.map(|bytes| (JSON, bytes)),
-            Meaning::Mcp => mcp::call(&page, &parts, &body).await,
+            FloorProtocol::Bytes => page.forward(&body).await.map(|bytes| (JSON, bytes)),
+            FloorProtocol::Mcp => mcp::call(&page, &parts, &body).await,
         };
         match answer {
             Some((media_type, body)) => {
@@ -110,11 +110,11 @@ impl Floor {
 
     async fn next_page(&self) -> Option<Arc<Page>> {
         let pages = self.pages.read().await;
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let turn = self.next_index.fetch_add(1, Ordering::Relaxed);
         pages.get(turn % pages.len().max(1)).cloned()
     }
 
-    async fn page(self: Arc<Self>, upgrade: hyper::upgrade::OnUpgrade, is_idle: bool) {
+    async fn serve_page(self: Arc<Self>, upgrade: hyper::upgrade::OnUpgrade, is_idle: bool) {
         let Ok(upgraded) = upgrade.await else {
             return;
         };
@@ -131,7 +131,7 @@ impl Floor {
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-fn switching(accept: &str) -> Response<Full<Bytes>> {
+fn switching_protocols(accept: &str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers: &mut HeaderMap = response.headers_mut();

@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(10);
 
 impl Meter {
     /// Of the process with this id.
-    pub fn of(pid: u32) -> Self {
+    pub fn new(pid: u32) -> Self {
         Self { pid }
     }
 
@@ -98,11 +98,11 @@ impl CpuTime {
 }
 
 /// How long calls took.
-pub(super) struct Times(Vec<u32>);
+pub(super) struct Latencies(Vec<u32>);
 
-impl Times {
+impl Latencies {
     /// Of microseconds, each.
-    pub(super) fn of(mut micros: Vec<u32>) -> Self {
+    pub(super) fn from_micros(mut micros: Vec<u32>) -> Self {
         micros.sort_unstable();
         Self(micros)
     }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn work_shows_in_the_processor_time_of_this_process() {
-        let meter = Meter::of(std::process::id());
+        let meter = Meter::new(std::process::id());
         let before = meter.cpu().unwrap();
         let begin = Instant::now();
         while meter.cpu().unwrap().since(&before) < Duration::from_millis(1) {
@@ -133,8 +133,8 @@ mod tests {
 
     #[test]
     fn percentiles_are_times_that_were_measured() {
-        let times = Times::of((1..=200).rev().collect());
+        let times = Latencies::from_micros((1..=200).rev().collect());
         assert_eq!((times.percentile(50), times.percentile(99)), (100.0, 198.0));
-        assert_eq!(Times::of(Vec::new()).percentile(99), 0.0);
+        assert_eq!(Latencies::from_micros(Vec::new()).percentile(99), 0.0);
     }
 }

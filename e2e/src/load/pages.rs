@@ -1,7 +1,7 @@
 //! Pages that do nothing but answer, at once and always the same.
 
 mod answer;
-mod introduction;
+mod handshake;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 
-pub(super) use self::answer::Answer;
-pub(super) use self::introduction::{Introduction, Wire};
+pub(super) use self::answer::PageAnswer;
 use super::route::Callee;
-use super::{Pick, Route};
+use super::{Route, TargetSelection};
+pub(super) use handshake::{PageHandshake, PageSocket};
 
 /// What is spoken with the pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -45,7 +45,7 @@ pub enum Receipt {
 
 /// How pages present themselves, and what they do.
 #[derive(Clone)]
-pub(super) struct Setup {
+pub(super) struct PageSetup {
     pub(super) address: SocketAddr,
     pub(super) token: String,
     pub(super) dialect: Dialect,
@@ -53,16 +53,16 @@ pub(super) struct Setup {
     pub(super) tools: usize,
     /// With schemas for arguments and result.
     pub(super) schemas: bool,
-    pub(super) pick: Pick,
-    pub(super) answer: Arc<Answer>,
+    pub(super) pick: TargetSelection,
+    pub(super) answer: Arc<PageAnswer>,
 }
 
-impl Setup {
+impl PageSetup {
     /// The tools of one page. The last is called: a search from the front would be seen.
     fn tools(&self, page: usize) -> Vec<String> {
         let name = |tool| match self.pick {
-            Pick::Tool => format!("page_{page}_tool_{tool}"),
-            Pick::Session => format!("tool_{tool}"),
+            TargetSelection::Tool => format!("page_{page}_tool_{tool}"),
+            TargetSelection::Session => format!("tool_{tool}"),
         };
         (0..self.tools).map(name).collect()
     }
@@ -90,7 +90,7 @@ impl Setup {
     pub(super) fn callee(&self, page: usize) -> Callee {
         Callee {
             tool: self.tools(page).pop().unwrap_or_default(),
-            session: (self.pick == Pick::Session).then(|| session(page)),
+            session: (self.pick == TargetSelection::Session).then(|| session(page)),
         }
     }
 }
@@ -106,9 +106,9 @@ pub(super) struct Page {
 
 impl Page {
     /// Connects it and registers its tools.
-    pub(super) async fn open(setup: &Setup, number: usize) -> Result<Self> {
+    pub(super) async fn open(setup: &PageSetup, number: usize) -> Result<Self> {
         let tools = setup.tools(number);
-        let introduction = Introduction {
+        let introduction = PageHandshake {
             address: setup.address,
             dialect: setup.dialect,
             token: &setup.token,
@@ -135,12 +135,12 @@ impl Drop for Page {
     }
 }
 
-async fn serve(mut wire: Wire, answer: Arc<Answer>, receipt: Receipt) {
+async fn serve(mut wire: PageSocket, answer: Arc<PageAnswer>, receipt: Receipt) {
     while let Some(Ok(frame)) = wire.next().await {
         let Message::Text(text) = frame else {
             continue;
         };
-        let Some(frames) = answer.to(&text, receipt) else {
+        let Some(frames) = answer.frames_for(&text, receipt) else {
             continue;
         };
         for frame in frames {
@@ -155,7 +155,7 @@ async fn serve(mut wire: Wire, answer: Arc<Answer>, receipt: Receipt) {
 }
 
 /// Which dialect the pages of a bridge speak whose clients go this way.
-pub(super) fn dialect_of(route: Route) -> Dialect {
+pub(super) fn default_dialect(route: Route) -> Dialect {
     match route {
         Route::V1 => Dialect::V1,
         _ => Dialect::V2,

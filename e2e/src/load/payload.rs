@@ -20,12 +20,12 @@ use serde_json::json;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payload {
-    kind: Kind,
+    kind: PayloadKind,
     bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PayloadKind {
     /// An object with many small rows.
     Rows,
     /// One string: lines of text, with what must be escaped in them.
@@ -36,8 +36,8 @@ impl Payload {
     /// Its JSON: of exactly so many bytes, and the same each time.
     pub fn json(self) -> String {
         match self.kind {
-            Kind::Rows => self.rows(),
-            Kind::Text => self.text(),
+            PayloadKind::Rows => self.rows(),
+            PayloadKind::Text => self.text(),
         }
     }
 
@@ -74,8 +74,8 @@ impl FromStr for Payload {
     fn from_str(text: &str) -> Result<Self> {
         let (size, kind) = text.split_once('-').unwrap_or((text, "rows"));
         let kind = match kind {
-            "rows" => Kind::Rows,
-            "text" => Kind::Text,
+            "rows" => PayloadKind::Rows,
+            "text" => PayloadKind::Text,
             _ => bail!("a result is of `rows` or one `text`, not of `{kind}`"),
         };
         let (digits, unit) = match (size.strip_suffix("kb"), size.strip_suffix("mb")) {
@@ -97,8 +97,8 @@ impl FromStr for Payload {
 impl fmt::Display for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
-            Kind::Rows => "rows",
-            Kind::Text => "text",
+            PayloadKind::Rows => "rows",
+            PayloadKind::Text => "text",
         };
         match self.bytes {
             bytes if bytes.is_multiple_of(1_000_000) => write!(f, "{}mb-{kind}", bytes / 1_000_000),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_payload_says_why() {
+    fn an_invalid_payload_is_an_error_that_says_why() {
         for (wrong, why) in [
             ("1gb", "like `1kb`"),
             ("0kb", "at least"),

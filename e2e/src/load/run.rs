@@ -10,15 +10,15 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::answers::{Answers, IDS};
-use super::callers::{Caller, Course, Phase};
-use super::measure::{Meter, Times};
-use super::pages::{Answer, Page, Setup, dialect_of};
-use super::route::Peer;
-use super::{Dialect, Payload, Pick, Receipt, Route};
+use super::answers::{AnswerChecker, CALL_IDS};
+use super::callers::{Caller, Phase, RunProgress};
+use super::measure::{Latencies, Meter};
+use super::pages::{Page, PageAnswer, PageSetup, default_dialect};
+use super::route::Endpoint;
+use super::{Dialect, Payload, Receipt, Route, TargetSelection};
 
 /// How long the last calls of a run may take.
-const LAST_ANSWERS_WITHIN: Duration = Duration::from_secs(60);
+const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What is under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -47,7 +47,7 @@ pub struct Load {
     /// Whether these have an input and an output schema.
     pub schemas: bool,
     /// How a call says which page it is for.
-    pub pick: Pick,
+    pub pick: TargetSelection,
     /// How the pages say that they received a call.
     pub receipt: Receipt,
     /// What the pages speak; what goes with target and route if nothing is said.
@@ -61,7 +61,7 @@ pub struct Load {
     /// Calls before anything is measured go on for so long.
     pub warm_up: Duration,
     /// How long it is measured.
-    pub measured: Duration,
+    pub duration: Duration,
     /// The process whose processor time is measured.
     pub meter: Option<Meter>,
 }
@@ -89,7 +89,7 @@ impl Load {
     /// which, and what is wrong.
     pub async fn run(&self) -> Result<Figures> {
         let (pages, callers) = self.connect().await?;
-        let course = Course::new();
+        let course = RunProgress::new();
         let mut calling = JoinSet::new();
         for caller in callers {
             calling.spawn(caller.run(Arc::clone(&course)));
@@ -100,7 +100,7 @@ impl Load {
                 ended?.and_then(|_| anyhow::bail!("a caller ended too early"))
             }
         };
-        course.enter(Phase::Over);
+        course.set_phase(Phase::Ended);
         let mut figures = outcome?;
         let mut times = Vec::new();
         let last = async {
@@ -109,13 +109,13 @@ impl Load {
             }
             anyhow::Ok(())
         };
-        let last = timeout(LAST_ANSWERS_WITHIN, last).await;
+        let last = timeout(LAST_ANSWERS_TIMEOUT, last).await;
         last.context("calls that were under way in the end are not answered")??;
         ensure!(
             !pages.iter().any(Page::has_ended),
             "a page lost its connection"
         );
-        let times = Times::of(times);
+        let times = Latencies::from_micros(times);
         figures.p50_us = times.percentile(50);
         figures.p99_us = times.percentile(99);
         Ok(figures)
@@ -128,13 +128,13 @@ impl Load {
     pub async fn answer(&self) -> Result<Vec<u8>> {
         let (_pages, mut callers) = self.connect().await?;
         let caller = callers.first_mut().context("nobody calls")?;
-        Ok(caller.call(IDS.start).await?.to_vec())
+        Ok(caller.call(CALL_IDS.start).await?.to_vec())
     }
 
     async fn connect(&self) -> Result<(Vec<Page>, Vec<Caller>)> {
         let dialect = self.dialect();
         let json = self.payload.json();
-        let setup = Setup {
+        let setup = PageSetup {
             address: self.address,
             token: self.token.clone(),
             dialect,
@@ -142,7 +142,7 @@ impl Load {
             tools: self.tools,
             schemas: self.schemas,
             pick: self.pick,
-            answer: Arc::new(Answer::new(dialect, &json)),
+            answer: Arc::new(PageAnswer::new(dialect, &json)),
         };
         let mut pages = Vec::new();
         for number in 0..self.pages {
@@ -150,7 +150,7 @@ impl Load {
             pages.push(page.with_context(|| format!("page {number}"))?);
         }
         let callees: Vec<_> = (0..self.pages).map(|page| setup.callee(page)).collect();
-        let peer = Peer {
+        let peer = Endpoint {
             address: self.address,
             token: self.token.clone(),
             mcp_session: None,
@@ -158,7 +158,7 @@ impl Load {
         let opens_session = self.route == Route::Mcp2025 && self.target == Target::Bridge;
         let mut callers = Vec::new();
         for number in 0..self.callers {
-            let answers = Answers::new(self.route, dialect, json.clone());
+            let answers = AnswerChecker::new(self.route, dialect, json.clone());
             let peer = peer.clone();
             let caller = Caller::open(self.route, peer, &callees, answers, opens_session, number);
             callers.push(caller.await.with_context(|| format!("caller {number}"))?);
@@ -168,22 +168,22 @@ impl Load {
 
     fn dialect(&self) -> Dialect {
         self.dialect.unwrap_or(match self.target {
-            Target::Bridge => dialect_of(self.route),
+            Target::Bridge => default_dialect(self.route),
             Target::Floor => Dialect::Bytes,
             Target::FloorMcp => Dialect::Minimum,
         })
     }
 
-    async fn measure(&self, course: &Course) -> Result<Figures> {
+    async fn measure(&self, course: &RunProgress) -> Result<Figures> {
         sleep_until(Instant::now() + self.warm_up).await;
         let cpu = || self.meter.map(Meter::cpu).transpose();
         let (begin, cpu_before) = (Instant::now(), cpu()?);
-        course.enter(Phase::Measuring);
-        sleep_until(begin + self.measured).await;
+        course.set_phase(Phase::Measuring);
+        sleep_until(begin + self.duration).await;
         // In this order: what is answered after the processor time was read does not count.
         let (calls, cpu_after) = (course.calls(), cpu()?);
         let seconds = begin.elapsed().as_secs_f64();
-        course.enter(Phase::Over);
+        course.set_phase(Phase::Ended);
         ensure!(calls > 0, "no call was answered in {seconds:.1} s");
         let used = cpu_before
             .zip(cpu_after)

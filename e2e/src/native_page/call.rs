@@ -16,42 +16,42 @@ use tokio::sync::{mpsc, oneshot};
 pub(super) type Responder = oneshot::Sender<Result<Value, ClientError>>;
 
 /// What a handler does.
-pub(super) enum Deed {
-    Say(Box<PageToBridge>),
-    Ask(ClientRequests, Vec<Responder>),
+pub(super) enum HandlerAction {
+    Send(Box<PageToBridge>),
+    AskClient(ClientRequests, Vec<Responder>),
 }
 
 /// A call as it arrives.
-pub(super) struct Called {
+pub(super) struct IncomingCall {
     pub(super) id: CallId,
     pub(super) item: Item,
-    pub(super) wanted: Wanted,
+    pub(super) request: CallInput,
     pub(super) context: Box<CallContext>,
 }
 
-impl From<ToolCall> for Called {
+impl From<ToolCall> for IncomingCall {
     fn from(call: ToolCall) -> Self {
         Self {
             id: call.request_id,
             item: item(Kind::Tool, call.tool_name),
-            wanted: Wanted::Tool(value(&call.tool_input)),
+            request: CallInput::Tool(from_raw(&call.tool_input)),
             context: call.context,
         }
     }
 }
 
-impl From<PromptGet> for Called {
+impl From<PromptGet> for IncomingCall {
     fn from(get: PromptGet) -> Self {
         Self {
             id: get.request_id,
             item: item(Kind::Prompt, get.name),
-            wanted: Wanted::Prompt(value(&get.arguments)),
+            request: CallInput::Prompt(from_raw(&get.arguments)),
             context: get.context,
         }
     }
 }
 
-impl From<ResourceRead> for Called {
+impl From<ResourceRead> for IncomingCall {
     fn from(read: ResourceRead) -> Self {
         Self {
             id: read.request_id,
@@ -59,7 +59,7 @@ impl From<ResourceRead> for Called {
                 Some(template) => item(Kind::ResourceTemplate, template),
                 None => item(Kind::Resource, read.uri.clone()),
             },
-            wanted: Wanted::Resource {
+            request: CallInput::Resource {
                 uri: read.uri,
                 variables: read.variables,
             },
@@ -68,12 +68,12 @@ impl From<ResourceRead> for Called {
     }
 }
 
-impl From<Completion> for Called {
+impl From<Completion> for IncomingCall {
     fn from(completion: Completion) -> Self {
         Self {
             id: completion.request_id,
             item: completion.reference,
-            wanted: Wanted::Completion {
+            request: CallInput::Completion {
                 argument: completion.argument,
                 arguments: completion.arguments,
             },
@@ -92,15 +92,15 @@ pub struct NativeCall {
     /// Its id.
     pub id: CallId,
     /// What is wanted.
-    pub wanted: Wanted,
+    pub request: CallInput,
     /// What the bridge tells of it.
     pub context: Box<CallContext>,
-    pub(super) deeds: mpsc::UnboundedSender<Deed>,
+    pub(super) actions: mpsc::UnboundedSender<HandlerAction>,
 }
 
 /// What a call asks for.
 #[derive(Clone, Debug)]
-pub enum Wanted {
+pub enum CallInput {
     /// A tool with these arguments.
     Tool(Value),
     /// A prompt with these arguments.
@@ -124,15 +124,15 @@ pub enum Wanted {
 impl NativeCall {
     /// The arguments of a tool or a prompt.
     pub fn input(&self) -> Value {
-        match &self.wanted {
-            Wanted::Tool(input) | Wanted::Prompt(input) => input.clone(),
+        match &self.request {
+            CallInput::Tool(input) | CallInput::Prompt(input) => input.clone(),
             other => panic!("{other:?} has no arguments"),
         }
     }
 
     /// Says how far the call is, whether the client wants to hear it or not.
     pub fn progress(&self, progress: u64, total: Option<u64>, message: Option<&str>) {
-        self.act(Deed::Say(Box::new(PageToBridge::CallProgress(
+        self.perform(HandlerAction::Send(Box::new(PageToBridge::CallProgress(
             CallProgress {
                 request_id: self.id.clone(),
                 progress: progress.into(),
@@ -144,12 +144,14 @@ impl NativeCall {
 
     /// Logs, whether the client wants to hear it or not.
     pub fn log(&self, level: LogLevel, data: &Value) {
-        self.act(Deed::Say(Box::new(PageToBridge::CallLog(CallLog {
-            request_id: self.id.clone(),
-            level,
-            logger: None,
-            data: raw(data),
-        }))));
+        self.perform(HandlerAction::Send(Box::new(PageToBridge::CallLog(
+            CallLog {
+                request_id: self.id.clone(),
+                level,
+                logger: None,
+                data: to_raw(data),
+            },
+        ))));
     }
 
     /// Asks the client one thing.
@@ -166,7 +168,7 @@ impl NativeCall {
         let request = |(key, method, params): (&str, &str, Value)| ClientRequest {
             key: key.to_owned(),
             method: method.to_owned(),
-            params: raw(&params),
+            params: to_raw(&params),
         };
         let requests: Vec<ClientRequest> = requests.into_iter().map(request).collect();
         let (responders, answers): (Vec<_>, Vec<_>) =
@@ -175,7 +177,7 @@ impl NativeCall {
             request_id: self.id.clone(),
             requests,
         };
-        self.act(Deed::Ask(requests, responders));
+        self.perform(HandlerAction::AskClient(requests, responders));
         let answers = join_all(answers).await;
         answers
             .into_iter()
@@ -183,16 +185,16 @@ impl NativeCall {
             .collect()
     }
 
-    fn act(&self, deed: Deed) {
+    fn perform(&self, deed: HandlerAction) {
         // A connection that is gone aborts its handlers.
-        let _ = self.deeds.send(deed);
+        let _ = self.actions.send(deed);
     }
 }
 
-pub(super) fn raw(value: &Value) -> Box<RawValue> {
+pub(super) fn to_raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a value is JSON")
 }
 
-pub(super) fn value(raw: &RawValue) -> Value {
+pub(super) fn from_raw(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).expect("raw JSON is JSON")
 }

@@ -8,8 +8,8 @@ use bridge_protocol::{
 };
 use tokio::sync::oneshot;
 
-use super::call::{Called, Deed};
-use super::tab::{Answer, Request, Start, Tab};
+use super::call::{HandlerAction, IncomingCall};
+use super::tab::{Acknowledgement, CallStart, OwnerRequest, Tab};
 use super::wire::Wire;
 
 /// A page while it is connected.
@@ -43,16 +43,16 @@ impl Connection {
             tokio::select! {
                 // What a handler did comes before what it came to.
                 biased;
-                Some(deed) = tab.deeds.1.recv() => self.done(deed).await,
+                Some(deed) = tab.actions.1.recv() => self.on_handler_action(deed).await,
                 Some((id, outcome)) = tab.finished.1.recv() => {
                     let text = self.tab.finished(id, outcome);
                     self.wire.send(&text).await;
                 }
-                message = self.wire.next() => match message {
-                    Ok(message) => self.received(message).await,
+                message = self.wire.recv() => match message {
+                    Ok(message) => self.on_message(message).await,
                     Err(code) => return code,
                 },
-                Some(request) = tab.request.recv() => self.requested(request).await,
+                Some(request) = tab.requests.recv() => self.on_owner_request(request).await,
             }
         }
     }
@@ -68,49 +68,61 @@ impl Connection {
         }
     }
 
-    async fn received(&mut self, message: BridgeToPage) {
+    async fn on_message(&mut self, message: BridgeToPage) {
         match message {
-            BridgeToPage::ToolCall(call) => self.called(call.into()).await,
-            BridgeToPage::PromptGet(get) => self.called(get.into()).await,
-            BridgeToPage::ResourceRead(read) => self.called(read.into()).await,
-            BridgeToPage::Completion(completion) => self.called(completion.into()).await,
+            BridgeToPage::ToolCall(call) => self.on_call(call.into()).await,
+            BridgeToPage::PromptGet(get) => self.on_call(get.into()).await,
+            BridgeToPage::ResourceRead(read) => self.on_call(read.into()).await,
+            BridgeToPage::Completion(completion) => self.on_call(completion.into()).await,
             BridgeToPage::CallCancel(cancel) => self.tab.cancelled(cancel.request_id, cancel.code),
             BridgeToPage::CallsAlive(alive) => {
                 for id in alive.ended {
                     self.tab.cancelled(id, ErrorCode::CallCancelled);
                 }
                 for id in alive.request_ids {
-                    if let Some(called) = self.tab.asked_about.remove(&id) {
+                    if let Some(called) = self.tab.unconfirmed.remove(&id) {
                         self.tab.start(called);
                     }
                 }
             }
             BridgeToPage::ClientResponses(answers) => self.tab.client_answered(answers),
             BridgeToPage::Subscriptions(subscriptions) => {
-                let _ = self.tab.heard.subscribed.send(subscriptions.uris);
+                let _ = self.tab.events.subscriptions.send(subscriptions.uris);
             }
             BridgeToPage::Heartbeat(Heartbeat { sequence, answers }) => {
-                self.tab.answers.taken(answers);
+                self.tab.answers.acknowledge(answers);
                 let answers = 0;
                 self.send(PageToBridge::HeartbeatAck(Heartbeat { sequence, answers }))
                     .await;
             }
-            BridgeToPage::Registered(answer) => self.tab.hears(Answer::Registered(answer)),
-            BridgeToPage::Unregistered(answer) => self.tab.hears(Answer::Unregistered(answer)),
-            BridgeToPage::Renewed(renewed) => self.tab.hears(Answer::Renewal(Ok(renewed))),
-            BridgeToPage::RenewalFailed(failure) => self.tab.hears(Answer::Renewal(Err(failure))),
+            BridgeToPage::Registered(answer) => {
+                self.tab.acknowledge(Acknowledgement::Registered(answer))
+            }
+            BridgeToPage::Unregistered(answer) => {
+                self.tab.acknowledge(Acknowledgement::Unregistered(answer))
+            }
+            BridgeToPage::Renewed(renewed) => {
+                self.tab.acknowledge(Acknowledgement::Renewal(Ok(renewed)))
+            }
+            BridgeToPage::RenewalFailed(failure) => {
+                self.tab.acknowledge(Acknowledgement::Renewal(Err(failure)))
+            }
             of_query @ (BridgeToPage::QueryAccepted(_)
             | BridgeToPage::QueryProgress(_)
             | BridgeToPage::QueryComplete(_)
             | BridgeToPage::QueryFailure(_)
             | BridgeToPage::QueryCancel(_)) => {
-                let _ = self.tab.heard.told.send((Instant::now(), of_query));
+                let _ = self
+                    .tab
+                    .events
+                    .query_messages
+                    .send((Instant::now(), of_query));
             }
             _ => {}
         }
     }
 
-    async fn called(&mut self, called: Called) {
+    async fn on_call(&mut self, called: IncomingCall) {
         let request_id = called.id.clone();
         if self.tab.setup.acknowledges {
             self.send(PageToBridge::CallReceived(CallReceived {
@@ -118,36 +130,36 @@ impl Connection {
             }))
             .await;
         }
-        match self.tab.called(&called) {
-            Start::Now => self.tab.start(called),
-            Start::WhenAlive => {
-                self.tab.asked_about.insert(request_id.clone(), called);
+        match self.tab.on_call(&called) {
+            CallStart::Now => self.tab.start(called),
+            CallStart::WhenAlive => {
+                self.tab.unconfirmed.insert(request_id.clone(), called);
                 let request_ids = vec![request_id];
                 self.send(PageToBridge::CallsCheck(CallsCheck { request_ids }))
                     .await;
             }
-            Start::Never => {}
+            CallStart::Never => {}
         }
     }
 
-    async fn done(&mut self, deed: Deed) {
+    async fn on_handler_action(&mut self, deed: HandlerAction) {
         let message = match deed {
-            Deed::Say(message) => *message,
-            Deed::Ask(requests, responders) => {
-                self.tab.waits(&requests, responders);
+            HandlerAction::Send(message) => *message,
+            HandlerAction::AskClient(requests, responders) => {
+                self.tab.await_client(&requests, responders);
                 PageToBridge::ClientRequests(requests)
             }
         };
         self.send(message).await;
     }
 
-    async fn requested(&mut self, request: Request) {
+    async fn on_owner_request(&mut self, request: OwnerRequest) {
         match request {
-            Request::Register(items) => {
+            OwnerRequest::Register(items) => {
                 let registration = self.tab.register(items);
                 self.send(registration).await;
             }
-            Request::Unregister(items) => {
+            OwnerRequest::Unregister(items) => {
                 self.tab.items.retain(|item, _| !items.contains(item));
                 self.send(PageToBridge::Unregister(Unregister {
                     registration_id: RegistrationId::from("unregister"),
@@ -155,12 +167,12 @@ impl Connection {
                 }))
                 .await;
             }
-            Request::Say(message) => self.send(*message).await,
-            Request::StandStill(standing, go_on) => {
+            OwnerRequest::Send(message) => self.send(*message).await,
+            OwnerRequest::Pause(standing, go_on) => {
                 let _ = standing.send(());
                 let _ = go_on.await;
             }
-            Request::Close(code) => self.wire.close(code).await,
+            OwnerRequest::Close(code) => self.wire.close(code).await,
         }
     }
 

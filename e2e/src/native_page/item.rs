@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::NativeCall;
-use super::call::raw;
+use super::call::to_raw;
 
 /// What a handler comes to.
 pub type NativeOutcome = Result<NativeAnswer, Box<NativeFailure>>;
@@ -104,7 +104,7 @@ impl NativeItem {
     }
 
     /// Answers completions of a prompt's or template's arguments too. Without it there are none.
-    pub fn completing<F>(
+    pub fn with_completer<F>(
         mut self,
         completer: impl Fn(NativeCall) -> F + Send + Sync + 'static,
     ) -> Self
@@ -141,7 +141,7 @@ pub enum NativeAnswer {
     /// A tool's value, or the MCP result object of the other kinds.
     Value(Value),
     /// The same, written already: a large one need not be written again for each call.
-    Written(Box<RawValue>),
+    Raw(Box<RawValue>),
     /// Nothing at all.
     Nothing,
     /// A tool's content blocks.
@@ -176,10 +176,10 @@ impl NativeAnswer {
         match self {
             Self::Nothing => nothing,
             Self::Value(value) => CallResponse {
-                result: Some(raw(&value)),
+                result: Some(to_raw(&value)),
                 ..nothing
             },
-            Self::Written(written) => CallResponse {
+            Self::Raw(written) => CallResponse {
                 result: Some(written),
                 ..nothing
             },
@@ -188,9 +188,9 @@ impl NativeAnswer {
                 structured,
                 meta,
             } => CallResponse {
-                content: Some(raw(&content)),
-                structured_content: structured.as_ref().map(raw),
-                meta: meta.as_ref().map(raw),
+                content: Some(to_raw(&content)),
+                structured_content: structured.as_ref().map(to_raw),
+                meta: meta.as_ref().map(to_raw),
                 ..nothing
             },
         }
@@ -234,14 +234,14 @@ impl NativeFailure {
             request_id,
             code: self.code,
             message: self.message,
-            data: self.data.as_ref().map(raw),
-            content: self.content.as_ref().map(raw),
+            data: self.data.as_ref().map(to_raw),
+            content: self.content.as_ref().map(to_raw),
         }
     }
 }
 
 /// The response, or the failure that takes its place when it is larger than may be.
-pub(super) fn measured(
+pub(super) fn enforce_limit(
     response: CallResponse,
     limit: usize,
 ) -> Result<CallResponse, Box<NativeFailure>> {

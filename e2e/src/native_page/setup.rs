@@ -5,7 +5,7 @@ use bridge_protocol::{
 };
 
 use super::wire::Wire;
-use crate::World;
+use crate::TestBed;
 
 /// A page's manners. The default keeps to the protocol.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    pub(super) fn new(world: &World, session: &str, setup: &NativeSetup) -> Self {
+    pub(super) fn new(world: &TestBed, session: &str, setup: &NativeSetup) -> Self {
         let token = setup.token.as_deref().unwrap_or_else(|| world.token());
         Self {
             session: session.to_owned(),
@@ -60,21 +60,21 @@ impl Credentials {
     }
 
     /// Connects and authenticates.
-    pub(super) async fn present(
+    pub(super) async fn authenticate(
         &self,
-        world: &World,
+        world: &TestBed,
     ) -> Result<(Wire, Box<Authenticated>), AuthenticationFailed> {
         let mut wire = Wire::open(&world.page_url(&self.session)).await;
-        let hello = PageToBridge::Authenticate(self.hello());
+        let hello = PageToBridge::Authenticate(self.authenticate_message());
         wire.send(&hello.encode()).await;
-        match wire.first().await {
+        match wire.recv_first().await {
             BridgeToPage::Authenticated(authenticated) => Ok((wire, Box::new(authenticated))),
             BridgeToPage::AuthenticationFailed(failure) => Err(failure),
             other => panic!("the bridge answered {other:?}"),
         }
     }
 
-    fn hello(&self) -> Authenticate {
+    fn authenticate_message(&self) -> Authenticate {
         Authenticate {
             protocol: Some(bridge_protocol::PROTOCOL_VERSION),
             auth_token: Some(self.token.clone()),

@@ -14,39 +14,41 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::NativeSetup;
-use super::answers::Answers;
-use super::call::{Called, Deed, NativeCall, Responder, Wanted, raw, value};
-use super::item::{NativeItem, NativeOutcome, measured};
+use super::call::{
+    CallInput, HandlerAction, IncomingCall, NativeCall, Responder, from_raw, to_raw,
+};
+use super::item::{NativeItem, NativeOutcome, enforce_limit};
+use crate::native_page::unacknowledged::UnacknowledgedResponses;
 
 /// What the page's owner wants.
-pub(super) enum Request {
+pub(super) enum OwnerRequest {
     Register(Vec<NativeItem>),
     Unregister(Vec<Item>),
-    Say(Box<PageToBridge>),
-    StandStill(oneshot::Sender<()>, oneshot::Receiver<()>),
+    Send(Box<PageToBridge>),
+    Pause(oneshot::Sender<()>, oneshot::Receiver<()>),
     Close(u16),
 }
 
 /// What the bridge acknowledged.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum Acknowledgement {
     Registered(Registered),
     Unregistered(Unregistered),
     Renewal(Result<Renewed, RenewalFailed>),
 }
 
 /// Where the page's owner hears what the bridge says.
-pub(super) struct Heard {
-    pub(super) call: mpsc::UnboundedSender<CallId>,
-    pub(super) cancel: mpsc::UnboundedSender<(CallId, ErrorCode)>,
-    pub(super) subscribed: mpsc::UnboundedSender<Vec<String>>,
-    pub(super) answer: mpsc::UnboundedSender<Answer>,
+pub(super) struct EventSenders {
+    pub(super) calls: mpsc::UnboundedSender<CallId>,
+    pub(super) cancels: mpsc::UnboundedSender<(CallId, ErrorCode)>,
+    pub(super) subscriptions: mpsc::UnboundedSender<Vec<String>>,
+    pub(super) acknowledgements: mpsc::UnboundedSender<Acknowledgement>,
     /// Of queries, with the time at which it came.
-    pub(super) told: mpsc::UnboundedSender<(Instant, BridgeToPage)>,
+    pub(super) query_messages: mpsc::UnboundedSender<(Instant, BridgeToPage)>,
 }
 
 /// What becomes of a call that arrives.
-pub(super) enum Start {
+pub(super) enum CallStart {
     Now,
     /// It comes late: somebody may still wait for it, or not.
     WhenAlive,
@@ -59,50 +61,54 @@ type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 /// The page, and the calls that run.
 pub(super) struct Tab {
     pub(super) setup: NativeSetup,
-    pub(super) request: mpsc::Receiver<Request>,
-    pub(super) heard: Heard,
+    pub(super) requests: mpsc::Receiver<OwnerRequest>,
+    pub(super) events: EventSenders,
     pub(super) items: HashMap<Item, NativeItem>,
-    pub(super) deeds: Channel<Deed>,
+    pub(super) actions: Channel<HandlerAction>,
     pub(super) finished: Channel<(CallId, NativeOutcome)>,
-    pub(super) answers: Answers,
-    pub(super) asked_about: HashMap<CallId, Called>,
+    pub(super) answers: UnacknowledgedResponses,
+    pub(super) unconfirmed: HashMap<CallId, IncomingCall>,
     running: HashMap<CallId, AbortHandle>,
     waiting: HashMap<(CallId, String), Responder>,
     received: HashSet<CallId>,
     bridge: Option<BridgeId>,
     max_result_bytes: usize,
     /// What the bridge's clock shows when ours shows the Unix epoch.
-    clock: i128,
+    clock_offset_ms: i128,
 }
 
 impl Tab {
-    pub(super) fn new(setup: NativeSetup, request: mpsc::Receiver<Request>, heard: Heard) -> Self {
+    pub(super) fn new(
+        setup: NativeSetup,
+        requests: mpsc::Receiver<OwnerRequest>,
+        events: EventSenders,
+    ) -> Self {
         Self {
             setup,
-            request,
-            heard,
+            requests,
+            events,
             items: HashMap::new(),
-            deeds: mpsc::unbounded_channel(),
+            actions: mpsc::unbounded_channel(),
             finished: mpsc::unbounded_channel(),
-            answers: Answers::default(),
-            asked_about: HashMap::new(),
+            answers: UnacknowledgedResponses::default(),
+            unconfirmed: HashMap::new(),
             running: HashMap::new(),
             waiting: HashMap::new(),
             received: HashSet::new(),
             bridge: None,
             max_result_bytes: 0,
-            clock: 0,
+            clock_offset_ms: 0,
         }
     }
 
-    pub(super) fn hears(&self, answer: Answer) {
-        let _ = self.heard.answer.send(answer);
+    pub(super) fn acknowledge(&self, answer: Acknowledgement) {
+        let _ = self.events.acknowledgements.send(answer);
     }
 
     /// The bridge let the page in: the answers that it must have again.
     pub(super) fn connected(&mut self, authenticated: &Authenticated) -> Vec<String> {
         self.max_result_bytes = authenticated.limits.max_result_bytes;
-        self.clock = i128::from(authenticated.now_ms) - own_clock();
+        self.clock_offset_ms = i128::from(authenticated.now_ms) - unix_ms();
         while let Ok((id, outcome)) = self.finished.1.try_recv() {
             self.finished(id, outcome);
         }
@@ -117,43 +123,43 @@ impl Tab {
         for id in over.into_iter().filter(|id| !awaited.contains(id)) {
             self.cancelled(id, ErrorCode::CallCancelled);
         }
-        let kept = self.answers.begin_again(awaited);
+        let kept = self.answers.start_connection(awaited);
         let is_lost = |id: &&CallId| {
             !self.running.contains_key(id) && !kept.iter().any(|(kept, _)| kept == *id)
         };
-        let lost: Vec<_> = awaited.iter().filter(is_lost).map(lost).collect();
+        let lost: Vec<_> = awaited.iter().filter(is_lost).map(call_lost).collect();
         let answers = kept.into_iter().chain(lost);
         answers
             .map(|(id, text)| {
-                self.answers.keep(id, text.clone());
+                self.answers.push(id, text.clone());
                 text
             })
             .collect()
     }
 
-    pub(super) fn called(&mut self, called: &Called) -> Start {
+    pub(super) fn on_call(&mut self, called: &IncomingCall) -> CallStart {
         if !self.received.insert(called.id.clone()) {
-            return Start::Never;
+            return CallStart::Never;
         }
-        let _ = self.heard.call.send(called.id.clone());
-        let now = own_clock() + self.clock;
+        let _ = self.events.calls.send(called.id.clone());
+        let now = unix_ms() + self.clock_offset_ms;
         let sent = called.context.sent_ms.map_or(now, i128::from);
         match now - sent > to_ms(STALE_AFTER) {
-            true => Start::WhenAlive,
-            false => Start::Now,
+            true => CallStart::WhenAlive,
+            false => CallStart::Now,
         }
     }
 
-    pub(super) fn start(&mut self, called: Called) {
-        let Called {
+    pub(super) fn start(&mut self, called: IncomingCall) {
+        let IncomingCall {
             id,
             item,
-            wanted,
+            request: wanted,
             context,
         } = called;
         let finished = self.finished.0.clone();
         let handler = self.items.get(&item).map(|native| match &wanted {
-            Wanted::Completion { .. } => native.completer.clone(),
+            CallInput::Completion { .. } => native.completer.clone(),
             _ => Some(native.handler.clone()),
         });
         let handler = match handler {
@@ -171,9 +177,9 @@ impl Tab {
         };
         let work = handler(NativeCall {
             id: id.clone(),
-            wanted,
+            request: wanted,
             context,
-            deeds: self.deeds.0.clone(),
+            actions: self.actions.0.clone(),
         });
         let key = id.clone();
         let task = tokio::spawn(async move {
@@ -184,35 +190,35 @@ impl Tab {
 
     /// The answer to a call, as it is sent.
     pub(super) fn finished(&mut self, id: CallId, outcome: NativeOutcome) -> String {
-        self.over(&id);
+        self.end_call(&id);
         let limit = match self.setup.measures {
             true => self.max_result_bytes,
             false => usize::MAX,
         };
         let response = outcome.map(|answer| answer.into_response(id.clone()));
-        let text = match response.and_then(|response| measured(response, limit)) {
+        let text = match response.and_then(|response| enforce_limit(response, limit)) {
             Ok(response) => PageToBridge::CallResponse(response).encode(),
             Err(failure) => PageToBridge::CallError(failure.into_error(id.clone())).encode(),
         };
-        self.answers.keep(id, text.clone());
+        self.answers.push(id, text.clone());
         text
     }
 
     /// Nobody waits for a call any more.
     pub(super) fn cancelled(&mut self, id: CallId, code: ErrorCode) {
-        self.over(&id);
-        let _ = self.heard.cancel.send((id, code));
+        self.end_call(&id);
+        let _ = self.events.cancels.send((id, code));
     }
 
-    fn over(&mut self, id: &CallId) {
+    fn end_call(&mut self, id: &CallId) {
         if let Some(handler) = self.running.remove(id) {
             handler.abort();
         }
-        self.asked_about.remove(id);
+        self.unconfirmed.remove(id);
         self.waiting.retain(|(call, _), _| call != id);
     }
 
-    pub(super) fn waits(&mut self, requests: &ClientRequests, responders: Vec<Responder>) {
+    pub(super) fn await_client(&mut self, requests: &ClientRequests, responders: Vec<Responder>) {
         for (request, responder) in requests.requests.iter().zip(responders) {
             let key = (requests.request_id.clone(), request.key.clone());
             self.waiting.insert(key, responder);
@@ -224,7 +230,7 @@ impl Tab {
             let waiting = self.waiting.remove(&(answers.request_id.clone(), key));
             let answer = match (result, error) {
                 (_, Some(error)) => Err(error),
-                (Some(result), None) => Ok(value(&result)),
+                (Some(result), None) => Ok(from_raw(&result)),
                 (None, None) => panic!("an answer has a result or an error"),
             };
             if let Some(waiting) = waiting {
@@ -257,7 +263,7 @@ impl Drop for Tab {
 fn registration<'a>(items: impl Iterator<Item = &'a NativeItem>) -> PageToBridge {
     let definition = |item: &NativeItem| Definition {
         kind: item.kind,
-        definition: raw(&item.definition),
+        definition: to_raw(&item.definition),
     };
     PageToBridge::Register(Register {
         registration_id: RegistrationId::from("register"),
@@ -265,7 +271,7 @@ fn registration<'a>(items: impl Iterator<Item = &'a NativeItem>) -> PageToBridge
     })
 }
 
-fn lost(id: &CallId) -> (CallId, String) {
+fn call_lost(id: &CallId) -> (CallId, String) {
     let error = CallError {
         request_id: id.clone(),
         code: ErrorCode::InternalError,
@@ -276,7 +282,7 @@ fn lost(id: &CallId) -> (CallId, String) {
     (id.clone(), PageToBridge::CallError(error).encode())
 }
 
-fn own_clock() -> i128 {
+fn unix_ms() -> i128 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     to_ms(now.unwrap_or_default())
 }

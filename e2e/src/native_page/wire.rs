@@ -2,46 +2,46 @@
 
 use bridge_protocol::BridgeToPage;
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use futures_util::{SinkExt, StreamExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
-use crate::within;
+use crate::with_deadline;
 
 /// A page takes what its bridge sends: requests of clients, whose size the bridge limits.
-const LARGEST_MESSAGE: usize = 256 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
 pub(super) struct Wire {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     assembler: Assembler,
     /// Messages that were sent in parts.
-    split: u64,
+    split_messages: u64,
 }
 
 impl Wire {
     pub(super) async fn open(url: &str) -> Self {
         // As browsers do: else each answer waits for the peer's acknowledgement of the receipt.
         let connected = connect_async_with_config(url, None, true);
-        let (socket, _) = within("the page socket", connected).await.unwrap();
+        let (socket, _) = with_deadline("the page socket", connected).await.unwrap();
         Self {
             socket,
-            assembler: Assembler::new(LARGEST_MESSAGE),
-            split: 0,
+            assembler: Assembler::new(MAX_MESSAGE_BYTES),
+            split_messages: 0,
         }
     }
 
     /// The answer to `authenticate`.
-    pub(super) async fn first(&mut self) -> BridgeToPage {
-        let first = within("the answer to `authenticate`", self.next()).await;
+    pub(super) async fn recv_first(&mut self) -> BridgeToPage {
+        let first = with_deadline("the answer to `authenticate`", self.recv()).await;
         first.unwrap_or_else(|code| panic!("the bridge closed the page socket: {code:?}"))
     }
 
     /// The next message; the close code, if one was sent, when the socket ended. May be dropped
     /// and called again.
-    pub(super) async fn next(&mut self) -> Result<BridgeToPage, Option<u16>> {
+    pub(super) async fn recv(&mut self) -> Result<BridgeToPage, Option<u16>> {
         loop {
             let frame = match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => text,
@@ -49,7 +49,7 @@ impl Wire {
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return Err(None),
             };
-            if let Taken::Message(text) = self.assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(text) = self.assembler.take(&frame).unwrap() {
                 return Ok(BridgeToPage::decode(&text).unwrap());
             }
         }
@@ -61,8 +61,8 @@ impl Wire {
             let _ = self.socket.send(Message::text(text)).await;
             return;
         }
-        self.split += 1;
-        for part in split(text, self.split) {
+        self.split_messages += 1;
+        for part in split(text, self.split_messages) {
             if self.socket.send(Message::text(part)).await.is_err() {
                 return;
             }

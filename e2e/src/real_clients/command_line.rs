@@ -7,22 +7,22 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::{Exchange, Format, ProcessGroup, Provider, Script, within};
+use crate::{Exchange, Format, MockProvider, ProcessGroup, Script, with_deadline};
 
 /// A whole run, on a busy machine with two cores.
-const RUN_WITHIN: Duration = Duration::from_secs(120);
+const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A command line, with a home of its own.
 #[derive(Debug)]
 pub struct CommandLine {
     home: TempDir,
-    provider: Provider,
+    provider: MockProvider,
     format: Format,
 }
 
 /// What came of a run.
 #[derive(Debug)]
-pub struct Run {
+pub struct CommandLineRun {
     /// Everything it printed.
     pub log: String,
     exchanges: Vec<Exchange>,
@@ -34,7 +34,7 @@ impl CommandLine {
     pub async fn new(format: Format, script: Script) -> Self {
         Self {
             home: TempDir::with_prefix("mcp-web-client-").unwrap(),
-            provider: Provider::start(script).await,
+            provider: MockProvider::start(script).await,
             format,
         }
     }
@@ -52,7 +52,7 @@ impl CommandLine {
     }
 
     /// Where the provider listens.
-    pub fn provider(&self) -> &Provider {
+    pub fn provider(&self) -> &MockProvider {
         &self.provider
     }
 
@@ -70,36 +70,36 @@ impl CommandLine {
     }
 
     /// Runs it to its end.
-    pub async fn run(&self, name: &str, command: Command) -> Run {
+    pub async fn run(&self, name: &str, command: Command) -> CommandLineRun {
         let mut process = ProcessGroup::start(name, command);
-        let ended = process.ended_within(RUN_WITHIN).await;
+        let ended = process.wait_for_end(RUN_TIMEOUT).await;
         assert!(ended, "{name} does not end:\n{}", process.log());
-        self.ran(process.log())
+        self.finish(process.log())
     }
 
     /// Runs it until this is done, then interrupts it as a person does.
-    pub async fn interrupted_after(
+    pub async fn run_until(
         &self,
         name: &str,
         command: Command,
         done: impl Future<Output = ()>,
-    ) -> Run {
+    ) -> CommandLineRun {
         let mut process = ProcessGroup::start(name, command);
         tokio::select! {
             () = done => {}
-            _ = process.ended_within(RUN_WITHIN) => panic!("{name} ended before:\n{}", process.log()),
+            _ = process.wait_for_end(RUN_TIMEOUT) => panic!("{name} ended before:\n{}", process.log()),
         }
         process.interrupt();
-        let ended = process.ended_within(RUN_WITHIN).await;
-        within(format!("{name} to be interrupted"), async {
+        let ended = process.wait_for_end(RUN_TIMEOUT).await;
+        with_deadline(format!("{name} to be interrupted"), async {
             assert!(ended)
         })
         .await;
-        self.ran(process.log())
+        self.finish(process.log())
     }
 
-    fn ran(&self, log: String) -> Run {
-        Run {
+    fn finish(&self, log: String) -> CommandLineRun {
+        CommandLineRun {
             log,
             exchanges: self.provider.exchanges(),
             format: self.format,
@@ -107,7 +107,7 @@ impl CommandLine {
     }
 }
 
-impl Run {
+impl CommandLineRun {
     /// The names of the tools in the request for this turn.
     fn tools(&self, turn: usize) -> Vec<String> {
         let request = self.exchanges.iter().find(|it| it.turn == Some(turn));
@@ -115,19 +115,19 @@ impl Run {
         let mut names = Vec::new();
         collect_names(&body["tools"], "", &mut names);
         // Tools that are looked for by name are told in instructions.
-        let said = list(&body["messages"]).iter();
+        let said = array(&body["messages"]).iter();
         let told = said.filter(|message| message["role"] == "system");
         names.extend(told.map(Value::to_string));
         names
     }
 
     /// Whether the model was told of a tool whose name has this in it, in the request for this turn.
-    pub fn is_told_of(&self, name: &str, turn: usize) -> bool {
+    pub fn offers_tool(&self, name: &str, turn: usize) -> bool {
         self.tools(turn).iter().any(|tool| tool.contains(name))
     }
 
     /// What the model was given for the call of this turn: the newest results in the next request.
-    pub fn output(&self, turn: usize) -> Output {
+    pub fn output(&self, turn: usize) -> ToolOutput {
         let next = self.exchanges.iter().find(|it| it.turn == Some(turn + 1));
         let Some(next) = next else {
             panic!(
@@ -144,22 +144,22 @@ impl Run {
     }
 
     /// Whether the model was asked for this turn.
-    pub fn reached(&self, turn: usize) -> bool {
+    pub fn reached_turn(&self, turn: usize) -> bool {
         self.exchanges.iter().any(|it| it.turn == Some(turn))
     }
 }
 
 /// What a model is given as the result of a call.
 #[derive(Clone, Debug, Default)]
-pub struct Output {
+pub struct ToolOutput {
     /// All texts.
     pub text: String,
     /// The bytes of each picture, as base64.
     pub pictures: Vec<usize>,
 }
 
-impl Output {
-    fn take(&mut self, block: &Value) {
+impl ToolOutput {
+    fn add_block(&mut self, block: &Value) {
         for text in [&block["text"], &block["output"], &block["error"]] {
             if let Some(text) = text.as_str() {
                 self.text += text;
@@ -173,11 +173,11 @@ impl Output {
         self.pictures.extend(data.map(str::len));
     }
 
-    fn take_all(&mut self, content: &Value) {
+    fn add_blocks(&mut self, content: &Value) {
         match content {
             Value::String(text) => self.text += text,
-            Value::Array(blocks) => blocks.iter().for_each(|block| self.take(block)),
-            other => self.take(other),
+            Value::Array(blocks) => blocks.iter().for_each(|block| self.add_block(block)),
+            other => self.add_block(other),
         }
     }
 }
@@ -204,42 +204,42 @@ fn collect_names(value: &Value, space: &str, names: &mut Vec<String>) {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn anthropic(body: &Value) -> Output {
-    let mut output = Output::default();
-    let said = list(&body["messages"]).iter().rev();
+fn anthropic(body: &Value) -> ToolOutput {
+    let mut output = ToolOutput::default();
+    let said = array(&body["messages"]).iter().rev();
     let mut results = said.filter(|message| message["role"] == "user");
     for block in results
         .next()
-        .map_or(&[][..], |message| list(&message["content"]))
+        .map_or(&[][..], |message| array(&message["content"]))
     {
         if block["type"] == "tool_result" {
-            output.take_all(&block["content"]);
+            output.add_blocks(&block["content"]);
         }
     }
     output
 }
 
-fn gemini(body: &Value) -> Output {
-    let mut output = Output::default();
-    let last = list(&body["contents"]).last();
-    for part in last.map_or(&[][..], |last| list(&last["parts"])) {
-        output.take(&part["functionResponse"]["response"]);
-        output.take(part);
+fn gemini(body: &Value) -> ToolOutput {
+    let mut output = ToolOutput::default();
+    let last = array(&body["contents"]).last();
+    for part in last.map_or(&[][..], |last| array(&last["parts"])) {
+        output.add_block(&part["functionResponse"]["response"]);
+        output.add_block(part);
     }
     output
 }
 
-fn responses(body: &Value) -> Output {
-    let mut output = Output::default();
-    let items = list(&body["input"]).iter().rev();
+fn responses(body: &Value) -> ToolOutput {
+    let mut output = ToolOutput::default();
+    let items = array(&body["input"]).iter().rev();
     let results = items.take_while(|item| item["type"] != "function_call");
     for item in results {
         if item["type"] == "function_call_output" {
-            output.take_all(&item["output"]);
+            output.add_blocks(&item["output"]);
         }
     }
     output

@@ -6,18 +6,18 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use super::{Cell, ClientsApp, Row, Step};
-use crate::{NodeProject, ProcessGroup, tools};
+use super::{ClientRow, ClientStep, ClientsApp, StepResult};
+use crate::{NodeProject, ProcessGroup, program_paths};
 
 /// The whole walk of a driver, on a busy machine with two cores.
-const WALK_WITHIN: Duration = Duration::from_secs(120);
+const WALK_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What the text of a large result has at least, if it was cut.
-const CUT_BYTES: u64 = 8_000;
+const MIN_CUT_BYTES: u64 = 8_000;
 
 /// How a driver reaches the bridge.
 #[derive(Clone, Debug)]
-pub enum Server {
+pub enum DriverTransport {
     /// Streamable HTTP.
     Http,
     /// `mcp-web-stdio`.
@@ -47,10 +47,10 @@ pub enum Package {
 impl Package {
     fn name_and_version(self) -> String {
         match self {
-            Package::Npm(name) => tools::clients_package(name),
+            Package::Npm(name) => program_paths::clients_package(name),
             Package::Python(name) => {
                 let version = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))";
-                let python = tools::clients_python(1).join("bin/python");
+                let python = program_paths::clients_python(1).join("bin/python");
                 let said = std::process::Command::new(python)
                     .args(["-c", version, name])
                     .output();
@@ -66,15 +66,15 @@ impl Package {
 pub struct Driver {
     script: &'static str,
     environment: Vec<(&'static str, &'static str)>,
-    server: Server,
-    exceptions: Vec<(Step, &'static str)>,
-    remarks: Vec<(Step, &'static str)>,
+    server: DriverTransport,
+    exceptions: Vec<(ClientStep, &'static str)>,
+    remarks: Vec<(ClientStep, &'static str)>,
     is_lossy: bool,
 }
 
 impl Driver {
     /// A script on Node: `NAME.mjs`; or in Python: `NAME.py`.
-    pub fn new(script: &'static str, server: Server) -> Self {
+    pub fn new(script: &'static str, server: DriverTransport) -> Self {
         Self {
             script,
             environment: Vec::new(),
@@ -92,13 +92,13 @@ impl Driver {
     }
 
     /// The client fails in this step, and why. If it does not, the test fails.
-    pub fn except(mut self, step: Step, why: &'static str) -> Self {
+    pub fn except(mut self, step: ClientStep, why: &'static str) -> Self {
         self.exceptions.push((step, why));
         self
     }
 
     /// It works, and this is to be known.
-    pub fn remark(mut self, step: Step, what: &'static str) -> Self {
+    pub fn remark(mut self, step: ClientStep, what: &'static str) -> Self {
         self.remarks.push((step, what));
         self
     }
@@ -108,7 +108,7 @@ impl Driver {
     pub fn loses_progress(mut self) -> Self {
         self.is_lossy = true;
         self.remark(
-            Step::Progress,
+            ClientStep::Progress,
             "reports that it reads together with the answer are lost by its SDK",
         )
     }
@@ -116,44 +116,44 @@ impl Driver {
     /// Runs it against a page of its own, and judges each step.
     pub async fn run(self, name: &str) {
         let app = ClientsApp::open().await;
-        let lines = self.walk(&app).await;
+        let lines = self.run_script(&app).await;
         let line = |step: &str| lines.iter().find(|line| line["step"] == step);
         let connected = line("connect").unwrap_or_else(|| panic!("{name} says nothing"));
         let client = connected["client"].as_str().unwrap_or(name);
         let proxy;
         let (client, over) = match &self.server {
-            Server::Http => (client, "HTTP"),
-            Server::Stdio => (client, "stdio"),
-            Server::Proxy { package, .. } => {
+            DriverTransport::Http => (client, "HTTP"),
+            DriverTransport::Stdio => (client, "stdio"),
+            DriverTransport::Proxy { package, .. } => {
                 proxy = package.name_and_version();
                 (&*proxy, "HTTP, for a client on stdio")
             }
         };
-        let mut row = Row::new(client, over, connected["protocol"].as_str());
-        for step in Step::ALL {
+        let mut row = ClientRow::new(client, over, connected["protocol"].as_str());
+        for step in ClientStep::ALL {
             let cell = match line(step.name()) {
                 Some(line) => self.judge(step, line, &app).await,
-                None => Cell::Failed(format!("it printed no such line: {lines:?}")),
+                None => StepResult::Failed(format!("it printed no such line: {lines:?}")),
             };
-            row.set(step, self.known(step, cell));
+            row.set(step, self.apply_exceptions(step, cell));
         }
         row.finish(name);
     }
 
-    async fn walk(&self, app: &ClientsApp) -> Vec<Value> {
+    async fn run_script(&self, app: &ClientsApp) -> Vec<Value> {
         let project = NodeProject::copy_of("clients/node");
-        project.link(&tools::clients_node_modules());
+        project.link(&program_paths::clients_node_modules());
         let mut command = match self.script.ends_with(".py") {
             true => {
                 let mut command = Command::new(self.python());
-                let script = tools::workspace()
+                let script = program_paths::workspace()
                     .join("e2e/clients/python")
                     .join(self.script);
                 command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
                 command
             }
             false => {
-                let mut command = Command::new(tools::node());
+                let mut command = Command::new(program_paths::node());
                 command.arg(self.script);
                 command
             }
@@ -165,7 +165,7 @@ impl Driver {
             .env("HOME", project.path())
             .envs(self.environment.iter().copied());
         let mut driver = ProcessGroup::start(self.script, command);
-        let ended = driver.ended_within(WALK_WITHIN).await;
+        let ended = driver.wait_for_end(WALK_TIMEOUT).await;
         assert!(ended, "{} does not end:\n{}", self.script, driver.log());
         let lines = driver.log();
         let lines = lines.lines().filter(|line| line.starts_with("{\"step\":"));
@@ -180,19 +180,19 @@ impl Driver {
             "mcp_sdk_1.py" | "langchain_adapters.py" => 1,
             _ => 2,
         };
-        tools::clients_python(major).join("bin/python")
+        program_paths::clients_python(major).join("bin/python")
     }
 
     fn config(&self, app: &ClientsApp, home: &std::path::Path) -> Value {
         let (url, token) = (app.world.mcp_url(), app.world.token());
         match &self.server {
-            Server::Http => json!({ "url": url, "token": token }),
-            Server::Stdio => json!({
-                "command": tools::built("mcp-web-stdio"),
+            DriverTransport::Http => json!({ "url": url, "token": token }),
+            DriverTransport::Stdio => json!({
+                "command": program_paths::built("mcp-web-stdio"),
                 "args": [],
                 "env": { "MCP_SERVER_URL": url, "AUTH_TOKEN": token },
             }),
-            Server::Proxy {
+            DriverTransport::Proxy {
                 command,
                 environment,
                 ..
@@ -201,12 +201,15 @@ impl Driver {
                     text.replace("{url}", &url)
                         .replace("{token}", token)
                         .replace("{home}", &home.display().to_string())
-                        .replace("{node}", &tools::node().display().to_string())
+                        .replace("{node}", &program_paths::node().display().to_string())
                         .replace(
                             "{modules}",
-                            &tools::clients_node_modules().display().to_string(),
+                            &program_paths::clients_node_modules().display().to_string(),
                         )
-                        .replace("{python}", &tools::clients_python(1).display().to_string())
+                        .replace(
+                            "{python}",
+                            &program_paths::clients_python(1).display().to_string(),
+                        )
                 };
                 let environment: serde_json::Map<_, _> = environment
                     .iter()
@@ -223,9 +226,9 @@ impl Driver {
     }
 
     /// What a line of the driver comes to.
-    async fn judge(&self, step: Step, line: &Value, app: &ClientsApp) -> Cell {
+    async fn judge(&self, step: ClientStep, line: &Value, app: &ClientsApp) -> StepResult {
         if let Some(lacks) = line["lacks"].as_str() {
-            return Cell::Lacks(lacks.to_owned());
+            return StepResult::Lacks(lacks.to_owned());
         }
         let text = line["text"].as_str().unwrap_or_default();
         let has = |tools: &Value, name: &str| {
@@ -233,26 +236,28 @@ impl Driver {
             tools.is_some_and(|tools| tools.iter().any(|tool| tool.as_str() == Some(name)))
         };
         let works = match step {
-            Step::List => has(&line["tools"], "add_note") && has(&line["tools"], "get_result"),
-            Step::Call => text.contains("\"notes\":1") && app.notes().await == ["buy milk"],
-            Step::Wrong => text.contains("text") && text.contains("required"),
-            Step::Picture => {
+            ClientStep::List => {
+                has(&line["tools"], "add_note") && has(&line["tools"], "get_result")
+            }
+            ClientStep::Call => text.contains("\"notes\":1") && app.notes().await == ["buy milk"],
+            ClientStep::Wrong => text.contains("text") && text.contains("required"),
+            ClientStep::Picture => {
                 line["mimeType"] == "image/png" && line["bytes"].as_u64() > Some(1_000)
             }
-            Step::Large => return large(line),
-            Step::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
-            Step::Progress => self.progress(&line["messages"]),
-            Step::Cancel => text.starts_with("cancelled"),
-            Step::Elicitation => text == "Hello Ada",
-            Step::Leaving => app.is_left().await,
+            ClientStep::Large => return judge_large(line),
+            ClientStep::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
+            ClientStep::Progress => self.judge_progress(&line["messages"]),
+            ClientStep::Cancel => text.starts_with("cancelled"),
+            ClientStep::Elicitation => text == "Hello Ada",
+            ClientStep::Leaving => app.is_without_clients().await,
         };
         match works {
-            true => Cell::Works,
-            false => Cell::Failed(line.to_string()),
+            true => StepResult::Works,
+            false => StepResult::Failed(line.to_string()),
         }
     }
 
-    fn progress(&self, messages: &Value) -> bool {
+    fn judge_progress(&self, messages: &Value) -> bool {
         let all = ["step 1", "step 2", "step 3", "step 4"];
         let Some(messages) = messages.as_array() else {
             return false;
@@ -267,34 +272,36 @@ impl Driver {
     }
 
     /// With what is known of the client.
-    fn known(&self, step: Step, cell: Cell) -> Cell {
-        let of = |list: &[(Step, &'static str)]| {
+    fn apply_exceptions(&self, step: ClientStep, cell: StepResult) -> StepResult {
+        let of = |list: &[(ClientStep, &'static str)]| {
             let found = list.iter().find(|(of, _)| *of == step);
             found.map(|(_, why)| (*why).to_owned())
         };
         match (cell, of(&self.exceptions)) {
-            (Cell::Failed(_), Some(why)) => Cell::Lacks(why),
-            (Cell::Works, Some(why)) => {
-                Cell::Failed(format!("it works now, and is known not to: {why}"))
+            (StepResult::Failed(_), Some(why)) => StepResult::Lacks(why),
+            (StepResult::Works, Some(why)) => {
+                StepResult::Failed(format!("it works now, and is known not to: {why}"))
             }
-            (Cell::Works, None) => of(&self.remarks).map_or(Cell::Works, Cell::WorksBut),
+            (StepResult::Works, None) => {
+                of(&self.remarks).map_or(StepResult::Works, StepResult::WorksBut)
+            }
             (cell, _) => cell,
         }
     }
 }
 
 /// A large text came whole, or it was cut with a note in front.
-fn large(line: &Value) -> Cell {
+fn judge_large(line: &Value) -> StepResult {
     let begins = line["begins"].as_str().unwrap_or_default();
     let bytes = line["text_bytes"].as_u64().unwrap_or_default();
     let ends = line["ends"].as_str().unwrap_or_default();
     if bytes == 3_000_000 && ends.ends_with("THE END") {
-        return Cell::Works;
+        return StepResult::Works;
     }
-    match begins.starts_with("[Cut:") && begins.contains("get_result") && bytes > CUT_BYTES {
-        true => {
-            Cell::WorksBut("cut with a note and a handle: it reads no event over 1 MiB".to_owned())
-        }
-        false => Cell::Failed(line.to_string()),
+    match begins.starts_with("[Cut:") && begins.contains("get_result") && bytes > MIN_CUT_BYTES {
+        true => StepResult::WorksBut(
+            "cut with a note and a handle: it reads no event over 1 MiB".to_owned(),
+        ),
+        false => StepResult::Failed(line.to_string()),
     }
 }

@@ -1,5 +1,6 @@
 //! What a client did, as a row of the table in `docs/clients.md`.
 
+use crate::program_paths;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Something that a client may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum ClientStep {
     /// Lists the tools.
     List,
     /// Calls one.
@@ -31,7 +32,7 @@ pub enum Step {
     Leaving,
 }
 
-impl Step {
+impl ClientStep {
     /// All, in the order in which they are made.
     pub const ALL: [Self; 10] = [
         Self::List,
@@ -66,7 +67,7 @@ impl Step {
 /// How a step went.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cell {
+pub enum StepResult {
     /// As it should.
     Works,
     /// So, and this is to be known about it.
@@ -79,7 +80,7 @@ pub enum Cell {
 
 /// A client on one leg.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Row {
+pub struct ClientRow {
     /// Its name and version.
     pub client: String,
     /// How it reaches the bridge.
@@ -87,10 +88,10 @@ pub struct Row {
     /// The revision of MCP that it speaks, as far as it says.
     pub protocol: Option<String>,
     /// What it did.
-    pub cells: BTreeMap<Step, Cell>,
+    pub cells: BTreeMap<ClientStep, StepResult>,
 }
 
-impl Row {
+impl ClientRow {
     /// One without cells.
     pub fn new(client: &str, over: &str, protocol: Option<&str>) -> Self {
         Self {
@@ -102,21 +103,21 @@ impl Row {
     }
 
     /// Says how a step went.
-    pub fn set(&mut self, step: Step, cell: Cell) {
+    pub fn set(&mut self, step: ClientStep, cell: StepResult) {
         self.cells.insert(step, cell);
     }
 
     /// Writes it down under this name for the table, and fails the test if a step failed or is
     /// missing.
     pub fn finish(self, name: &str) {
-        let folder = rows();
+        let folder = rows_folder();
         std::fs::create_dir_all(&folder).unwrap();
         let text = serde_json::to_string_pretty(&self).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), text).unwrap();
-        for step in Step::ALL {
+        for step in ClientStep::ALL {
             match self.cells.get(&step) {
                 None => panic!("{name}: nothing is known of {}", step.name()),
-                Some(Cell::Failed(why)) => panic!("{name}: {} failed: {why}", step.name()),
+                Some(StepResult::Failed(why)) => panic!("{name}: {} failed: {why}", step.name()),
                 Some(_) => {}
             }
         }
@@ -124,7 +125,7 @@ impl Row {
 }
 
 /// Where the rows lie that the table is made of.
-fn rows() -> PathBuf {
-    let default = crate::tools::workspace().join("target/clients/rows");
+fn rows_folder() -> PathBuf {
+    let default = program_paths::workspace().join("target/clients/rows");
     std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from)
 }

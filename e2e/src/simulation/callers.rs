@@ -5,14 +5,14 @@ use std::time::Duration;
 use bridge::simulation::Output;
 use bridge_protocol::CallId;
 
-use super::network::{Parcel, Way};
-use super::oracle::Ended;
+use super::network::{Direction, Packet};
 use super::tab::TOOLS;
 use super::world::{Event, World};
+use crate::simulation::invariants::CallOutcome;
 
 /// Something that a caller does later.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum CallerStep {
     Call,
     Cancel(CallId),
     /// The client answers what the page asked.
@@ -22,27 +22,28 @@ pub(super) enum Step {
 }
 
 impl World {
-    pub(super) fn caller(&mut self, step: Step) {
-        let at = self.at();
+    pub(super) fn run_caller_step(&mut self, step: CallerStep) {
+        let at = self.now();
         match step {
-            Step::Call => {
+            CallerStep::Call => {
                 let tab = self.random.below(self.tabs.len() as u64) as usize;
                 let tool = self.random.one_of(&TOOLS);
                 let seconds = self.random.one_of(&[3, 10, 40]);
                 let call = self.call(tab, tool, seconds);
                 if let Some(call) = call.filter(|_| self.random.percent(30)) {
                     let span = self.random.span(8_000);
-                    self.agenda.after(span, Event::Caller(Step::Cancel(call)));
+                    self.queue
+                        .schedule_after(span, Event::Caller(CallerStep::Cancel(call)));
                 }
             }
-            Step::Cancel(call) => {
-                self.in_bridge(|bridge| bridge.cancel(&call, at));
+            CallerStep::Cancel(call) => {
+                self.with_bridge(|bridge| bridge.cancel(&call, at));
             }
-            Step::Answer(call, key) => {
-                self.in_bridge(|bridge| bridge.answer_for_client(&call, &key, at));
+            CallerStep::Answer(call, key) => {
+                self.with_bridge(|bridge| bridge.respond_as_client(&call, &key, at));
             }
-            Step::Resume(call, round, keys) => {
-                self.in_bridge(|bridge| {
+            CallerStep::Resume(call, round, keys) => {
+                self.with_bridge(|bridge| {
                     let resumed = bridge.resume(&call, round, &keys, at);
                     resumed.unwrap_or_default()
                 });
@@ -52,15 +53,15 @@ impl World {
 
     /// Calls a tool of a tab's session, if there is a bridge and the session is there.
     pub(super) fn call(&mut self, tab: usize, tool: &str, seconds: u64) -> Option<CallId> {
-        let at = self.at();
+        let at = self.now();
         let session = self.tabs[tab].session.clone();
         let timeout = Duration::from_secs(seconds);
         let called = self.bridge.as_mut()?.call(&session, tool, timeout, at);
         match called {
             Ok((call, outputs)) => {
                 self.trace(|| format!("{call} is made: `{tool}` of {session}"));
-                self.oracle.made(&call, self.life);
-                self.take(outputs);
+                self.checker.call_made(&call, self.incarnation);
+                self.apply_outputs(outputs);
                 Some(call)
             }
             Err(code) => {
@@ -71,50 +72,50 @@ impl World {
     }
 
     /// Does what the bridge puts out.
-    pub(super) fn take(&mut self, outputs: Vec<Output>) {
-        let now = self.agenda.now();
+    pub(super) fn apply_outputs(&mut self, outputs: Vec<Output>) {
+        let now = self.queue.now();
         for output in outputs {
             match output {
                 Output::Frame { connection, text } => {
-                    self.send(connection, Way::ToPage, Parcel::Frame(text));
+                    self.send(connection, Direction::ToPage, Packet::Frame(text));
                 }
                 Output::Closed { connection, code } => {
                     self.trace(|| format!("the bridge closes line {connection} with {code}"));
-                    self.send(connection, Way::ToPage, Parcel::Close(code));
-                    if let Some(line) = self.lines.get_mut(&connection) {
+                    self.send(connection, Direction::ToPage, Packet::Close(code));
+                    if let Some(line) = self.links.get_mut(&connection) {
                         line.open_at_bridge = false;
                     }
                 }
-                Output::Ended { call, failure } => {
-                    let how = failure.map_or(Ended::Answered, Ended::Failed);
+                Output::CallEnded { call, failure } => {
+                    let how = failure.map_or(CallOutcome::Answered, CallOutcome::Failed);
                     self.trace(|| format!("{call} ends: {how:?}"));
-                    self.oracle.ended(&call, how, now);
+                    self.checker.call_ended(&call, how, now);
                 }
-                Output::Asks { call } => self.client_is_asked(&call),
+                Output::ClientRequestsPending { call } => self.on_client_requests(&call),
             }
         }
     }
 
-    fn client_is_asked(&mut self, call: &CallId) {
+    fn on_client_requests(&mut self, call: &CallId) {
         let Some(bridge) = &mut self.bridge else {
             return;
         };
-        let comes_back = !self.faulty || self.random.percent(80);
+        let comes_back = !self.faults_enabled || self.random.percent(80);
         let span = self.random.span(6_000);
         if self.random.percent(50) {
             let Some((round, keys)) = bridge.park(call) else {
                 return;
             };
             if comes_back {
-                let step = Step::Resume(call.clone(), round, keys);
-                self.agenda.after(span, Event::Caller(step));
+                let step = CallerStep::Resume(call.clone(), round, keys);
+                self.queue.schedule_after(span, Event::Caller(step));
             }
             return;
         }
         for key in bridge.take_client_requests(call) {
             if comes_back {
-                let step = Step::Answer(call.clone(), key);
-                self.agenda.after(span, Event::Caller(step));
+                let step = CallerStep::Answer(call.clone(), key);
+                self.queue.schedule_after(span, Event::Caller(step));
             }
         }
     }

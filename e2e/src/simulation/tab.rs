@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bridge_protocol::CallId;
-use web_sdk::core::{DefinitionKey, Encoded, Item, Kind, Page, Sight};
+use web_sdk::core::{DefinitionKey, Item, Kind, Page, PageVisibility, SizedJson};
 
 use super::world::{Event, World};
-use crate::sdk_page::{PageFrames, introduction};
+use crate::sdk_page::{PageFrames, page_info};
 
 /// The tools of every page.
 pub(super) const TOOLS: [&str; 2] = ["work", "ask"];
@@ -32,7 +32,7 @@ pub(super) enum Task {
     /// It runs again: the browser says so first.
     Resume,
     /// The user does something.
-    Act,
+    UserActs,
 }
 
 pub(super) struct Tab {
@@ -41,7 +41,7 @@ pub(super) struct Tab {
     pub(super) document: u64,
     pub(super) page: Page<String>,
     pub(super) frames: PageFrames,
-    pub(super) line: Option<u64>,
+    pub(super) link: Option<u64>,
     pub(super) tasks: VecDeque<Task>,
     /// When its current task began.
     pub(super) task_began: u64,
@@ -53,14 +53,14 @@ pub(super) struct Tab {
     pub(super) closed: bool,
     /// The number of the timer that counts.
     pub(super) timer: u64,
-    pub(super) flush_wanted: bool,
+    pub(super) flush_requested: bool,
     pub(super) connected: bool,
     /// The page has given up, and why.
     pub(super) failed: Option<String>,
     /// Handlers that have not ended.
     pub(super) running: BTreeSet<CallId>,
     /// How far the clock of this machine is ahead, in milliseconds.
-    pub(super) clock_ahead: u64,
+    pub(super) clock_ahead_ms: u64,
 }
 
 impl World {
@@ -68,7 +68,7 @@ impl World {
         let document = self.new_id();
         // Two tabs with one session are tabs of one browser, and have its clock.
         let same = self.tabs.iter().find(|tab| tab.session == session);
-        let clock_ahead = match (same.map(|tab| tab.clock_ahead), self.random.below(3)) {
+        let clock_ahead = match (same.map(|tab| tab.clock_ahead_ms), self.random.below(3)) {
             (Some(ahead), _) => ahead,
             (None, 0) => self.random.below(3_600_000),
             (None, _) => 1_800_000,
@@ -78,18 +78,18 @@ impl World {
             document,
             page: page(session, document),
             frames: PageFrames::new(),
-            line: None,
+            link: None,
             tasks: VecDeque::new(),
             task_began: 0,
             busy_until: 0,
             frozen: false,
             closed: false,
             timer: 0,
-            flush_wanted: false,
+            flush_requested: false,
             connected: false,
             failed: None,
             running: BTreeSet::new(),
-            clock_ahead,
+            clock_ahead_ms: clock_ahead,
         };
         self.tabs.push(tab);
         self.start_document(self.tabs.len() - 1);
@@ -107,7 +107,7 @@ impl World {
         tab.busy_until = 0;
         tab.frozen = false;
         tab.timer = 0;
-        tab.flush_wanted = false;
+        tab.flush_requested = false;
         tab.connected = false;
         tab.failed = None;
         tab.running.clear();
@@ -116,21 +116,21 @@ impl World {
 
     /// The browser closes the socket of a document that goes away (1001), if that still gets through.
     pub(super) fn close_document(&mut self, index: usize) {
-        let now = self.agenda.now();
+        let now = self.queue.now();
         let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
         if tab.frozen || tab.busy_until > now {
             // Its code does not run any more.
         } else {
-            tab.page.at(clock);
+            tab.page.set_now(clock);
             tab.page.leaving();
             self.perform_all(index);
         }
-        if let Some(line) = self.tabs[index].line.take() {
+        if let Some(line) = self.tabs[index].link.take() {
             self.send(
                 line,
-                super::network::Way::ToBridge,
-                super::network::Parcel::Close(1001),
+                super::network::Direction::ToBridge,
+                super::network::Packet::Close(1001),
             );
         }
     }
@@ -144,19 +144,19 @@ impl World {
                 kind: Kind::Tool,
                 name: name.to_owned(),
             };
-            let definition = Encoded {
+            let definition = SizedJson {
                 bytes: definition.len(),
                 json: definition,
             };
             tab.page.added(DefinitionKey(key), item, definition);
         }
-        tab.page.at(clock);
+        tab.page.set_now(clock);
         tab.page.connect();
         self.run_tab(index);
     }
 
     /// A task is due; it runs when the thread is free.
-    pub(super) fn tab_task(&mut self, index: usize, document: u64, task: Task) {
+    pub(super) fn queue_task(&mut self, index: usize, document: u64, task: Task) {
         let tab = &mut self.tabs[index];
         if tab.document == document {
             tab.tasks.push_back(task);
@@ -167,7 +167,7 @@ impl World {
     /// Runs what there is to run, until the thread is blocked.
     pub(super) fn run_tab(&mut self, index: usize) {
         loop {
-            let now = self.agenda.now();
+            let now = self.queue.now();
             let clock = self.clock_of(index);
             let tab = &mut self.tabs[index];
             if tab.frozen || tab.closed {
@@ -175,16 +175,16 @@ impl World {
             }
             if tab.busy_until > now {
                 let at = tab.busy_until;
-                return self.agenda.at(at, Event::TabRuns(index));
+                return self.queue.schedule_at(at, Event::TabRuns(index));
             }
             if let Some(effect) = tab.page.next_effect() {
                 self.perform(index, effect);
-            } else if std::mem::take(&mut tab.flush_wanted) {
-                tab.page.at(clock);
+            } else if std::mem::take(&mut tab.flush_requested) {
+                tab.page.set_now(clock);
                 tab.page.flush();
             } else if let Some(task) = tab.tasks.pop_front() {
                 tab.task_began = now;
-                self.work(index, task);
+                self.run_task(index, task);
             } else {
                 return;
             }
@@ -193,5 +193,5 @@ impl World {
 }
 
 fn page(session: &str, document: u64) -> Page<String> {
-    Page::new(introduction(session, document), Sight::default())
+    Page::new(page_info(session, document), PageVisibility::default())
 }

@@ -1,43 +1,45 @@
 //! What the SDK's runtime does in a browser: events go to the page, and its effects are done.
 
 use bridge_protocol::CallId;
-use web_sdk::core::{Call, ClientRequest, Effect, Ending, Report, Sight, Status, Token};
+use web_sdk::core::{
+    Call, CallOutcome, ClientRequest, Effect, PageVisibility, Report, Status, Token,
+};
 
-use super::network::{Parcel, Way};
+use super::network::{Direction, Packet};
 use super::tab::{TOOLS, Task};
 use super::world::{Event, World};
-use crate::sdk_page::{PageFrames, returned};
+use crate::sdk_page::{PageFrames, text_outcome};
 
 /// The close codes of `web-sdk/src/js/socket.rs`.
-const DONE: u16 = 1000;
-const ABANDONED: u16 = 4000;
+const NORMAL_CLOSE: u16 = 1000;
+const ABANDONED_CLOSE: u16 = 4000;
 
 impl World {
-    pub(super) fn work(&mut self, index: usize, task: Task) {
+    pub(super) fn run_task(&mut self, index: usize, task: Task) {
         let random = self.random.fraction();
         let clock = self.clock_of(index);
         let tab = &mut self.tabs[index];
-        tab.page.at(clock);
+        tab.page.set_now(clock);
         match task {
-            Task::Token if self.faulty && self.random.percent(5) => {
+            Task::Token if self.faults_enabled && self.random.percent(5) => {
                 tab.page.token_failed("no answer", random);
             }
             Task::Token => {
                 let token = self.token();
                 self.tabs[index].page.token_ready(Token(token));
             }
-            Task::Opened(line) if tab.line == Some(line) => tab.page.socket_opened(),
-            Task::Frame(line, text) if tab.line == Some(line) => {
+            Task::Opened(line) if tab.link == Some(line) => tab.page.socket_opened(),
+            Task::Frame(line, text) if tab.link == Some(line) => {
                 if let Some(message) = tab.frames.read(&text) {
                     tab.page.message_arrived(message);
                 }
             }
-            Task::Closed(line, code) if tab.line == Some(line) => {
-                tab.line = None;
+            Task::Closed(line, code) if tab.link == Some(line) => {
+                tab.link = None;
                 tab.page.socket_closed(code, "", random);
             }
             Task::Timer(timer) if tab.timer == timer => tab.page.timer_fired(random),
-            Task::Finish(call, bytes) => tab.page.handler_finished(call, returned(bytes)),
+            Task::Finish(call, bytes) => tab.page.handler_finished(call, text_outcome(bytes)),
             Task::Ask(call) if tab.running.contains(&call) => {
                 let key = format!("k{}", self.random.below(1_000));
                 let request = ClientRequest {
@@ -45,16 +47,16 @@ impl World {
                     method: "roots/list".to_owned(),
                     params: "{}".to_owned(),
                 };
-                tab.page.client_asked(call, request, 2);
+                tab.page.client_requested(call, request, 2);
             }
-            Task::Freeze(_) if !self.faulty => {}
+            Task::Freeze(_) if !self.faults_enabled => {}
             Task::Freeze(span) => {
                 tab.page.froze();
                 self.perform_all(index);
-                self.stand_still(index, span);
+                self.pause_tab(index, span);
             }
-            Task::Resume => tab.page.sight_changed(Sight::default()),
-            Task::Act => tab.page.acted(),
+            Task::Resume => tab.page.visibility_changed(PageVisibility::default()),
+            Task::UserActs => tab.page.user_acted(),
             Task::Connect => {
                 tab.failed = None;
                 tab.page.connect();
@@ -85,52 +87,55 @@ impl World {
         match effect {
             Effect::FetchToken => {
                 let span = self.random.span(2_000);
-                self.agenda.after(span, later(Task::Token));
+                self.queue.schedule_after(span, later(Task::Token));
             }
             Effect::OpenSocket => {
-                self.close_line(index, ABANDONED);
-                let line = self.open_line(index);
+                self.close_link(index, ABANDONED_CLOSE);
+                let line = self.open_link(index);
                 let tab = &mut self.tabs[index];
-                tab.line = Some(line);
+                tab.link = Some(line);
                 tab.frames = PageFrames::new();
             }
             Effect::Send(message) => {
                 let tab = &mut self.tabs[index];
-                if let Some(line) = tab.line {
-                    for frame in tab.frames.write(message) {
-                        self.send(line, Way::ToBridge, Parcel::Frame(frame));
+                if let Some(line) = tab.link {
+                    for frame in tab.frames.encode(message) {
+                        self.send(line, Direction::ToBridge, Packet::Frame(frame));
                     }
                 }
             }
-            Effect::CloseSocket => self.close_line(index, DONE),
-            Effect::AbandonSocket => self.close_line(index, ABANDONED),
+            Effect::CloseSocket => self.close_link(index, NORMAL_CLOSE),
+            Effect::AbandonSocket => self.close_link(index, ABANDONED_CLOSE),
             Effect::SetTimer(ms) => {
                 let timer = self.new_id();
                 self.tabs[index].timer = timer;
-                self.agenda.after(ms.into(), later(Task::Timer(timer)));
+                self.queue
+                    .schedule_after(ms.into(), later(Task::Timer(timer)));
             }
             Effect::StopTimer => self.tabs[index].timer = 0,
-            Effect::FlushSoon => self.tabs[index].flush_wanted = true,
+            Effect::ScheduleFlush => self.tabs[index].flush_requested = true,
             Effect::StartCall(call) => self.start_handler(index, call),
-            Effect::Report(report) => self.app_hears(index, report),
+            Effect::Report(report) => self.on_report(index, report),
         }
     }
 
-    fn close_line(&mut self, index: usize, code: u16) {
-        if let Some(line) = self.tabs[index].line.take() {
-            self.send(line, Way::ToBridge, Parcel::Close(code));
+    fn close_link(&mut self, index: usize, code: u16) {
+        if let Some(line) = self.tabs[index].link.take() {
+            self.send(line, Direction::ToBridge, Packet::Close(code));
         }
     }
 
     fn start_handler(&mut self, index: usize, call: Call<String>) {
-        let now = self.agenda.now();
+        let now = self.queue.now();
         self.trace(|| format!("tab {index} executes {}", call.id));
         // What the page decided in one task is done in it, even when the first of several handlers
         // blocks the thread before the second.
         let decided = self.tabs[index].task_began;
-        self.oracle.started(&call.id, decided);
+        self.checker.call_started(&call.id, decided);
         let kind = self.random.below(10);
-        let span = self.random.span(if self.faulty { 12_000 } else { 1_000 });
+        let span = self
+            .random
+            .span(if self.faults_enabled { 12_000 } else { 1_000 });
         let bytes = if self.random.percent(1) { 600_000 } else { 10 };
         let tab = &mut self.tabs[index];
         tab.running.insert(call.id.clone());
@@ -148,19 +153,19 @@ impl World {
                 tab.tasks.push_front(task);
             }
             // It never ends.
-            3 if self.faulty => {}
+            3 if self.faults_enabled => {}
             _ => {
                 let later = Event::TabTask {
                     tab: index,
                     document,
                     task,
                 };
-                self.agenda.after(span, later);
+                self.queue.schedule_after(span, later);
             }
         }
     }
 
-    fn app_hears(&mut self, index: usize, report: Report<String>) {
+    fn on_report(&mut self, index: usize, report: Report<String>) {
         let tab = &mut self.tabs[index];
         match report {
             Report::Status(status) => {
@@ -172,12 +177,15 @@ impl World {
                     _ => None,
                 };
             }
-            Report::CallEnded { call, ending } => {
+            Report::CallEnded {
+                call,
+                outcome: ending,
+            } => {
                 assert!(
                     tab.running.remove(&call),
                     "{call} ends in tab {index} and does not run there"
                 );
-                if ending == Ending::Finished {
+                if ending == CallOutcome::Finished {
                     self.trace(|| format!("tab {index} has finished {call}"));
                 }
             }
@@ -186,7 +194,7 @@ impl World {
                 let document = tab.document;
                 let task = Task::Finish(call, 10);
                 let tab = index;
-                self.agenda.after(
+                self.queue.schedule_after(
                     span,
                     Event::TabTask {
                         tab,

@@ -15,28 +15,28 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use web_sdk::core::{
-    Call, DefinitionKey, Effect, Encoded, Item, Kind, Page, Report, Sight, Status, Token,
+    Call, DefinitionKey, Effect, Item, Kind, Page, PageVisibility, Report, SizedJson, Status, Token,
 };
 
-use super::oracle::Oracle;
-use super::schedule::passes;
+use super::schedule::delay;
 use crate::random::Random;
-use crate::sdk_page::{PageFrames, introduction, returned};
+use crate::sdk_page::{PageFrames, page_info, text_outcome};
+use crate::socket_faults::invariants::InvariantChecker;
 
 /// The tool of every page. Its argument `n` is the caller's number of the call.
 pub(super) const TOOL: &str = "work";
 
 /// As in `web-sdk/src/js/socket.rs`.
-const ABANDONED: u16 = 4000;
+const ABANDONED_CLOSE: u16 = 4000;
 
 /// Without a close frame (RFC 6455 section 7.1.5).
-const BROKEN: u16 = 1006;
+const ABNORMAL_CLOSE: u16 = 1006;
 
 /// A close frame is answered within this, or not at all.
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Gives a fresh token.
-pub(super) type Tokens = Arc<dyn Fn() -> String + Send + Sync>;
+pub(super) type TokenSource = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// Something that the page's thread does when it is free.
 enum Task {
@@ -48,20 +48,20 @@ enum Task {
     /// A handler blocks the thread for so long, and ends.
     Block(CallId, Duration),
     /// The browser lets nothing run, for so long.
-    StandStill(Duration),
+    Pause(Duration),
     /// It says so first.
     Freeze(Duration),
 }
 
 /// What a page's socket writes.
-enum Outgoing {
+enum SocketCommand {
     Frame(String),
     Close(u16),
 }
 
 /// How the page sees itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct PageStatus {
     /// Its tool can be called.
     pub(super) ready: bool,
     pub(super) failed: Option<String>,
@@ -70,7 +70,7 @@ pub(super) struct State {
 /// A document in a tab. Dropping it is the end of both, as a crash would be.
 pub(super) struct SocketPage {
     tasks: mpsc::UnboundedSender<Task>,
-    state: watch::Receiver<State>,
+    state: watch::Receiver<PageStatus>,
     thread: JoinHandle<()>,
     leave: Option<oneshot::Sender<u16>>,
 }
@@ -80,15 +80,15 @@ impl SocketPage {
         url: String,
         session: &str,
         document: u64,
-        tokens: Tokens,
-        oracle: Arc<Oracle>,
+        tokens: TokenSource,
+        oracle: Arc<InvariantChecker>,
         random: Random,
     ) -> Self {
         let (tasks, heard) = mpsc::unbounded_channel();
-        let (state, seen) = watch::channel(State::default());
+        let (state, seen) = watch::channel(PageStatus::default());
         let (leave, left) = oneshot::channel();
-        let thread = Thread {
-            page: Page::new(introduction(session, document), Sight::default()),
+        let thread = PageThread {
+            page: Page::new(page_info(session, document), PageVisibility::default()),
             url,
             tokens,
             oracle,
@@ -96,9 +96,9 @@ impl SocketPage {
             tasks: tasks.clone(),
             state,
             socket: None,
-            sockets: 0,
+            sockets_opened: 0,
             timer: None,
-            flush_wanted: false,
+            flush_requested: false,
             running: BTreeSet::new(),
             handlers: JoinSet::new(),
         };
@@ -110,18 +110,18 @@ impl SocketPage {
         }
     }
 
-    pub(super) fn stand_still(&self, span: Duration, announced: bool) {
+    pub(super) fn pause(&self, span: Duration, announced: bool) {
         let task = if announced {
             Task::Freeze(span)
         } else {
-            Task::StandStill(span)
+            Task::Pause(span)
         };
         let _ = self.tasks.send(task);
     }
 
     /// Waits until its tool can be called, or it has given up.
-    pub(super) async fn settled(&mut self) -> State {
-        let settled = |state: &State| state.ready || state.failed.is_some();
+    pub(super) async fn wait_settled(&mut self) -> PageStatus {
+        let settled = |state: &PageStatus| state.ready || state.failed.is_some();
         let state = self.state.wait_for(settled).await;
         state.expect("the page's thread runs").clone()
     }
@@ -143,27 +143,27 @@ impl Drop for SocketPage {
 
 struct Socket {
     number: u64,
-    outgoing: mpsc::UnboundedSender<Outgoing>,
+    outgoing: mpsc::UnboundedSender<SocketCommand>,
     frames: PageFrames,
 }
 
-struct Thread {
+struct PageThread {
     page: Page<String>,
     url: String,
-    tokens: Tokens,
-    oracle: Arc<Oracle>,
+    tokens: TokenSource,
+    oracle: Arc<InvariantChecker>,
     random: Random,
     tasks: mpsc::UnboundedSender<Task>,
-    state: watch::Sender<State>,
+    state: watch::Sender<PageStatus>,
     socket: Option<Socket>,
-    sockets: u64,
+    sockets_opened: u64,
     timer: Option<Pin<Box<Sleep>>>,
-    flush_wanted: bool,
+    flush_requested: bool,
     running: BTreeSet<CallId>,
     handlers: JoinSet<()>,
 }
 
-impl Thread {
+impl PageThread {
     async fn run(
         mut self,
         mut heard: mpsc::UnboundedReceiver<Task>,
@@ -174,11 +174,11 @@ impl Thread {
             self.perform_all();
             let alive = tokio::select! {
                 code = &mut left => return self.leave(code.unwrap_or(1001)),
-                Some(task) = heard.recv() => self.work(task, &mut left).await,
-                () = fires(&mut self.timer) => {
+                Some(task) = heard.recv() => self.run_task(task, &mut left).await,
+                () = timer_fired(&mut self.timer) => {
                     self.timer = None;
                     let random = self.random.fraction();
-                    self.now().timer_fired(random);
+                    self.page_now().timer_fired(random);
                     true
                 }
                 Some(_) = self.handlers.join_next() => true,
@@ -197,77 +197,78 @@ impl Thread {
             kind: Kind::Tool,
             name: TOOL.to_owned(),
         };
-        let definition = Encoded {
+        let definition = SizedJson {
             bytes: definition.len(),
             json: definition,
         };
-        self.now().added(DefinitionKey(1), item, definition);
+        self.page_now().added(DefinitionKey(1), item, definition);
         self.page.connect();
     }
 
     /// The page, at this moment.
-    fn now(&mut self) -> &mut Page<String> {
+    fn page_now(&mut self) -> &mut Page<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.expect("it is after 1970").as_millis();
-        self.page.at(now as u64);
+        self.page.set_now(now as u64);
         &mut self.page
     }
 
     fn leave(&mut self, code: u16) {
-        self.now().leaving();
+        self.page_now().leaving();
         self.perform_all();
         self.close_socket(code);
     }
 
     fn close_socket(&mut self, code: u16) {
         if let Some(socket) = self.socket.take() {
-            let _ = socket.outgoing.send(Outgoing::Close(code));
+            let _ = socket.outgoing.send(SocketCommand::Close(code));
         }
     }
 
     /// Nothing runs for so long. False when the document is closed meanwhile.
-    async fn stand_still(&mut self, span: Duration, left: &mut oneshot::Receiver<u16>) -> bool {
+    async fn pause(&mut self, span: Duration, left: &mut oneshot::Receiver<u16>) -> bool {
         tokio::select! {
-            () = passes(span) => true,
+            () = delay(span) => true,
             _ = left => false,
         }
     }
 
-    async fn work(&mut self, task: Task, left: &mut oneshot::Receiver<u16>) -> bool {
+    async fn run_task(&mut self, task: Task, left: &mut oneshot::Receiver<u16>) -> bool {
         let random = self.random.fraction();
         let current = self.socket.as_ref().map(|socket| socket.number);
         match task {
             Task::Token => {
                 let token = Token((self.tokens)());
-                self.now().token_ready(token);
+                self.page_now().token_ready(token);
             }
-            Task::Opened(socket) if Some(socket) == current => self.now().socket_opened(),
+            Task::Opened(socket) if Some(socket) == current => self.page_now().socket_opened(),
             Task::Frame(number, text) if Some(number) == current => {
                 let socket = self.socket.as_mut().expect("it is the current one");
                 if let Some(message) = socket.frames.read(&text) {
-                    self.now().message_arrived(message);
+                    self.page_now().message_arrived(message);
                 }
             }
             Task::Closed(socket, code) if Some(socket) == current => {
                 self.socket = None;
-                self.now().socket_closed(code, "", random);
+                self.page_now().socket_closed(code, "", random);
             }
             Task::Opened(_) | Task::Frame(..) | Task::Closed(..) => {}
             Task::Finish(call) => {
                 let bytes = if self.random.percent(3) { 600_000 } else { 10 };
-                self.now().handler_finished(call, returned(bytes));
+                self.page_now().handler_finished(call, text_outcome(bytes));
             }
-            Task::StandStill(span) => return self.stand_still(span, left).await,
+            Task::Pause(span) => return self.pause(span, left).await,
             Task::Freeze(span) => {
-                self.now().froze();
+                self.page_now().froze();
                 self.perform_all();
-                let alive = self.stand_still(span, left).await;
-                self.now().sight_changed(Sight::default());
+                let alive = self.pause(span, left).await;
+                self.page_now()
+                    .visibility_changed(PageVisibility::default());
                 return alive;
             }
             Task::Block(call, span) => {
-                let alive = self.stand_still(span, left).await;
-                self.now().handler_finished(call, returned(10));
+                let alive = self.pause(span, left).await;
+                self.page_now().handler_finished(call, text_outcome(10));
                 return alive;
             }
         }
@@ -278,8 +279,8 @@ impl Thread {
         loop {
             if let Some(effect) = self.page.next_effect() {
                 self.perform(effect);
-            } else if std::mem::take(&mut self.flush_wanted) {
-                self.now().flush();
+            } else if std::mem::take(&mut self.flush_requested) {
+                self.page_now().flush();
             } else {
                 return;
             }
@@ -288,70 +289,75 @@ impl Thread {
 
     fn perform(&mut self, effect: Effect<String>) {
         match effect {
-            Effect::FetchToken => self.later(Task::Token),
+            Effect::FetchToken => self.queue_task(Task::Token),
             Effect::OpenSocket => {
-                self.close_socket(ABANDONED);
-                self.sockets += 1;
+                self.close_socket(ABANDONED_CLOSE);
+                self.sockets_opened += 1;
                 let (outgoing, messages) = mpsc::unbounded_channel();
-                let socket = serve(self.url.clone(), self.sockets, messages, self.tasks.clone());
+                let socket = serve(
+                    self.url.clone(),
+                    self.sockets_opened,
+                    messages,
+                    self.tasks.clone(),
+                );
                 self.handlers.spawn(socket);
                 self.socket = Some(Socket {
-                    number: self.sockets,
+                    number: self.sockets_opened,
                     outgoing,
                     frames: PageFrames::new(),
                 });
             }
             Effect::Send(message) => {
                 if let Some(socket) = &mut self.socket {
-                    for frame in socket.frames.write(message) {
-                        let _ = socket.outgoing.send(Outgoing::Frame(frame));
+                    for frame in socket.frames.encode(message) {
+                        let _ = socket.outgoing.send(SocketCommand::Frame(frame));
                     }
                 }
             }
             Effect::CloseSocket => self.close_socket(1000),
-            Effect::AbandonSocket => self.close_socket(ABANDONED),
+            Effect::AbandonSocket => self.close_socket(ABANDONED_CLOSE),
             Effect::SetTimer(ms) => {
                 let at = Instant::now() + Duration::from_millis(ms.into());
                 self.timer = Some(Box::pin(sleep_until(at)));
             }
             Effect::StopTimer => self.timer = None,
-            Effect::FlushSoon => self.flush_wanted = true,
+            Effect::ScheduleFlush => self.flush_requested = true,
             Effect::StartCall(call) => self.start_handler(call),
-            Effect::Report(report) => self.app_hears(report),
+            Effect::Report(report) => self.on_report(report),
         }
     }
 
-    fn later(&self, task: Task) {
+    fn queue_task(&self, task: Task) {
         let _ = self.tasks.send(task);
     }
 
     fn start_handler(&mut self, call: Call<String>) {
         let message: Value = serde_json::from_str(&call.message).expect("it is JSON");
         let number = message["toolInput"]["n"].as_u64().expect("callers number");
-        self.oracle.started(number);
+        self.oracle.call_started(number);
         self.running.insert(call.id.clone());
         let span = Duration::from_millis(self.random.span(3_000));
         match self.random.below(10) {
-            0..2 => self.later(Task::Block(call.id, span)),
+            0..2 => self.queue_task(Task::Block(call.id, span)),
             2 => {}
             _ => {
                 let tasks = self.tasks.clone();
                 self.handlers.spawn(async move {
-                    passes(span).await;
+                    delay(span).await;
                     let _ = tasks.send(Task::Finish(call.id));
                 });
             }
         }
     }
 
-    fn app_hears(&mut self, report: Report<String>) {
+    fn on_report(&mut self, report: Report<String>) {
         match report {
             Report::Status(status) => {
                 let failed = match status {
                     Status::Failed(failure) => Some(failure.code.into_owned()),
                     _ => None,
                 };
-                self.state.send_replace(State {
+                self.state.send_replace(PageStatus {
                     ready: false,
                     failed,
                 });
@@ -359,14 +365,14 @@ impl Thread {
             Report::Registered { .. } => self.state.send_modify(|state| state.ready = true),
             Report::CallEnded { call, .. } if !self.running.remove(&call) => {
                 self.oracle
-                    .break_promise(format!("{call} ends and does not run"));
+                    .record_violation(format!("{call} ends and does not run"));
             }
             _ => {}
         }
     }
 }
 
-async fn fires(timer: &mut Option<Pin<Box<Sleep>>>) {
+async fn timer_fired(timer: &mut Option<Pin<Box<Sleep>>>) {
     match timer {
         Some(timer) => timer.await,
         None => std::future::pending().await,
@@ -377,30 +383,30 @@ async fn fires(timer: &mut Option<Pin<Box<Sleep>>>) {
 async fn serve(
     url: String,
     number: u64,
-    mut outgoing: mpsc::UnboundedReceiver<Outgoing>,
+    mut outgoing: mpsc::UnboundedReceiver<SocketCommand>,
     tasks: mpsc::UnboundedSender<Task>,
 ) {
     let Ok((mut socket, _)) = connect_async(url).await else {
-        let _ = tasks.send(Task::Closed(number, BROKEN));
+        let _ = tasks.send(Task::Closed(number, ABNORMAL_CLOSE));
         return;
     };
     let _ = tasks.send(Task::Opened(number));
-    let mut code = BROKEN;
+    let mut code = ABNORMAL_CLOSE;
     loop {
         tokio::select! {
             written = outgoing.recv() => match written {
-                Some(Outgoing::Frame(text)) => {
+                Some(SocketCommand::Frame(text)) => {
                     if socket.send(Message::text(text)).await.is_err() {
                         break;
                     }
                 }
-                Some(Outgoing::Close(code)) => {
+                Some(SocketCommand::Close(code)) => {
                     let frame = CloseFrame { code: code.into(), reason: "".into() };
                     let closed = async {
                         let _ = socket.close(Some(frame)).await;
                         while let Some(Ok(_)) = socket.next().await {}
                     };
-                    let _ = tokio::time::timeout(CLOSE_WITHIN, closed).await;
+                    let _ = tokio::time::timeout(CLOSE_TIMEOUT, closed).await;
                     return;
                 }
                 None => return,

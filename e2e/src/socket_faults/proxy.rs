@@ -10,12 +10,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::schedule::passes;
+use super::schedule::delay;
 
 /// What the network does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weather {
-    Fair,
+pub(super) enum NetworkCondition {
+    Normal,
     /// What is sent arrives so much later.
     Slow(Duration),
     /// Nothing arrives, and nobody is told.
@@ -26,7 +26,7 @@ pub(super) enum Weather {
 
 #[derive(Debug)]
 struct Shared {
-    weather: watch::Sender<Weather>,
+    condition: watch::Sender<NetworkCondition>,
     /// Counts up whenever every connection is cut.
     cuts: watch::Sender<u64>,
     /// The next connection, or the next bytes on any, are cut after so many bytes more.
@@ -46,7 +46,7 @@ impl FaultProxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
-            weather: watch::Sender::new(Weather::Fair),
+            condition: watch::Sender::new(NetworkCondition::Normal),
             cuts: watch::Sender::new(0),
             cut_after: Mutex::default(),
         });
@@ -62,8 +62,8 @@ impl FaultProxy {
         format!("ws://{}/ws?session={session}", self.address)
     }
 
-    pub(super) fn set(&self, weather: Weather) {
-        self.shared.weather.send_replace(weather);
+    pub(super) fn set_condition(&self, weather: NetworkCondition) {
+        self.shared.condition.send_replace(weather);
     }
 
     /// Cuts every connection at once, whatever is under way.
@@ -77,12 +77,12 @@ impl FaultProxy {
     }
 
     /// Fair weather. Lines that were stalled break, as networks give them up in the end.
-    pub(super) fn mend(&self) {
+    pub(super) fn restore(&self) {
         *self.shared.cut_after.lock().unwrap() = None;
-        if *self.shared.weather.borrow() == Weather::Stalled {
+        if *self.shared.condition.borrow() == NetworkCondition::Stalled {
             self.cut();
         }
-        self.set(Weather::Fair);
+        self.set_condition(NetworkCondition::Normal);
     }
 }
 
@@ -95,15 +95,15 @@ impl Drop for FaultProxy {
 async fn serve(listener: TcpListener, bridge: SocketAddr, shared: Arc<Shared>) {
     let mut lines = JoinSet::new();
     while let Ok((page, _)) = listener.accept().await {
-        if *shared.weather.borrow() != Weather::Refusing {
-            lines.spawn(line(page, bridge, Arc::clone(&shared)));
+        if *shared.condition.borrow() != NetworkCondition::Refusing {
+            lines.spawn(serve_connection(page, bridge, Arc::clone(&shared)));
         }
         while lines.try_join_next().is_some() {}
     }
 }
 
 /// One connection. Its sockets close when this returns.
-async fn line(mut page: TcpStream, bridge: SocketAddr, shared: Arc<Shared>) {
+async fn serve_connection(mut page: TcpStream, bridge: SocketAddr, shared: Arc<Shared>) {
     let mut cuts = shared.cuts.subscribe();
     let Ok(mut bridge) = TcpStream::connect(bridge).await else {
         return;
@@ -114,8 +114,8 @@ async fn line(mut page: TcpStream, bridge: SocketAddr, shared: Arc<Shared>) {
         let (from_bridge, to_bridge) = bridge.split();
         let both = async {
             tokio::join!(
-                pump(from_page, to_bridge, &shared),
-                pump(from_bridge, to_page, &shared)
+                forward(from_page, to_bridge, &shared),
+                forward(from_bridge, to_page, &shared)
             )
         };
         tokio::select! {
@@ -130,16 +130,18 @@ async fn line(mut page: TcpStream, bridge: SocketAddr, shared: Arc<Shared>) {
 }
 
 /// Passes bytes on until the end. Cutting one direction cuts both.
-async fn pump(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared) {
-    let mut weather = shared.weather.subscribe();
+async fn forward(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared) {
+    let mut weather = shared.condition.subscribe();
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
-        let flowing = weather.wait_for(|weather| *weather != Weather::Stalled);
-        let now = flowing.await.map_or(Weather::Fair, |weather| *weather);
-        if let Weather::Slow(span) = now {
-            passes(span).await;
+        let flowing = weather.wait_for(|weather| *weather != NetworkCondition::Stalled);
+        let now = flowing
+            .await
+            .map_or(NetworkCondition::Normal, |weather| *weather);
+        if let NetworkCondition::Slow(span) = now {
+            delay(span).await;
         }
-        let (passing, is_cut) = shared.passing(read);
+        let (passing, is_cut) = shared.passing_bytes(read);
         if to.write_all(&buffer[..passing]).await.is_err() {
             break;
         }
@@ -152,7 +154,7 @@ async fn pump(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared) {
 
 impl Shared {
     /// How many of so many bytes pass, and whether the connection is cut after them.
-    fn passing(&self, bytes: usize) -> (usize, bool) {
+    fn passing_bytes(&self, bytes: usize) -> (usize, bool) {
         let mut cut_after = self.cut_after.lock().unwrap();
         match cut_after.take() {
             Some(left) if left < bytes => (left, true),

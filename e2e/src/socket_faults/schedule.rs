@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::callers::{Callers, Way};
-use super::oracle::Oracle;
-use super::page::{SocketPage, Tokens};
-use super::proxy::{FaultProxy, Weather};
+use super::callers::{CallerKind, Callers};
+use super::page::{SocketPage, TokenSource};
+use super::proxy::{FaultProxy, NetworkCondition};
 use crate::random::Random;
-use crate::{Issuer, World, issuer, within};
+use crate::socket_faults::invariants::InvariantChecker;
+use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};
 
 /// How a schedule's bridge is set: everything short, and the receipt longer than what makes a call
 /// late, as it is by default.
-const SETTINGS: [&str; 14] = [
+const BRIDGE_ARGUMENTS: [&str; 14] = [
     "--call-receipt",
     "3s",
     "--page-grace",
@@ -36,7 +36,7 @@ const SETTINGS: [&str; 14] = [
 ];
 
 /// Silence that a page notices by itself, and its longest wait between two attempts, and more.
-const BACK_WITHIN: Duration = Duration::from_secs(60);
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What happened in schedules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl AddAssign for SocketSummary {
 }
 
 /// The schedule's own time passes. Nobody waits here for something to have happened.
-pub(super) async fn passes(span: Duration) {
+pub(super) async fn delay(span: Duration) {
     sleep_until(Instant::now() + span).await;
 }
 
@@ -78,15 +78,16 @@ pub(super) async fn passes(span: Duration) {
 pub async fn run(seed: u64) -> SocketSummary {
     let mut random = Random::new(seed);
     let mut world =
-        World::bridge_with(&[&SETTINGS[..], &Issuer::bridge_arguments()].concat()).await;
-    world.take_token(token(3600.0));
+        TestBed::bridge_with(&[&BRIDGE_ARGUMENTS[..], &TokenIssuer::bridge_arguments()].concat())
+            .await;
+    world.set_token(token(3600.0));
     let proxy = FaultProxy::start(world.address()).await;
     let restarts = watch::Sender::new(0);
-    let callers = Callers::of(&world, restarts.subscribe()).await;
-    let mut scene = Scene {
+    let callers = Callers::connect(&world, restarts.subscribe()).await;
+    let mut scene = FaultScenario {
         proxy,
         oracle: Arc::default(),
-        tokens: tokens(random.one_of(&[3600.0, 3600.0, 4.0])),
+        tokens: token_source(random.one_of(&[3600.0, 3600.0, 4.0])),
         tabs: Vec::new(),
         documents: 0,
         restarts,
@@ -97,27 +98,27 @@ pub async fn run(seed: u64) -> SocketSummary {
         },
     };
     for tab in 0..random.between(1, 2) {
-        scene.open(&format!("tab-{tab}"));
+        scene.open_tab(&format!("tab-{tab}"));
     }
-    scene.everybody_is_ready().await;
+    scene.wait_all_ready().await;
     let oracle = Arc::clone(&scene.oracle);
     let sessions: Vec<String> = scene.tabs.iter().map(|tab| tab.session.clone()).collect();
     let calls = (0..random.between(4, 10)).map(|number| {
         let when = Duration::from_millis(random.below(3_000));
-        let way = random.one_of(&[Way::Plain, Way::Earlier, Way::Modern]);
+        let way = random.one_of(&[CallerKind::Plain, CallerKind::Earlier, CallerKind::Modern]);
         let session = sessions[random.below(sessions.len() as u64) as usize].clone();
         let patience = random.percent(25).then(|| random.span(2_000));
         let (callers, oracle) = (&callers, &oracle);
         async move {
-            passes(when).await;
+            delay(when).await;
             let patience = patience.map(Duration::from_millis);
             callers.call(oracle, number, way, &session, patience).await;
         }
     });
     let calls: Vec<_> = calls.collect();
-    tokio::join!(join_all(calls), scene.faults(&mut world));
-    scene.all_is_well_again(&callers).await;
-    scene.everybody_leaves(&world).await
+    tokio::join!(join_all(calls), scene.inject_faults(&mut world));
+    scene.assert_recovered(&callers).await;
+    scene.close_everything(&world).await
 }
 
 struct Tab {
@@ -125,10 +126,10 @@ struct Tab {
     page: SocketPage,
 }
 
-struct Scene {
+struct FaultScenario {
     proxy: FaultProxy,
-    oracle: Arc<Oracle>,
-    tokens: Tokens,
+    oracle: Arc<InvariantChecker>,
+    tokens: TokenSource,
     tabs: Vec<Tab>,
     documents: u64,
     restarts: watch::Sender<u64>,
@@ -136,14 +137,14 @@ struct Scene {
     summary: SocketSummary,
 }
 
-impl Scene {
-    fn open(&mut self, session: &str) {
-        let page = self.document(session);
+impl FaultScenario {
+    fn open_tab(&mut self, session: &str) {
+        let page = self.new_document(session);
         let session = session.to_owned();
         self.tabs.push(Tab { session, page });
     }
 
-    fn document(&mut self, session: &str) -> SocketPage {
+    fn new_document(&mut self, session: &str) -> SocketPage {
         self.documents += 1;
         SocketPage::open(
             self.proxy.page_url(session),
@@ -155,22 +156,22 @@ impl Scene {
         )
     }
 
-    async fn everybody_is_ready(&mut self) {
+    async fn wait_all_ready(&mut self) {
         for tab in &mut self.tabs {
-            let state = within("a page to connect", tab.page.settled()).await;
+            let state = with_deadline("a page to connect", tab.page.wait_settled()).await;
             assert_eq!(state.failed, None);
         }
     }
 
-    async fn faults(&mut self, world: &mut World) {
+    async fn inject_faults(&mut self, world: &mut TestBed) {
         for _ in 0..self.random.between(1, 4) {
-            passes(Duration::from_millis(self.random.span(1_500))).await;
+            delay(Duration::from_millis(self.random.span(1_500))).await;
             self.summary.faults += 1;
-            self.fault(world).await;
+            self.inject_fault(world).await;
         }
     }
 
-    async fn fault(&mut self, world: &mut World) {
+    async fn inject_fault(&mut self, world: &mut TestBed) {
         let tab = self.random.below(self.tabs.len() as u64) as usize;
         let span = Duration::from_millis(self.random.span(2_500));
         match self.random.below(13) {
@@ -179,14 +180,15 @@ impl Scene {
                 let bytes = self.random.span(4_000) as usize;
                 self.proxy.cut_after(bytes);
             }
-            4 => self.for_a_while(Weather::Stalled, span).await,
+            4 => self.with_condition(NetworkCondition::Stalled, span).await,
             5 => {
                 self.proxy.cut();
-                self.for_a_while(Weather::Refusing, span).await;
+                self.with_condition(NetworkCondition::Refusing, span).await;
             }
             6 => {
                 let late = Duration::from_millis(self.random.between(10, 150));
-                self.for_a_while(Weather::Slow(late), span).await;
+                self.with_condition(NetworkCondition::Slow(late), span)
+                    .await;
             }
             7..9 => {
                 self.summary.restarts += 1;
@@ -196,39 +198,39 @@ impl Scene {
                 } else {
                     world.stop().await;
                 }
-                passes(span / 4).await;
+                delay(span / 4).await;
                 world.restart().await;
             }
             9..11 => {
                 let announced = self.random.percent(50);
-                self.tabs[tab].page.stand_still(span * 2, announced);
+                self.tabs[tab].page.pause(span * 2, announced);
             }
             11 => {
                 let session = self.tabs[tab].session.clone();
-                let page = self.document(&session);
+                let page = self.new_document(&session);
                 let former = std::mem::replace(&mut self.tabs[tab].page, page);
-                within("a document to close", former.close()).await;
+                with_deadline("a document to close", former.close()).await;
             }
             _ => {
                 let session = self.tabs[tab].session.clone();
-                self.open(&session);
+                self.open_tab(&session);
             }
         }
     }
 
-    async fn for_a_while(&mut self, weather: Weather, span: Duration) {
-        self.proxy.set(weather);
-        passes(span).await;
-        self.proxy.set(Weather::Fair);
+    async fn with_condition(&mut self, weather: NetworkCondition, span: Duration) {
+        self.proxy.set_condition(weather);
+        delay(span).await;
+        self.proxy.set_condition(NetworkCondition::Normal);
     }
 
     /// Every page that was not taken over is connected, and answers.
-    async fn all_is_well_again(&mut self, callers: &Callers) {
-        self.proxy.mend();
+    async fn assert_recovered(&mut self, callers: &Callers) {
+        self.proxy.restore();
         let mut probes = 1_000;
         let mut answering = Vec::new();
         for tab in &mut self.tabs {
-            let state = timeout(BACK_WITHIN, tab.page.settled()).await;
+            let state = timeout(RECOVERY_TIMEOUT, tab.page.wait_settled()).await;
             let state = state.unwrap_or_else(|_| panic!("no page of {} is back", tab.session));
             match state.failed.as_deref() {
                 None if !answering.contains(&tab.session) => answering.push(tab.session.clone()),
@@ -247,15 +249,15 @@ impl Scene {
             probes += 1;
             let oracle = &self.oracle;
             callers
-                .call(oracle, probes, Way::Plain, session, None)
+                .call(oracle, probes, CallerKind::Plain, session, None)
                 .await;
         }
     }
 
     /// When the pages are gone, nothing of them is left.
-    async fn everybody_leaves(mut self, world: &World) -> SocketSummary {
+    async fn close_everything(mut self, world: &TestBed) -> SocketSummary {
         for tab in self.tabs.drain(..) {
-            within("a page to close", tab.page.close()).await;
+            with_deadline("a page to close", tab.page.close()).await;
         }
         let plain = crate::PlainHttp::new(world);
         let nothing_left = async {
@@ -266,10 +268,10 @@ impl Scene {
                 }
             }
         };
-        within("no session to be left", nothing_left).await;
+        with_deadline("no session to be left", nothing_left).await;
         let tools: Value = plain.get("/tools").await.json().await.unwrap();
         assert!(!tools.to_string().contains(super::page::TOOL), "{tools}");
-        let (calls, executed, answered) = self.oracle.judge();
+        let (calls, executed, answered) = self.oracle.assert_no_violations();
         SocketSummary {
             calls,
             executed,
@@ -280,10 +282,10 @@ impl Scene {
 }
 
 /// Tokens of one person, each valid for so many seconds.
-fn tokens(seconds: f64) -> Tokens {
+fn token_source(seconds: f64) -> TokenSource {
     Arc::new(move || token(seconds))
 }
 
 fn token(seconds: f64) -> String {
-    issuer::token("somebody", Duration::from_secs_f64(seconds))
+    token_issuer::sign_token("somebody", Duration::from_secs_f64(seconds))
 }

@@ -2,15 +2,15 @@
 //! says, on the wires of four real ones.
 #![allow(clippy::unwrap_used)]
 
-mod asking;
-mod cancelling;
+mod cancellation;
 mod credentials;
-mod curl;
-mod direct;
-mod failures;
-mod figures;
-mod gone;
+mod direct_client;
+mod direct_query;
+mod disconnects;
+mod measurements;
 mod mock;
-mod reloaded;
-mod rounds;
-mod tools;
+mod page_reload;
+mod provider_failures;
+mod test_bed;
+mod tool_errors;
+mod tool_rounds;

@@ -1,11 +1,11 @@
 //! The provider itself, before anything is asked of an agent.
 
-mod documented;
-mod refusing;
-mod sending;
+mod documented_shapes;
+mod rejections;
+mod responses;
 
 use axum::http::HeaderMap;
-use e2e::{Format, Provider};
+use e2e::{Format, MockProvider};
 use serde_json::{Value, json};
 
 /// What clients of this provider send with a key.
@@ -29,7 +29,7 @@ fn headers(format: Format, key: &str) -> HeaderMap {
     headers
 }
 
-fn url(provider: &Provider, format: Format) -> String {
+fn request_url(provider: &MockProvider, format: Format) -> String {
     let path = match format {
         Format::Anthropic => "messages",
         Format::OpenAi => "chat/completions",
@@ -41,7 +41,7 @@ fn url(provider: &Provider, format: Format) -> String {
 }
 
 /// The first request of a conversation.
-fn first(format: Format, prompt: &str) -> Value {
+fn first_request(format: Format, prompt: &str) -> Value {
     match format {
         Format::Gemini => {
             json!({ "contents": [{ "role": "user", "parts": [{ "text": prompt }] }] })
@@ -62,19 +62,19 @@ fn first(format: Format, prompt: &str) -> Value {
 }
 
 /// Asks as a client with a good key does.
-async fn ask(provider: &Provider, format: Format, body: &Value) -> reqwest::Response {
-    let headers = headers(format, Provider::KEY);
-    ask_with(provider, format, headers, body).await
+async fn send(provider: &MockProvider, format: Format, body: &Value) -> reqwest::Response {
+    let headers = headers(format, MockProvider::KEY);
+    send_with(provider, format, headers, body).await
 }
 
-async fn ask_with(
-    provider: &Provider,
+async fn send_with(
+    provider: &MockProvider,
     format: Format,
     headers: HeaderMap,
     body: &Value,
 ) -> reqwest::Response {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let request = client.post(url(provider, format)).headers(headers);
+    let request = client.post(request_url(provider, format)).headers(headers);
     request.json(body).send().await.unwrap()
 }

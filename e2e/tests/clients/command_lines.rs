@@ -3,23 +3,24 @@
 use std::path::PathBuf;
 
 use e2e::{
-    Cell, ClientsApp, CommandLine, Format, Output, Provider, Row, Run, Script, Step, Turn, tools,
+    ClientRow, ClientStep, ClientsApp, CommandLine, CommandLineRun, Format, MockProvider, Script,
+    StepResult, ToolOutput, Turn, program_paths,
 };
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 /// How a command line reaches the bridge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leg {
+enum Transport {
     Http,
     Stdio,
 }
 
-impl Leg {
+impl Transport {
     fn name(self) -> &'static str {
         match self {
-            Leg::Http => "HTTP",
-            Leg::Stdio => "stdio",
+            Transport::Http => "HTTP",
+            Transport::Stdio => "stdio",
         }
     }
 }
@@ -35,7 +36,7 @@ const SECOND: usize = 7;
 
 /// A model that calls each tool of the page, under the names that the client gives them.
 fn walk(named: impl Fn(&str) -> String) -> Script {
-    let call = |tool: &str, arguments: Value| Turn::calling(&named(tool), arguments);
+    let call = |tool: &str, arguments: Value| Turn::from_call(&named(tool), arguments);
     Script::new([
         call("add_note", json!({ "text": "buy milk" })),
         call("add_note", json!({})),
@@ -45,74 +46,74 @@ fn walk(named: impl Fn(&str) -> String) -> Script {
         call("count", json!({ "to": 4 })),
         call("ask", json!({})),
         call("second", json!({})),
-        Turn::saying("Done."),
+        Turn::from_text("Done."),
     ])
 }
 
 fn hang(named: impl Fn(&str) -> String) -> Script {
     Script::new([
-        Turn::calling(&named("hang"), json!({})),
-        Turn::saying("Done."),
+        Turn::from_call(&named("hang"), json!({})),
+        Turn::from_text("Done."),
     ])
 }
 
-fn works(is_so: bool, otherwise: &str) -> Cell {
+fn cell_for(is_so: bool, otherwise: &str) -> StepResult {
     match is_so {
-        true => Cell::Works,
-        false => Cell::Failed(otherwise.to_owned()),
+        true => StepResult::Works,
+        false => StepResult::Failed(otherwise.to_owned()),
     }
 }
 
 /// What every walk must show.
-async fn judge(row: &mut Row, run: &Run, app: &ClientsApp) {
+async fn judge_run(row: &mut ClientRow, run: &CommandLineRun, app: &ClientsApp) {
     row.set(
-        Step::List,
-        works(
-            run.is_told_of("add_note", 0),
+        ClientStep::List,
+        cell_for(
+            run.offers_tool("add_note", 0),
             "the model is told of no tool",
         ),
     );
-    let Output { text, .. } = run.output(CALL);
+    let ToolOutput { text, .. } = run.output(CALL);
     let called = text.contains("notes") && app.notes().await == ["buy milk"];
-    row.set(Step::Call, works(called, &text));
-    let Output { text, .. } = run.output(WRONG);
+    row.set(ClientStep::Call, cell_for(called, &text));
+    let ToolOutput { text, .. } = run.output(WRONG);
     let is_told = text.contains("text") && text.contains("required");
-    row.set(Step::Wrong, works(is_told, &text));
+    row.set(ClientStep::Wrong, cell_for(is_told, &text));
     let picture = run.output(PICTURE);
     let is_seen = picture.pictures.iter().any(|bytes| *bytes > 1_000);
-    row.set(Step::Picture, works(is_seen, &picture.text));
-    let Output { text, .. } = run.output(LARGE);
+    row.set(ClientStep::Picture, cell_for(is_seen, &picture.text));
+    let ToolOutput { text, .. } = run.output(LARGE);
     let is_noted = text.find("[Cut:").is_some_and(|at| at < 200) && text.contains("get_result");
     let cell = match is_noted {
-        true => Cell::WorksBut(
+        true => StepResult::WorksBut(
             "cut to what it shows its model, with a note and a handle first".to_owned(),
         ),
-        false => Cell::Failed(text.chars().take(300).collect()),
+        false => StepResult::Failed(text.chars().take(300).collect()),
     };
-    row.set(Step::Large, cell);
+    row.set(ClientStep::Large, cell);
     let counted = run.output(PROGRESS).text.contains("counted to 4");
     row.set(
-        Step::Progress,
+        ClientStep::Progress,
         match counted {
-            true => Cell::Lacks("it asks for progress and shows none".to_owned()),
-            false => Cell::Failed(run.output(PROGRESS).text),
+            true => StepResult::Lacks("it asks for progress and shows none".to_owned()),
+            false => StepResult::Failed(run.output(PROGRESS).text),
         },
     );
-    let Output { text, .. } = run.output(SECOND);
-    let is_told = run.is_told_of("second", SECOND + 1);
+    let ToolOutput { text, .. } = run.output(SECOND);
+    let is_told = run.offers_tool("second", SECOND + 1);
     row.set(
-        Step::ListChanged,
-        works(text.contains("second") && is_told, &text),
+        ClientStep::ListChanged,
+        cell_for(text.contains("second") && is_told, &text),
     );
 }
 
-fn npm(path: &str) -> PathBuf {
-    tools::clients_node_modules().join(path)
+fn npm_program(path: &str) -> PathBuf {
+    program_paths::clients_node_modules().join(path)
 }
 
 fn stdio_server(app: &ClientsApp) -> Value {
     json!({
-        "command": tools::built("mcp-web-stdio"),
+        "command": program_paths::built("mcp-web-stdio"),
         "args": [],
         "env": { "MCP_SERVER_URL": app.world.mcp_url(), "AUTH_TOKEN": app.world.token() },
     })
@@ -132,20 +133,25 @@ mod claude_code {
     /// What answers its questions where nobody is asked.
     const HOOK: &str = r#"{"hooks":{"Elicitation":[{"matcher":"","hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}'"}]}]}}"#;
 
-    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+    async fn command_line(
+        app: &ClientsApp,
+        leg: Transport,
+        script: Script,
+    ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
         let server = match leg {
-            Leg::Http => json!({ "type": "http", "url": app.world.mcp_url(),
+            Transport::Http => json!({ "type": "http", "url": app.world.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
-            Leg::Stdio => stdio_server(app),
+            Transport::Stdio => stdio_server(app),
         };
         let servers = json!({ "mcpServers": { "web": server } });
         client.write("mcp.json", &servers.to_string());
-        let mut command = client.command(&npm("@anthropic-ai/claude-code-linux-x64/claude"));
+        let mut command =
+            client.command(&npm_program("@anthropic-ai/claude-code-linux-x64/claude"));
         command
             .env("CLAUDE_CONFIG_DIR", client.home().join("config"))
             .env("ANTHROPIC_BASE_URL", client.provider().url())
-            .env("ANTHROPIC_API_KEY", Provider::KEY)
+            .env("ANTHROPIC_API_KEY", MockProvider::KEY)
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .args([
                 "-p",
@@ -159,47 +165,47 @@ mod claude_code {
         (client, command)
     }
 
-    async fn runs(leg: Leg, name: &str) {
+    async fn runs(leg: Transport, name: &str) {
         let app = ClientsApp::open().await;
-        let mut row = Row::new(
-            &tools::clients_package("@anthropic-ai/claude-code"),
+        let mut row = ClientRow::new(
+            &program_paths::clients_package("@anthropic-ai/claude-code"),
             leg.name(),
             Some("2026-07-28"),
         );
         let (client, command) = command_line(&app, leg, walk(named)).await;
         let run = client.run("Claude Code", command).await;
-        judge(&mut row, &run, &app).await;
-        let Output { text, .. } = run.output(ELICITATION);
+        judge_run(&mut row, &run, &app).await;
+        let ToolOutput { text, .. } = run.output(ELICITATION);
         row.set(
-            Step::Elicitation,
+            ClientStep::Elicitation,
             match text.contains("Hello Ada") {
-                true => Cell::WorksBut(
+                true => StepResult::WorksBut(
                     "with `-p` a hook answers, or nobody: then it cancels".to_owned(),
                 ),
-                false => Cell::Failed(text),
+                false => StepResult::Failed(text),
             },
         );
         row.set(
-            Step::Leaving,
-            works(app.is_left().await, "the page sees it still"),
+            ClientStep::Leaving,
+            cell_for(app.is_without_clients().await, "the page sees it still"),
         );
         let (client, command) = command_line(&app, leg, hang(named)).await;
         client
-            .interrupted_after("Claude Code", command, app.hanging())
+            .run_until("Claude Code", command, app.wait_for_hanging_call())
             .await;
-        app.cancelled().await;
-        row.set(Step::Cancel, Cell::Works);
+        app.wait_for_cancel().await;
+        row.set(ClientStep::Cancel, StepResult::Works);
         row.finish(name);
     }
 
     #[tokio::test]
     async fn over_http() {
-        runs(Leg::Http, "01-claude-code-http").await;
+        runs(Transport::Http, "01-claude-code-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Leg::Stdio, "02-claude-code-stdio").await;
+        runs(Transport::Stdio, "02-claude-code-stdio").await;
     }
 }
 
@@ -213,12 +219,16 @@ mod gemini {
     /// A call that takes longer is cancelled, in milliseconds.
     const TIMEOUT: u64 = 5_000;
 
-    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+    async fn command_line(
+        app: &ClientsApp,
+        leg: Transport,
+        script: Script,
+    ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Gemini, script).await;
         let mut server = match leg {
-            Leg::Http => json!({ "httpUrl": app.world.mcp_url(),
+            Transport::Http => json!({ "httpUrl": app.world.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
-            Leg::Stdio => stdio_server(app),
+            Transport::Stdio => stdio_server(app),
         };
         server["trust"] = json!(true);
         server["timeout"] = json!(TIMEOUT);
@@ -235,68 +245,74 @@ mod gemini {
             "mcpServers": { "web": server },
         });
         client.write(".gemini/settings.json", &settings.to_string());
-        let mut command = client.command(&tools::node());
+        let mut command = client.command(&program_paths::node());
         command
-            .arg(npm("@google/gemini-cli/bundle/gemini.js"))
+            .arg(npm_program("@google/gemini-cli/bundle/gemini.js"))
             .args(["--approval-mode", "yolo", "--output-format", "stream-json"])
             .args(["--prompt", "Do it"])
             .env("TERM", "xterm-256color")
             .env("GEMINI_CLI_NO_RELAUNCH", "true")
-            .env("GEMINI_API_KEY", Provider::KEY)
+            .env("GEMINI_API_KEY", MockProvider::KEY)
             .env("GOOGLE_GEMINI_BASE_URL", client.provider().url());
         (client, command)
     }
 
-    async fn runs(leg: Leg, name: &str) {
+    async fn runs(leg: Transport, name: &str) {
         let app = ClientsApp::open().await;
-        let mut row = Row::new(
-            &tools::clients_package("@google/gemini-cli"),
+        let mut row = ClientRow::new(
+            &program_paths::clients_package("@google/gemini-cli"),
             leg.name(),
             Some("2025-06-18"),
         );
         let (client, command) = command_line(&app, leg, walk(named)).await;
         let run = client.run("Gemini CLI", command).await;
-        judge(&mut row, &run, &app).await;
+        judge_run(&mut row, &run, &app).await;
         let wrong = "it checks the arguments itself, and the bridge is not asked";
-        if row.cells[&Step::Wrong] == Cell::Works {
-            row.set(Step::Wrong, Cell::WorksBut(wrong.to_owned()));
+        if row.cells[&ClientStep::Wrong] == StepResult::Works {
+            row.set(ClientStep::Wrong, StepResult::WorksBut(wrong.to_owned()));
         }
-        let Output { text, .. } = run.output(ELICITATION);
+        let ToolOutput { text, .. } = run.output(ELICITATION);
         row.set(
-            Step::Elicitation,
+            ClientStep::Elicitation,
             match text.contains("ClientCapabilityMissing") {
-                true => Cell::Lacks("it declares none".to_owned()),
-                false => Cell::Failed(text),
+                true => StepResult::Lacks("it declares none".to_owned()),
+                false => StepResult::Failed(text),
             },
         );
         let leaving = match leg {
-            Leg::Stdio => works(app.is_left().await, "the page sees it still"),
-            Leg::Http => match app.is_left().await {
-                true => Cell::Failed("it ends its session now, and is known not to".to_owned()),
-                false => Cell::Lacks(
+            Transport::Stdio => cell_for(app.is_without_clients().await, "the page sees it still"),
+            Transport::Http => match app.is_without_clients().await {
+                true => {
+                    StepResult::Failed("it ends its session now, and is known not to".to_owned())
+                }
+                false => StepResult::Lacks(
                     "it sends no DELETE: its session makes room when another client needs it"
                         .to_owned(),
                 ),
             },
         };
-        row.set(Step::Leaving, leaving);
+        row.set(ClientStep::Leaving, leaving);
         let (client, command) = command_line(&app, leg, hang(named)).await;
         let run = client.run("Gemini CLI", command).await;
-        app.cancelled().await;
-        assert!(run.reached(1), "it goes on with the model:\n{}", run.log);
+        app.wait_for_cancel().await;
+        assert!(
+            run.reached_turn(1),
+            "it goes on with the model:\n{}",
+            run.log
+        );
         let cancel = "by its own timeout; Ctrl-C drops a call over HTTP without a word";
-        row.set(Step::Cancel, Cell::WorksBut(cancel.to_owned()));
+        row.set(ClientStep::Cancel, StepResult::WorksBut(cancel.to_owned()));
         row.finish(name);
     }
 
     #[tokio::test]
     async fn over_http() {
-        runs(Leg::Http, "03-gemini-cli-http").await;
+        runs(Transport::Http, "03-gemini-cli-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Leg::Stdio, "04-gemini-cli-stdio").await;
+        runs(Transport::Stdio, "04-gemini-cli-stdio").await;
     }
 }
 
@@ -314,16 +330,20 @@ mod codex {
         format!("mcp__web.{tool}")
     }
 
-    async fn command_line(app: &ClientsApp, leg: Leg, script: Script) -> (CommandLine, Command) {
+    async fn command_line(
+        app: &ClientsApp,
+        leg: Transport,
+        script: Script,
+    ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::OpenAiResponses, script).await;
         let server = match leg {
-            Leg::Http => format!(
+            Transport::Http => format!(
                 "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
                 app.world.mcp_url()
             ),
-            Leg::Stdio => format!(
+            Transport::Stdio => format!(
                 "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
-                tools::built("mcp-web-stdio").display(),
+                program_paths::built("mcp-web-stdio").display(),
                 app.world.mcp_url(),
                 app.world.token()
             ),
@@ -370,11 +390,12 @@ tool_timeout_sec = {TIMEOUT}
 {server}"#
             ),
         );
-        let vendor = npm("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
+        let vendor =
+            npm_program("@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex");
         let mut command = client.command(&vendor);
         command
             .env("CODEX_HOME", client.home())
-            .env("PLAYED_KEY", Provider::KEY)
+            .env("PLAYED_KEY", MockProvider::KEY)
             .env("WEB_TOKEN", app.world.token())
             .args([
                 "exec",
@@ -386,52 +407,59 @@ tool_timeout_sec = {TIMEOUT}
         (client, command)
     }
 
-    async fn runs(leg: Leg, name: &str) {
+    async fn runs(leg: Transport, name: &str) {
         let app = ClientsApp::open().await;
-        let package = tools::clients_package("@openai/codex");
-        let mut row = Row::new(&package, leg.name(), Some("2025-06-18"));
+        let package = program_paths::clients_package("@openai/codex");
+        let mut row = ClientRow::new(&package, leg.name(), Some("2025-06-18"));
         let (client, command) = command_line(&app, leg, walk(named)).await;
         let run = client.run("Codex", command).await;
-        judge(&mut row, &run, &app).await;
-        let Output { text, .. } = run.output(ELICITATION);
+        judge_run(&mut row, &run, &app).await;
+        let ToolOutput { text, .. } = run.output(ELICITATION);
         row.set(
-            Step::Elicitation,
+            ClientStep::Elicitation,
             match text.contains("no name: decline") {
-                true => Cell::Lacks("`codex exec` declines every question".to_owned()),
-                false => Cell::Failed(text),
+                true => StepResult::Lacks("`codex exec` declines every question".to_owned()),
+                false => StepResult::Failed(text),
             },
         );
-        if row.cells[&Step::ListChanged] == Cell::Works {
+        if row.cells[&ClientStep::ListChanged] == StepResult::Works {
             let feature =
                 "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
-            row.set(Step::ListChanged, Cell::WorksBut(feature.to_owned()));
+            row.set(
+                ClientStep::ListChanged,
+                StepResult::WorksBut(feature.to_owned()),
+            );
         }
         let leaving = match leg {
-            Leg::Http => works(app.is_left().await, "the page sees it still"),
+            Transport::Http => cell_for(app.is_without_clients().await, "the page sees it still"),
             // Whether the server has time for its last words differs from run to run.
-            Leg::Stdio => Cell::WorksBut(
+            Transport::Stdio => StepResult::WorksBut(
                 "it kills its server a few milliseconds after SIGTERM: a session may be left behind"
                     .to_owned(),
             ),
         };
-        row.set(Step::Leaving, leaving);
+        row.set(ClientStep::Leaving, leaving);
         let (client, command) = command_line(&app, leg, hang(named)).await;
         let run = client.run("Codex", command).await;
-        app.cancelled().await;
-        assert!(run.reached(1), "it goes on with the model:\n{}", run.log);
+        app.wait_for_cancel().await;
+        assert!(
+            run.reached_turn(1),
+            "it goes on with the model:\n{}",
+            run.log
+        );
         let cancel =
             "by its own timeout; Ctrl-C in `codex exec` may be too late for its last words";
-        row.set(Step::Cancel, Cell::WorksBut(cancel.to_owned()));
+        row.set(ClientStep::Cancel, StepResult::WorksBut(cancel.to_owned()));
         row.finish(name);
     }
 
     #[tokio::test]
     async fn over_http() {
-        runs(Leg::Http, "05-codex-http").await;
+        runs(Transport::Http, "05-codex-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Leg::Stdio, "06-codex-stdio").await;
+        runs(Transport::Stdio, "06-codex-stdio").await;
     }
 }

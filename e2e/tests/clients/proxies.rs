@@ -1,8 +1,8 @@
 //! Programs that carry stdio to HTTP, between the newest TypeScript SDK 1.x and the bridge.
 
-use e2e::{Driver, Package, Server, Step};
+use e2e::{ClientStep, Driver, DriverTransport, Package};
 
-fn proxied(proxy: Server) -> Driver {
+fn proxied(proxy: DriverTransport) -> Driver {
     Driver::new("typescript-sdk.mjs", proxy)
         .with("MCP_WEB_SDK_PACKAGE", "sdk-1-newest")
         .loses_progress()
@@ -10,7 +10,7 @@ fn proxied(proxy: Server) -> Driver {
 
 #[tokio::test]
 async fn mcp_remote() {
-    let proxy = Server::Proxy {
+    let proxy = DriverTransport::Proxy {
         package: Package::Npm("mcp-remote"),
         command: &[
             "{node}",
@@ -28,7 +28,7 @@ async fn mcp_remote() {
         ],
     };
     let driver = proxied(proxy).except(
-        Step::Leaving,
+        ClientStep::Leaving,
         "it sends no DELETE: its sessions make room when another client needs it",
     );
     driver.run("50-mcp-remote").await;
@@ -36,7 +36,7 @@ async fn mcp_remote() {
 
 #[tokio::test]
 async fn supergateway() {
-    let proxy = Server::Proxy {
+    let proxy = DriverTransport::Proxy {
         package: Package::Npm("supergateway"),
         command: &[
             "{node}",
@@ -52,15 +52,15 @@ async fn supergateway() {
     };
     let driver = proxied(proxy)
         .except(
-            Step::ListChanged,
+            ClientStep::ListChanged,
             "it passes no notification of a server on",
         )
         .except(
-            Step::Elicitation,
+            ClientStep::Elicitation,
             "it declares elicitation to the server, and passes no question on",
         )
         .except(
-            Step::Leaving,
+            ClientStep::Leaving,
             "it sends no DELETE: its session makes room when another client needs it",
         );
     driver.run("51-supergateway").await;
@@ -68,7 +68,7 @@ async fn supergateway() {
 
 #[tokio::test]
 async fn mcp_proxy() {
-    let proxy = Server::Proxy {
+    let proxy = DriverTransport::Proxy {
         package: Package::Python("mcp-proxy"),
         command: &[
             "{python}/bin/mcp-proxy",
@@ -82,12 +82,12 @@ async fn mcp_proxy() {
     };
     let driver = proxied(proxy)
         .except(
-            Step::ListChanged,
+            ClientStep::ListChanged,
             "it passes no notification of a server on",
         )
-        .except(Step::Cancel, "it passes no cancel on")
+        .except(ClientStep::Cancel, "it passes no cancel on")
         .except(
-            Step::Elicitation,
+            ClientStep::Elicitation,
             "it declares no elicitation to the server",
         );
     driver.run("52-mcp-proxy").await;

@@ -12,7 +12,7 @@ use e2e::simulation::{self, Summary};
 const SCHEDULES: u64 = 10_000;
 
 /// So many failures are told.
-const TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 #[test]
 fn schedules_over_the_pure_state_keep_every_promise() {
@@ -26,7 +26,7 @@ fn schedules_over_the_pure_state_keep_every_promise() {
     if let Some((seed, _)) = outcome.failures.first() {
         println!("the schedule of seed {seed}:");
         let _ = catch_unwind(|| simulation::run(*seed, true));
-        let told: Vec<_> = outcome.failures.iter().take(TOLD).collect();
+        let told: Vec<_> = outcome.failures.iter().take(MAX_REPORTED).collect();
         panic!(
             "{} of {count} schedules break a promise. Again: `MCP_WEB_FAULT_SEED={seed} cargo test \
              -p e2e --test faults simulated`. Seeds and reasons:\n{told:#?}",
@@ -71,13 +71,13 @@ fn run(seeds: Range<u64>) -> Outcome {
     for seed in seeds {
         match catch_unwind(|| simulation::run(seed, false)) {
             Ok(summary) => outcome.sum += summary,
-            Err(panic) => outcome.failures.push((seed, words_of(&*panic))),
+            Err(panic) => outcome.failures.push((seed, panic_message(&*panic))),
         }
     }
     outcome
 }
 
-fn words_of(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     text.unwrap_or("no words").to_owned()

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 const SCHEDULES: u64 = 200;
 
 /// They wait more than they compute.
-const SIDE_BY_SIDE: usize = 20;
+const CONCURRENCY: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn schedules_over_real_sockets_keep_every_promise() {
@@ -20,7 +20,7 @@ async fn schedules_over_real_sockets_keep_every_promise() {
     let count = env::var("MCP_WEB_SOCKET_FAULT_SCHEDULES");
     let count = count.map_or(SCHEDULES, |count| count.parse().unwrap());
     let seeds: Vec<u64> = only.map_or_else(|| (0..count).collect(), |seed| vec![seed]);
-    let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
+    let places = Arc::new(Semaphore::new(CONCURRENCY));
     let mut running = JoinSet::new();
     for &seed in &seeds {
         let places = Arc::clone(&places);

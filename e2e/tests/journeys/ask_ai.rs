@@ -3,20 +3,22 @@
 
 mod demo;
 
-use e2e::{Break, ColorScheme, Ending, Format, PlainHttp, Provider, Script, Turn, World};
+use e2e::{
+    BreakMode, ColorScheme, ExchangeOutcome, Format, MockProvider, PlainHttp, Script, TestBed, Turn,
+};
 use serde_json::json;
 
 use self::demo::Demo;
 use crate::demo_page::open_demo;
 
 /// Looks with two tools at once, then answers with the tool that the page demands.
-fn a_plan() -> Script {
+fn plan_script() -> Script {
     Script::new([
-        Turn::saying("I look at ")
+        Turn::from_text("I look at ")
             .text("the board first.")
             .call("list_cards", json!({}))
             .call("summarise_board", json!({})),
-        Turn::saying("The recipe pages are late.").call(
+        Turn::from_text("The recipe pages are late.").call(
             "arrange_day",
             json!({ "today": ["c6", "c3", "c5"], "reason": "Late first, then the paper." }),
         ),
@@ -50,12 +52,12 @@ async fn a_day_is_planned_on_the_wire_of_ollama() {
 }
 
 async fn plans_the_day(format: Format) {
-    let demo = Demo::open(format, a_plan()).await;
+    let demo = Demo::open(format, plan_script()).await;
     let about = "document.getElementById('ask-model').textContent.includes('the-played-one')";
     demo.browser.wait_for(about).await;
 
     demo.press("ask-plan").await;
-    demo.is("complete").await;
+    demo.wait_for_state("complete").await;
 
     assert_eq!(demo.cards("doing").await, json!(PLANNED));
     let chips = [
@@ -64,9 +66,9 @@ async fn plans_the_day(format: Format) {
         "arrange_day done",
     ];
     assert_eq!(demo.chips().await, json!(chips));
-    demo.shows("Late first, then the paper.").await;
+    demo.wait_for_text("Late first, then the paper.").await;
     assert!(demo.browser.text().await.contains("Moved by Ask AI"));
-    events_are_in_order(&demo.heard().await);
+    assert_event_order(&demo.query_messages().await);
     let exchanges = demo.provider.exchanges();
     assert_eq!(exchanges.len(), 2, "one request for each round");
     let told = exchanges[1].body.to_string();
@@ -81,12 +83,12 @@ async fn plans_the_day(format: Format) {
     demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
     let name = format!("ask-plan-{}", format.name());
     demo.browser.screenshot(&name).await;
-    demo.is_well().await;
+    demo.assert_no_errors().await;
 }
 
 /// Accepted, text before the tools of its turn, both begun before they are heard to end, the last
 /// word last and once.
-fn events_are_in_order(heard: &[String]) {
+fn assert_event_order(heard: &[String]) {
     let mut kinds: Vec<&str> = heard.iter().map(String::as_str).collect();
     kinds.dedup();
     let shown = [
@@ -110,15 +112,15 @@ fn events_are_in_order(heard: &[String]) {
 #[tokio::test]
 async fn a_summary_is_text_and_changes_nothing() {
     let script = Script::new([
-        Turn::calling("add_card", json!({ "title": "Not asked for" })),
-        Turn::saying("Two cards are under way, ").text("one of them is late."),
+        Turn::from_call("add_card", json!({ "title": "Not asked for" })),
+        Turn::from_text("Two cards are under way, ").text("one of them is late."),
     ]);
     let demo = Demo::open(Format::Anthropic, script).await;
 
     demo.press("ask-summary").await;
-    demo.is("complete").await;
+    demo.wait_for_state("complete").await;
 
-    demo.shows("Two cards are under way, one of them is late.")
+    demo.wait_for_text("Two cards are under way, one of them is late.")
         .await;
     assert_eq!(demo.chips().await, json!(["add_card failed"]));
     assert!(!demo.browser.text().await.contains("Not asked for"));
@@ -136,58 +138,58 @@ async fn a_summary_is_text_and_changes_nothing() {
         demo.browser.wait_for(fits).await;
         demo.browser.screenshot(name).await;
     }
-    demo.is_well().await;
+    demo.assert_no_errors().await;
 }
 
 #[tokio::test]
-async fn a_failure_is_explained_and_one_may_ask_again() {
-    let broken = Turn::saying("All is ")
+async fn a_failure_is_explained_and_can_be_retried() {
+    let broken = Turn::from_text("All is ")
         .text("well.")
-        .broken(1, Break::Error);
+        .broken(1, BreakMode::Error);
     let demo = Demo::open(Format::Anthropic, broken).await;
 
     demo.press("ask-summary").await;
-    demo.is("failed").await;
-    demo.shows("All is").await;
-    demo.shows("The answer broke off.").await;
-    demo.shows("ModelStreamBroken").await;
+    demo.wait_for_state("failed").await;
+    demo.wait_for_text("All is").await;
+    demo.wait_for_text("The answer broke off.").await;
+    demo.wait_for_text("ModelStreamBroken").await;
     demo.browser.emulate(ColorScheme::Light, 1280, 900).await;
     demo.browser.screenshot("ask-failed").await;
 
     demo.press("ask-plan").await;
-    demo.shows("Plan my day").await;
-    demo.is("failed").await;
-    demo.is_well().await;
+    demo.wait_for_text("Plan my day").await;
+    demo.wait_for_state("failed").await;
+    demo.assert_no_errors().await;
 }
 
 #[tokio::test]
-async fn a_key_that_is_refused_is_said_so_and_not_shown() {
+async fn a_rejected_key_is_reported_but_not_shown() {
     let demo = Demo::open(Format::OpenAi, Turn::refused(401)).await;
     demo.press("ask-summary").await;
-    demo.is("failed").await;
-    demo.shows("The model’s provider does not accept the key.")
+    demo.wait_for_state("failed").await;
+    demo.wait_for_text("The model’s provider does not accept the key.")
         .await;
-    demo.shows("ModelUnauthorized").await;
-    assert!(!demo.browser.text().await.contains(Provider::KEY));
-    demo.is_well().await;
+    demo.wait_for_text("ModelUnauthorized").await;
+    assert!(!demo.browser.text().await.contains(MockProvider::KEY));
+    demo.assert_no_errors().await;
 }
 
 #[tokio::test]
-async fn whoever_cancels_hears_no_more_and_the_provider_is_left_alone() {
-    let script = Script::new([Turn::saying("I begin ")
-        .pausing(1)
+async fn cancelling_stops_events_and_the_provider_request() {
+    let script = Script::new([Turn::from_text("I begin ")
+        .pause_after(1)
         .text("and would go on.")
         .call("add_card", json!({ "title": "Too late" }))]);
     let demo = Demo::open(Format::Anthropic, script).await;
 
     demo.press("ask-plan").await;
-    demo.shows("I begin").await;
+    demo.wait_for_text("I begin").await;
     demo.press("ask-stop").await;
 
-    demo.is("cancelled").await;
-    let exchange = demo.provider.ended(0).await;
-    assert_eq!(exchange.ending(), Some(Ending::ClosedByClient));
-    let heard = demo.heard().await;
+    demo.wait_for_state("cancelled").await;
+    let exchange = demo.provider.wait_for_end(0).await;
+    assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
+    let heard = demo.query_messages().await;
     assert!(
         !heard.iter().any(|kind| kind == "query_cancel"),
         "{heard:?}"
@@ -195,14 +197,14 @@ async fn whoever_cancels_hears_no_more_and_the_provider_is_left_alone() {
     assert!(!demo.browser.text().await.contains("Too late"));
     let open = demo.browser.eval("return mcpWeb.openQueries", json!(null));
     assert_eq!(open.await, json!([]));
-    demo.is_well().await;
+    demo.assert_no_errors().await;
 }
 
 #[tokio::test]
-async fn a_page_that_is_reloaded_takes_its_question_up_again() {
+async fn a_reloaded_page_resumes_its_query() {
     let script = Script::new([
-        Turn::saying("I look first.").call("list_cards", json!({})),
-        Turn::saying("Well, ").pausing(1).text("then.").call(
+        Turn::from_text("I look first.").call("list_cards", json!({})),
+        Turn::from_text("Well, ").pause_after(1).text("then.").call(
             "arrange_day",
             json!({ "today": ["c6", "c3", "c5"], "reason": "Late first, then the paper." }),
         ),
@@ -210,28 +212,28 @@ async fn a_page_that_is_reloaded_takes_its_question_up_again() {
     let demo = Demo::open(Format::Gemini, script).await;
 
     demo.press("ask-plan").await;
-    demo.shows("Well,").await;
+    demo.wait_for_text("Well,").await;
     demo.browser.reload().await;
-    demo.shows("Plan my day").await;
-    demo.shows("I look first.").await;
-    demo.is("running").await;
-    demo.provider.go_on();
+    demo.wait_for_text("Plan my day").await;
+    demo.wait_for_text("I look first.").await;
+    demo.wait_for_state("running").await;
+    demo.provider.resume_one();
 
-    demo.is("complete").await;
+    demo.wait_for_state("complete").await;
     assert_eq!(demo.cards("doing").await, json!(PLANNED));
     assert_eq!(
         demo.chips().await,
         json!(["list_cards done", "arrange_day done"])
     );
-    let heard = demo.heard().await;
+    let heard = demo.query_messages().await;
     assert_eq!(heard.first().map(String::as_str), Some("query_accepted"));
     assert_eq!(heard.last().map(String::as_str), Some("query_complete"));
-    demo.is_well().await;
+    demo.assert_no_errors().await;
 }
 
 #[tokio::test]
-async fn without_a_language_model_the_page_writes_the_lines_itself() {
-    let mut world = World::demo().await;
+async fn without_a_language_model_the_page_writes_the_commands_itself() {
+    let mut world = TestBed::demo().await;
     let browser = open_demo(&mut world).await;
     browser
         .wait_for(

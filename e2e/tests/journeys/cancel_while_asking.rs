@@ -1,70 +1,76 @@
 //! A call is called off while its handler waits for the client's user or model: the handler's
 //! `signal` fires in the page, and the place of the call is free again.
 
-use e2e::{AbleClient, Browser, Era, Heard, Leg, Site, World};
+use e2e::{Browser, ClientEvent, Era, FullClient, StaticSite, TestBed, Transport};
 use serde_json::json;
 
 use crate::open_app;
 
 #[tokio::test]
 async fn elicitation_over_http_2025() {
-    by_notification(Leg::Http, "elicit").await;
+    by_notification(Transport::Http, "elicit").await;
 }
 
 #[tokio::test]
 async fn sampling_over_http_2025() {
-    by_notification(Leg::Http, "sample").await;
+    by_notification(Transport::Http, "sample").await;
 }
 
 #[tokio::test]
 async fn elicitation_over_stdio_2025() {
-    by_notification(Leg::Stdio, "elicit").await;
+    by_notification(Transport::Stdio, "elicit").await;
 }
 
 #[tokio::test]
 async fn sampling_over_stdio_2025() {
-    by_notification(Leg::Stdio, "sample").await;
+    by_notification(Transport::Stdio, "sample").await;
 }
 
 #[tokio::test]
 async fn a_parked_round_over_http_2026() {
-    by_not_coming_back(Leg::Http).await;
+    by_silence(Transport::Http).await;
 }
 
 #[tokio::test]
 async fn a_parked_round_over_stdio_2026() {
-    by_not_coming_back(Leg::Stdio).await;
+    by_silence(Transport::Stdio).await;
 }
 
-async fn by_notification(leg: Leg, what: &str) {
-    let (world, site) = (World::bridge_with(&ONE_CALL).await, Site::start().await);
+async fn by_notification(leg: Transport, what: &str) {
+    let (world, site) = (
+        TestBed::bridge_with(&ONE_CALL).await,
+        StaticSite::start().await,
+    );
     let browser = open_app(&site, &world).await;
-    let client = AbleClient::undecided(&world, leg, Era::Initialize).await;
+    let client = FullClient::connect_undecided(&world, leg, Era::Initialize).await;
     let call = client.start_call("ask", json!({ "what": what })).await;
-    assert_eq!(client.heard().await, Heard::Asked);
+    assert_eq!(client.next_event().await, ClientEvent::InputRequested);
 
     call.cancel().await;
 
-    ended(&browser, &client).await;
+    assert_call_ended(&browser, &client).await;
 }
 
 /// A client of 2026-07-28 cannot cancel between two rounds, when no request is open: its silence
 /// ends the call.
-async fn by_not_coming_back(leg: Leg) {
+async fn by_silence(leg: Transport) {
     let arguments = [ONE_CALL, ["--input-timeout", "200ms"]].concat();
-    let (world, site) = (World::bridge_with(&arguments).await, Site::start().await);
+    let (world, site) = (
+        TestBed::bridge_with(&arguments).await,
+        StaticSite::start().await,
+    );
     let browser = open_app(&site, &world).await;
-    let client = AbleClient::undecided(&world, leg, Era::Discover).await;
+    let client = FullClient::connect_undecided(&world, leg, Era::Discover).await;
     let call = client.start_call("ask", json!({ "what": "elicit" })).await;
 
     call.input_required().await;
 
-    ended(&browser, &client).await;
+    assert_call_ended(&browser, &client).await;
 }
 
 const ONE_CALL: [&str; 2] = ["--max-calls", "1"];
 
-async fn ended(browser: &Browser, client: &AbleClient) {
+async fn assert_call_ended(browser: &Browser, client: &FullClient) {
     browser.wait_for("journey.aborted === 1").await;
     let echo = client.call("echo", json!({ "id": 7 })).await.unwrap();
     assert_eq!(echo.structured_content, Some(json!({ "id": 7 })));

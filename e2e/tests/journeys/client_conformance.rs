@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::Output;
 
-use e2e::tools;
+use e2e::program_paths;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
@@ -59,7 +59,7 @@ const SKILLS: [&str; 3] = [
 ];
 
 /// Checks that 2026-07-28 leaves without an object: it has no `initialize`.
-const WITHOUT_OBJECT: [&str; 2] = [
+const NOT_APPLICABLE: [&str; 2] = [
     "ClientMcpMethodHeader_initialize",
     "ClientMcpMethodHeader_notifications_initialized",
 ];
@@ -78,12 +78,12 @@ const V0_2: Package = Package {
 
 #[tokio::test]
 async fn client_scenarios_0_1() {
-    V0_1.passes(4).await;
+    V0_1.run_scenarios(4).await;
 }
 
 #[tokio::test]
 async fn client_scenarios_0_2() {
-    V0_2.passes(12).await;
+    V0_2.run_scenarios(12).await;
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ struct Counts {
 
 impl Package {
     /// Runs every scenario that applies. `scenarios` is how many those are.
-    async fn passes(&self, scenarios: usize) {
+    async fn run_scenarios(&self, scenarios: usize) {
         let all = self.scenarios().await;
         let applies = |scenario: &&Scenario| {
             let name = scenario.name.as_str();
@@ -154,7 +154,7 @@ impl Package {
         let client = format!(
             "{} {}",
             env!("CARGO_BIN_EXE_conformance-client"),
-            tools::built("mcp-web-stdio").display()
+            program_paths::built("mcp-web-stdio").display()
         );
         let name = scenario.name.as_str();
         let mut command = self.command(&["client", "--scenario", name, "--command", &client]);
@@ -166,7 +166,7 @@ impl Package {
         let run = format!("{name} at {}", version.unwrap_or("the suite's version"));
         let printed = text(&output);
         counts.runs += 1;
-        counts.judge(&run, &checks(&results, &run, &printed));
+        counts.add_checks(&run, &load_checks(&results, &run, &printed));
         if !output.status.success() {
             counts.faults.push(format!("{run}: {printed}"));
         }
@@ -176,13 +176,13 @@ impl Package {
         let output = self.command(&["list", "--client"]).output().await;
         let printed = text(&output.expect("Node starts"));
         let lines = printed.lines();
-        let scenarios: Vec<_> = lines.filter_map(|line| self.listed(line)).collect();
+        let scenarios: Vec<_> = lines.filter_map(|line| self.parse_listed(line)).collect();
         assert!(!scenarios.is_empty(), "no scenarios in: {printed}");
         scenarios
     }
 
     /// Reads a line such as `  - tools_call [2025-11-25,2026-07-28]`.
-    fn listed(&self, line: &str) -> Option<Scenario> {
+    fn parse_listed(&self, line: &str) -> Option<Scenario> {
         let (name, versions) = line.trim().strip_prefix("- ")?.split_once(" [")?;
         let dated = versions
             .trim_end_matches(']')
@@ -200,18 +200,20 @@ impl Package {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let entry = tools::node_modules().join(self.name).join("dist/index.js");
-        let mut command = Command::new(tools::node());
+        let entry = program_paths::node_modules()
+            .join(self.name)
+            .join("dist/index.js");
+        let mut command = Command::new(program_paths::node());
         command.arg(entry).args(arguments).kill_on_drop(true);
         command
     }
 }
 
 impl Counts {
-    fn judge(&mut self, run: &str, checks: &[Value]) {
+    fn add_checks(&mut self, run: &str, checks: &[Value]) {
         for check in checks {
             let field = |key: &str| check[key].as_str().unwrap_or_default();
-            let without_object = WITHOUT_OBJECT.contains(&field("name"));
+            let without_object = NOT_APPLICABLE.contains(&field("name"));
             match field("status") {
                 "SUCCESS" => self.passed += 1,
                 "INFO" => {}
@@ -226,7 +228,7 @@ impl Counts {
 }
 
 /// What the run left in the one folder that it made.
-fn checks(results: &TempDir, run: &str, printed: &str) -> Vec<Value> {
+fn load_checks(results: &TempDir, run: &str, printed: &str) -> Vec<Value> {
     let folder = std::fs::read_dir(results.path()).unwrap().next();
     let folder = folder.unwrap_or_else(|| panic!("{run} left nothing: {printed}"));
     let written = std::fs::read_to_string(folder.unwrap().path().join("checks.json"));

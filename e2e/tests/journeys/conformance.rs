@@ -3,48 +3,66 @@
 
 use std::io::Write as _;
 
-use e2e::conformance::{Exception, Judgement, Suite};
-use e2e::{Adapter, Browser, Leg, Site, TokenProxy, World, tools};
+use e2e::conformance::{Exception, ExceptionEffect, Suite};
+use e2e::{Adapter, AuthProxy, Browser, StaticSite, TestBed, Transport, program_paths};
 use tokio::process::Command;
 
 #[tokio::test]
 async fn suite_0_1_over_http() {
-    passes(Suite::V0_1, Leg::Http, (32, 45), &[]).await;
+    run_suite(Suite::V0_1, Transport::Http, (32, 45), &[]).await;
 }
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_http() {
-    passes(
+    run_suite(
         Suite::V0_2_OF_2025_11_25,
-        Leg::Http,
+        Transport::Http,
         (33, 69),
-        &[PLAIN_ROOT],
+        &[ROOT_UNIONS_MOVED],
     )
     .await;
 }
 
 #[tokio::test]
 async fn requirements_of_2026_07_28_over_http() {
-    passes(Suite::V0_2_OF_2026_07_28, Leg::Http, (50, 120), &NO_TASKS).await;
+    run_suite(
+        Suite::V0_2_OF_2026_07_28,
+        Transport::Http,
+        (50, 120),
+        &NO_TASKS,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn suite_0_1_over_stdio() {
-    passes(Suite::V0_1, Leg::Stdio, (32, 41), &[NO_HOST, NO_STREAMS]).await;
+    run_suite(
+        Suite::V0_1,
+        Transport::Stdio,
+        (32, 41),
+        &[NO_HOST, NO_STREAMS],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn requirements_of_2025_11_25_over_stdio() {
-    let exceptions = [PLAIN_ROOT, NO_HOST, NO_STREAMS, NO_SESSIONS];
-    passes(Suite::V0_2_OF_2025_11_25, Leg::Stdio, (33, 67), &exceptions).await;
+    let exceptions = [ROOT_UNIONS_MOVED, NO_HOST, NO_STREAMS, NO_SESSIONS];
+    run_suite(
+        Suite::V0_2_OF_2025_11_25,
+        Transport::Stdio,
+        (33, 67),
+        &exceptions,
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn requirements_of_2026_07_28_over_stdio() {
     let exceptions = [NO_TASKS.as_slice(), &[NO_HOST], &NO_HEADERS].concat();
-    passes(
+    run_suite(
         Suite::V0_2_OF_2026_07_28,
-        Leg::Stdio,
+        Transport::Stdio,
         (50, 117),
         &exceptions,
     )
@@ -65,45 +83,45 @@ const NO_TASKS: [Exception; 10] = [
     no_tasks("tasks-mrtr-composition"),
 ];
 
-const PLAIN_ROOT: Exception = Exception {
+const ROOT_UNIONS_MOVED: Exception = Exception {
     scenario: "json-schema-2020-12",
     check: "sep-2106-composition-keywords-preserved",
-    judgement: Judgement::Fails,
+    effect: ExceptionEffect::Fails,
     reason: "it is of 2026-07-28: clients of older revisions refuse allOf at the root, so it is \
              moved for them",
 };
 
-const NO_HOST: Exception = says_nothing(
+const NO_HOST: Exception = not_applicable(
     "dns-rebinding-protection",
     "*",
     "Host and Origin are headers of HTTP: only the adapter has them, and a page of another site \
      cannot reach a pipe",
 );
 
-const NO_STREAMS: Exception = says_nothing(
+const NO_STREAMS: Exception = not_applicable(
     "server-sse-polling",
     "*",
     "the adapter makes the event streams: a pipe cannot be lost and resumed",
 );
 
-const NO_SESSIONS: Exception = says_nothing(
+const NO_SESSIONS: Exception = not_applicable(
     "server-session-lifecycle",
     "*",
     "the adapter has the MCP sessions: over stdio the connection is the session",
 );
 
 const NO_HEADERS: [Exception; 3] = [
-    says_nothing(
+    not_applicable(
         "http-header-validation",
         "*",
         "only the adapter sees headers, and does not look at these",
     ),
-    says_nothing(
+    not_applicable(
         "http-custom-header-server-validation",
         "*",
         "only the adapter sees headers, and does not look at these",
     ),
-    says_nothing(
+    not_applicable(
         "server-stateless",
         "sep-2575-http-server-header-mismatch-400",
         "only the adapter sees headers: it makes this answer itself",
@@ -114,12 +132,12 @@ const fn no_tasks(scenario: &'static str) -> Exception {
     Exception {
         scenario,
         check: "*",
-        judgement: Judgement::Fails,
+        effect: ExceptionEffect::Fails,
         reason: "the optional extension for tasks is not offered",
     }
 }
 
-const fn says_nothing(
+const fn not_applicable(
     scenario: &'static str,
     check: &'static str,
     reason: &'static str,
@@ -127,7 +145,7 @@ const fn says_nothing(
     Exception {
         scenario,
         check,
-        judgement: Judgement::SaysNothing,
+        effect: ExceptionEffect::NotApplicable,
         reason,
     }
 }
@@ -135,29 +153,34 @@ const fn says_nothing(
 /// `expected`: how many scenarios there are, and how many checks pass in those that are scored.
 /// The check `server-sse-streams-functional` is made where `tools/list` is answered with a stream:
 /// here it is answered with a body.
-async fn passes(suite: Suite, leg: Leg, expected: (usize, usize), exceptions: &[Exception]) {
-    let world = World::bridge().await;
-    let site = Site::start().await;
+async fn run_suite(
+    suite: Suite,
+    leg: Transport,
+    expected: (usize, usize),
+    exceptions: &[Exception],
+) {
+    let world = TestBed::bridge().await;
+    let site = StaticSite::start().await;
     let browser = Browser::open().await;
     browser.goto(&site.conformance(&world)).await;
     browser.wait_for("conformance.ready").await;
 
     let report = match leg {
         // The suites cannot send a header of ours, and drop the query of the URL at times.
-        Leg::Http => {
-            let proxy = TokenProxy::start(&world).await;
+        Transport::Http => {
+            let proxy = AuthProxy::start(&world).await;
             suite.run(&proxy.mcp_url()).await
         }
-        Leg::Stdio => {
-            let adapter = stdio(&world).await;
+        Transport::Stdio => {
+            let adapter = stdio_adapter(&world).await;
             suite.run(adapter.url()).await
         }
     };
 
     // `print!` is held back by the test harness, and the counts are to be seen.
     let over = match leg {
-        Leg::Http => "over HTTP",
-        Leg::Stdio => "over stdio",
+        Transport::Http => "over HTTP",
+        Transport::Stdio => "over stdio",
     };
     let summary = report.summary(&format!("{} {over}", suite.name()), exceptions);
     std::io::stdout().write_all(summary.as_bytes()).unwrap();
@@ -167,10 +190,10 @@ async fn passes(suite: Suite, leg: Leg, expected: (usize, usize), exceptions: &[
     assert_eq!(found, expected, "none is gone unnoticed");
 }
 
-async fn stdio(world: &World) -> Adapter {
+async fn stdio_adapter(world: &TestBed) -> Adapter {
     let (url, token) = (world.mcp_url(), world.token().to_owned());
     Adapter::start(move || {
-        let mut command = Command::new(tools::built("mcp-web-stdio"));
+        let mut command = Command::new(program_paths::built("mcp-web-stdio"));
         command
             .env("MCP_SERVER_URL", &url)
             .env("AUTH_TOKEN", &token);

@@ -3,33 +3,33 @@
 
 use std::path::Path;
 
-use e2e::{Browser, ColorScheme, Era, Inspector, Leg, World};
+use e2e::{Browser, ColorScheme, Era, Inspector, TestBed, Transport};
 use serde_json::{Value, json};
 
 use crate::has;
 
 #[tokio::test]
 async fn inspector_over_http_2025() {
-    adds_a_card(Leg::Http, Era::Initialize, "demo-http-2025").await;
+    adds_a_card(Transport::Http, Era::Initialize, "demo-http-2025").await;
 }
 
 #[tokio::test]
 async fn inspector_over_http_2026() {
-    adds_a_card(Leg::Http, Era::Discover, "demo-http-2026").await;
+    adds_a_card(Transport::Http, Era::Discover, "demo-http-2026").await;
 }
 
 #[tokio::test]
 async fn inspector_over_stdio_2025() {
-    adds_a_card(Leg::Stdio, Era::Initialize, "demo-stdio-2025").await;
+    adds_a_card(Transport::Stdio, Era::Initialize, "demo-stdio-2025").await;
 }
 
 #[tokio::test]
 async fn inspector_over_stdio_2026() {
-    adds_a_card(Leg::Stdio, Era::Discover, "demo-stdio-2026").await;
+    adds_a_card(Transport::Stdio, Era::Discover, "demo-stdio-2026").await;
 }
 
-async fn adds_a_card(leg: Leg, era: Era, screenshot: &str) {
-    let mut world = World::demo().await;
+async fn adds_a_card(leg: Transport, era: Era, screenshot: &str) {
+    let mut world = TestBed::demo().await;
     let browser = open_demo(&mut world).await;
     let title = format!("Card of the {screenshot} journey");
     let shown = format!("document.body.innerText.includes({})", json!(title));
@@ -61,7 +61,7 @@ async fn adds_a_card(leg: Leg, era: Era, screenshot: &str) {
 }
 
 /// Opens the demo and takes over the configuration that it shows for AI clients.
-pub(crate) async fn open_demo(world: &mut World) -> Browser {
+pub(crate) async fn open_demo(world: &mut TestBed) -> Browser {
     let browser = Browser::open().await;
     browser.goto(&world.url()).await;
     browser
@@ -71,7 +71,7 @@ pub(crate) async fn open_demo(world: &mut World) -> Browser {
         "const { mcpServers } = await mcpWeb.remoteMcpConfig; return Object.values(mcpServers)[0]",
         json!(null),
     );
-    world.take_token(token_in(&config.await));
+    world.set_token(token_in(&config.await));
     browser
 }
 

@@ -16,7 +16,7 @@ mod transcript;
 
 use std::collections::BTreeSet;
 
-use e2e::{World, tools};
+use e2e::{TestBed, program_paths};
 
 use self::client::GuideClient;
 use self::guide::{Guide, Section, Step};
@@ -53,7 +53,7 @@ guides! {
 /// A guide that no test follows would be words only.
 #[test]
 fn every_guide_is_followed() {
-    let docs = tools::workspace().join("docs").read_dir().unwrap();
+    let docs = program_paths::workspace().join("docs").read_dir().unwrap();
     let files = docs.map(|file| file.unwrap().path());
     let guides = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     let runnable =
@@ -66,10 +66,10 @@ fn every_guide_is_followed() {
 }
 
 async fn follow(name: &str) {
-    let guide = Guide::read(name);
+    let guide = Guide::load(name);
     let page = match name {
-        "demo" => GuidePage::of_demo(World::demo().await).await,
-        _ => GuidePage::open(World::bridge().await).await,
+        "demo" => GuidePage::open_demo(TestBed::demo().await).await,
+        _ => GuidePage::open(TestBed::bridge().await).await,
     };
     let mut claims = 0;
     for section in &guide.sections {
@@ -85,7 +85,7 @@ async fn follow(name: &str) {
 /// How many claims were checked.
 async fn follow_section(section: &Section, page: &GuidePage) -> usize {
     println!("## {}", section.title);
-    page.begin(section).await;
+    page.open_section(section).await;
     let mut claims = 0;
     for step in &section.steps {
         match step {
@@ -108,8 +108,10 @@ async fn converse(transcript: &Transcript, page: &GuidePage) -> usize {
             Line::Request(method, params) => client.request(method, params).await,
             Line::Cancel(reason) => client.cancel(reason).await,
             Line::Reply(answer) => client.reply(answer),
-            Line::Heard(method, params) => client.hear(method, params.as_ref()).await,
-            Line::Answered(answer) => client.answered(answer).await,
+            Line::ServerMessage(method, params) => {
+                client.expect_message(method, params.as_ref()).await
+            }
+            Line::ExpectedAnswer(answer) => client.expect_answer(answer).await,
             Line::Page(script) => page.check(script).await,
         }
         claims += usize::from(!matches!(

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bridge_protocol::CloseCode;
 use e2e::{
-    Era, Large, Leg, McpClient, NativeItem, NativePage, NativeSetup, NodeProject, Site, World,
+    Era, LargeResult, McpClient, NativeItem, NativePage, NativeSetup, NodeProject, StaticSite,
+    TestBed, Transport,
 };
 use futures_util::future::join_all;
 use rmcp::model::CallToolResult;
@@ -20,9 +21,9 @@ const MIB: usize = 1024 * 1024;
 const READ_BYTES: usize = 64 * MIB;
 
 /// A bridge that sends its clients as much as they read here.
-async fn world() -> World {
+async fn bridge_with_large_limits() -> TestBed {
     let most = READ_BYTES.to_string();
-    World::bridge_with(&["--max-client-result-bytes", &most]).await
+    TestBed::bridge_with(&["--max-client-result-bytes", &most]).await
 }
 
 async fn small_calls(client: &McpClient, tool: &str) {
@@ -34,7 +35,7 @@ async fn small_calls(client: &McpClient, tool: &str) {
 }
 
 /// What a client and a model are told of a failed call.
-fn failure(result: &CallToolResult) -> &str {
+fn failure_text(result: &CallToolResult) -> &str {
     assert_eq!(result.is_error, Some(true), "{result:?}");
     &result.content[0].as_text().unwrap().text
 }
@@ -42,14 +43,14 @@ fn failure(result: &CallToolResult) -> &str {
 #[tokio::test]
 async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
     for (leg, era) in EVERY_WAY {
-        let world = world().await;
+        let world = bridge_with_large_limits().await;
         let items = vec![
-            Large::Text.tool("text", 10 * MIB),
-            Large::Rows.tool("rows", 10 * MIB),
+            LargeResult::Text.tool("text", 10 * MIB),
+            LargeResult::Rows.tool("rows", 10 * MIB),
         ];
         let _large = NativePage::open(&world, "large", items).await;
         let _small = NativePage::open(&world, "small", vec![NativeItem::echo()]).await;
-        let client = McpClient::connect_for(&world, leg, era, READ_BYTES).await;
+        let client = McpClient::connect_with_limit(&world, leg, era, READ_BYTES).await;
         let other = McpClient::connect(&world, leg, era).await;
 
         for tool in ["text", "rows"] {
@@ -71,7 +72,7 @@ async fn ten_mebibytes_arrive_whole_while_small_calls_are_answered() {
 
 #[tokio::test]
 async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
-    let world = world().await;
+    let world = bridge_with_large_limits().await;
     let go = Arc::new(Notify::new());
     let waits = Arc::clone(&go);
     let gate = NativeItem::tool("gate", move |call| {
@@ -82,7 +83,7 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         }
     });
     let items = vec![
-        Large::Text.tool("large", 100 * MIB),
+        LargeResult::Text.tool("large", 100 * MIB),
         gate,
         NativeItem::echo(),
     ];
@@ -96,7 +97,7 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
         small_calls(&client, "other").await;
         small_calls(&client, "echo").await;
         let failed = large.result().await.unwrap();
-        let text = failure(&failed);
+        let text = failure_text(&failed);
         for number in [100 * MIB, 10 * MIB] {
             assert!(
                 text.contains(&number.to_string()),
@@ -112,24 +113,24 @@ async fn a_hundred_mebibytes_fail_with_their_size_and_nothing_else_does() {
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_measure_is_measured() {
-    let world = world().await;
+async fn the_bridge_measures_results_of_a_page_that_does_not() {
+    let world = bridge_with_large_limits().await;
     let careless = NativeSetup {
         measures: false,
         ..NativeSetup::default()
     };
     let items = vec![
-        Large::Text.tool("large", 12 * MIB),
-        Large::Text.tool("huge", 100 * MIB),
+        LargeResult::Text.tool("large", 12 * MIB),
+        LargeResult::Text.tool("huge", 100 * MIB),
         NativeItem::echo(),
     ];
     let page = NativePage::open_with(&world, "careless", careless, items).await;
     let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
     let _other = NativePage::open(&world, "other", vec![other]).await;
-    let client = McpClient::connect(&world, Leg::Http, Era::Initialize).await;
+    let client = McpClient::connect(&world, Transport::Http, Era::Initialize).await;
 
     let failed = client.call("large", json!({})).await.unwrap();
-    let text = failure(&failed);
+    let text = failure_text(&failed);
     assert!(
         text.contains("12582912 bytes") && text.contains("10485760"),
         "{text}"
@@ -138,20 +139,26 @@ async fn a_page_that_does_not_measure_is_measured() {
 
     let huge = client.start_call("huge", json!({})).await;
     small_calls(&client, "other").await;
-    assert_eq!(page.closed().await, Some(CloseCode::MessageTooBig.code()));
+    assert_eq!(
+        page.wait_closed().await,
+        Some(CloseCode::MessageTooBig.code())
+    );
     let failed = huge.result().await.unwrap();
-    assert!(!failure(&failed).is_empty());
+    assert!(!failure_text(&failed).is_empty());
     small_calls(&client, "other").await;
 }
 
 #[tokio::test]
 async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
-    let (world, site) = (world().await, Site::start().await);
+    let (world, site) = (bridge_with_large_limits().await, StaticSite::start().await);
     let browser = open_app(&site, &world).await;
     let other = NativeItem::tool("other", |call| async move { Ok(call.input().into()) });
     let _other = NativePage::open(&world, "other", vec![other]).await;
-    for (leg, era) in [(Leg::Http, Era::Discover), (Leg::Stdio, Era::Initialize)] {
-        let client = McpClient::connect_for(&world, leg, era, READ_BYTES).await;
+    for (leg, era) in [
+        (Transport::Http, Era::Discover),
+        (Transport::Stdio, Era::Initialize),
+    ] {
+        let client = McpClient::connect_with_limit(&world, leg, era, READ_BYTES).await;
         let (fits, too_large) = (10 * MIB, 100 * MIB);
         let large = client.start_call("large", json!({ "bytes": fits })).await;
         small_calls(&client, "other").await;
@@ -165,7 +172,7 @@ async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
             .await;
         small_calls(&client, "other").await;
         let failed = large.result().await.unwrap();
-        let text = failure(&failed);
+        let text = failure_text(&failed);
         for number in [too_large, fits] {
             assert!(
                 text.contains(&number.to_string()),
@@ -182,18 +189,21 @@ async fn a_page_in_chromium_sends_what_fits_and_measures_the_rest() {
 }
 
 #[tokio::test]
-async fn rmcp_as_it_is_reads_all_of_a_result_that_is_cut_for_it() {
-    let world = World::bridge_with(&["--max-result-bytes", "33554432"]).await;
+async fn rmcp_with_default_limits_reads_a_truncated_result_to_its_end() {
+    let world = TestBed::bridge_with(&["--max-result-bytes", "33554432"]).await;
     let items = vec![
-        Large::Rows.tool("rows", 10 * MIB),
-        Large::Text.tool("text", 20 * MIB),
+        LargeResult::Rows.tool("rows", 10 * MIB),
+        LargeResult::Text.tool("text", 20 * MIB),
     ];
     let _page = NativePage::open(&world, "large", items).await;
-    let client = McpClient::connect(&world, Leg::Http, Era::Discover).await;
+    let client = McpClient::connect(&world, Transport::Http, Era::Discover).await;
     let once = client.call("rows", json!({})).await.unwrap();
     assert_eq!(once.structured_content, None, "it stands in the text");
     assert_eq!(once.content[0].as_text().unwrap().text.len(), 10 * MIB);
-    for (leg, era) in [(Leg::Http, Era::Initialize), (Leg::Stdio, Era::Discover)] {
+    for (leg, era) in [
+        (Transport::Http, Era::Initialize),
+        (Transport::Stdio, Era::Discover),
+    ] {
         let client = McpClient::connect(&world, leg, era).await;
         let cut = client.call("text", json!({})).await.unwrap();
         let cut = serde_json::to_value(&cut).unwrap();
@@ -215,18 +225,21 @@ async fn rmcp_as_it_is_reads_all_of_a_result_that_is_cut_for_it() {
 }
 
 #[tokio::test]
-async fn a_limit_that_is_raised_is_a_larger_one() {
+async fn raising_the_limit_lets_larger_results_through() {
     let limits = [
         "--max-result-bytes",
         "33554432",
         "--max-client-result-bytes",
         "67108864",
     ];
-    let world = World::bridge_with(&limits).await;
-    let items = vec![Large::Text.tool("large", 32 * MIB), NativeItem::echo()];
+    let world = TestBed::bridge_with(&limits).await;
+    let items = vec![
+        LargeResult::Text.tool("large", 32 * MIB),
+        NativeItem::echo(),
+    ];
     let _page = NativePage::open(&world, "large", items).await;
-    for leg in [Leg::Http, Leg::Stdio] {
-        let client = McpClient::connect_for(&world, leg, Era::Discover, READ_BYTES).await;
+    for leg in [Transport::Http, Transport::Stdio] {
+        let client = McpClient::connect_with_limit(&world, leg, Era::Discover, READ_BYTES).await;
         let call = client.start_call("large", json!({})).await;
         small_calls(&client, "echo").await;
         let answer = call.result().await.unwrap();
@@ -237,8 +250,8 @@ async fn a_limit_that_is_raised_is_a_larger_one() {
 
 #[tokio::test]
 async fn what_is_too_large_for_the_stdio_client_fails_there_with_its_size() {
-    let world = world().await;
-    let items = vec![Large::Text.tool("large", 2 * MIB), NativeItem::echo()];
+    let world = bridge_with_large_limits().await;
+    let items = vec![LargeResult::Text.tool("large", 2 * MIB), NativeItem::echo()];
     let _page = NativePage::open(&world, "large", items).await;
     let server = json!({
         "command": "mcp-web-stdio",
@@ -246,11 +259,11 @@ async fn what_is_too_large_for_the_stdio_client_fails_there_with_its_size() {
         "env": { "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() },
     });
     for era in [Era::Initialize, Era::Discover] {
-        let client = McpClient::configured(&server, era).await;
+        let client = McpClient::from_config(&server, era).await;
         let call = client.start_call("large", json!({})).await;
         small_calls(&client, "echo").await;
         let failed = call.result().await.unwrap();
-        let text = failure(&failed);
+        let text = failure_text(&failed);
         assert!(text.contains("1048576 is the limit"), "{text}");
         let bytes = text.split(' ').find_map(|word| word.parse::<usize>().ok());
         assert!(bytes.is_some_and(|bytes| bytes > 2 * MIB), "{text}");
@@ -260,14 +273,17 @@ async fn what_is_too_large_for_the_stdio_client_fails_there_with_its_size() {
 
 #[tokio::test]
 async fn the_typescript_client_takes_what_rmcp_takes() {
-    let world = world().await;
-    let items = vec![Large::Rows.tool("large", 10 * MIB), NativeItem::echo()];
+    let world = bridge_with_large_limits().await;
+    let items = vec![
+        LargeResult::Rows.tool("large", 10 * MIB),
+        NativeItem::echo(),
+    ];
     let _page = NativePage::open(&world, "large", items).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
     let arguments = ["typescript-large.mjs", &world.mcp_url(), world.token()];
     let mut client = project.node("the TypeScript client", &arguments);
-    let answer = client.line_with("{").await;
+    let answer = client.wait_for_line("{").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(
         answer,

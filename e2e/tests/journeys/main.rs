@@ -2,47 +2,47 @@
 #![allow(clippy::unwrap_used)]
 
 mod ask_ai;
-mod ask_guide;
-mod asked_in_page;
+mod ask_ai_guide;
 mod bridge_restart;
+mod browser_restrictions;
 mod cancel;
 mod cancel_while_asking;
 mod client_conformance;
 mod client_first;
 mod conformance;
 mod connected_clients;
+mod connection_failures;
 mod demo_page;
-mod failures;
+mod full_protocol;
 mod guides;
 mod large_results;
 mod mcp_app;
 mod no_wasm;
+mod page_query;
 mod page_unloaded;
 mod pinned_session;
 mod readme;
-mod renewal;
+mod resource_subscription;
 mod screenshots;
-mod suspended;
+mod session_identity;
+mod suspended_tab;
 mod thousand_calls;
+mod token_renewal;
 mod tool_removed;
 mod typescript_client;
 mod v1_client;
 mod v1_page;
 mod v1_query;
 mod vite_project;
-mod walls;
-mod walls_session;
-mod watched_resource;
-mod whole_protocol;
 
-use e2e::{Browser, Era, Leg, Site, World};
+use e2e::{Browser, Era, StaticSite, TestBed, Transport};
 
 /// Every way in which an MCP client reaches a tool.
-const EVERY_WAY: [(Leg, Era); 4] = [
-    (Leg::Http, Era::Initialize),
-    (Leg::Http, Era::Discover),
-    (Leg::Stdio, Era::Initialize),
-    (Leg::Stdio, Era::Discover),
+const EVERY_WAY: [(Transport, Era); 4] = [
+    (Transport::Http, Era::Initialize),
+    (Transport::Http, Era::Discover),
+    (Transport::Stdio, Era::Initialize),
+    (Transport::Stdio, Era::Discover),
 ];
 
 /// The tools that are listed whatever page is connected.
@@ -55,7 +55,7 @@ const META_TOOLS: [&str; 5] = [
 ];
 
 /// Opens the journeys' app in a new browser and waits until its tools are registered.
-async fn open_app(site: &Site, world: &World) -> Browser {
+async fn open_app(site: &StaticSite, world: &TestBed) -> Browser {
     let browser = Browser::open().await;
     browser.goto(&site.app(world)).await;
     browser.wait_for("journey.ready").await;

@@ -3,7 +3,7 @@
 
 mod sandbox;
 
-use e2e::{Browser, ColorScheme, NodeProject, ProcessGroup, Site, World, tools};
+use e2e::{Browser, ColorScheme, NodeProject, ProcessGroup, StaticSite, TestBed, program_paths};
 use serde_json::json;
 
 use self::sandbox::Sandbox;
@@ -23,28 +23,28 @@ async fn in_a_host_of_2026() {
 }
 
 async fn is_rendered_under_its_policy_and_changes_the_board(version: &str) {
-    let mut world = World::demo().await;
+    let mut world = TestBed::demo().await;
     let browser = open_demo(&mut world).await;
     let host = HostPage::start().await;
-    let elsewhere = Site::start().await;
+    let elsewhere = StaticSite::start().await;
     browser.open_tab().await;
     browser.goto(&host.url(&world, version)).await;
     browser.wait_for("host.ready").await;
 
-    the_host_finds_it(&browser).await;
+    finds_the_app(&browser).await;
     the_document_has_its_type_and_policy(&browser, &world).await;
     the_view_shows_the_result(&browser).await;
     the_policy_holds(&browser, &elsewhere).await;
     a_call_of_the_view_changes_the_board(&browser).await;
     another_call_of_the_tool_refreshes_the_view(&browser).await;
 
-    browser.turn_to(HOST).await;
+    browser.switch_to_tab(HOST).await;
     browser.emulate(ColorScheme::Light, 1000, 760).await;
     let picture = browser.screenshot(&format!("mcp-app-{version}")).await;
     assert!(std::fs::read(picture).unwrap().starts_with(b"\x89PNG"));
 }
 
-async fn the_host_finds_it(browser: &Browser) {
+async fn finds_the_app(browser: &Browser) {
     let uri = "ui://autumn-issue/board_overview";
     assert_eq!(
         browser.eval("return host.apps", json!(null)).await,
@@ -56,7 +56,7 @@ async fn the_host_finds_it(browser: &Browser) {
     );
 }
 
-async fn the_document_has_its_type_and_policy(browser: &Browser, world: &World) {
+async fn the_document_has_its_type_and_policy(browser: &Browser, world: &TestBed) {
     let open =
         "await host.open('board_overview', 'How does my board stand?'); return host.resource";
     let resource = browser.eval(open, json!(null)).await;
@@ -107,7 +107,7 @@ async fn the_view_shows_the_result(browser: &Browser) {
 }
 
 /// What is declared can be loaded; anything else cannot.
-async fn the_policy_holds(browser: &Browser, elsewhere: &Site) {
+async fn the_policy_holds(browser: &Browser, elsewhere: &StaticSite) {
     browser
         .wait_for("document.querySelector('#icon').naturalWidth > 0")
         .await;
@@ -156,14 +156,14 @@ async fn a_call_of_the_view_changes_the_board(browser: &Browser) {
             { "name": "board_overview", "arguments": {} },
         ])
     );
-    browser.turn_to(DEMO).await;
+    browser.switch_to_tab(DEMO).await;
     browser
         .wait_for("document.querySelector('[data-column=done]').innerText.includes('Proofread the recipe pages')")
         .await;
 }
 
 async fn another_call_of_the_tool_refreshes_the_view(browser: &Browser) {
-    browser.turn_to(DEMO).await;
+    browser.switch_to_tab(DEMO).await;
     let add = "const form = document.querySelector('[data-column=todo] .add-form');
         document.querySelector('[data-column=todo] .add-open').click();
         form.title.value = 'Fold the paper';
@@ -172,7 +172,7 @@ async fn another_call_of_the_tool_refreshes_the_view(browser: &Browser) {
     browser
         .wait_for("document.body.innerText.includes('Fold the paper')")
         .await;
-    browser.turn_to(HOST).await;
+    browser.switch_to_tab(HOST).await;
     browser.eval("await host.callAgain()", json!(null)).await;
     enter_view(browser).await;
     browser
@@ -199,9 +199,9 @@ impl HostPage {
     async fn start() -> Self {
         let project = NodeProject::copy_of("host");
         project.link_packages();
-        vite(&project, &["build"]).line_with("built in").await;
+        vite(&project, &["build"]).wait_for_line("built in").await;
         let mut server = vite(&project, &["preview", "--port", "0", "--host", "127.0.0.1"]);
-        let line = server.line_with("http://127.0.0.1:").await;
+        let line = server.wait_for_line("http://127.0.0.1:").await;
         let url = line
             .split_whitespace()
             .find(|word| word.starts_with("http://"));
@@ -213,7 +213,7 @@ impl HostPage {
         }
     }
 
-    fn url(&self, world: &World, version: &str) -> String {
+    fn url(&self, world: &TestBed, version: &str) -> String {
         let parameters = [
             ("mcp", world.mcp_url()),
             ("token", world.token().to_owned()),
@@ -227,7 +227,7 @@ impl HostPage {
 }
 
 fn vite(project: &NodeProject, arguments: &[&str]) -> ProcessGroup {
-    let vite = tools::node_modules().join("vite/bin/vite.js");
+    let vite = program_paths::node_modules().join("vite/bin/vite.js");
     let vite = vite.display().to_string();
     project.node("vite", &[&[vite.as_str()], arguments].concat())
 }

@@ -1,11 +1,11 @@
 //! A page whose content security policy forbids WebAssembly is told so.
 
-use e2e::{Browser, Site, World};
+use e2e::{Browser, StaticSite, TestBed};
 use serde_json::json;
 
 #[tokio::test]
 async fn the_status_and_every_waiting_call_say_what_is_missing() {
-    let (world, site) = (World::bridge().await, Site::start().await);
+    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = Browser::open().await;
     browser.goto(&site.app_without_wasm(&world)).await;
 

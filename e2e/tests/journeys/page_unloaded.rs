@@ -5,12 +5,12 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use e2e::{Browser, Era, Leg, McpClient, PlainHttp, Site, World, within};
+use e2e::{Browser, Era, McpClient, PlainHttp, StaticSite, TestBed, Transport, with_deadline};
 use serde_json::json;
 
 use crate::{EVERY_WAY, open_app};
 
-const SOON: Duration = Duration::from_millis(100);
+const ERROR_DEADLINE: Duration = Duration::from_millis(100);
 
 #[tokio::test]
 async fn by_closing_the_tab() {
@@ -30,7 +30,7 @@ async fn by_navigating_elsewhere() {
 /// A browser may keep the page that one left and show it again as it was.
 #[tokio::test]
 async fn and_shown_again_it_answers_again() {
-    let (world, site) = (World::bridge().await, Site::start().await);
+    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = open_app(&site, &world).await;
     let script = PlainHttp::new(&world);
 
@@ -42,12 +42,12 @@ async fn and_shown_again_it_answers_again() {
     browser
         .wait_for("journey.mcpWeb.status.state === 'connected'")
         .await;
-    let answer = within("the answer", script.call("echo", json!({ "id": 9 }))).await;
+    let answer = with_deadline("the answer", script.call("echo", json!({ "id": 9 }))).await;
     assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 9 }));
 }
 
 async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
-    let (world, site) = (World::bridge_alone().await, Site::start().await);
+    let (world, site) = (TestBed::bridge_exclusive().await, StaticSite::start().await);
     let browser = Browser::open().await;
     // The browser ends with its last tab: the app is in the second.
     browser.open_tab().await;
@@ -64,9 +64,11 @@ async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
 
     unload(&browser).await;
 
-    let left = at(&site.beacon().await);
+    let left = beacon_time(&site.beacon().await);
     for caller in callers {
-        let outcome = within("a caller to have its error", caller).await.unwrap();
+        let outcome = with_deadline("a caller to have its error", caller)
+            .await
+            .unwrap();
         assert!(
             outcome.error.contains("page") || outcome.error.contains("PageGone"),
             "{}: the error says why: {}",
@@ -75,7 +77,7 @@ async fn callers_have_their_error(unload: impl AsyncFnOnce(&Browser)) {
         );
         let took = outcome.at.duration_since(left).unwrap_or_default();
         println!("{}: {took:?} after pagehide", outcome.caller);
-        assert!(took < SOON, "{}: {took:?}", outcome.caller);
+        assert!(took < ERROR_DEADLINE, "{}: {took:?}", outcome.caller);
     }
 }
 
@@ -98,7 +100,7 @@ async fn by_plain_http(script: PlainHttp) -> Outcome {
     }
 }
 
-async fn by_mcp(client: McpClient, leg: Leg, era: Era) -> Outcome {
+async fn by_mcp(client: McpClient, leg: Transport, era: Era) -> Outcome {
     let answer = client.call("hang", json!({})).await;
     let at = SystemTime::now();
     let error = match answer {
@@ -116,7 +118,7 @@ async fn by_mcp(client: McpClient, leg: Leg, era: Era) -> Outcome {
 }
 
 /// The time in a beacon: milliseconds since the Unix epoch.
-fn at(beacon: &str) -> SystemTime {
+fn beacon_time(beacon: &str) -> SystemTime {
     let milliseconds: f64 = beacon.parse().unwrap();
     UNIX_EPOCH + Duration::from_secs_f64(milliseconds / 1000.0)
 }

@@ -1,11 +1,11 @@
 //! A client that is pinned to a tab (`--session` of `mcp-web-stdio`) that is there, or not.
 
-use e2e::{Era, McpClient, NativeItem, NativePage, NativeSetup, World};
+use e2e::{Era, McpClient, NativeItem, NativePage, NativeSetup, TestBed};
 use serde_json::json;
 
 #[tokio::test]
-async fn a_pinned_tab_that_is_gone_is_told_with_the_choices() {
-    let world = World::bridge().await;
+async fn a_missing_pinned_tab_is_reported_with_the_choices() {
+    let world = TestBed::bridge().await;
     let who = |who: &'static str| {
         NativeItem::tool(
             "who",
@@ -24,13 +24,13 @@ async fn a_pinned_tab_that_is_gone_is_told_with_the_choices() {
         "env": { "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() },
     });
     for era in [Era::Initialize, Era::Discover] {
-        let client = McpClient::configured(&server, era).await;
+        let client = McpClient::from_config(&server, era).await;
         let answer = client.call("who", json!({})).await.unwrap();
         assert_eq!(answer.structured_content, Some(json!({ "who": "second" })));
     }
     second.close(1000).await;
     for era in [Era::Initialize, Era::Discover] {
-        let client = McpClient::configured(&server, era).await;
+        let client = McpClient::from_config(&server, era).await;
         let refused = client.call("who", json!({})).await.unwrap();
         assert_eq!(refused.is_error, Some(true), "{refused:?}");
         let text = &refused.content[0].as_text().unwrap().text;

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use e2e::{Browser, Era, McpClient, Site, World, tools, within};
+use e2e::{Browser, Era, McpClient, StaticSite, TestBed, program_paths, with_deadline};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -13,27 +13,27 @@ const README: &str = include_str!("../../../README.md");
 
 #[tokio::test]
 async fn from_an_empty_page_to_a_call() {
-    let mut world = World::bridge().await;
+    let mut world = TestBed::bridge().await;
     let readme = Readme::for_bridge(&world);
-    let site = Site::with_index(readme.block("html", "<!doctype html>")).await;
+    let site = StaticSite::with_index(readme.block("html", "<!doctype html>")).await;
     let browser = Browser::open().await;
     browser.goto(site.url()).await;
-    let shown = shown_server(&browser).await;
-    world.take_token(token_in(&shown));
+    let shown = configured_server(&browser).await;
+    world.set_token(token_in(&shown));
     let readme = readme.with_token(world.token());
 
-    readme_has_what_the_page_shows(&readme, &shown).await;
+    assert_readme_matches_page(&readme, &shown).await;
     for (client, server, era) in readme.clients() {
-        let mut session = McpClient::configured(&server, era).await;
+        let mut session = McpClient::from_config(&server, era).await;
         session
-            .tools_when("it has `add_note`", |tools| has(tools, "add_note"))
+            .wait_for_tools("it has `add_note`", |tools| has(tools, "add_note"))
             .await;
         let added = session.call("add_note", json!({ "text": client }));
         let added = added
             .await
             .unwrap_or_else(|error| panic!("{client}: {error}"));
         assert_ne!(added.is_error, Some(true), "{client}: {added:?}");
-        note_is_there(&browser, client).await;
+        wait_for_note(&browser, client).await;
     }
     let answer = readme.curl().await;
     assert_eq!(
@@ -41,7 +41,7 @@ async fn from_an_empty_page_to_a_call() {
         json!({ "notes": 4 }),
         "{answer}"
     );
-    note_is_there(&browser, "buy milk").await;
+    wait_for_note(&browser, "buy milk").await;
     assert!(
         !world.log().contains(world.token()),
         "tokens are not logged"
@@ -49,7 +49,7 @@ async fn from_an_empty_page_to_a_call() {
 }
 
 /// The server in the configuration that the page shows to its user.
-async fn shown_server(browser: &Browser) -> Value {
+async fn configured_server(browser: &Browser) -> Value {
     let shown = browser.wait_for("document.querySelector('#config').textContent");
     let config: Value = serde_json::from_str(shown.await.as_str().unwrap()).unwrap();
     browser
@@ -64,7 +64,7 @@ fn token_in(server: &Value) -> String {
     token.expect("the page shows its token").to_owned()
 }
 
-async fn readme_has_what_the_page_shows(readme: &Readme, shown: &Value) {
+async fn assert_readme_matches_page(readme: &Readme, shown: &Value) {
     let arguments = readme.arguments_of("claude").await;
     let header = shown["headers"]["Authorization"].as_str().unwrap();
     let expected = [
@@ -80,7 +80,7 @@ async fn readme_has_what_the_page_shows(readme: &Readme, shown: &Value) {
     assert_eq!(arguments, expected);
 }
 
-async fn note_is_there(browser: &Browser, text: &str) {
+async fn wait_for_note(browser: &Browser, text: &str) {
     let text = json!(text);
     let note =
         format!("[...document.querySelectorAll('#notes li')].at(-1)?.textContent === {text}");
@@ -91,7 +91,7 @@ async fn note_is_there(browser: &Browser, text: &str) {
 struct Readme(String);
 
 impl Readme {
-    fn for_bridge(world: &World) -> Self {
+    fn for_bridge(world: &TestBed) -> Self {
         let here = format!("localhost:{}", world.address().port());
         Self(README.replace("localhost:3001", &here))
     }
@@ -161,10 +161,10 @@ async fn shell(script: &str) -> String {
     command
         .args(["-euc", script])
         .env("NO_PROXY", "localhost")
-        .current_dir(tools::workspace())
+        .current_dir(program_paths::workspace())
         .stdin(Stdio::null())
         .kill_on_drop(true);
-    let output = within("a command of the README", command.output())
+    let output = with_deadline("a command of the README", command.output())
         .await
         .expect("there is a shell");
     let said = String::from_utf8_lossy(&output.stderr);

@@ -1,13 +1,13 @@
 //! Pictures of the demo for people to look at: `target/e2e-screenshots/demo-*.png`.
 
-use e2e::{ColorScheme, PlainHttp, World};
+use e2e::{ColorScheme, PlainHttp, TestBed};
 use serde_json::json;
 
 use crate::demo_page::open_demo;
 
 #[tokio::test]
 async fn the_demo_in_light_dark_and_on_a_phone() {
-    let mut world = World::demo().await;
+    let mut world = TestBed::demo().await;
     let browser = open_demo(&mut world).await;
     let script = PlainHttp::new(&world);
     script.call("list_cards", json!({})).await.unwrap();

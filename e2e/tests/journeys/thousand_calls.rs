@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use e2e::{Era, Leg, McpClient, NativeItem, NativePage, Site, World};
+use e2e::{Era, McpClient, NativeItem, NativePage, StaticSite, TestBed, Transport};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::json;
@@ -10,38 +10,40 @@ use serde_json::json;
 use crate::open_app;
 
 const CALLS: u64 = 1000;
-const AT_A_TIME: usize = 16;
+const CONCURRENCY: usize = 16;
 
 #[tokio::test]
 async fn over_http_2025_to_a_native_page() {
-    to_a_native_page(Leg::Http, Era::Initialize).await;
+    to_a_native_page(Transport::Http, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_http_2026_to_a_native_page() {
-    to_a_native_page(Leg::Http, Era::Discover).await;
+    to_a_native_page(Transport::Http, Era::Discover).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2025_to_a_native_page() {
-    to_a_native_page(Leg::Stdio, Era::Initialize).await;
+    to_a_native_page(Transport::Stdio, Era::Initialize).await;
 }
 
 #[tokio::test]
 async fn over_stdio_2026_to_a_native_page() {
-    to_a_native_page(Leg::Stdio, Era::Discover).await;
+    to_a_native_page(Transport::Stdio, Era::Discover).await;
 }
 
 #[tokio::test]
 async fn over_http_2026_to_a_page_in_chromium() {
-    let (world, site) = (World::bridge().await, Site::start().await);
+    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
     let _browser = open_app(&site, &world).await;
-    all_echoes_carry_their_own_id(&McpClient::connect(&world, Leg::Http, Era::Discover).await)
-        .await;
+    all_echoes_carry_their_own_id(
+        &McpClient::connect(&world, Transport::Http, Era::Discover).await,
+    )
+    .await;
 }
 
-async fn to_a_native_page(leg: Leg, era: Era) {
-    let world = World::bridge().await;
+async fn to_a_native_page(leg: Transport, era: Era) {
+    let world = TestBed::bridge().await;
     let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
     all_echoes_carry_their_own_id(&McpClient::connect(&world, leg, era).await).await;
 }
@@ -50,7 +52,7 @@ async fn all_echoes_carry_their_own_id(client: &McpClient) {
     let start = Instant::now();
     let answers: Vec<(u64, _)> = stream::iter(0..CALLS)
         .map(async |id| (id, client.call("echo", json!({ "id": id })).await))
-        .buffer_unordered(AT_A_TIME)
+        .buffer_unordered(CONCURRENCY)
         .collect()
         .await;
     let took = start.elapsed();
@@ -61,5 +63,5 @@ async fn all_echoes_carry_their_own_id(client: &McpClient) {
         let echo = answer.structured_content.as_ref();
         assert_eq!(echo, Some(&json!({ "id": id })), "call {id}: {answer:?}");
     }
-    println!("{CALLS} calls, {AT_A_TIME} at a time: {took:?}");
+    println!("{CALLS} calls, {CONCURRENCY} at a time: {took:?}");
 }

@@ -1,11 +1,11 @@
 //! The TypeScript SDK's client over Streamable HTTP: neither ours nor rmcp's.
 
-use e2e::{NativeItem, NativePage, NodeProject, World};
+use e2e::{NativeItem, NativePage, NodeProject, TestBed};
 use serde_json::{Value, json};
 
 #[tokio::test]
 async fn lists_and_calls() {
-    let world = World::bridge().await;
+    let world = TestBed::bridge().await;
     let _page = NativePage::open(&world, "one-page", vec![NativeItem::echo()]).await;
     let project = NodeProject::copy_of("node");
     project.link_packages();
@@ -13,7 +13,7 @@ async fn lists_and_calls() {
     let arguments = ["typescript-client.mjs", &world.mcp_url(), world.token()];
     let mut client = project.node("the TypeScript client", &arguments);
 
-    let answer = client.line_with("{").await;
+    let answer = client.wait_for_line("{").await;
     let answer: Value = serde_json::from_str(&answer).unwrap();
     let tools = answer["tools"].as_array().unwrap();
     assert!(tools.contains(&json!("echo")), "{answer}");

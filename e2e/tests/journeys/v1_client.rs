@@ -1,15 +1,18 @@
 //! Clients that were built for mcp-web 0.1, unchanged, with `--compat mcp-web`: its stdio client,
 //! and MCP clients that were pointed at its bridge.
 
-use e2e::{Browser, Era, Inspector, Leg, McpClient, NodeProject, Site, V1Client, V1Page, World};
+use e2e::{
+    Browser, Era, Inspector, McpClient, NodeProject, StaticSite, TestBed, Transport, V1Client,
+    V1Page,
+};
 use serde_json::{Value, json};
 
 const CONNECTED: &str = "globalThis.app?.isConnected";
 
 const ITS_TOOLS: [&str; 4] = ["list_sessions", "add_item", "list_items", "forget_me"];
 
-async fn compat() -> World {
-    World::bridge_with(&["--compat", "mcp-web"]).await
+async fn compat() -> TestBed {
+    TestBed::bridge_with(&["--compat", "mcp-web"]).await
 }
 
 /// What a text block holds.
@@ -26,15 +29,15 @@ fn echo() -> (Value, e2e::V1Handler) {
 
 #[tokio::test]
 async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
-    let (mut world, site) = (compat().await, Site::start().await);
+    let (mut world, site) = (compat().await, StaticSite::start().await);
     let browser = Browser::open().await;
     browser.goto(&site.v1_page(&world)).await;
     browser.wait_for(CONNECTED).await;
     let token = browser.eval("return app.authToken", json!(null)).await;
-    world.take_token(token.as_str().unwrap().to_owned());
-    let mut client = V1Client::of(&world);
+    world.set_token(token.as_str().unwrap().to_owned());
+    let mut client = V1Client::new(&world);
     let all = |names: &[&str]| names == ITS_TOOLS;
-    let listed = client.tools_when("it has the page's tools", all).await;
+    let listed = client.wait_for_tools("it has the page's tools", all).await;
     let schema = &listed["tools"][1]["inputSchema"];
     let keys: Vec<_> = schema.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["type", "properties", "required"]);
@@ -45,7 +48,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
     // Several at a time, with one id.
     for text in ["Apples", "Tea", "Cake"] {
         let params = json!({ "name": "add_item", "arguments": { "text": text } });
-        client.say("tools/call", params).await;
+        client.send("tools/call", params).await;
     }
     let mut counts = Vec::new();
     for _ in 0..3 {
@@ -125,7 +128,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
     browser.close_tab().await;
     drop(browser);
     let alone = |names: &[&str]| names == ["get_connection_status"];
-    client.tools_when("nothing but the status", alone).await;
+    client.wait_for_tools("nothing but the status", alone).await;
     let status = client.call("get_connection_status", json!({})).await;
     assert_eq!(printed(&status)["connected"], false);
 }
@@ -139,7 +142,7 @@ async fn the_typescript_sdk_initializes_lists_and_calls() {
     for url in [world.mcp_url(), world.url()] {
         let arguments = ["typescript-client.mjs", &url, world.token()];
         let mut client = project.node("the TypeScript client", &arguments);
-        let answer = client.line_with("{").await;
+        let answer = client.wait_for_line("{").await;
         let answer: Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["tools"], json!(["list_sessions", "echo"]));
         let block = json!({ "type": "text", "text": "{\n  \"id\": 7\n}" });
@@ -151,7 +154,7 @@ async fn the_typescript_sdk_initializes_lists_and_calls() {
 async fn the_inspector_and_our_own_stdio_client_speak_with_it() {
     let world = compat().await;
     let _page = V1Page::open(&world, "one-page", vec![echo()]).await;
-    for leg in [Leg::Http, Leg::Stdio] {
+    for leg in [Transport::Http, Transport::Stdio] {
         let inspector = Inspector::new(&world, leg, Era::Initialize);
         assert_eq!(
             inspector.tools().await,

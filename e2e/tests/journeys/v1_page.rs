@@ -1,7 +1,7 @@
 //! A page of mcp-web 0.1, unchanged: a person opens it and reloads it, and AI clients use it, with
 //! our own shapes by default and with its own under `--compat mcp-web`.
 
-use e2e::{Browser, ColorScheme, McpClient, Site, World};
+use e2e::{Browser, ColorScheme, McpClient, StaticSite, TestBed};
 use serde_json::{Value, json};
 
 use crate::{EVERY_WAY, has};
@@ -9,12 +9,12 @@ use crate::{EVERY_WAY, has};
 const CONNECTED: &str = "globalThis.app?.isConnected";
 
 /// Opens the page, and takes the token that it made for itself.
-async fn open(site: &Site, world: &mut World) -> Browser {
+async fn open(site: &StaticSite, world: &mut TestBed) -> Browser {
     let browser = Browser::open().await;
     browser.goto(&site.v1_page(world)).await;
     browser.wait_for(CONNECTED).await;
     let token = browser.eval("return app.authToken", json!(null)).await;
-    world.take_token(token.as_str().unwrap().to_owned());
+    world.set_token(token.as_str().unwrap().to_owned());
     browser
 }
 
@@ -28,13 +28,13 @@ async fn shows(browser: &Browser, text: &str) {
 
 #[tokio::test]
 async fn clients_of_each_era_use_its_tools_and_read_its_resources() {
-    let (mut world, site) = (World::bridge().await, Site::start().await);
+    let (mut world, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = open(&site, &mut world).await;
     for (leg, era) in EVERY_WAY {
         let way = format!("{leg:?}, {era:?}");
         let mut client = McpClient::connect(&world, leg, era).await;
         let all = |tools: &[String]| has(tools, "add_item") && has(tools, "list_items");
-        client.tools_when("it has the page's", all).await;
+        client.wait_for_tools("it has the page's", all).await;
 
         let added = client.call("add_item", json!({ "text": way })).await;
         let added = serde_json::to_value(added.unwrap()).unwrap();
@@ -74,13 +74,13 @@ async fn clients_of_each_era_use_its_tools_and_read_its_resources() {
 }
 
 #[tokio::test]
-async fn a_person_uses_it_reloads_it_and_it_goes_on() {
-    let (mut world, site) = (World::bridge().await, Site::start().await);
+async fn it_keeps_working_after_a_reload() {
+    let (mut world, site) = (TestBed::bridge().await, StaticSite::start().await);
     let browser = open(&site, &mut world).await;
     let (leg, era) = EVERY_WAY[0];
     let mut client = McpClient::connect(&world, leg, era).await;
     let ready = |tools: &[String]| has(tools, "list_items");
-    client.tools_when("the page is there", ready).await;
+    client.wait_for_tools("the page is there", ready).await;
     let session = browser.eval("return app.sessionId", json!(null)).await;
 
     // Many movements, and the page is still called at once.
@@ -98,8 +98,8 @@ async fn a_person_uses_it_reloads_it_and_it_goes_on() {
     let seen = client.changes();
     browser.reload().await;
     browser.wait_for(CONNECTED).await;
-    client.changed_since(seen).await;
-    client.tools_when("the page is back", ready).await;
+    client.wait_for_change(seen).await;
+    client.wait_for_tools("the page is back", ready).await;
     let again = browser.eval("return app.sessionId", json!(null)).await;
     assert_ne!(session, again, "each load is a session of its own");
     let token = browser.eval("return app.authToken", json!(null)).await;
@@ -118,7 +118,7 @@ async fn a_person_uses_it_reloads_it_and_it_goes_on() {
     world.restart().await;
     browser.wait_for(CONNECTED).await;
     let mut client = McpClient::connect(&world, leg, era).await;
-    client.tools_when("the page is back again", ready).await;
+    client.wait_for_tools("the page is back again", ready).await;
     client
         .call("add_item", json!({ "text": "Cake" }))
         .await
@@ -128,8 +128,8 @@ async fn a_person_uses_it_reloads_it_and_it_goes_on() {
 
 #[tokio::test]
 async fn with_compat_a_client_of_plain_http_sees_what_it_always_saw() {
-    let mut world = World::bridge_with(&["--compat", "mcp-web"]).await;
-    let site = Site::start().await;
+    let mut world = TestBed::bridge_with(&["--compat", "mcp-web"]).await;
+    let site = StaticSite::start().await;
     let browser = open(&site, &mut world).await;
     let config = browser
         .eval("return app.remoteMcpConfig", json!(null))

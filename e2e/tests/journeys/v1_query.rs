@@ -4,7 +4,7 @@
 use axum::extract::State;
 use axum::http::{Method, Uri};
 use axum::{Json, Router};
-use e2e::{Browser, PlainHttp, Site, World, within};
+use e2e::{Browser, PlainHttp, StaticSite, TestBed, with_deadline};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 /// An agent that takes every query and leaves the work to the test.
 struct Agent {
     url: String,
-    heard: mpsc::UnboundedReceiver<(Method, String, Value)>,
+    requests: mpsc::UnboundedReceiver<(Method, String, Value)>,
     server: JoinHandle<()>,
 }
 
@@ -26,29 +26,38 @@ impl Drop for Agent {
 impl Agent {
     async fn start() -> Self {
         let (sender, heard) = mpsc::unbounded_channel();
-        let router = Router::new().fallback(hear).with_state(sender);
+        let router = Router::new().fallback(record_request).with_state(sender);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { url, heard, server }
+        Self {
+            url,
+            requests: heard,
+            server,
+        }
     }
 
     async fn next(&mut self) -> (Method, String, Value) {
-        within("a request to the agent", self.heard.recv())
+        with_deadline("a request to the agent", self.requests.recv())
             .await
             .unwrap()
     }
 }
 
-type Heard = mpsc::UnboundedSender<(Method, String, Value)>;
+type RequestSender = mpsc::UnboundedSender<(Method, String, Value)>;
 
-async fn hear(State(heard): State<Heard>, method: Method, uri: Uri, body: Option<Json<Value>>) {
+async fn record_request(
+    State(heard): State<RequestSender>,
+    method: Method,
+    uri: Uri,
+    body: Option<Json<Value>>,
+) {
     let body = body.map(|Json(body)| body).unwrap_or_default();
     heard.send((method, uri.path().to_owned(), body)).unwrap();
 }
 
 /// One call of the agent, for its query.
-async fn call(world: &World, uuid: &str, tool: &str, arguments: Value) -> Value {
+async fn call(world: &TestBed, uuid: &str, tool: &str, arguments: Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments, "_meta": { "queryId": uuid } });
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
     let answer = PlainHttp::post_json(&world.url(), &body).await;
@@ -66,8 +75,8 @@ async fn shows(browser: &Browser, text: &str) {
 #[tokio::test]
 async fn a_button_asks_an_agent_that_calls_two_tools_tells_how_it_goes_and_completes() {
     let mut agent = Agent::start().await;
-    let world = World::bridge_with(&["--compat", "mcp-web", "--agent-url", &agent.url]).await;
-    let site = Site::start().await;
+    let world = TestBed::bridge_with(&["--compat", "mcp-web", "--agent-url", &agent.url]).await;
+    let site = StaticSite::start().await;
     let browser = Browser::open().await;
     browser.goto(&site.v1_page(&world)).await;
     browser.wait_for("globalThis.app?.isConnected").await;

@@ -5,10 +5,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use e2e::World;
-use e2e::load::floor::{Floor, Meaning};
-use e2e::load::mixed::Mixed;
-use e2e::load::{Load, Meter, Pick, Receipt, Route, Target};
+use e2e::TestBed;
+use e2e::load::floor::{Floor, FloorProtocol};
+use e2e::load::soak::Soak;
+use e2e::load::{Load, Meter, Receipt, Route, Target, TargetSelection};
 use tokio::net::TcpListener;
 
 const ROUTES: [Route; 3] = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026];
@@ -22,19 +22,19 @@ fn load(address: SocketAddr, target: Target, route: Route, result: &str) -> Load
         pages: 3,
         tools: 2,
         schemas: false,
-        pick: Pick::Tool,
+        pick: TargetSelection::Tool,
         receipt: Receipt::Together,
         dialect: None,
         callers: 4,
         route,
         payload: result.parse().unwrap(),
         warm_up: Duration::ZERO,
-        measured: Duration::from_millis(100),
+        duration: Duration::from_millis(100),
         meter: None,
     }
 }
 
-async fn floor(meaning: Meaning) -> SocketAddr {
+async fn floor(meaning: FloorProtocol) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     // It ends with the test's runtime.
@@ -44,7 +44,7 @@ async fn floor(meaning: Meaning) -> SocketAddr {
 
 #[tokio::test]
 async fn a_bridge_under_load_answers_every_call_by_every_route() {
-    let world = World::bridge().await;
+    let world = TestBed::bridge().await;
     for route in ROUTES {
         for schemas in [false, true] {
             let load = load(world.address(), Target::Bridge, route, "1kb");
@@ -56,11 +56,11 @@ async fn a_bridge_under_load_answers_every_call_by_every_route() {
 
 #[tokio::test]
 async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
-    let world = World::bridge().await;
+    let world = TestBed::bridge().await;
     for receipt in [Receipt::Apart, Receipt::None] {
         for route in ROUTES {
             let load = load(world.address(), Target::Bridge, route, "1kb-text");
-            let pick = Pick::Session;
+            let pick = TargetSelection::Session;
             let figures = Load {
                 receipt,
                 pick,
@@ -75,27 +75,27 @@ async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
 }
 
 #[tokio::test]
-async fn clients_and_pages_of_mcp_web_0_1_are_played_too() {
-    let world = World::bridge_with(&["--compat", "mcp-web"]).await;
+async fn clients_and_pages_of_mcp_web_0_1_work_under_load() {
+    let world = TestBed::bridge_with(&["--compat", "mcp-web"]).await;
     for result in ["1kb", "1kb-text"] {
         let load = load(world.address(), Target::Bridge, Route::V1, result);
         // Among several pages a call must name its session there.
-        let pick = Pick::Session;
+        let pick = TargetSelection::Session;
         assert!(Load { pick, ..load }.run().await.unwrap().calls > 0);
     }
 }
 
 #[tokio::test]
 async fn a_soak_says_what_the_bridge_holds_while_everything_goes_on_at_once() {
-    let world = World::bridge().await;
-    let mixed = Mixed {
+    let world = TestBed::bridge().await;
+    let mixed = Soak {
         address: world.address(),
         token: world.token().to_owned(),
-        meter: Meter::of(world.process_id()),
+        meter: Meter::new(world.process_id()),
         pages: 4,
         callers: 6,
-        lasts: Duration::from_secs(1),
-        every: Duration::from_millis(100),
+        duration: Duration::from_secs(1),
+        sample_interval: Duration::from_millis(100),
         seed: 7,
     };
     let mut said = 0;
@@ -109,8 +109,8 @@ async fn a_soak_says_what_the_bridge_holds_while_everything_goes_on_at_once() {
 #[tokio::test]
 async fn both_floors_answer_every_call() {
     for (target, meaning) in [
-        (Target::Floor, Meaning::Bytes),
-        (Target::FloorMcp, Meaning::Mcp),
+        (Target::Floor, FloorProtocol::Bytes),
+        (Target::FloorMcp, FloorProtocol::Mcp),
     ] {
         let address = floor(meaning).await;
         for route in ROUTES {
@@ -122,8 +122,8 @@ async fn both_floors_answer_every_call() {
 
 #[tokio::test]
 async fn the_hand_written_minimum_answers_the_bytes_that_the_bridge_answers() {
-    let world = World::bridge().await;
-    let floor = floor(Meaning::Mcp).await;
+    let world = TestBed::bridge().await;
+    let floor = floor(FloorProtocol::Mcp).await;
     for route in ROUTES {
         for result in ["1kb", "1kb-text", "600kb-rows", "600kb-text"] {
             let bridge = load(world.address(), Target::Bridge, route, result);
@@ -145,7 +145,7 @@ async fn the_hand_written_minimum_answers_the_bytes_that_the_bridge_answers() {
 #[tokio::test]
 async fn a_target_that_does_not_answer_fails_the_run() {
     // Its pages wait for what the other floor sends.
-    let address = floor(Meaning::Bytes).await;
+    let address = floor(FloorProtocol::Bytes).await;
     let load = load(address, Target::FloorMcp, Route::ToolCall, "1kb");
     let error = load.run().await.unwrap_err().to_string();
     assert!(error.starts_with("no call was answered"), "{error}");

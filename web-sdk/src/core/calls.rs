@@ -5,21 +5,23 @@
 //! and one that this page knows nothing of fails. The page asks (`calls-check`) for those that are not in
 //! `awaited`, since a call whose receipt was lost is not there either: those that have ended are cancelled.
 
-mod known;
+mod call_record;
 mod outcome;
 
 use bridge_protocol::{CallId, ErrorCode};
 
-use super::asking::Asking;
-use super::effect::{Call, DefinitionKey, Effect, Effects, Ending, Failure, Report};
-use super::messages::{CallRequest, ClientRequest, ClientResponse, Encoded, Limits, PageToBridge};
-use super::seen::Seen;
-use known::{Known, State};
-use outcome::{Said, shortened, too_large};
+use super::effect::{Call, CallOutcome, DefinitionKey, Effect, Effects, Failure, Report};
+use super::messages::{
+    CallRequest, ClientRequest, ClientResponse, Limits, PageToBridge, SizedJson,
+};
+use crate::core::pending_client_requests::PendingClientRequests;
+use crate::core::seen_call_ids::SeenCallIds;
+use call_record::{CallRecord, State};
+use outcome::{SentOutcome, too_large_message, truncate};
 
-pub(super) use known::STALE_AFTER_MS;
-pub use known::{MAX_KEPT, MAX_KEPT_BYTES};
-pub use outcome::Outcome;
+pub(super) use call_record::STALE_AFTER_MS;
+pub use call_record::{MAX_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED_BYTES};
+pub use outcome::HandlerOutcome;
 
 /// Room in a frame for everything but what handlers say.
 const ENVELOPE_BYTES: usize = 1024;
@@ -31,22 +33,22 @@ pub const MAX_LOG_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct Calls<V> {
     /// Those that may matter to somebody; answered ones in the order of their answers.
-    known: Vec<Known<V>>,
+    records: Vec<CallRecord<V>>,
     /// All there were lately.
-    seen: Seen,
+    seen_ids: SeenCallIds,
     /// Whether there is a connection that answers can go out on.
     connected: bool,
     /// How many answers have gone out on it.
-    sent: u64,
+    answers_sent: u64,
 }
 
 impl<V: Clone> Calls<V> {
     pub(super) fn new() -> Self {
         Self {
-            known: Vec::new(),
-            seen: Seen::default(),
+            records: Vec::new(),
+            seen_ids: SeenCallIds::default(),
             connected: false,
-            sent: 0,
+            answers_sent: 0,
         }
     }
 
@@ -62,25 +64,25 @@ impl<V: Clone> Calls<V> {
     ) -> Option<CallRequest<V>> {
         let id = &request.call;
         effects.send(PageToBridge::CallReceived(id.clone()));
-        match self.place(id) {
-            Some(place) if matches!(self.known[place].state, State::Doubtful { .. }) => {
+        match self.index_of(id) {
+            Some(place) if matches!(self.records[place].state, State::MaybeEnded { .. }) => {
                 // The page has asked, and the older question is the stricter.
                 if is_late {
                     return None;
                 }
-                self.known.remove(place);
+                self.records.remove(place);
             }
             Some(place) => {
                 self.send(place, effects);
                 return None;
             }
-            None if !self.seen.insert(id) => {
-                self.answer(id.clone(), Said::lost(), 0, effects);
+            None if !self.seen_ids.insert(id) => {
+                self.answer(id.clone(), SentOutcome::lost(), 0, effects);
                 return None;
             }
             None if is_late => {
                 effects.send(PageToBridge::CallsCheck(vec![id.clone()]));
-                self.known.push(Known::doubtful(request, now_ms));
+                self.records.push(CallRecord::maybe_ended(request, now_ms));
                 return None;
             }
             None => {}
@@ -97,12 +99,12 @@ impl<V: Clone> Calls<V> {
     ) {
         let id = request.call;
         let Some(definition) = definition else {
-            self.answer(id, Said::not_here(&request.item), 0, effects);
+            self.answer(id, SentOutcome::not_registered(&request.item), 0, effects);
             return;
         };
-        self.known.push(Known {
+        self.records.push(CallRecord {
             id: id.clone(),
-            state: State::Running(Asking::new()),
+            state: State::Running(PendingClientRequests::new()),
         });
         effects.push(Effect::StartCall(Call {
             id,
@@ -112,18 +114,18 @@ impl<V: Clone> Calls<V> {
     }
 
     /// Somebody waits for this call, says the bridge. Returns it when it may start.
-    pub(super) fn alive(
+    pub(super) fn confirmed_alive(
         &mut self,
         id: &CallId,
         now_ms: u64,
         effects: &mut Effects<V>,
     ) -> Option<CallRequest<V>> {
-        let place = self.place(id)?;
-        if let State::Doubtful {
-            asked_ms,
-            patience_ms,
+        let place = self.index_of(id)?;
+        if let State::MaybeEnded {
+            checked_ms: asked_ms,
+            answer_timeout_ms: patience_ms,
             ..
-        } = &mut self.known[place].state
+        } = &mut self.records[place].state
         {
             if now_ms - *asked_ms > *patience_ms {
                 *asked_ms = now_ms;
@@ -131,7 +133,7 @@ impl<V: Clone> Calls<V> {
                 effects.send(PageToBridge::CallsCheck(vec![id.clone()]));
                 return None;
             }
-            if let State::Doubtful { request, .. } = self.known.remove(place).state {
+            if let State::MaybeEnded { request, .. } = self.records.remove(place).state {
                 return Some(request);
             }
         } else {
@@ -147,80 +149,89 @@ impl<V: Clone> Calls<V> {
     pub(super) fn finished(
         &mut self,
         call: CallId,
-        outcome: Outcome<V>,
+        outcome: HandlerOutcome<V>,
         limits: &Limits,
         effects: &mut Effects<V>,
     ) {
-        if self.asking(&call).is_none() {
+        if self.pending_requests(&call).is_none() {
             return;
         }
-        self.forget(&call);
-        let (said, bytes) = Said::of(outcome, limits.max_result_bytes);
+        self.remove(&call);
+        let (said, bytes) = SentOutcome::from_outcome(outcome, limits.max_result_bytes);
         let ending = said.ending();
         self.answer(call.clone(), said, bytes, effects);
-        effects.report(Report::CallEnded { call, ending });
+        effects.report(Report::CallEnded {
+            call,
+            outcome: ending,
+        });
     }
 
     /// Every answer goes this way: the bridge counts them.
-    fn answer(&mut self, id: CallId, said: Said<V>, bytes: usize, effects: &mut Effects<V>) {
+    fn answer(&mut self, id: CallId, said: SentOutcome<V>, bytes: usize, effects: &mut Effects<V>) {
         let state = State::Answered {
-            said,
+            outcome: said,
             bytes,
-            place: 0,
+            send_number: 0,
         };
-        self.known.push(Known { id, state });
+        self.records.push(CallRecord { id, state });
         if self.connected {
-            self.send(self.known.len() - 1, effects);
+            self.send(self.records.len() - 1, effects);
         }
-        self.forget_oldest();
+        self.evict_oldest();
     }
 
     /// Sends an answer, unless this connection has carried it.
     fn send(&mut self, at: usize, effects: &mut Effects<V>) {
-        let Known { id, state } = &mut self.known[at];
-        if let State::Answered { said, place, .. } = state
+        let CallRecord { id, state } = &mut self.records[at];
+        if let State::Answered {
+            outcome: said,
+            send_number: place,
+            ..
+        } = state
             && *place == 0
         {
-            self.sent += 1;
-            *place = self.sent;
-            effects.send(said.message(id.clone()));
+            self.answers_sent += 1;
+            *place = self.answers_sent;
+            effects.send(said.to_message(id.clone()));
         }
     }
 
     /// Keeps to the limits of what is kept.
-    fn forget_oldest(&mut self) {
+    fn evict_oldest(&mut self) {
         loop {
             let (mut count, mut bytes, mut oldest) = (0, 0, 0);
-            for (place, known) in self.known.iter().enumerate().rev() {
-                if let Some(length) = known.kept() {
+            for (place, known) in self.records.iter().enumerate().rev() {
+                if let Some(length) = known.answer_bytes() {
                     (count, bytes, oldest) = (count + 1, bytes + length, place);
                 }
             }
-            if count <= MAX_KEPT && (bytes <= MAX_KEPT_BYTES || count <= 1) {
+            if count <= MAX_UNACKNOWLEDGED && (bytes <= MAX_UNACKNOWLEDGED_BYTES || count <= 1) {
                 return;
             }
-            self.known.remove(oldest);
+            self.records.remove(oldest);
         }
     }
 
     /// The bridge has taken so many answers on this connection.
-    pub(super) fn answers_taken(&mut self, count: u64) {
-        self.known.retain(|known| match known.state {
-            State::Answered { place, .. } => place == 0 || place > count,
+    pub(super) fn answers_acknowledged(&mut self, count: u64) {
+        self.records.retain(|known| match known.state {
+            State::Answered {
+                send_number: place, ..
+            } => place == 0 || place > count,
             _ => true,
         });
     }
 
     /// The bridge wants no result any more.
     pub(super) fn cancelled(&mut self, call: &CallId, reason: &Failure, effects: &mut Effects<V>) {
-        if let Some(known) = self.forget(call) {
+        if let Some(known) = self.remove(call) {
             report_cancelled(known, reason, effects);
         }
     }
 
     /// Nobody waits for any call any more.
-    pub(super) fn void(&mut self, reason: &Failure, effects: &mut Effects<V>) {
-        for known in std::mem::take(&mut self.known) {
+    pub(super) fn cancel_all(&mut self, reason: &Failure, effects: &mut Effects<V>) {
+        for known in std::mem::take(&mut self.records) {
             report_cancelled(known, reason, effects);
         }
     }
@@ -230,21 +241,23 @@ impl<V: Clone> Calls<V> {
     /// The connection is gone, and perhaps what was said on it: it is said again on the next.
     pub(super) fn connection_lost(&mut self) {
         self.connected = false;
-        self.sent = 0;
-        for known in &mut self.known {
+        self.answers_sent = 0;
+        for known in &mut self.records {
             match &mut known.state {
-                State::Doubtful { .. } => {}
+                State::MaybeEnded { .. } => {}
                 State::Running(asking) => asking.connection_lost(),
-                State::Answered { place, .. } => *place = 0,
+                State::Answered {
+                    send_number: place, ..
+                } => *place = 0,
             }
         }
     }
 
     /// Another life of the bridge: its call ids are its own.
     pub(super) fn bridge_changed(&mut self, effects: &mut Effects<V>) {
-        self.seen = Seen::default();
+        self.seen_ids = SeenCallIds::default();
         let reason = Failure::new(Failure::CONNECTION_LOST, "the bridge was restarted");
-        self.void(&reason, effects);
+        self.cancel_all(&reason, effects);
     }
 
     /// There is a connection again. Somebody waits for these calls, which the page has received.
@@ -256,12 +269,15 @@ impl<V: Clone> Calls<V> {
     ) {
         self.connected = true;
         let mut unsure = Vec::new();
-        for at in 0..self.known.len() {
-            let id = self.known[at].id.clone();
+        for at in 0..self.records.len() {
+            let id = self.records[at].id.clone();
             let listed = awaited.iter().position(|awaited| *awaited == id);
             listed.map(|place| awaited.swap_remove(place));
-            match &mut self.known[at].state {
-                State::Doubtful { asked_ms, .. } => *asked_ms = now_ms,
+            match &mut self.records[at].state {
+                State::MaybeEnded {
+                    checked_ms: asked_ms,
+                    ..
+                } => *asked_ms = now_ms,
                 _ if listed.is_none() => {}
                 _ => {
                     self.send(at, effects);
@@ -272,7 +288,7 @@ impl<V: Clone> Calls<V> {
         }
         // The page knows nothing of these.
         for id in awaited {
-            self.answer(id, Said::lost(), 0, effects);
+            self.answer(id, SentOutcome::lost(), 0, effects);
         }
         if !unsure.is_empty() {
             effects.send(PageToBridge::CallsCheck(unsure));
@@ -290,12 +306,12 @@ impl<V: Clone> Calls<V> {
         message: Option<String>,
         effects: &mut Effects<V>,
     ) {
-        if self.connected && self.asking(&call).is_some() {
+        if self.connected && self.pending_requests(&call).is_some() {
             effects.send(PageToBridge::CallProgress {
                 call,
                 progress,
                 total,
-                message: message.map(shortened),
+                message: message.map(truncate),
             });
         }
     }
@@ -306,27 +322,27 @@ impl<V: Clone> Calls<V> {
         call: CallId,
         level: String,
         logger: Option<String>,
-        data: Encoded<V>,
+        data: SizedJson<V>,
         effects: &mut Effects<V>,
     ) {
-        if !self.connected || self.asking(&call).is_none() {
+        if !self.connected || self.pending_requests(&call).is_none() {
             return;
         }
         if data.bytes > MAX_LOG_BYTES {
-            let what = too_large("a log message", data.bytes, MAX_LOG_BYTES);
+            let what = too_large_message("a log message", data.bytes, MAX_LOG_BYTES);
             effects.report(Report::Warning(what));
             return;
         }
         effects.send(PageToBridge::CallLog {
             call,
             level,
-            logger: logger.map(shortened),
+            logger: logger.map(truncate),
             data: data.json,
         });
     }
 
     /// A handler asks the client. [`Calls::flush`] sends it.
-    pub(super) fn asked(
+    pub(super) fn client_requested(
         &mut self,
         call: CallId,
         request: ClientRequest<V>,
@@ -334,15 +350,15 @@ impl<V: Clone> Calls<V> {
         limits: &Limits,
         effects: &mut Effects<V>,
     ) {
-        let room = frame_room(limits);
-        let Some(asking) = self.asking(&call) else {
+        let room = max_payload_bytes(limits);
+        let Some(asking) = self.pending_requests(&call) else {
             return;
         };
         if bytes <= room {
-            asking.asked(request, bytes);
+            asking.add(request, bytes);
             return;
         }
-        let why = too_large("the request to the client", bytes, room);
+        let why = too_large_message("the request to the client", bytes, room);
         effects.report(Report::ClientAnswered {
             call,
             key: request.key,
@@ -360,11 +376,11 @@ impl<V: Clone> Calls<V> {
         responses: Vec<ClientResponse<V>>,
         effects: &mut Effects<V>,
     ) {
-        let Some(asking) = self.asking(call) else {
+        let Some(asking) = self.pending_requests(call) else {
             return;
         };
         for ClientResponse { key, response } in responses {
-            if asking.answered(&key) {
+            if asking.complete(&key) {
                 effects.report(Report::ClientAnswered {
                     call: call.clone(),
                     key,
@@ -376,40 +392,40 @@ impl<V: Clone> Calls<V> {
 
     /// Sends what handlers asked and this connection has not heard.
     pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<V>) {
-        for Known { id, state } in &mut self.known {
+        for CallRecord { id, state } in &mut self.records {
             if let State::Running(asking) = state {
-                asking.flush(id, frame_room(limits), effects);
+                asking.flush(id, max_payload_bytes(limits), effects);
             }
         }
     }
 
-    fn place(&self, call: &CallId) -> Option<usize> {
-        self.known.iter().position(|known| known.id == *call)
+    fn index_of(&self, call: &CallId) -> Option<usize> {
+        self.records.iter().position(|known| known.id == *call)
     }
 
-    fn forget(&mut self, call: &CallId) -> Option<Known<V>> {
-        Some(self.known.remove(self.place(call)?))
+    fn remove(&mut self, call: &CallId) -> Option<CallRecord<V>> {
+        Some(self.records.remove(self.index_of(call)?))
     }
 
     /// What a call asks its client, if it is running.
-    fn asking(&mut self, call: &CallId) -> Option<&mut Asking<V>> {
-        let place = self.place(call)?;
-        match &mut self.known[place].state {
+    fn pending_requests(&mut self, call: &CallId) -> Option<&mut PendingClientRequests<V>> {
+        let place = self.index_of(call)?;
+        match &mut self.records[place].state {
             State::Running(asking) => Some(asking),
             _ => None,
         }
     }
 }
 
-fn frame_room(limits: &Limits) -> usize {
+fn max_payload_bytes(limits: &Limits) -> usize {
     limits.max_frame_bytes.saturating_sub(ENVELOPE_BYTES)
 }
 
-fn report_cancelled<V>(known: Known<V>, reason: &Failure, effects: &mut Effects<V>) {
+fn report_cancelled<V>(known: CallRecord<V>, reason: &Failure, effects: &mut Effects<V>) {
     if let State::Running(_) = known.state {
         effects.report(Report::CallEnded {
             call: known.id,
-            ending: Ending::Cancelled(reason.clone()),
+            outcome: CallOutcome::Cancelled(reason.clone()),
         });
     }
 }

@@ -5,58 +5,60 @@
 use bridge_protocol::{ErrorCode, RegistrationId};
 
 use super::effect::{DefinitionKey, Effects, Failure, Report};
-use super::messages::{Definition, Encoded, Item, PageToBridge, Refusal, RegisteredItem};
+use super::messages::{
+    Definition, Item, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson,
+};
 use super::text::decimal;
 
 /// Room in a frame for everything but the definitions.
 const ENVELOPE_BYTES: usize = 1024;
 
 /// What surrounds one definition: `{"kind":"resource-template","definition":…},`.
-const ITEM_BYTES: usize = 48;
+const ITEM_OVERHEAD_BYTES: usize = 48;
 
 /// Whether the bridge knows a definition as it is now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum SyncState {
     /// This bridge never heard of it.
-    Never,
+    NeverSent,
     /// It was sent on an earlier connection, and goes again on the next.
-    Before,
+    SentBefore,
     /// It was sent on this connection.
-    Now,
+    Sent,
 }
 
 #[derive(Debug)]
 struct Entry<V> {
     key: DefinitionKey,
     item: Item,
-    definition: Encoded<V>,
-    told: Told,
+    definition: SizedJson<V>,
+    sync_state: SyncState,
 }
 
 /// Something that the bridge may still list.
 #[derive(Debug)]
-struct Gone {
+struct RemovedDefinition {
     item: Item,
     /// The definition whose removal the app waits for.
-    waiting: Option<DefinitionKey>,
+    awaited_key: Option<DefinitionKey>,
 }
 
 /// A message that the bridge has not answered.
 #[derive(Debug)]
-struct Unanswered {
+struct PendingRegistration {
     id: RegistrationId,
     /// What it registers.
-    registers: Vec<DefinitionKey>,
+    registered_keys: Vec<DefinitionKey>,
     /// What it unregisters.
-    gone: Vec<Gone>,
+    removals: Vec<RemovedDefinition>,
 }
 
 /// All definitions in the order of adding.
 #[derive(Debug)]
 pub(super) struct Definitions<V> {
     entries: Vec<Entry<V>>,
-    gone: Vec<Gone>,
-    unanswered: Vec<Unanswered>,
+    removals: Vec<RemovedDefinition>,
+    pending: Vec<PendingRegistration>,
     registrations: u64,
 }
 
@@ -64,8 +66,8 @@ impl<V: Clone> Definitions<V> {
     pub(super) fn new() -> Self {
         Self {
             entries: Vec::new(),
-            gone: Vec::new(),
-            unanswered: Vec::new(),
+            removals: Vec::new(),
+            pending: Vec::new(),
             registrations: 0,
         }
     }
@@ -77,11 +79,11 @@ impl<V: Clone> Definitions<V> {
 
     /// Adds a definition. One of the same kind and name is replaced in its place, and gone as far as
     /// its own handle goes.
-    pub(super) fn added(
+    pub(super) fn add(
         &mut self,
         key: DefinitionKey,
         item: Item,
-        definition: Encoded<V>,
+        definition: SizedJson<V>,
         effects: &mut Effects<V>,
     ) {
         let twin = self.entries.iter_mut().find(|entry| entry.item == item);
@@ -89,7 +91,7 @@ impl<V: Clone> Definitions<V> {
             key,
             item,
             definition,
-            told: Told::Never,
+            sync_state: SyncState::NeverSent,
         };
         let Some(place) = twin else {
             self.entries.push(entry);
@@ -97,31 +99,26 @@ impl<V: Clone> Definitions<V> {
         };
         let replaced = std::mem::replace(place, entry);
         // The bridge may list the former definition: the name is not unknown to it.
-        if replaced.told != Told::Never {
-            place.told = Told::Before;
+        if replaced.sync_state != SyncState::NeverSent {
+            place.sync_state = SyncState::SentBefore;
         }
         effects.report(Report::Dropped(replaced.key));
         effects.report(Report::Removed(replaced.key));
     }
 
     /// Removes a definition, if it is still there under this key.
-    pub(super) fn removed(
-        &mut self,
-        key: DefinitionKey,
-        connected: bool,
-        effects: &mut Effects<V>,
-    ) {
+    pub(super) fn remove(&mut self, key: DefinitionKey, connected: bool, effects: &mut Effects<V>) {
         let Some(place) = self.entries.iter().position(|entry| entry.key == key) else {
             effects.report(Report::Removed(key));
             return;
         };
         let entry = self.entries.remove(place);
         effects.report(Report::Dropped(key));
-        let known = entry.told != Told::Never;
+        let known = entry.sync_state != SyncState::NeverSent;
         if known {
-            self.gone.push(Gone {
+            self.removals.push(RemovedDefinition {
                 item: entry.item,
-                waiting: connected.then_some(key),
+                awaited_key: connected.then_some(key),
             });
         }
         if !known || !connected {
@@ -131,23 +128,23 @@ impl<V: Clone> Definitions<V> {
 
     /// Sends what the bridge must hear now. Definitions that fit into no frame are refused here.
     pub(super) fn flush(&mut self, max_frame_bytes: usize, effects: &mut Effects<V>) {
-        self.flush_gone(effects);
+        self.flush_removals(effects);
         let room = max_frame_bytes.saturating_sub(ENVELOPE_BYTES);
         let (mut keys, mut items, mut total) = (Vec::new(), Vec::new(), 0);
         for place in 0..self.entries.len() {
             let entry = &mut self.entries[place];
-            if entry.told == Told::Now {
+            if entry.sync_state == SyncState::Sent {
                 continue;
             }
-            entry.told = Told::Now;
+            entry.sync_state = SyncState::Sent;
             let (key, kind) = (entry.key, entry.item.kind);
             let json = entry.definition.json.clone();
-            let bytes = entry.definition.bytes + ITEM_BYTES;
+            let bytes = entry.definition.bytes + ITEM_OVERHEAD_BYTES;
             if bytes > room {
                 let failure = too_large(
                     &entry.item,
                     entry.definition.bytes,
-                    room.saturating_sub(ITEM_BYTES),
+                    room.saturating_sub(ITEM_OVERHEAD_BYTES),
                 );
                 effects.report(Report::Refused {
                     definition: key,
@@ -178,7 +175,7 @@ impl<V: Clone> Definitions<V> {
         items: Vec<Definition<V>>,
         effects: &mut Effects<V>,
     ) {
-        let registration_id = self.ask(keys, Vec::new());
+        let registration_id = self.begin_registration(keys, Vec::new());
         effects.send(PageToBridge::Register {
             registration_id,
             items,
@@ -186,18 +183,18 @@ impl<V: Clone> Definitions<V> {
     }
 
     /// What was added again is not gone: registering it replaces the old definition.
-    fn flush_gone(&mut self, effects: &mut Effects<V>) {
+    fn flush_removals(&mut self, effects: &mut Effects<V>) {
         let (mut gone, mut items) = (Vec::new(), Vec::new());
-        for former in std::mem::take(&mut self.gone) {
+        for former in std::mem::take(&mut self.removals) {
             if self.find(&former.item).is_some() {
-                report_removed(former.waiting, effects);
+                report_removed(former.awaited_key, effects);
             } else {
                 items.push(former.item.clone());
                 gone.push(former);
             }
         }
         if !gone.is_empty() {
-            let registration_id = self.ask(Vec::new(), gone);
+            let registration_id = self.begin_registration(Vec::new(), gone);
             effects.send(PageToBridge::Unregister {
                 registration_id,
                 items,
@@ -205,13 +202,17 @@ impl<V: Clone> Definitions<V> {
         }
     }
 
-    fn ask(&mut self, registers: Vec<DefinitionKey>, gone: Vec<Gone>) -> RegistrationId {
+    fn begin_registration(
+        &mut self,
+        registers: Vec<DefinitionKey>,
+        gone: Vec<RemovedDefinition>,
+    ) -> RegistrationId {
         self.registrations += 1;
         let id = RegistrationId(["r", &decimal(self.registrations)].concat());
-        self.unanswered.push(Unanswered {
+        self.pending.push(PendingRegistration {
             id: id.clone(),
-            registers,
-            gone,
+            registered_keys: registers,
+            removals: gone,
         });
         id
     }
@@ -221,14 +222,14 @@ impl<V: Clone> Definitions<V> {
         &mut self,
         id: &RegistrationId,
         registered: &[RegisteredItem],
-        errors: Vec<Refusal>,
+        errors: Vec<RegistrationFailure>,
         effects: &mut Effects<V>,
     ) {
-        let Some(place) = self.unanswered.iter().position(|asked| asked.id == *id) else {
+        let Some(place) = self.pending.iter().position(|asked| asked.id == *id) else {
             return;
         };
-        let asked = self.unanswered.remove(place);
-        for (index, key) in asked.registers.iter().enumerate() {
+        let asked = self.pending.remove(place);
+        for (index, key) in asked.registered_keys.iter().enumerate() {
             if !errors.iter().any(|error| error.index == index) {
                 effects.report(Report::Registered {
                     definition: *key,
@@ -237,15 +238,15 @@ impl<V: Clone> Definitions<V> {
             }
         }
         for error in errors {
-            if let Some(definition) = asked.registers.get(error.index) {
+            if let Some(definition) = asked.registered_keys.get(error.index) {
                 effects.report(Report::Refused {
                     definition: *definition,
                     failure: Failure::new(error.code, error.message),
                 });
             }
         }
-        for gone in asked.gone {
-            report_removed(gone.waiting, effects);
+        for gone in asked.removals {
+            report_removed(gone.awaited_key, effects);
         }
     }
 
@@ -259,23 +260,23 @@ impl<V: Clone> Definitions<V> {
     /// and no client can use a removed one until then.
     pub(super) fn connection_lost(&mut self, effects: &mut Effects<V>) {
         for entry in &mut self.entries {
-            if entry.told == Told::Now {
-                entry.told = Told::Before;
+            if entry.sync_state == SyncState::Sent {
+                entry.sync_state = SyncState::SentBefore;
             }
         }
-        for asked in std::mem::take(&mut self.unanswered) {
-            self.gone.extend(asked.gone);
+        for asked in std::mem::take(&mut self.pending) {
+            self.removals.extend(asked.removals);
         }
-        for gone in &mut self.gone {
-            report_removed(gone.waiting.take(), effects);
+        for gone in &mut self.removals {
+            report_removed(gone.awaited_key.take(), effects);
         }
     }
 
     /// Another life of the bridge, which never heard of any definition.
     pub(super) fn bridge_changed(&mut self) {
-        self.gone.clear();
+        self.removals.clear();
         for entry in &mut self.entries {
-            entry.told = Told::Never;
+            entry.sync_state = SyncState::NeverSent;
         }
     }
 }

@@ -25,7 +25,7 @@ pub enum Effect<V> {
     StopTimer,
     /// Call `flush` when the running task is over, so that what an app does in one task
     /// travels together.
-    FlushSoon,
+    ScheduleFlush,
     /// Run a handler; answered by `handler_finished`.
     StartCall(Call<V>),
     /// Tell the app.
@@ -79,7 +79,7 @@ pub enum Report<V> {
     /// The connection's status changed.
     Status(Status),
     /// The bridge has let the page in.
-    Welcomed {
+    SessionAccepted {
         /// The name of the session as the bridge has it: one that was taken may be numbered.
         session_name: Option<String>,
         /// The largest message that it takes, in bytes.
@@ -123,7 +123,7 @@ pub enum Report<V> {
         /// The call.
         call: CallId,
         /// How.
-        ending: Ending,
+        outcome: CallOutcome,
     },
     /// Something a developer should see.
     Warning(String),
@@ -131,7 +131,7 @@ pub enum Report<V> {
 
 /// How a call ended, as the app hears it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CallOutcome {
     /// The handler returned.
     Finished,
     /// It threw, or its result cannot be sent.

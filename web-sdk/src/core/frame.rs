@@ -11,7 +11,7 @@ use super::text::decimal;
 
 /// A part of a frame; the frame is all of them, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece<V> {
+pub enum FramePart<V> {
     /// Text written here.
     Text(String),
     /// JSON text from elsewhere.
@@ -19,35 +19,35 @@ pub enum Piece<V> {
 }
 
 /// The text frame for `message`, in pieces.
-pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
+pub fn encode<V>(message: PageToBridge<V>) -> Vec<FramePart<V>> {
     match message {
         PageToBridge::Authenticate(page) => authenticate(page),
         PageToBridge::Register {
             registration_id,
             items,
-        } => Object::new(kind::REGISTER)
+        } => ObjectWriter::new(kind::REGISTER)
             .string("registrationId", registration_id.as_str())
-            .list("items", items, |frame, item| {
+            .array("items", items, |frame, item| {
                 frame
-                    .begin_string("kind", item.kind.as_str())
+                    .begin_object("kind", item.kind.as_str())
                     .json("definition", item.json)
-                    .end()
+                    .end_object()
             })
             .finish(),
         PageToBridge::Unregister {
             registration_id,
             items,
-        } => Object::new(kind::UNREGISTER)
+        } => ObjectWriter::new(kind::UNREGISTER)
             .string("registrationId", registration_id.as_str())
-            .list("items", items, |frame, item| {
+            .array("items", items, |frame, item| {
                 frame
-                    .begin_string("kind", item.kind.as_str())
+                    .begin_object("kind", item.kind.as_str())
                     .string("name", &item.name)
-                    .end()
+                    .end_object()
             })
             .finish(),
-        PageToBridge::CallReceived(call) => about(kind::CALL_RECEIVED, &call).finish(),
-        PageToBridge::CallResponse { call, answer } => about(kind::CALL_RESPONSE, &call)
+        PageToBridge::CallReceived(call) => call_message(kind::CALL_RECEIVED, &call).finish(),
+        PageToBridge::CallResponse { call, answer } => call_message(kind::CALL_RESPONSE, &call)
             .maybe_json("result", answer.result)
             .maybe_json("content", answer.content)
             .maybe_json("structuredContent", answer.structured_content)
@@ -59,7 +59,7 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
             message,
             data,
             content,
-        } => about(kind::CALL_ERROR, &call)
+        } => call_message(kind::CALL_ERROR, &call)
             .string("code", code)
             .string("message", &message)
             .maybe_json("data", data)
@@ -70,7 +70,7 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
             progress,
             total,
             message,
-        } => about(kind::CALL_PROGRESS, &call)
+        } => call_message(kind::CALL_PROGRESS, &call)
             .json("progress", progress)
             .maybe_json("total", total)
             .maybe_string("message", message.as_deref())
@@ -80,25 +80,27 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
             level,
             logger,
             data,
-        } => about(kind::CALL_LOG, &call)
+        } => call_message(kind::CALL_LOG, &call)
             .string("level", &level)
             .maybe_string("logger", logger.as_deref())
             .json("data", data)
             .finish(),
-        PageToBridge::ClientRequests { call, requests } => about(kind::CLIENT_REQUESTS, &call)
-            .list("requests", requests, |frame, request| {
-                frame
-                    .begin_string("key", &request.key)
-                    .string("method", &request.method)
-                    .json("params", request.params)
-                    .end()
-            })
-            .finish(),
-        PageToBridge::ResourceUpdated { uri } => Object::new(kind::RESOURCE_UPDATED)
+        PageToBridge::ClientRequests { call, requests } => {
+            call_message(kind::CLIENT_REQUESTS, &call)
+                .array("requests", requests, |frame, request| {
+                    frame
+                        .begin_object("key", &request.key)
+                        .string("method", &request.method)
+                        .json("params", request.params)
+                        .end_object()
+                })
+                .finish()
+        }
+        PageToBridge::ResourceUpdated { uri } => ObjectWriter::new(kind::RESOURCE_UPDATED)
             .string("uri", &uri)
             .finish(),
-        PageToBridge::Query(message) => vec![Piece::Json(message)],
-        PageToBridge::HeartbeatAck { sequence } => Object::new(kind::HEARTBEAT_ACK)
+        PageToBridge::Query(message) => vec![FramePart::Json(message)],
+        PageToBridge::HeartbeatAck { sequence } => ObjectWriter::new(kind::HEARTBEAT_ACK)
             .number("sequence", sequence)
             .finish(),
         PageToBridge::PageState {
@@ -106,28 +108,28 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<Piece<V>> {
             focused,
             frozen,
             page_title,
-        } => Object::new(kind::PAGE_STATE)
+        } => ObjectWriter::new(kind::PAGE_STATE)
             .string("visibility", if visible { "visible" } else { "hidden" })
             .literal("focused", if focused { "true" } else { "false" })
             .literal_if(frozen, "frozen", "true")
             .maybe_string("pageTitle", page_title.as_deref())
             .finish(),
-        PageToBridge::Activity => Object::new(kind::ACTIVITY).finish(),
-        PageToBridge::CallsCheck(calls) => Object::new(kind::CALLS_CHECK)
-            .list("requestIds", calls, |frame, call| {
+        PageToBridge::Activity => ObjectWriter::new(kind::ACTIVITY).finish(),
+        PageToBridge::CallsCheck(calls) => ObjectWriter::new(kind::CALLS_CHECK)
+            .array("requestIds", calls, |frame, call| {
                 frame.then_string(call.as_str())
             })
             .finish(),
-        PageToBridge::Renew(token) => Object::new(kind::RENEW)
+        PageToBridge::Renew(token) => ObjectWriter::new(kind::RENEW)
             .string("authToken", &token.0)
             .finish(),
-        PageToBridge::Leaving => Object::new(kind::LEAVING).finish(),
+        PageToBridge::Leaving => ObjectWriter::new(kind::LEAVING).finish(),
     }
 }
 
-fn authenticate<V>(page: Authenticate<V>) -> Vec<Piece<V>> {
+fn authenticate<V>(page: Authenticate<V>) -> Vec<FramePart<V>> {
     let session_id = page.session_id.as_ref().map(|id| id.as_str());
-    let frame = Object::new(kind::AUTHENTICATE)
+    let frame = ObjectWriter::new(kind::AUTHENTICATE)
         .number("protocol", u64::from(PROTOCOL_VERSION))
         .string("authToken", &page.auth_token.0)
         .maybe_string("sessionId", session_id)
@@ -144,27 +146,27 @@ fn authenticate<V>(page: Authenticate<V>) -> Vec<Piece<V>> {
 }
 
 /// A message about a call.
-fn about<V>(kind: &str, call: &CallId) -> Object<V> {
-    Object::new(kind).string("requestId", call.as_str())
+fn call_message<V>(kind: &str, call: &CallId) -> ObjectWriter<V> {
+    ObjectWriter::new(kind).string("requestId", call.as_str())
 }
 
 /// A JSON object under construction.
-struct Object<V> {
-    finished: Vec<Piece<V>>,
+struct ObjectWriter<V> {
+    parts: Vec<FramePart<V>>,
     text: String,
 }
 
-impl<V> Object<V> {
+impl<V> ObjectWriter<V> {
     fn new(kind: &str) -> Self {
         Self {
-            finished: Vec::new(),
+            parts: Vec::new(),
             text: String::from("{\"type\":"),
         }
         .then_string(kind)
     }
 
     fn string(self, name: &str, value: &str) -> Self {
-        self.name(name).then_string(value)
+        self.key(name).then_string(value)
     }
 
     fn maybe_string(self, name: &str, value: Option<&str>) -> Self {
@@ -179,7 +181,7 @@ impl<V> Object<V> {
     }
 
     fn literal(self, name: &str, value: &str) -> Self {
-        let mut object = self.name(name);
+        let mut object = self.key(name);
         object.text.push_str(value);
         object
     }
@@ -200,11 +202,11 @@ impl<V> Object<V> {
     }
 
     fn json(self, name: &str, value: V) -> Self {
-        self.name(name).then_json(value)
+        self.key(name).then_json(value)
     }
 
     /// An array of what `write` writes of each value.
-    fn list<T>(self, name: &str, values: Vec<T>, write: fn(Self, T) -> Self) -> Self {
+    fn array<T>(self, name: &str, values: Vec<T>, write: fn(Self, T) -> Self) -> Self {
         let mut object = self.literal(name, "[");
         for (index, value) in values.into_iter().enumerate() {
             object.text.push_str(if index > 0 { "," } else { "" });
@@ -215,7 +217,7 @@ impl<V> Object<V> {
     }
 
     /// An object inside this one, with its first member.
-    fn begin_string(mut self, name: &str, value: &str) -> Self {
+    fn begin_object(mut self, name: &str, value: &str) -> Self {
         self.text.push_str("{\"");
         self.text.push_str(name);
         self.text.push_str("\":");
@@ -223,12 +225,12 @@ impl<V> Object<V> {
     }
 
     /// The end of an object inside this one.
-    fn end(mut self) -> Self {
+    fn end_object(mut self) -> Self {
         self.text.push('}');
         self
     }
 
-    fn name(mut self, name: &str) -> Self {
+    fn key(mut self, name: &str) -> Self {
         self.text.push_str(",\"");
         self.text.push_str(name);
         self.text.push_str("\":");
@@ -241,16 +243,16 @@ impl<V> Object<V> {
     }
 
     fn then_json(mut self, value: V) -> Self {
-        self.finished
-            .push(Piece::Text(std::mem::take(&mut self.text)));
-        self.finished.push(Piece::Json(value));
+        self.parts
+            .push(FramePart::Text(std::mem::take(&mut self.text)));
+        self.parts.push(FramePart::Json(value));
         self
     }
 
-    fn finish(mut self) -> Vec<Piece<V>> {
+    fn finish(mut self) -> Vec<FramePart<V>> {
         self.text.push('}');
-        self.finished.push(Piece::Text(self.text));
-        self.finished
+        self.parts.push(FramePart::Text(self.text));
+        self.parts
     }
 }
 

@@ -7,7 +7,7 @@ use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
 /// JSON text that was measured when it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded<V> {
+pub struct SizedJson<V> {
     /// The text.
     pub json: V,
     /// Its length in UTF-8 bytes.
@@ -39,7 +39,7 @@ impl Kind {
     }
 
     /// The kind with this word, if there is one.
-    pub fn from_word(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         [
             Kind::Tool,
             Kind::Prompt,
@@ -266,7 +266,7 @@ pub enum BridgeToPage<V> {
         /// What clients can use now.
         items: Vec<RegisteredItem>,
         /// What was refused.
-        errors: Vec<Refusal>,
+        errors: Vec<RegistrationFailure>,
     },
     /// Run a handler.
     CallRequested(CallRequest<V>),
@@ -351,7 +351,7 @@ pub struct RegisteredItem {
 
 /// A definition that the bridge refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub struct RegistrationFailure {
     /// Its place in the registration, from 0.
     pub index: usize,
     /// Why, as a word.

@@ -3,7 +3,6 @@
 //! [`Page`] has one method per event. Afterwards [`Page::next_effect`] says what must happen, one
 //! [`Effect`] after the other. JSON values are a type parameter, so that all of it is tested natively.
 
-mod asking;
 mod calls;
 mod connection;
 mod definitions;
@@ -12,20 +11,21 @@ pub mod frame;
 mod messages;
 mod page;
 pub mod parts;
-mod seen;
+mod pending_client_requests;
+mod resource_updates;
+mod seen_call_ids;
 mod text;
 mod timer;
-mod updates;
 
 // They read the golden files, and need no browser.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests;
 
-pub use calls::{MAX_KEPT, MAX_KEPT_BYTES, MAX_LOG_BYTES, Outcome};
-pub use effect::{Call, DefinitionKey, Effect, Ending, Failure, Report, Status};
+pub use calls::{HandlerOutcome, MAX_LOG_BYTES, MAX_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED_BYTES};
+pub use effect::{Call, CallOutcome, DefinitionKey, Effect, Failure, Report, Status};
 pub use messages::{
     Answer, Authenticate, BridgeToPage, CallRequest, ClientRequest, ClientResponse, Definition,
-    Encoded, Item, Kind, Limits, PageToBridge, Refusal, RegisteredItem, Token,
+    Item, Kind, Limits, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson, Token,
 };
-pub use page::{ACTIVITY_EVERY_MS, Introduction, Page, Sight};
+pub use page::{ACTIVITY_INTERVAL_MS, Page, PageInfo, PageVisibility};

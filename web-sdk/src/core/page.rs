@@ -1,28 +1,28 @@
 //! A page: its connection, definitions and calls, and what each event does to them.
 
-mod bridge;
-mod connecting;
-mod seeing;
+mod bridge_messages;
+mod reconnect;
 mod token;
+mod visibility;
 
-use bridge_protocol::limits::{HEARTBEAT_EVERY, MAX_FRAME_BYTES, MAX_RESULT_BYTES};
+use bridge_protocol::limits::{HEARTBEAT_INTERVAL, MAX_FRAME_BYTES, MAX_RESULT_BYTES};
 use bridge_protocol::{BridgeId, CallId, SessionId};
 
-use super::calls::{Calls, Outcome};
+use super::calls::{Calls, HandlerOutcome};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
 use super::effect::{DefinitionKey, Effect, Effects, Failure, Status};
-use super::messages::{ClientRequest, Encoded, Item, Limits, PageToBridge};
+use super::messages::{ClientRequest, Item, Limits, PageToBridge, SizedJson};
 use super::parts::Assembler;
 use super::timer::{Clock, Timer};
-use super::updates::Updates;
-use seeing::Seeing;
+use crate::core::resource_updates::PendingResourceUpdates;
+use visibility::VisibilityTracker;
 
-pub use seeing::{ACTIVITY_EVERY_MS, Sight};
+pub use visibility::{ACTIVITY_INTERVAL_MS, PageVisibility};
 
 /// The facts about a page that do not change.
 #[derive(Clone, Debug)]
-pub struct Introduction<V> {
+pub struct PageInfo<V> {
     /// Where the bridge is, for error messages.
     pub bridge_url: String,
     /// The session. [`Page::set_session`] gives the page another.
@@ -43,11 +43,11 @@ pub struct Introduction<V> {
 
 /// The page's side of the protocol.
 ///
-/// Each event happens at a time: [`Page::at`] says which, then the event's own method is called, then
+/// Each event happens at a time: [`Page::set_now`] says which, then the event's own method is called, then
 /// all effects are taken.
 #[derive(Debug)]
 pub struct Page<V> {
-    introduction: Introduction<V>,
+    info: PageInfo<V>,
     connection: Connection,
     clock: Clock,
     timer: Timer,
@@ -56,30 +56,30 @@ pub struct Page<V> {
     /// Those of that bridge.
     limits: Limits,
     /// This page's clock and the bridge's, at one moment or with the page's before.
-    clocks: (u64, u64),
+    clock_sync: (u64, u64),
     /// Whether silence has been noticed, and the socket has its last chance.
-    last_chance: bool,
+    draining: bool,
     /// Whether the app's token function was asked for a token for the open socket.
     renewing: bool,
     /// The bridge has said that the token has expired; its close is on the way.
-    expired: Option<Failure>,
-    parts: Assembler<V>,
+    expired_error: Option<Failure>,
+    assembler: Assembler<V>,
     definitions: Definitions<V>,
     calls: Calls<V>,
-    updates: Updates,
-    seeing: Seeing,
+    resource_updates: PendingResourceUpdates,
+    visibility: VisibilityTracker,
     /// Whether the app was told of connected clients.
-    knows_clients: bool,
+    clients_reported: bool,
     /// Whether the app was told of subscriptions. They outlive a broken connection.
-    knows_subscriptions: bool,
+    subscriptions_reported: bool,
     effects: Effects<V>,
 }
 
 impl<V: Clone> Page<V> {
     /// A page without a connection.
-    pub fn new(introduction: Introduction<V>, sight: Sight) -> Self {
+    pub fn new(info: PageInfo<V>, sight: PageVisibility) -> Self {
         Self {
-            introduction,
+            info,
             connection: Connection::new(),
             clock: Clock::default(),
             timer: Timer::default(),
@@ -88,26 +88,26 @@ impl<V: Clone> Page<V> {
                 max_result_bytes: MAX_RESULT_BYTES,
                 max_frame_bytes: MAX_FRAME_BYTES,
                 max_message_bytes: MAX_FRAME_BYTES,
-                heartbeat_seconds: HEARTBEAT_EVERY.as_secs() as u32,
+                heartbeat_seconds: HEARTBEAT_INTERVAL.as_secs() as u32,
             },
-            clocks: (0, 0),
-            last_chance: false,
+            clock_sync: (0, 0),
+            draining: false,
             renewing: false,
-            expired: None,
-            parts: Assembler::new(),
+            expired_error: None,
+            assembler: Assembler::new(),
             definitions: Definitions::new(),
             calls: Calls::new(),
-            updates: Updates::default(),
-            seeing: Seeing::new(sight),
-            knows_clients: false,
-            knows_subscriptions: false,
+            resource_updates: PendingResourceUpdates::default(),
+            visibility: VisibilityTracker::new(sight),
+            clients_reported: false,
+            subscriptions_reported: false,
             effects: Effects::new(),
         }
     }
 
     /// The event that follows happens now: milliseconds since the Unix epoch.
-    pub fn at(&mut self, now_ms: u64) {
-        self.clock.at(now_ms);
+    pub fn set_now(&mut self, now_ms: u64) {
+        self.clock.advance_to(now_ms);
     }
 
     /// What must happen next. Every event is followed by taking all effects, in order.
@@ -120,11 +120,11 @@ impl<V: Clone> Page<V> {
     /// The app wants a connection. Nothing changes while there is one or an attempt under way.
     pub fn connect(&mut self) {
         match self.connection.phase {
-            Phase::Off => self.connection.start_over(),
+            Phase::Off => self.connection.reset(),
             Phase::Waiting { .. } => {}
             _ => return,
         }
-        self.attempt();
+        self.start_attempt();
     }
 
     /// The app wants no connection any more. Running calls are cancelled.
@@ -136,7 +136,7 @@ impl<V: Clone> Page<V> {
     /// The page goes on as another session, which the bridge has never heard of: its former one
     /// belongs to another tab. A connection, or an attempt, is left for one under the new id.
     pub fn set_session(&mut self, session_id: SessionId) {
-        self.introduction.session_id = session_id;
+        self.info.session_id = session_id;
         self.bridge_id = None;
         if self.connection.phase == Phase::Off {
             return;
@@ -144,28 +144,28 @@ impl<V: Clone> Page<V> {
         self.effects.push(Effect::CloseSocket);
         self.connection_lost();
         let reason = Failure::new(Failure::CONNECTION_LOST, "the page is another session now");
-        self.calls.void(&reason, &mut self.effects);
-        self.attempt();
+        self.calls.cancel_all(&reason, &mut self.effects);
+        self.start_attempt();
     }
 
     /// The app added something: `definition` is the whole MCP object.
-    pub fn added(&mut self, key: DefinitionKey, item: Item, definition: Encoded<V>) {
+    pub fn added(&mut self, key: DefinitionKey, item: Item, definition: SizedJson<V>) {
         self.definitions
-            .added(key, item, definition, &mut self.effects);
-        self.flush_soon();
+            .add(key, item, definition, &mut self.effects);
+        self.schedule_flush();
     }
 
     /// The app removed something. What was replaced before is gone already.
-    pub fn removed(&mut self, key: DefinitionKey) {
+    pub fn definition_removed(&mut self, key: DefinitionKey) {
         let connected = self.connection.is_ready();
-        self.definitions.removed(key, connected, &mut self.effects);
-        self.flush_soon();
+        self.definitions.remove(key, connected, &mut self.effects);
+        self.schedule_flush();
     }
 
     /// The content of a resource changed.
     pub fn resource_updated(&mut self, uri: String) {
-        self.updates.happened(uri, self.connection.is_ready());
-        self.flush_soon();
+        self.resource_updates.add(uri, self.connection.is_ready());
+        self.schedule_flush();
     }
 
     /// The module has a message about a query. Returns whether there is a connection that it goes out on:
@@ -178,26 +178,26 @@ impl<V: Clone> Page<V> {
         connected
     }
 
-    /// The task that asked for [`Effect::FlushSoon`] is over.
+    /// The task that asked for [`Effect::ScheduleFlush`] is over.
     pub fn flush(&mut self) {
         if self.connection.is_ready() {
             self.definitions
                 .flush(self.limits.max_frame_bytes, &mut self.effects);
             self.calls.flush(&self.limits, &mut self.effects);
-            self.updates.flush(&mut self.effects);
+            self.resource_updates.flush(&mut self.effects);
         }
     }
 
-    fn flush_soon(&mut self) {
+    fn schedule_flush(&mut self) {
         if self.connection.is_ready() {
-            self.effects.push(Effect::FlushSoon);
+            self.effects.push(Effect::ScheduleFlush);
         }
     }
 
     // What handlers do.
 
     /// A handler ended.
-    pub fn handler_finished(&mut self, call: CallId, outcome: Outcome<V>) {
+    pub fn handler_finished(&mut self, call: CallId, outcome: HandlerOutcome<V>) {
         self.calls
             .finished(call, outcome, &self.limits, &mut self.effects);
     }
@@ -220,7 +220,7 @@ impl<V: Clone> Page<V> {
         call: CallId,
         level: String,
         logger: Option<String>,
-        data: Encoded<V>,
+        data: SizedJson<V>,
     ) {
         self.calls
             .logged(call, level, logger, data, &mut self.effects);
@@ -228,9 +228,9 @@ impl<V: Clone> Page<V> {
 
     /// A handler asks the client behind its call; `bytes` is the length of the parameters. Answered by
     /// [`Report::ClientAnswered`], unless the call ends before.
-    pub fn client_asked(&mut self, call: CallId, request: ClientRequest<V>, bytes: usize) {
+    pub fn client_requested(&mut self, call: CallId, request: ClientRequest<V>, bytes: usize) {
         self.calls
-            .asked(call, request, bytes, &self.limits, &mut self.effects);
-        self.flush_soon();
+            .client_requested(call, request, bytes, &self.limits, &mut self.effects);
+        self.schedule_flush();
     }
 }

@@ -7,14 +7,14 @@ use js_sys::{Array, JsString, Reflect};
 use wasm_bindgen::prelude::*;
 
 use super::bindings::{self, Encoder};
-use crate::core::frame::{self, Piece};
+use crate::core::frame::{self, FramePart};
 use crate::core::{
-    BridgeToPage, CallRequest, ClientResponse, Encoded, Item, Kind, Limits, PageToBridge, Refusal,
-    RegisteredItem,
+    BridgeToPage, CallRequest, ClientResponse, Item, Kind, Limits, PageToBridge, RegisteredItem,
+    RegistrationFailure, SizedJson,
 };
 
 /// All messages about queries begin like this, and are read by the module.
-const ABOUT_A_QUERY: &str = "query_";
+const QUERY_PREFIX: &str = "query_";
 
 /// Why a frame is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum DecodeError {
     /// A `type` that this version does not know.
     UnknownType(String),
     /// A known `type` without one of its fields.
-    BadFields(String),
+    MissingField(String),
 }
 
 /// Reads one text frame.
@@ -48,15 +48,15 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
             ended: call_ids(&message, "ended"),
         }),
         kind::RENEWED => Some(BridgeToPage::Renewed {
-            token_expires_in_ms: whole(&message, "tokenExpiresInMs"),
+            token_expires_in_ms: integer(&message, "tokenExpiresInMs"),
         }),
         kind::RENEWAL_FAILED => renewal_failed(&message),
         kind::CLIENTS => field(&message, "clients").map(BridgeToPage::Clients),
         kind::SESSION_CLOSED => session_closed(&message),
-        _ if kind.starts_with(ABOUT_A_QUERY) => Some(BridgeToPage::Query(message)),
+        _ if kind.starts_with(QUERY_PREFIX) => Some(BridgeToPage::Query(message)),
         _ => return Err(DecodeError::UnknownType(kind)),
     };
-    fields.ok_or(DecodeError::BadFields(kind))
+    fields.ok_or(DecodeError::MissingField(kind))
 }
 
 /// Writes one text frame.
@@ -64,16 +64,16 @@ pub fn encode(message: PageToBridge<JsValue>) -> JsString {
     let texts = Array::new();
     for piece in frame::encode(message) {
         texts.push(&match piece {
-            Piece::Text(text) => JsValue::from(text),
-            Piece::Json(json) => json,
+            FramePart::Text(text) => JsValue::from(text),
+            FramePart::Json(json) => json,
         });
     }
     texts.join("")
 }
 
 /// A JSON text with its length as the bridge counts it.
-pub fn measured(text: JsString) -> Encoded<JsValue> {
-    Encoded {
+pub fn sized_json(text: JsString) -> SizedJson<JsValue> {
+    SizedJson {
         bytes: Encoder::new().encode(&text).length() as usize,
         json: text.into(),
     }
@@ -89,8 +89,8 @@ fn authenticated(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
         bridge_id: BridgeId(string(message, "bridgeId").unwrap_or_default()),
         session_name: string(message, "sessionName"),
         awaited: call_ids(message, "awaited"),
-        now_ms: whole(message, "nowMs").unwrap_or_default(),
-        token_expires_in_ms: whole(message, "tokenExpiresInMs"),
+        now_ms: integer(message, "nowMs").unwrap_or_default(),
+        token_expires_in_ms: integer(message, "tokenExpiresInMs"),
         limits: Limits {
             max_result_bytes: limit("maxResultBytes") as usize,
             max_frame_bytes: limit("maxFrameBytes") as usize,
@@ -112,7 +112,7 @@ fn registered(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Registered {
         registration_id: string(message, "registrationId").map(RegistrationId)?,
         items: items(message, "items", registered_item),
-        errors: items(message, "errors", refusal),
+        errors: items(message, "errors", registration_failure),
     })
 }
 
@@ -123,8 +123,8 @@ fn registered_item(registered: &JsValue) -> Option<RegisteredItem> {
     })
 }
 
-fn refusal(error: &JsValue) -> Option<Refusal> {
-    Some(Refusal {
+fn registration_failure(error: &JsValue) -> Option<RegistrationFailure> {
+    Some(RegistrationFailure {
         index: number(error, "index")? as usize,
         code: string(error, "code")?,
         message: string(error, "message")?,
@@ -133,26 +133,26 @@ fn refusal(error: &JsValue) -> Option<Refusal> {
 
 fn item(object: &JsValue) -> Option<Item> {
     Some(Item {
-        kind: Kind::from_word(&string(object, "kind")?)?,
+        kind: Kind::parse(&string(object, "kind")?)?,
         name: string(object, "name")?,
     })
 }
 
 fn tool_call(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     field(message, "toolInput")?;
-    requested(message, Kind::Tool, "toolName")
+    call_request_by_name(message, Kind::Tool, "toolName")
 }
 
 fn prompt_get(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     field(message, "arguments")?;
-    requested(message, Kind::Prompt, "name")
+    call_request_by_name(message, Kind::Prompt, "name")
 }
 
 /// A template's variables come with it.
 fn resource_read(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     field(message, "uri")?;
-    requested(message, Kind::ResourceTemplate, "uriTemplate")
-        .or_else(|| requested(message, Kind::Resource, "uri"))
+    call_request_by_name(message, Kind::ResourceTemplate, "uriTemplate")
+        .or_else(|| call_request_by_name(message, Kind::Resource, "uri"))
 }
 
 fn completion(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
@@ -160,7 +160,11 @@ fn completion(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     call_request(message, item(&field(message, "ref")?)?)
 }
 
-fn requested(message: &JsValue, kind: Kind, name: &str) -> Option<BridgeToPage<JsValue>> {
+fn call_request_by_name(
+    message: &JsValue,
+    kind: Kind,
+    name: &str,
+) -> Option<BridgeToPage<JsValue>> {
     let name = string(message, name)?;
     call_request(message, Item { kind, name })
 }
@@ -169,7 +173,7 @@ fn call_request(message: &JsValue, item: Item) -> Option<BridgeToPage<JsValue>> 
     Some(BridgeToPage::CallRequested(CallRequest {
         call: call_id(message)?,
         item,
-        sent_ms: field(message, "context").and_then(|context| whole(&context, "sentMs")),
+        sent_ms: field(message, "context").and_then(|context| integer(&context, "sentMs")),
         message: message.clone(),
     }))
 }
@@ -198,8 +202,8 @@ fn client_response(response: &JsValue) -> Option<ClientResponse<JsValue>> {
 
 fn heartbeat(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Heartbeat {
-        sequence: whole(message, "sequence")?,
-        answers: whole(message, "answers").unwrap_or_default(),
+        sequence: integer(message, "sequence")?,
+        answers: integer(message, "answers").unwrap_or_default(),
     })
 }
 
@@ -235,7 +239,7 @@ fn number(object: &JsValue, name: &str) -> Option<f64> {
     field(object, name)?.as_f64()
 }
 
-fn whole(object: &JsValue, name: &str) -> Option<u64> {
+fn integer(object: &JsValue, name: &str) -> Option<u64> {
     number(object, name).map(|number| number as u64)
 }
 

@@ -3,23 +3,23 @@
 
 use wasm_bindgen::prelude::*;
 
-use super::codec::{field, measured, string};
-use crate::core::{Answer, Encoded, Outcome};
+use super::codec::{field, sized_json, string};
+use crate::core::{Answer, HandlerOutcome, SizedJson};
 
 /// The handler ended like this: `{ result?, content?, structuredContent?, _meta? }`, or
 /// `{ message, code?, data?, content? }` when it threw. All but message and code are JSON texts.
-pub(super) fn outcome(ended: &JsValue) -> Outcome<JsValue> {
+pub(super) fn parse_outcome(ended: &JsValue) -> HandlerOutcome<JsValue> {
     if let Some(message) = string(ended, "message") {
-        return Outcome::Threw {
+        return HandlerOutcome::Threw {
             code: string(ended, "code"),
             message,
-            data: text(ended, "data"),
-            content: text(ended, "content"),
+            data: json_text(ended, "data"),
+            content: json_text(ended, "content"),
         };
     }
     let mut bytes = 0;
     let mut part = |name| {
-        let text = text(ended, name)?;
+        let text = json_text(ended, name)?;
         bytes += text.bytes;
         Some(text.json)
     };
@@ -29,15 +29,15 @@ pub(super) fn outcome(ended: &JsValue) -> Outcome<JsValue> {
         structured_content: part("structuredContent"),
         meta: part("_meta"),
     };
-    Outcome::Returned { answer, bytes }
+    HandlerOutcome::Returned { answer, bytes }
 }
 
-fn text(object: &JsValue, name: &str) -> Option<Encoded<JsValue>> {
-    field(object, name)?.dyn_into().ok().map(measured)
+fn json_text(object: &JsValue, name: &str) -> Option<SizedJson<JsValue>> {
+    field(object, name)?.dyn_into().ok().map(sized_json)
 }
 
 /// What an exception says.
-pub(super) fn message_of(error: &JsValue) -> String {
+pub(super) fn error_message(error: &JsValue) -> String {
     string(error, "message")
         .or_else(|| error.as_string())
         .filter(|message| !message.is_empty())

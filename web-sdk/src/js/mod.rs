@@ -32,12 +32,12 @@ impl Connection {
 
     /// The app wants to be connected.
     pub fn connect(&self) {
-        self.0.tell(|page| page.connect());
+        self.0.dispatch(|page| page.connect());
     }
 
     /// The app wants to be disconnected.
     pub fn disconnect(&self) {
-        self.0.tell(|page| page.disconnect());
+        self.0.dispatch(|page| page.disconnect());
     }
 
     /// The page goes on as another session: the bridge hears of it at `socketUrl`. Before `connect`, and
@@ -54,29 +54,30 @@ impl Connection {
     /// The app added something. `definition` is the JSON text of the whole MCP object; `key` is the
     /// host's own and never used twice; `kind` is the word on the wire.
     pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString) {
-        if let Some(kind) = Kind::from_word(kind) {
-            let definition = codec::measured(definition);
+        if let Some(kind) = Kind::parse(kind) {
+            let definition = codec::sized_json(definition);
             let item = Item { kind, name };
             self.0
-                .tell(|page| page.added(DefinitionKey(key), item, definition));
+                .dispatch(|page| page.added(DefinitionKey(key), item, definition));
         }
     }
 
     /// The app removed something.
     pub fn remove(&self, key: u32) {
-        self.0.tell(|page| page.removed(DefinitionKey(key)));
+        self.0
+            .dispatch(|page| page.definition_removed(DefinitionKey(key)));
     }
 
     /// The content of a resource changed.
     #[wasm_bindgen(js_name = resourceUpdated)]
     pub fn resource_updated(&self, uri: String) {
-        self.0.tell(|page| page.resource_updated(uri));
+        self.0.dispatch(|page| page.resource_updated(uri));
     }
 
     /// The app asks an agent, or has more to say of that: the JSON text of the whole message. Returns
     /// whether it goes out.
     pub fn query(&self, message: JsString) -> bool {
-        self.0.tell(|page| page.query(message.into()))
+        self.0.dispatch(|page| page.query(message.into()))
     }
 
     /// A handler says how far it is; the numbers are JSON texts.
@@ -89,25 +90,25 @@ impl Connection {
     ) {
         let total = total.map(JsValue::from);
         self.0
-            .tell(|page| page.progressed(CallId(call), progress.into(), total, message));
+            .dispatch(|page| page.progressed(CallId(call), progress.into(), total, message));
     }
 
     /// A handler has something for the client's log; `data` is a JSON text.
     pub fn log(&self, call: String, level: String, logger: Option<String>, data: JsString) {
-        let data = codec::measured(data);
+        let data = codec::sized_json(data);
         self.0
-            .tell(|page| page.logged(CallId(call), level, logger, data));
+            .dispatch(|page| page.logged(CallId(call), level, logger, data));
     }
 
     /// A handler asks the client; `params` is a JSON text.
     pub fn ask(&self, call: String, key: String, method: String, params: JsString) {
-        let params = codec::measured(params);
+        let params = codec::sized_json(params);
         let request = ClientRequest {
             key,
             method,
             params: params.json,
         };
         self.0
-            .tell(|page| page.client_asked(CallId(call), request, params.bytes));
+            .dispatch(|page| page.client_requested(CallId(call), request, params.bytes));
     }
 }

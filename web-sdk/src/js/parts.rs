@@ -4,7 +4,7 @@
 use js_sys::{Array, JsString};
 use wasm_bindgen::prelude::*;
 
-use crate::core::parts::{LAST, MAX_HEAD_UNITS, MORE_FOLLOWS, Part, cut};
+use crate::core::parts::{LAST_PART_PREFIX, MAX_HEAD_UNITS, PART_PREFIX, Part, split_point};
 
 /// Passes on the frames of a message, in order.
 pub fn split(message: &JsString, mut send: impl FnMut(&JsString)) {
@@ -15,19 +15,19 @@ pub fn split(message: &JsString, mut send: impl FnMut(&JsString)) {
         let text = message.slice(start as u32, end as u32);
         send(&JsString::from(mark).concat(&text));
     };
-    while let Some(end) = cut(start, length, unit_at) {
-        part(MORE_FOLLOWS, start, end);
+    while let Some(end) = split_point(start, length, unit_at) {
+        part(PART_PREFIX, start, end);
         start = end;
     }
     if start > 0 {
-        part(LAST, start, length);
+        part(LAST_PART_PREFIX, start, length);
     } else {
         send(message);
     }
 }
 
 /// The frame as a part, if it begins like one.
-pub fn part(frame: &JsString) -> Option<Part<JsValue>> {
+pub fn parse(frame: &JsString) -> Option<Part<JsValue>> {
     if frame.char_code_at(0) != f64::from(b'#') {
         return None;
     }
@@ -43,6 +43,6 @@ pub fn part(frame: &JsString) -> Option<Part<JsValue>> {
 }
 
 /// The message of these texts.
-pub fn joined(texts: Vec<JsValue>) -> JsString {
+pub fn join(texts: Vec<JsValue>) -> JsString {
     texts.into_iter().collect::<Array>().join("")
 }

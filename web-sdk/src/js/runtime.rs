@@ -14,7 +14,9 @@ use super::bindings::{
 use super::codec::{self, DecodeError};
 use super::socket::{Socket, SocketEvent};
 use super::{handler, parts};
-use crate::core::{Call, Effect, Ending, Introduction, Page, Report, Sight, Status, Token};
+use crate::core::{
+    Call, CallOutcome, Effect, Page, PageInfo, PageVisibility, Report, Status, Token,
+};
 
 /// A page at work. It lives as long as the document.
 pub(super) struct Runtime {
@@ -26,7 +28,7 @@ pub(super) struct Runtime {
     timer: RefCell<JsValue>,
     tick: RefCell<JsValue>,
     flush: RefCell<JsValue>,
-    working: Cell<bool>,
+    pumping: Cell<bool>,
     /// Unknown messages are reported once per connection.
     warned: Cell<bool>,
 }
@@ -34,9 +36,9 @@ pub(super) struct Runtime {
 impl Runtime {
     pub(super) fn start(host: Host, options: Options) -> Rc<Self> {
         let document = options.document();
-        let sight = sight(document.as_ref());
+        let sight = current_visibility(document.as_ref());
         let runtime = Rc::new(Self {
-            page: RefCell::new(Page::new(introduction(&options), sight)),
+            page: RefCell::new(Page::new(page_info(&options), sight)),
             host,
             socket_url: RefCell::new(options.socket_url()),
             document,
@@ -44,41 +46,42 @@ impl Runtime {
             timer: RefCell::default(),
             tick: RefCell::default(),
             flush: RefCell::default(),
-            working: Cell::new(false),
+            pumping: Cell::new(false),
             warned: Cell::new(false),
         });
         *runtime.tick.borrow_mut() =
-            runtime.listener(|runtime, _| runtime.tell(|page| page.timer_fired(random())));
-        *runtime.flush.borrow_mut() = runtime.listener(|runtime, _| runtime.tell(Page::flush));
-        runtime.listen();
+            runtime.new_listener(|runtime, _| runtime.dispatch(|page| page.timer_fired(random())));
+        *runtime.flush.borrow_mut() =
+            runtime.new_listener(|runtime, _| runtime.dispatch(Page::flush));
+        runtime.add_listeners();
         runtime
     }
 
     /// Tells the page of an event and does what must happen. An effect may run app code that
     /// causes further events: their effects wait for those before them.
-    pub(super) fn tell<T>(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>) -> T) -> T {
+    pub(super) fn dispatch<T>(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>) -> T) -> T {
         let mut page = self.page.borrow_mut();
-        page.at(Date::now() as u64);
+        page.set_now(Date::now() as u64);
         let told = event(&mut page);
         drop(page);
-        self.work();
+        self.pump_effects();
         told
     }
 
     /// The page goes on as another session, at its own address.
     pub(super) fn set_session(self: &Rc<Self>, session_id: String, socket_url: String) {
         *self.socket_url.borrow_mut() = socket_url;
-        self.tell(|page| page.set_session(SessionId(session_id)));
+        self.dispatch(|page| page.set_session(SessionId(session_id)));
     }
 
-    fn work(self: &Rc<Self>) {
-        if self.working.replace(true) {
+    fn pump_effects(self: &Rc<Self>) {
+        if self.pumping.replace(true) {
             return;
         }
         while let Some(effect) = self.next_effect() {
             self.perform(effect);
         }
-        self.working.set(false);
+        self.pumping.set(false);
     }
 
     fn next_effect(&self) -> Option<Effect<JsValue>> {
@@ -102,20 +105,20 @@ impl Runtime {
             Effect::AbandonSocket => drop(self.socket.take()),
             Effect::SetTimer(ms) => self.set_timer(ms),
             Effect::StopTimer => clear_timeout(&self.timer.take()),
-            Effect::FlushSoon => queue_microtask(self.flush.borrow().unchecked_ref()),
+            Effect::ScheduleFlush => queue_microtask(self.flush.borrow().unchecked_ref()),
             Effect::StartCall(call) => self.start_call(call),
             Effect::Report(report) => self.report(report),
         }
     }
 
     fn fetch_token(self: &Rc<Self>) {
-        let resolved = self.listener(|runtime, token| {
+        let resolved = self.new_listener(|runtime, token| {
             let token = Token(token.as_string().unwrap_or_default());
-            runtime.tell(|page| page.token_ready(token));
+            runtime.dispatch(|page| page.token_ready(token));
         });
-        let rejected = self.listener(|runtime, error| {
-            let message = handler::message_of(&error);
-            runtime.tell(|page| page.token_failed(&message, random()));
+        let rejected = self.new_listener(|runtime, error| {
+            let message = handler::error_message(&error);
+            runtime.dispatch(|page| page.token_failed(&message, random()));
         });
         let token = self.host.token();
         token.unchecked_ref::<Settling>().then(&resolved, &rejected);
@@ -125,33 +128,35 @@ impl Runtime {
         drop(self.socket.take());
         self.warned.set(false);
         let runtime = self.clone();
-        match Socket::open(&self.socket_url.borrow(), move |event| runtime.heard(event)) {
+        match Socket::open(&self.socket_url.borrow(), move |event| {
+            runtime.on_socket_event(event)
+        }) {
             Ok(socket) => *self.socket.borrow_mut() = Some(socket),
             Err(error) => {
-                let message = handler::message_of(&error);
-                self.tell(|page| page.socket_refused(&message));
+                let message = handler::error_message(&error);
+                self.dispatch(|page| page.socket_refused(&message));
             }
         }
     }
 
-    fn heard(self: &Rc<Self>, event: SocketEvent) {
+    fn on_socket_event(self: &Rc<Self>, event: SocketEvent) {
         match event {
-            SocketEvent::Opened => self.tell(Page::socket_opened),
-            SocketEvent::Frame(frame) => self.frame_arrived(frame),
+            SocketEvent::Opened => self.dispatch(Page::socket_opened),
+            SocketEvent::Frame(frame) => self.on_frame(frame),
             SocketEvent::Closed { code, reason } => {
                 drop(self.socket.take());
-                self.tell(|page| page.socket_closed(code, &reason, random()));
+                self.dispatch(|page| page.socket_closed(code, &reason, random()));
             }
         }
     }
 
-    fn frame_arrived(self: &Rc<Self>, frame: JsString) {
+    fn on_frame(self: &Rc<Self>, frame: JsString) {
         let mut whole = Some(frame);
-        if let Some(part) = whole.as_ref().and_then(parts::part) {
-            self.tell(|page| whole = page.part_arrived(part, random()).map(parts::joined));
+        if let Some(part) = whole.as_ref().and_then(parts::parse) {
+            self.dispatch(|page| whole = page.part_arrived(part, random()).map(parts::join));
         }
         match whole.map(|message| codec::decode(&message)) {
-            Some(Ok(message)) => self.tell(|page| page.message_arrived(message)),
+            Some(Ok(message)) => self.dispatch(|page| page.message_arrived(message)),
             Some(Err(error)) => self.warn_once(&error),
             None => {}
         }
@@ -164,7 +169,7 @@ impl Runtime {
         let what = match error {
             DecodeError::NotAMessage => "the bridge sent a frame that is no message".to_owned(),
             DecodeError::UnknownType(kind) => ["the bridge sent an unknown ", kind].concat(),
-            DecodeError::BadFields(kind) => ["the bridge sent a broken ", kind].concat(),
+            DecodeError::MissingField(kind) => ["the bridge sent a broken ", kind].concat(),
         };
         self.host.warn(&what);
     }
@@ -179,9 +184,9 @@ impl Runtime {
         let ended = self
             .host
             .call(call.id.as_str(), call.definition.0, &call.message);
-        let settled = self.listener(move |runtime, ended| {
-            let outcome = handler::outcome(&ended);
-            runtime.tell(|page| page.handler_finished(call.id.clone(), outcome));
+        let settled = self.new_listener(move |runtime, ended| {
+            let outcome = handler::parse_outcome(&ended);
+            runtime.dispatch(|page| page.handler_finished(call.id.clone(), outcome));
         });
         let settling: &Settling = ended.unchecked_ref();
         settling.then(&settled, &JsValue::UNDEFINED);
@@ -191,7 +196,7 @@ impl Runtime {
         let host = &self.host;
         match report {
             Report::Status(status) => self.report_status(&status),
-            Report::Welcomed {
+            Report::SessionAccepted {
                 session_name,
                 max_message_bytes,
             } => host.welcomed(session_name.as_deref(), max_message_bytes as u32),
@@ -214,11 +219,14 @@ impl Runtime {
                 }
             },
             Report::Query(message) => host.query(&message),
-            Report::CallEnded { call, ending } => {
+            Report::CallEnded {
+                call,
+                outcome: ending,
+            } => {
                 let (phase, error) = match &ending {
-                    Ending::Finished => ("finished", None),
-                    Ending::Failed(error) => ("failed", Some(error)),
-                    Ending::Cancelled(reason) => ("cancelled", Some(reason)),
+                    CallOutcome::Finished => ("finished", None),
+                    CallOutcome::Failed(error) => ("failed", Some(error)),
+                    CallOutcome::Cancelled(reason) => ("cancelled", Some(reason)),
                 };
                 let code = error.map(|error| &*error.code);
                 let message = error.map(|error| &*error.message);
@@ -245,9 +253,9 @@ impl Runtime {
 
     /// The browser's events about the document, the network and the user. One function hears all of them:
     /// each would be a noticeable part of the download.
-    fn listen(self: &Rc<Self>) {
-        let listener = self.listener(|runtime, event| {
-            runtime.happened(&codec::string(&event, "type").unwrap_or_default(), &event);
+    fn add_listeners(self: &Rc<Self>) {
+        let listener = self.new_listener(|runtime, event| {
+            runtime.on_browser_event(&codec::string(&event, "type").unwrap_or_default(), &event);
         });
         for event in [
             "visibilitychange",
@@ -265,28 +273,28 @@ impl Runtime {
         }
     }
 
-    fn happened(self: &Rc<Self>, what: &str, event: &JsValue) {
+    fn on_browser_event(self: &Rc<Self>, what: &str, event: &JsValue) {
         match what {
-            "pointerdown" | "keydown" => self.tell(Page::acted),
-            "freeze" => self.tell(Page::froze),
-            "online" | "pageshow" => self.tell(Page::woken),
+            "pointerdown" | "keydown" => self.dispatch(Page::user_acted),
+            "freeze" => self.dispatch(Page::froze),
+            "online" | "pageshow" => self.dispatch(Page::resumed),
             "pagehide" => {
                 let is_kept = codec::field(event, "persisted").is_some_and(|kept| kept.is_truthy());
-                self.tell(|page| {
+                self.dispatch(|page| {
                     if is_kept {
-                        page.put_aside(random());
+                        page.entered_bfcache(random());
                     } else {
                         page.leaving();
                     }
                 });
             }
             _ => {
-                let sight = sight(self.document.as_ref());
-                self.tell(|page| {
+                let sight = current_visibility(self.document.as_ref());
+                self.dispatch(|page| {
                     let visible = sight.visible;
-                    page.sight_changed(sight);
+                    page.visibility_changed(sight);
                     if visible {
-                        page.woken();
+                        page.resumed();
                     }
                 });
             }
@@ -294,7 +302,10 @@ impl Runtime {
     }
 
     /// A function for the browser to keep. It is freed when the browser has forgotten it.
-    fn listener(self: &Rc<Self>, mut heard: impl FnMut(&Rc<Self>, JsValue) + 'static) -> JsValue {
+    fn new_listener(
+        self: &Rc<Self>,
+        mut heard: impl FnMut(&Rc<Self>, JsValue) + 'static,
+    ) -> JsValue {
         let runtime = self.clone();
         Closure::<dyn FnMut(JsValue)>::new(move |event| heard(&runtime, event)).into_js_value()
     }
@@ -304,8 +315,8 @@ fn random() -> f64 {
     Math::random()
 }
 
-fn introduction(options: &Options) -> Introduction<JsValue> {
-    Introduction {
+fn page_info(options: &Options) -> PageInfo<JsValue> {
+    PageInfo {
         bridge_url: options.bridge_url(),
         session_id: SessionId(options.session_id()),
         session_name: options.session_name(),
@@ -318,13 +329,13 @@ fn introduction(options: &Options) -> Introduction<JsValue> {
 }
 
 /// What the user sees now. A worker has no document, and is never seen.
-fn sight(document: Option<&Document>) -> Sight {
+fn current_visibility(document: Option<&Document>) -> PageVisibility {
     match document {
-        Some(document) => Sight {
+        Some(document) => PageVisibility {
             visible: !document.hidden(),
             focused: document.has_focus(),
             title: document.title(),
         },
-        None => Sight::default(),
+        None => PageVisibility::default(),
     }
 }

@@ -19,13 +19,13 @@ pub(super) enum SocketEvent {
 }
 
 /// RFC 6455 section 7.4.1: the connection ended without a close frame.
-const ABNORMAL_CLOSURE: u16 = 1006;
+const ABNORMAL_CLOSE: u16 = 1006;
 
 /// Done with: to the bridge, the page is gone.
-const NORMAL_CLOSURE: u16 = 1000;
+const NORMAL_CLOSE: u16 = 1000;
 
 /// Any other code means that the page comes back; a browser allows 1000 and 3000 to 4999.
-const ABANDONED: u16 = 4000;
+const ABANDONED_CLOSE: u16 = 4000;
 
 /// An open or opening socket. Dropping it abandons it, unheard.
 pub(super) struct Socket {
@@ -45,7 +45,7 @@ impl Socket {
     ) -> Result<Self, JsValue> {
         let socket = WebSocket::new(url)?;
         let listener = Closure::new(move |event: Event| {
-            if let Some(event) = read(event) {
+            if let Some(event) = parse_event(event) {
                 heard(event);
             }
         });
@@ -65,14 +65,14 @@ impl Socket {
 
     /// Closes the socket as done with.
     pub(super) fn close(self) {
-        let _ = self.socket.close_with_code(NORMAL_CLOSURE);
+        let _ = self.socket.close_with_code(NORMAL_CLOSE);
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
         set_listeners(&self.socket, None);
-        let _ = self.socket.close_with_code(ABANDONED);
+        let _ = self.socket.close_with_code(ABANDONED_CLOSE);
     }
 }
 
@@ -83,7 +83,7 @@ fn set_listeners(socket: &WebSocket, listener: Option<&Function>) {
     socket.set_onclose(listener);
 }
 
-fn read(event: Event) -> Option<SocketEvent> {
+fn parse_event(event: Event) -> Option<SocketEvent> {
     match event.type_().as_str() {
         "open" => Some(SocketEvent::Opened),
         // A binary frame is no message of this protocol.
@@ -99,7 +99,7 @@ fn read(event: Event) -> Option<SocketEvent> {
             })
         }
         _ => Some(SocketEvent::Closed {
-            code: ABNORMAL_CLOSURE,
+            code: ABNORMAL_CLOSE,
             reason: String::new(),
         }),
     }

@@ -8,27 +8,27 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::process::{ask, read};
+use crate::process::{capture, try_capture};
 
 /// Whether this is a system with apt.
-pub(crate) fn is_here() -> bool {
-    ask(Command::new("apt-get").arg("--version")).is_some()
+pub(crate) fn is_available() -> bool {
+    try_capture(Command::new("apt-get").arg("--version")).is_some()
 }
 
 /// Makes sure that apt has heard of the packages, asking the mirrors at most once.
-pub(crate) fn know(packages: &[&str]) -> Result<()> {
-    know_where(packages, || knows(packages))
+pub(crate) fn ensure_known(packages: &[&str]) -> Result<()> {
+    update_unless(packages, || has_packages(packages))
 }
 
 /// The same for one package in a version, major and minor, or a later one. Lists that are months
 /// old know the packages and not their updates.
-pub(crate) fn know_version(package: &str, at_least: (u32, u32)) -> Result<()> {
-    know_where(&[package], || {
+pub(crate) fn ensure_version_known(package: &str, at_least: (u32, u32)) -> Result<()> {
+    update_unless(&[package], || {
         candidate(package).is_some_and(|version| version >= at_least)
     })
 }
 
-fn know_where(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
+fn update_unless(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
     if known() {
         return Ok(());
     }
@@ -38,7 +38,7 @@ fn know_where(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
             packages.join(", ")
         );
     }
-    read(
+    capture(
         &mut apt_get(&["update"]),
         "check that Debian's mirrors can be reached and try again",
     )?;
@@ -59,9 +59,9 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
             packages.join(" ")
         );
     }
-    know(packages)?;
+    ensure_known(packages)?;
     let mut command = apt_get(&["install", "--yes"]);
-    read(
+    capture(
         command.args(packages),
         "see its output above for what is in the way",
     )?;
@@ -72,7 +72,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
 pub(crate) fn download(packages: &BTreeSet<String>, folder: &Path) -> Result<()> {
     let mut command = apt_get(&["download"]);
     command.args(packages).current_dir(folder);
-    read(
+    capture(
         &mut command,
         "check that Debian's mirrors can be reached and try again",
     )?;
@@ -80,7 +80,7 @@ pub(crate) fn download(packages: &BTreeSet<String>, folder: &Path) -> Result<()>
 }
 
 /// The package and everything it depends on, directly or not.
-pub(crate) fn closure(package: &str) -> Result<BTreeSet<String>> {
+pub(crate) fn dependency_closure(package: &str) -> Result<BTreeSet<String>> {
     let mut command = Command::new("apt-cache");
     command.args(["depends", "--recurse"]);
     for relation in [
@@ -93,16 +93,16 @@ pub(crate) fn closure(package: &str) -> Result<BTreeSet<String>> {
     ] {
         command.arg(format!("--no-{relation}"));
     }
-    let text = read(command.arg(package), "run `apt-get update` and try again")?;
-    Ok(package_names(&text))
+    let text = capture(command.arg(package), "run `apt-get update` and try again")?;
+    Ok(parse_package_names(&text))
 }
 
 /// The packages installed on this system.
 pub(crate) fn installed() -> Result<BTreeSet<String>> {
     let mut command = Command::new("dpkg-query");
     command.args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"]);
-    let text = read(&mut command, "check that dpkg works on this system")?;
-    Ok(installed_names(&text))
+    let text = capture(&mut command, "check that dpkg works on this system")?;
+    Ok(parse_installed_names(&text))
 }
 
 /// Whether this process may change the system.
@@ -110,16 +110,18 @@ pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-fn knows(packages: &[&str]) -> bool {
-    ask(Command::new("apt-cache").arg("show").args(packages)).is_some()
+fn has_packages(packages: &[&str]) -> bool {
+    try_capture(Command::new("apt-cache").arg("show").args(packages)).is_some()
 }
 
 /// The version, major and minor, that apt would install.
 fn candidate(package: &str) -> Option<(u32, u32)> {
-    candidate_in(&ask(Command::new("apt-cache").args(["policy", package]))?)
+    parse_candidate(&try_capture(
+        Command::new("apt-cache").args(["policy", package]),
+    )?)
 }
 
-fn candidate_in(policy: &str) -> Option<(u32, u32)> {
+fn parse_candidate(policy: &str) -> Option<(u32, u32)> {
     let version = |line: &str| major_minor(line.trim().strip_prefix("Candidate: ")?);
     policy.lines().find_map(version)
 }
@@ -141,7 +143,7 @@ fn apt_get(arguments: &[&str]) -> Command {
 
 /// `apt-cache depends --recurse` lists each package at the start of a line and its relations below it;
 /// a name in angle brackets is virtual.
-fn package_names(depends: &str) -> BTreeSet<String> {
+fn parse_package_names(depends: &str) -> BTreeSet<String> {
     depends
         .lines()
         .filter(|line| !line.starts_with([' ', '<', '|']) && !line.is_empty())
@@ -149,7 +151,7 @@ fn package_names(depends: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn installed_names(list: &str) -> BTreeSet<String> {
+fn parse_installed_names(list: &str) -> BTreeSet<String> {
     list.lines()
         .filter_map(|line| line.split_once(' '))
         .filter(|(_, status)| status.starts_with("ii"))
@@ -164,20 +166,20 @@ mod tests {
     #[test]
     fn reads_the_packages_of_a_dependency_list() {
         let depends = "rustc-web\n  Depends: libc6\n  Depends: <libc-dev>\n    libc6-dev\n |Depends: gcc\nlibllvm22\n  Depends: libz3-4\n<libc-dev>\nlibz3-4\n";
-        let names: Vec<_> = package_names(depends).into_iter().collect();
+        let names: Vec<_> = parse_package_names(depends).into_iter().collect();
         assert_eq!(names, ["libllvm22", "libz3-4", "rustc-web"]);
     }
 
     #[test]
     fn reads_the_version_that_would_be_installed() {
         let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n     1.85.0+dfsg3-1 500\n";
-        assert_eq!(candidate_in(policy), Some((1, 96)));
-        assert_eq!(candidate_in("rustc-web:\n  Candidate: (none)\n"), None);
+        assert_eq!(parse_candidate(policy), Some((1, 96)));
+        assert_eq!(parse_candidate("rustc-web:\n  Candidate: (none)\n"), None);
     }
 
     #[test]
     fn a_removed_package_is_not_installed() {
-        let names = installed_names("libz3-4 ii \nlibedit2 rc \nlibxml2 ii \n");
+        let names = parse_installed_names("libz3-4 ii \nlibedit2 rc \nlibxml2 ii \n");
         assert_eq!(
             names.into_iter().collect::<Vec<_>>(),
             ["libxml2", "libz3-4"]

@@ -22,13 +22,13 @@ impl Chromium {
                 browser: from_environment("MCP_WEB_CHROMIUM", "/usr/bin/chromium"),
                 driver: from_environment("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver"),
             };
-            if chromium.is_there() {
+            if chromium.is_installed() {
                 return Ok(Outcome::UpToDate(chromium));
             }
-            if apt::is_here() {
+            if apt::is_available() {
                 apt::install(&["chromium", "chromium-driver"])?;
             }
-            if chromium.is_there() {
+            if chromium.is_installed() {
                 return Ok(Outcome::Done(chromium));
             }
             bail!(
@@ -37,7 +37,7 @@ impl Chromium {
         })
     }
 
-    fn is_there(&self) -> bool {
+    fn is_installed(&self) -> bool {
         self.browser.exists() && self.driver.exists()
     }
 }

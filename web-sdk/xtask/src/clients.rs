@@ -58,12 +58,12 @@ pub fn run(workspace: &Workspace, options: &Options) -> bool {
 }
 
 fn pinned(workspace: &Workspace) -> Result<bool> {
-    forget(&rows(workspace))?;
+    remove_rows(&rows_folder(workspace))?;
     let counts = test::run_clients(workspace, |_| {})?;
     println!("{counts}");
     if counts.failed == 0 {
-        let table = table(&read(&rows(workspace))?);
-        document::write(workspace, DOCUMENT, COMMAND, &table)?;
+        let table = table(&load_rows(&rows_folder(workspace))?);
+        document::write_section(workspace, DOCUMENT, COMMAND, &table)?;
         println!("==> {DOCUMENT} is written");
     }
     Ok(counts.failed == 0)
@@ -71,22 +71,22 @@ fn pinned(workspace: &Workspace) -> Result<bool> {
 
 /// Runs the newest versions, and prints how what they did differs from what the pinned ones did.
 fn newest(workspace: &Workspace) -> Result<bool> {
-    let pinned = read(&rows(workspace))?;
+    let pinned = load_rows(&rows_folder(workspace))?;
     if pinned.is_empty() {
         bail!("nothing is known of the pinned versions: run `{COMMAND}` first");
     }
-    let node = node::newest(workspace, "e2e/clients/node", "clients-newest-node")?;
+    let node = node::install_newest(workspace, "e2e/clients/node", "clients-newest-node")?;
     let environment = |major: usize| -> Result<PathBuf> {
         let home = workspace
             .tools()
             .join(format!("clients-newest-python-{major}"));
         let packages: Vec<_> = NEWEST_PYTHON[major - 1].iter().map(Into::into).collect();
-        python::install(&home, &packages)?;
+        python::create_environment(&home, &packages)?;
         Ok(home)
     };
     let python = [environment(1)?, environment(2)?];
     let rows = workspace.path("target/clients/newest-rows");
-    forget(&rows)?;
+    remove_rows(&rows)?;
     let counts = test::run_clients(workspace, |tools| {
         tools.clients = Some(test::ClientPackages {
             node,
@@ -95,7 +95,7 @@ fn newest(workspace: &Workspace) -> Result<bool> {
         });
     })?;
     println!("{counts}");
-    let differences = differences(&pinned, &read(&rows)?);
+    let differences = differences(&pinned, &load_rows(&rows)?);
     match differences.is_empty() {
         true => println!("==> the newest versions do what the pinned ones do"),
         false => println!("==> what differs\n{}", differences.join("\n")),
@@ -104,20 +104,20 @@ fn newest(workspace: &Workspace) -> Result<bool> {
 }
 
 /// Where the clients write down what they did.
-pub(crate) fn rows(workspace: &Workspace) -> PathBuf {
+pub(crate) fn rows_folder(workspace: &Workspace) -> PathBuf {
     workspace.path("target/clients/rows")
 }
 
 /// Fails when the document does not say what the clients did.
 pub(crate) fn check_document(workspace: &Workspace) -> Result<()> {
-    let table = table(&read(&rows(workspace))?);
-    if document::has(workspace, DOCUMENT, COMMAND, &table)? {
+    let table = table(&load_rows(&rows_folder(workspace))?);
+    if document::has_section(workspace, DOCUMENT, COMMAND, &table)? {
         return Ok(());
     }
     bail!("{DOCUMENT} does not say what the clients did: run `{COMMAND}`, and see what changed")
 }
 
-fn forget(rows: &Path) -> Result<()> {
+fn remove_rows(rows: &Path) -> Result<()> {
     match fs::remove_dir_all(rows) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("make {} writable", rows.display()))
@@ -127,7 +127,7 @@ fn forget(rows: &Path) -> Result<()> {
 }
 
 /// The rows by their names, which say their order.
-fn read(folder: &Path) -> Result<BTreeMap<String, Value>> {
+fn load_rows(folder: &Path) -> Result<BTreeMap<String, Value>> {
     let mut rows = BTreeMap::new();
     let Ok(files) = fs::read_dir(folder) else {
         return Ok(rows);
@@ -159,7 +159,7 @@ fn table(rows: &BTreeMap<String, Value>) -> String {
         let of = |key: &str| row[key].as_str().unwrap_or("not told");
         text += &format!("| {} | {} | {} |", of("client"), of("over"), of("protocol"));
         for (step, _) in STEPS {
-            let (mark, note) = shown(&row["cells"][step]);
+            let (mark, note) = display_cell(&row["cells"][step]);
             let number = note.map(|note| {
                 let known = notes.iter().position(|known| *known == note);
                 known.unwrap_or_else(|| {
@@ -180,7 +180,7 @@ fn table(rows: &BTreeMap<String, Value>) -> String {
 }
 
 /// How a cell is shown, and what is to be known of it.
-fn shown(cell: &Value) -> (&str, Option<&str>) {
+fn display_cell(cell: &Value) -> (&str, Option<&str>) {
     match cell {
         Value::String(works) if works == "works" => ("yes", None),
         Value::Object(cell) => match cell.iter().next() {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_known_of_a_cell_stands_below_the_table_once() {
+    fn notes_of_cells_are_listed_once_below_the_table() {
         let lacks = json!({ "lacks": "it cannot" });
         let rows = BTreeMap::from([
             ("1".to_owned(), row("a 1", lacks.clone())),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_and_what_is_missing() {
+    fn differences_and_missing_rows_are_reported() {
         let rows =
             |client: &str, call: Value| BTreeMap::from([("1".to_owned(), row(client, call))]);
         let pinned = rows("a 1", json!("works"));
@@ -278,6 +278,6 @@ mod tests {
     #[test]
     fn the_document_has_a_place_for_the_table() {
         let text = fs::read_to_string(Workspace::here().path(DOCUMENT)).unwrap();
-        assert!(document::with(&text, COMMAND, "").is_some());
+        assert!(document::replace_section(&text, COMMAND, "").is_some());
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use crate::Workspace;
 
 /// Puts the text where the document shows what this command writes.
-pub(crate) fn write(
+pub(crate) fn write_section(
     workspace: &Workspace,
     document: &str,
     command: &str,
@@ -16,12 +16,12 @@ pub(crate) fn write(
     let path = workspace.path(document);
     let advice = || format!("make {document} readable and writable");
     let before = fs::read_to_string(&path).with_context(advice)?;
-    let after = written(&before, document, command, text)?;
+    let after = with_section(&before, document, command, text)?;
     fs::write(&path, after).with_context(advice)
 }
 
 /// Whether the document has this text already.
-pub(crate) fn has(
+pub(crate) fn has_section(
     workspace: &Workspace,
     document: &str,
     command: &str,
@@ -29,26 +29,26 @@ pub(crate) fn has(
 ) -> Result<bool> {
     let path = workspace.path(document);
     let before = fs::read_to_string(&path).with_context(|| format!("restore {document}"))?;
-    Ok(written(&before, document, command, text)? == before)
+    Ok(with_section(&before, document, command, text)? == before)
 }
 
-fn written(before: &str, document: &str, command: &str, text: &str) -> Result<String> {
-    with(before, command, text).with_context(|| {
-        let [begin, end] = marks(command);
+fn with_section(before: &str, document: &str, command: &str, text: &str) -> Result<String> {
+    replace_section(before, command, text).with_context(|| {
+        let [begin, end] = section_markers(command);
         format!("{document} has no place for this: restore `{begin}` and `{end}`")
     })
 }
 
 /// What stands before the text of a command, and behind it.
-pub(crate) fn marks(command: &str) -> [String; 2] {
+pub(crate) fn section_markers(command: &str) -> [String; 2] {
     [
         format!("<!-- What follows is written by `{command}`. -->\n"),
         format!("<!-- The end of what is written by `{command}`. -->"),
     ]
 }
 
-pub(crate) fn with(document: &str, command: &str, text: &str) -> Option<String> {
-    let [begin, end] = marks(command);
+pub(crate) fn replace_section(document: &str, command: &str, text: &str) -> Option<String> {
+    let [begin, end] = section_markers(command);
     let (before, rest) = document.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;
     Some(format!(
@@ -62,14 +62,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_replaces_the_one_before_and_nothing_else() {
-        let [begin, end] = marks("a large");
-        let [other, its_end] = marks("a calls");
+    fn replacing_a_section_leaves_the_rest_unchanged() {
+        let [begin, end] = section_markers("a large");
+        let [other, its_end] = section_markers("a calls");
         let rest = format!("{other}kept\n{its_end}\nthe rest\n");
         let document = format!("# Title\n{begin}old\n{end}\n{rest}");
-        let once = with(&document, "a large", "new\n").unwrap();
+        let once = replace_section(&document, "a large", "new\n").unwrap();
         assert_eq!(once, format!("# Title\n{begin}\nnew\n\n{end}\n{rest}"));
-        assert_eq!(with(&once, "a large", "new\n").unwrap(), once);
-        assert_eq!(with("no marks", "a large", "new"), None);
+        assert_eq!(replace_section(&once, "a large", "new\n").unwrap(), once);
+        assert_eq!(replace_section("no marks", "a large", "new"), None);
     }
 }

@@ -14,24 +14,24 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     /// Adds the content of a file, or of every file below a folder, with their names.
     /// A path that does not exist counts as such.
-    pub(crate) fn path(&mut self, path: &Path) -> Result<&mut Self> {
+    pub(crate) fn add_path(&mut self, path: &Path) -> Result<&mut Self> {
         let mut files = Vec::new();
-        list(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
+        list_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
         files.sort();
         for file in files {
             let name = file.strip_prefix(path).unwrap_or(&file);
-            self.part(name.as_os_str().as_encoded_bytes());
+            self.add_bytes(name.as_os_str().as_encoded_bytes());
             let content =
                 fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            self.part(&content);
+            self.add_bytes(&content);
         }
-        self.part(b"end of path");
+        self.add_bytes(b"end of path");
         Ok(self)
     }
 
     /// Adds a text.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        self.part(text.as_bytes());
+    pub(crate) fn add_text(&mut self, text: &str) -> &mut Self {
+        self.add_bytes(text.as_bytes());
         self
     }
 
@@ -45,19 +45,19 @@ impl Fingerprint {
     }
 
     /// Lengths keep two neighbours from running into each other.
-    fn part(&mut self, bytes: &[u8]) {
+    fn add_bytes(&mut self, bytes: &[u8]) {
         self.hasher.update((bytes.len() as u64).to_le_bytes());
         self.hasher.update(bytes);
     }
 }
 
-fn list(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+fn list_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
         Ok(metadata) if metadata.is_dir() => {
             for entry in fs::read_dir(path)? {
-                list(&entry?.path(), files)?;
+                list_files(&entry?.path(), files)?;
             }
         }
         Ok(_) => files.push(path.into()),
@@ -69,27 +69,27 @@ fn list(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn of(path: &Path) -> String {
+    fn fingerprint_of(path: &Path) -> String {
         let mut fingerprint = Fingerprint::default();
-        fingerprint.path(path).unwrap();
+        fingerprint.add_path(path).unwrap();
         fingerprint.finish()
     }
 
     #[test]
     fn changes_with_content_name_and_absence_only() {
         let folder = tempfile::tempdir().unwrap();
-        let empty = of(folder.path());
+        let empty = fingerprint_of(folder.path());
         fs::create_dir(folder.path().join("src")).unwrap();
         fs::write(folder.path().join("src/a.rs"), "one").unwrap();
-        let one = of(folder.path());
+        let one = fingerprint_of(folder.path());
         fs::write(folder.path().join("src/a.rs"), "two").unwrap();
-        let two = of(folder.path());
+        let two = fingerprint_of(folder.path());
         fs::rename(
             folder.path().join("src/a.rs"),
             folder.path().join("src/b.rs"),
         )
         .unwrap();
-        let renamed = of(folder.path());
+        let renamed = fingerprint_of(folder.path());
         let all = [&empty, &one, &two, &renamed];
         for (index, left) in all.iter().enumerate() {
             assert!(all[index + 1..].iter().all(|right| left != right));
@@ -100,16 +100,16 @@ mod tests {
         )
         .unwrap();
         fs::write(folder.path().join("src/a.rs"), "one").unwrap();
-        assert_eq!(one, of(folder.path()));
+        assert_eq!(one, fingerprint_of(folder.path()));
     }
 
     #[test]
     fn a_missing_path_is_a_fact_and_not_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("package.json");
-        let before = of(&missing);
+        let before = fingerprint_of(&missing);
         fs::write(&missing, "{}").unwrap();
-        assert_ne!(before, of(&missing));
+        assert_ne!(before, fingerprint_of(&missing));
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         fs::create_dir(&right).unwrap();
         fs::write(left.join("ab"), "c").unwrap();
         fs::write(right.join("a"), "bc").unwrap();
-        assert_ne!(of(&left), of(&right));
+        assert_ne!(fingerprint_of(&left), fingerprint_of(&right));
     }
 }

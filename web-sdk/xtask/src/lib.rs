@@ -17,7 +17,7 @@ pub mod demo;
 pub mod lint;
 pub mod sdk;
 pub mod test;
-pub mod wasm_rustc;
+pub mod wasm_toolchain;
 
 mod apt;
 mod chromium;

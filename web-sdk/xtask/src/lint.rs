@@ -1,12 +1,36 @@
-//! `cargo xtask lint`: formatting and clippy.
+//! `cargo xtask lint`: formatting, clippy, and which file imports which.
+
+pub(crate) mod imports;
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
 use crate::{Workspace, sdk};
 
-/// Checks formatting, then runs clippy. The SDK is built first, because the bridge embeds it.
+/// What to check.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Check only which file imports which, which takes seconds
+    #[arg(long)]
+    pub imports: bool,
+}
+
+/// Checks what the options ask for.
+///
+/// # Errors
+///
+/// When something is to be fixed.
+pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
+    if options.imports {
+        return imports::check(workspace);
+    }
+    check(workspace)
+}
+
+/// Checks formatting, runs clippy, then checks the imports. The SDK is built first, because the bridge
+/// embeds it.
 ///
 /// # Errors
 ///
@@ -14,7 +38,8 @@ use crate::{Workspace, sdk};
 pub fn check(workspace: &Workspace) -> Result<()> {
     sdk::ensure(workspace)?;
     format(workspace)?;
-    clippy(workspace)
+    clippy(workspace)?;
+    imports::check(workspace)
 }
 
 pub(crate) fn format(workspace: &Workspace) -> Result<()> {

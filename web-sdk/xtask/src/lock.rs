@@ -11,7 +11,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Waits until no other process holds the lock at `path`.
-    pub(crate) fn wait(path: &Path) -> Result<Self> {
+    pub(crate) fn acquire(path: &Path) -> Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)
                 .with_context(|| format!("make {} writable", folder.display()))?;

@@ -27,8 +27,8 @@ enum Task {
     Bench(bench::Options),
     /// Build the web SDK into target/sdk
     Sdk,
-    /// Check formatting and run clippy
-    Lint,
+    /// Check formatting, run clippy, and check which file imports which
+    Lint(lint::Options),
 }
 
 fn main() -> ExitCode {
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
         Task::Bench(options) => bench::run(&workspace, &options),
         Task::Sdk => sdk::ensure(&workspace),
-        Task::Lint => lint::check(&workspace),
+        Task::Lint(options) => lint::check_selected(&workspace, &options),
     };
     match outcome {
         Ok(()) => exit_code(true),

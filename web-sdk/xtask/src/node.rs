@@ -10,24 +10,24 @@ use serde_json::Value;
 use crate::Workspace;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
-use crate::process::{ask, read};
+use crate::process::{capture, try_capture};
 use crate::step::{Outcome, step};
 
 /// What the Inspector asks for.
 const OLDEST_NODE: (u32, u32) = (22, 19);
 /// The Node that is fetched where the one on the `PATH` is older.
-const FETCHED_NODE: &str = "22.23.3";
+const DEFAULT_NODE: &str = "22.23.3";
 
 const PACKAGE_FILES: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// Installs the packages that `folder`'s lock file names into `target/tools/NAME`.
 /// Returns the `node_modules` folder.
-pub(crate) fn packages(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
+pub(crate) fn install_pinned(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
     let source = workspace.path(folder);
     let home = workspace.tools().join(name);
     step(&format!("npm packages of {folder}"), || {
         let packages = home.join("node_modules");
-        let _lock = Lock::wait(&home.with_extension("lock"))?;
+        let _lock = Lock::acquire(&home.with_extension("lock"))?;
         let wanted = wanted_packages(&source)?;
         let stamp = home.join("installed");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
@@ -42,7 +42,7 @@ pub(crate) fn packages(workspace: &Workspace, folder: &str, name: &str) -> Resul
 fn wanted_packages(source: &Path) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
     for file in PACKAGE_FILES {
-        fingerprint.path(&source.join(file))?;
+        fingerprint.add_path(&source.join(file))?;
     }
     Ok(fingerprint.finish())
 }
@@ -56,14 +56,14 @@ fn install(source: &Path, home: &Path) -> Result<()> {
     let mut npm = npm("ci");
     npm.arg("--ignore-scripts").current_dir(home);
     let advice = "check that npm reaches its registry and that the lock file fits package.json";
-    read(&mut npm, advice)?;
+    capture(&mut npm, advice)?;
     Ok(())
 }
 
 /// Installs the newest versions of the packages that `folder`'s package.json names into
 /// `target/tools/NAME`: those of the same major version where it names a package anew, as in
 /// `npm:@modelcontextprotocol/sdk@1.32.2`. Returns the `node_modules` folder.
-pub(crate) fn newest(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
+pub(crate) fn install_newest(workspace: &Workspace, folder: &str, name: &str) -> Result<PathBuf> {
     let manifest = workspace.path(folder).join("package.json");
     let home = workspace.tools().join(name);
     step(&format!("newest npm packages of {folder}"), || {
@@ -75,7 +75,7 @@ pub(crate) fn newest(workspace: &Workspace, folder: &str, name: &str) -> Result<
             .into_iter()
             .flat_map(|packages| packages.values_mut())
         {
-            *version = newest_of(version.as_str().unwrap_or_default()).into();
+            *version = newest_range(version.as_str().unwrap_or_default()).into();
         }
         if home.exists() {
             fs::remove_dir_all(&home)?;
@@ -84,14 +84,14 @@ pub(crate) fn newest(workspace: &Workspace, folder: &str, name: &str) -> Result<
         fs::write(home.join("package.json"), manifest.to_string())?;
         let mut npm = npm("install");
         npm.arg("--ignore-scripts").current_dir(&home);
-        read(&mut npm, "check that npm reaches its registry")?;
+        capture(&mut npm, "check that npm reaches its registry")?;
         Ok(Outcome::Done(home.join("node_modules")))
     })
 }
 
 /// `latest`; of a package under another name what its alias says, with `^` before the version. The
 /// oldest version that is tried stays: `~` before it keeps its minor version.
-fn newest_of(version: &str) -> String {
+fn newest_range(version: &str) -> String {
     match version
         .strip_prefix("npm:")
         .and_then(|alias| alias.rsplit_once('@'))
@@ -109,30 +109,31 @@ fn newest_of(version: &str) -> String {
 }
 
 /// A Node of at least 22.19: the one on the `PATH`, or one fetched as an npm package.
-pub(crate) fn node22(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn ensure_node(workspace: &Workspace) -> Result<PathBuf> {
     step("Node 22", || {
         let home = workspace.tools().join("node22");
         let fetched = home.join("bin/node");
-        if version_of(&fetched).is_some() {
+        if node_version(&fetched).is_some() {
             return Ok(Outcome::UpToDate(fetched));
         }
-        if let Some(present) = on_path() {
+        if let Some(present) = node_on_path() {
             return Ok(Outcome::UpToDate(present));
         }
-        fetch(&home)?;
+        fetch_node(&home)?;
         Ok(Outcome::Done(fetched))
     })
 }
 
-fn on_path() -> Option<PathBuf> {
-    let is_new_enough = version_of(Path::new("node")).is_some_and(|version| version >= OLDEST_NODE);
-    let path = ask(Command::new("node").args(["--print", "process.execPath"]))?;
+fn node_on_path() -> Option<PathBuf> {
+    let is_new_enough =
+        node_version(Path::new("node")).is_some_and(|version| version >= OLDEST_NODE);
+    let path = try_capture(Command::new("node").args(["--print", "process.execPath"]))?;
     is_new_enough.then(|| path.trim().into())
 }
 
-fn fetch(home: &Path) -> Result<()> {
-    let _lock = Lock::wait(&home.with_extension("lock"))?;
-    if version_of(&home.join("bin/node")).is_some() {
+fn fetch_node(home: &Path) -> Result<()> {
+    let _lock = Lock::acquire(&home.with_extension("lock"))?;
+    if node_version(&home.join("bin/node")).is_some() {
         return Ok(());
     }
     let Some(package) = node_package() else {
@@ -153,8 +154,8 @@ fn fetch(home: &Path) -> Result<()> {
     let mut npm = npm("install");
     npm.args(["--no-save", "--ignore-scripts", "--prefix"])
         .arg(&unfinished);
-    npm.arg(format!("{package}@{FETCHED_NODE}"));
-    read(
+    npm.arg(format!("{package}@{DEFAULT_NODE}"));
+    capture(
         &mut npm,
         "check that npm can reach its registry, or install Node 22 yourself",
     )?;
@@ -183,8 +184,8 @@ fn npm(verb: &str) -> Command {
     npm
 }
 
-fn version_of(node: &Path) -> Option<(u32, u32)> {
-    parse_version(&ask(Command::new(node).arg("--version"))?)
+fn node_version(node: &Path) -> Option<(u32, u32)> {
+    parse_version(&try_capture(Command::new(node).arg("--version"))?)
 }
 
 fn parse_version(text: &str) -> Option<(u32, u32)> {
@@ -198,13 +199,13 @@ mod tests {
 
     #[test]
     fn newest_versions_keep_the_major_one_of_an_alias() {
-        assert_eq!(newest_of("2.4.0"), "latest");
-        assert_eq!(newest_of("npm:@a/sdk@1.32.2"), "npm:@a/sdk@^1.32.2");
-        assert_eq!(newest_of("npm:@a/sdk@1.10.2"), "npm:@a/sdk@~1.10.2");
+        assert_eq!(newest_range("2.4.0"), "latest");
+        assert_eq!(newest_range("npm:@a/sdk@1.32.2"), "npm:@a/sdk@^1.32.2");
+        assert_eq!(newest_range("npm:@a/sdk@1.10.2"), "npm:@a/sdk@~1.10.2");
     }
 
     #[test]
-    fn reads_and_compares_versions_of_node() {
+    fn parses_and_compares_node_versions() {
         assert_eq!(parse_version("v20.20.2\n"), Some((20, 20)));
         assert_eq!(parse_version("v22.19.0\n"), Some((22, 19)));
         assert_eq!(parse_version("node"), None);

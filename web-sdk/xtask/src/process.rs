@@ -43,16 +43,16 @@ pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
         .status()
-        .map_err(|error| cannot_start(command, &error, advice))?;
+        .map_err(|error| start_error(command, &error, advice))?;
     check(command, status, advice)
 }
 
 /// Runs a command and returns what it printed to stdout. Its output is shown only when it fails.
-pub(crate) fn read(command: &mut Command, advice: &str) -> Result<String> {
+pub(crate) fn capture(command: &mut Command, advice: &str) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| cannot_start(command, &error, advice))?;
+        .map_err(|error| start_error(command, &error, advice))?;
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     if !output.status.success() {
         eprint!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
@@ -62,19 +62,19 @@ pub(crate) fn read(command: &mut Command, advice: &str) -> Result<String> {
 }
 
 /// The stdout of a command that is allowed to fail or not to exist.
-pub(crate) fn ask(command: &mut Command) -> Option<String> {
+pub(crate) fn try_capture(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(text)
 }
 
 /// Runs `from | into`.
-pub(crate) fn pipe(from: &mut Command, into: &mut Command, advice: &str) -> Result<()> {
+pub(crate) fn run_piped(from: &mut Command, into: &mut Command, advice: &str) -> Result<()> {
     let mut source = from
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| cannot_start(from, &error, advice))?;
+        .map_err(|error| start_error(from, &error, advice))?;
     let Some(output) = source.stdout.take() else {
         bail!("{} has no output: {advice}", name(from));
     };
@@ -82,7 +82,7 @@ pub(crate) fn pipe(from: &mut Command, into: &mut Command, advice: &str) -> Resu
     let sent = source.wait()?;
     check(
         into,
-        drained.map_err(|error| cannot_start(into, &error, advice))?,
+        drained.map_err(|error| start_error(into, &error, advice))?,
         advice,
     )?;
     check(from, sent, advice)
@@ -95,7 +95,7 @@ fn check(command: &Command, status: ExitStatus, advice: &str) -> Result<()> {
     bail!("`{}` failed: {advice}", name(command))
 }
 
-fn cannot_start(command: &Command, error: &std::io::Error, advice: &str) -> anyhow::Error {
+fn start_error(command: &Command, error: &std::io::Error, advice: &str) -> anyhow::Error {
     anyhow!("`{}` does not start ({error}): {advice}", name(command))
 }
 
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_is_said_to_be_missing() {
-        let error = read(&mut Command::new("/nowhere/npm"), "install Node 20").unwrap_err();
+    fn a_missing_program_is_reported_as_missing() {
+        let error = capture(&mut Command::new("/nowhere/npm"), "install Node 20").unwrap_err();
         let message = error.to_string();
         assert!(message.starts_with("`npm` does not start"), "{message}");
         assert!(message.ends_with("install Node 20"), "{message}");
@@ -138,8 +138,8 @@ mod tests {
             command.args(["-c", script]);
             command
         };
-        assert!(pipe(&mut sh("echo a"), &mut sh("grep -q a"), "").is_ok());
-        assert!(pipe(&mut sh("exit 1"), &mut sh("cat >/dev/null"), "").is_err());
-        assert!(pipe(&mut sh("echo a"), &mut sh("cat >/dev/null; exit 1"), "").is_err());
+        assert!(run_piped(&mut sh("echo a"), &mut sh("grep -q a"), "").is_ok());
+        assert!(run_piped(&mut sh("exit 1"), &mut sh("cat >/dev/null"), "").is_err());
+        assert!(run_piped(&mut sh("echo a"), &mut sh("cat >/dev/null; exit 1"), "").is_err());
     }
 }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
-use crate::process::{ask, read};
+use crate::process::{capture, try_capture};
 use crate::step::{Outcome, step};
 use crate::{Workspace, apt};
 
@@ -18,7 +18,7 @@ const OLDEST_PYTHON: (u32, u32) = (3, 10);
 /// Installs what the `requirements` say into `target/tools/NAME`. Returns that folder.
 ///
 /// `requirements`: the path of a file with a package and its version on each line.
-pub(crate) fn environment(
+pub(crate) fn ensure_environment(
     workspace: &Workspace,
     requirements: &str,
     name: &str,
@@ -26,30 +26,30 @@ pub(crate) fn environment(
     let list = workspace.path(requirements);
     let home = workspace.tools().join(name);
     step(&format!("Python packages of {requirements}"), || {
-        let _lock = Lock::wait(&home.with_extension("lock"))?;
+        let _lock = Lock::acquire(&home.with_extension("lock"))?;
         let mut fingerprint = Fingerprint::default();
-        fingerprint.path(&list)?;
+        fingerprint.add_path(&list)?;
         let wanted = fingerprint.finish();
         let stamp = home.join("installed");
         if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
             return Ok(Outcome::UpToDate(home.clone()));
         }
         let requirements = ["--requirement".into(), list.clone().into_os_string()];
-        install(&home, &requirements)?;
+        create_environment(&home, &requirements)?;
         fs::write(&stamp, wanted)?;
         Ok(Outcome::Done(home.clone()))
     })
 }
 
 /// Makes a virtual environment with these arguments for `pip install`.
-pub(crate) fn install(home: &Path, requirements: &[std::ffi::OsString]) -> Result<()> {
+pub(crate) fn create_environment(home: &Path, requirements: &[std::ffi::OsString]) -> Result<()> {
     if home.exists() {
         fs::remove_dir_all(home)?;
     }
     let python = python_with_venv()?;
     let mut venv = Command::new(&python);
     venv.args(["-m", "venv"]).arg(home);
-    read(&mut venv, "install Python's venv, on Debian python3-venv")?;
+    capture(&mut venv, "install Python's venv, on Debian python3-venv")?;
     let mut pip = Command::new(home.join("bin/python"));
     pip.args([
         "-m",
@@ -59,7 +59,7 @@ pub(crate) fn install(home: &Path, requirements: &[std::ffi::OsString]) -> Resul
         "--disable-pip-version-check",
     ]);
     pip.args(requirements);
-    read(&mut pip, "check that pip reaches its package index")?;
+    capture(&mut pip, "check that pip reaches its package index")?;
     Ok(())
 }
 
@@ -71,7 +71,7 @@ fn python_with_venv() -> Result<PathBuf> {
     if let Some(python) = usable() {
         return Ok(python);
     }
-    if apt::is_here() {
+    if apt::is_available() {
         apt::install(&["python3", "python3-venv"])?;
     }
     match usable() {
@@ -86,7 +86,7 @@ fn python_with_venv() -> Result<PathBuf> {
 
 fn is_usable(python: &Path) -> bool {
     let version = "import sys, ensurepip, venv; print(*sys.version_info[:2], sep='.')";
-    let version = ask(Command::new(python).args(["-c", version]));
+    let version = try_capture(Command::new(python).args(["-c", version]));
     version
         .and_then(|version| apt::major_minor(version.trim()))
         .is_some_and(|version| version >= OLDEST_PYTHON)

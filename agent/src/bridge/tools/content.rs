@@ -4,44 +4,44 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::Called;
+use super::PageCallResult;
 
-pub(super) fn called(result: CallToolResult) -> Called {
+pub(super) fn page_call_result(result: CallToolResult) -> PageCallResult {
     let is_error = result.is_error == Some(true);
-    let text = text_of(&result);
+    let text = model_text(&result);
     let answered = match is_error {
         true => to_raw_value(&json!({ "error": text })).ok(),
-        false => answered(&result),
+        false => page_result(&result),
     };
-    Called {
+    PageCallResult {
         text,
         is_error,
-        answered,
+        page_result: answered,
     }
 }
 
 /// The structured content is there twice, or alone: the bridge leaves the text out where both are
 /// too long for one answer.
-fn text_of(result: &CallToolResult) -> String {
+fn model_text(result: &CallToolResult) -> String {
     match (&result.structured_content, result.content.as_slice()) {
         (Some(structured), []) => structured.to_string(),
         (_, blocks) => {
-            let texts: Vec<_> = blocks.iter().map(block).collect();
+            let texts: Vec<_> = blocks.iter().map(block_text).collect();
             texts.join("\n")
         }
     }
 }
 
-fn block(block: &ContentBlock) -> String {
+fn block_text(block: &ContentBlock) -> String {
     match block {
         ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => data(&image.mime_type, &image.data),
-        ContentBlock::Audio(audio) => data(&audio.mime_type, &audio.data),
+        ContentBlock::Image(image) => binary_placeholder(&image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => binary_placeholder(&audio.mime_type, &audio.data),
         ContentBlock::Resource(embedded) => match &embedded.resource {
             ResourceContents::TextResourceContents { text, .. } => text.clone(),
             ResourceContents::BlobResourceContents {
                 mime_type, blob, ..
-            } => data(mime_type.as_deref().unwrap_or("data"), blob),
+            } => binary_placeholder(mime_type.as_deref().unwrap_or("data"), blob),
             _ => "[a resource]".to_owned(),
         },
         ContentBlock::ResourceLink(link) => format!("[resource {} at {}]", link.name, link.uri),
@@ -50,7 +50,7 @@ fn block(block: &ContentBlock) -> String {
 }
 
 /// What a model is not shown, and how large it is without its base64.
-fn data(mime_type: &str, base64: &str) -> String {
+fn binary_placeholder(mime_type: &str, base64: &str) -> String {
     let padding = base64
         .bytes()
         .rev()
@@ -64,7 +64,7 @@ fn data(mime_type: &str, base64: &str) -> String {
 }
 
 /// The bridge has made a text of a text, and of anything else its JSON.
-fn answered(result: &CallToolResult) -> Option<Box<RawValue>> {
+fn page_result(result: &CallToolResult) -> Option<Box<RawValue>> {
     if let Some(structured) = &result.structured_content {
         return to_raw_value(structured).ok();
     }
@@ -80,14 +80,14 @@ fn answered(result: &CallToolResult) -> Option<Box<RawValue>> {
 mod tests {
     use super::*;
 
-    fn of(result: Value) -> Called {
-        called(serde_json::from_value(result).unwrap())
+    fn parse_result(result: Value) -> PageCallResult {
+        page_call_result(serde_json::from_value(result).unwrap())
     }
 
     #[test]
-    fn texts_are_joined_and_what_is_no_text_is_named() {
+    fn texts_are_joined_and_binary_content_is_described() {
         let base64 = "AAAA".repeat(4000);
-        let called = of(json!({ "content": [
+        let called = parse_result(json!({ "content": [
             { "type": "text", "text": "a" },
             { "type": "image", "mimeType": "image/png", "data": base64 },
             { "type": "audio", "mimeType": "audio/wav", "data": "AAAAAA==" },
@@ -102,23 +102,27 @@ mod tests {
     }
 
     #[test]
-    fn what_the_page_answered_is_told_as_it_was() {
+    fn the_page_result_is_kept_verbatim() {
         let structured = json!({ "content": [{ "type": "text", "text": "{\"b\":1,\"a\":2}" }],
             "structuredContent": { "b": 1, "a": 2 } });
-        assert_eq!(of(structured).answered.unwrap().get(), r#"{"b":1,"a":2}"#);
+        assert_eq!(
+            parse_result(structured).page_result.unwrap().get(),
+            r#"{"b":1,"a":2}"#
+        );
         let text = json!({ "content": [{ "type": "text", "text": "done" }] });
-        assert_eq!(of(text).answered.unwrap().get(), r#""done""#);
+        assert_eq!(parse_result(text).page_result.unwrap().get(), r#""done""#);
         let nothing = json!({ "content": [{ "type": "text", "text": "" }] });
-        assert!(of(nothing).answered.is_none());
+        assert!(parse_result(nothing).page_result.is_none());
         let failed = json!({ "content": [{ "type": "text", "text": "no" }], "isError": true });
-        let failed = of(failed);
+        let failed = parse_result(failed);
         assert!(failed.is_error);
-        assert_eq!(failed.answered.unwrap().get(), r#"{"error":"no"}"#);
+        assert_eq!(failed.page_result.unwrap().get(), r#"{"error":"no"}"#);
     }
 
     #[test]
     fn structured_content_without_a_text_is_the_text() {
-        let called = of(json!({ "content": [], "structuredContent": { "b": 1, "a": 2 } }));
+        let called =
+            parse_result(json!({ "content": [], "structuredContent": { "b": 1, "a": 2 } }));
         assert_eq!(called.text, r#"{"b":1,"a":2}"#);
     }
 }

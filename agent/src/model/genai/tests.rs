@@ -1,20 +1,22 @@
 //! The four providers, each played by a server in the bytes of its documentation.
 
 mod anthropic;
-mod failing;
+mod failures;
+mod fake_provider;
 mod gemini;
 mod ollama;
 mod openai;
-mod wire;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use self::wire::{Reply, Wire};
 use super::*;
-use crate::model::retrying::Retrying;
-use crate::model::{Call, CallResult, Choice, Message, Model, Thinking, Tool, Turn, Usage};
+use crate::model::retry::RetryingModel;
+use crate::model::{
+    Call, CallResult, Message, Model, ModelTurn, Thinking, Tool, ToolSelection, Usage,
+};
+use fake_provider::{FakeProvider, Reply};
 
 const KEY: &str = "a-key-of-the-tests";
 
@@ -25,7 +27,7 @@ const ALL: [Provider; 4] = [
     Provider::Ollama,
 ];
 
-fn settings(wire: &Wire) -> ModelSettings {
+fn settings(wire: &FakeProvider) -> ModelSettings {
     ModelSettings {
         base_url: Some(wire.url()),
         retries: 0,
@@ -33,19 +35,22 @@ fn settings(wire: &Wire) -> ModelSettings {
     }
 }
 
-fn asking(provider: Provider, settings: &ModelSettings) -> Retrying<Hosted> {
+fn model_for(provider: Provider, settings: &ModelSettings) -> RetryingModel<HostedModel> {
     let model = match provider {
         Provider::Anthropic => "claude-sonnet-4-5",
         Provider::Openai => "gpt-4o-mini",
         Provider::Gemini => "gemini-2.5-flash",
         Provider::Ollama | Provider::Commands => "llama3.2",
     };
-    let access = Access {
+    let access = ProviderAccess {
         provider,
         model: model.to_owned(),
         key: (provider != Provider::Ollama).then(|| KEY.parse().unwrap()),
     };
-    Retrying::new(Hosted::new(access, settings).unwrap(), settings.retries)
+    RetryingModel::new(
+        HostedModel::new(access, settings).unwrap(),
+        settings.retries,
+    )
 }
 
 fn request(history: Vec<Message>) -> Request {
@@ -60,7 +65,7 @@ fn request(history: Vec<Message>) -> Request {
         system: "You are helpful.".to_owned(),
         history,
         tools: Arc::new([tool("get_weather", "location"), tool("get_time", "zone")]),
-        choice: Choice::Auto,
+        tool_selection: ToolSelection::Auto,
         max_output_tokens: 100,
     }
 }
@@ -69,7 +74,7 @@ fn question() -> Message {
     Message::User("What is the weather?".to_owned())
 }
 
-fn results(turn: &Turn) -> Message {
+fn results(turn: &ModelTurn) -> Message {
     let results = turn
         .calls
         .iter()
@@ -84,14 +89,14 @@ fn results(turn: &Turn) -> Message {
 }
 
 /// All that a model says in a turn.
-struct Heard {
+struct TurnOutput {
     text: String,
     thoughts: String,
     notes: Vec<String>,
-    end: Result<(Turn, Usage), Failure>,
+    end: Result<(ModelTurn, Usage), Failure>,
 }
 
-async fn hear(model: &dyn Model, request: Request) -> Heard {
+async fn collect_turn(model: &dyn Model, request: Request) -> TurnOutput {
     let (mut text, mut thoughts, mut notes) = (String::new(), String::new(), Vec::new());
     let mut events = model.turn(request);
     let end = loop {
@@ -104,7 +109,7 @@ async fn hear(model: &dyn Model, request: Request) -> Heard {
         }
     };
     assert!(events.next().await.is_none(), "something after the end");
-    Heard {
+    TurnOutput {
         text,
         thoughts,
         notes,

@@ -148,7 +148,7 @@ pub struct ClientLimits {
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
     /// How the call came.
-    pub via: Via,
+    pub via: CallerTransport,
     /// The subject of the credential; absent with an opaque token, which names nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
@@ -160,7 +160,7 @@ pub struct Caller {
 /// How a call came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Via {
+pub enum CallerTransport {
     /// Over MCP.
     #[default]
     Mcp,

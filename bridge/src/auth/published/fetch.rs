@@ -5,52 +5,53 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use crate::auth::jwk::read_set;
-use crate::auth::keys::{Algorithm, Key};
+use crate::auth::jwk::parse_jwk_set;
+use crate::auth::keys::{Algorithm, VerificationKey};
 use crate::outgoing::{self, is_loopback, last_cause};
 
 /// A set may have so many bytes.
 const MAX_SET_BYTES: usize = 1024 * 1024;
 
 /// It must be there within this.
-const FETCH_WITHIN: Duration = Duration::from_secs(10);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where keys are published.
 #[derive(Debug)]
-pub(super) struct Source(Url);
+pub(super) struct JwksSource(Url);
 
-impl Source {
+impl JwksSource {
     /// `https://`, or `http://` on this machine: who can change the keys can be anybody.
     pub(super) fn new(url: &str) -> Result<Self, String> {
-        let wrong =
-            |why| format!("`jwks_url` {why}: allowed are https:// and, on this machine, http://");
-        let url = Url::parse(url).map_err(|_| wrong("is no URL"))?;
+        let url_error = |error| {
+            format!("`jwks_url` {error}: allowed are https:// and, on this machine, http://")
+        };
+        let url = Url::parse(url).map_err(|_| url_error("is no URL"))?;
         match url.scheme() {
             "https" => Ok(Self(url)),
             "http" if is_loopback(&url) => Ok(Self(url)),
-            "http" => Err(wrong("is not encrypted")),
-            _ => Err(wrong("is no web address")),
+            "http" => Err(url_error("is not encrypted")),
+            _ => Err(url_error("is no web address")),
         }
     }
 
     /// The keys; `None`, and a warning, when they cannot be had.
-    pub(super) async fn keys(&self) -> Option<Vec<Arc<Key>>> {
-        let fetched = tokio::time::timeout(FETCH_WITHIN, self.fetch()).await;
-        let late = || format!("it did not answer within {} s", FETCH_WITHIN.as_secs());
+    pub(super) async fn fetch_or_warn(&self) -> Option<Vec<Arc<VerificationKey>>> {
+        let fetched = tokio::time::timeout(FETCH_TIMEOUT, self.fetch()).await;
+        let late = || format!("it did not answer within {} s", FETCH_TIMEOUT.as_secs());
         match fetched.unwrap_or_else(|_| Err(late())) {
             Ok(keys) => Some(keys),
             Err(why) => {
                 tracing::warn!(
                     "the keys of signed tokens cannot be fetched from {}: {why}. The former ones \
                      stay; check `jwks_url`",
-                    self.shown()
+                    self.redacted_url()
                 );
                 None
             }
         }
     }
 
-    async fn fetch(&self) -> Result<Vec<Arc<Key>>, String> {
+    async fn fetch(&self) -> Result<Vec<Arc<VerificationKey>>, String> {
         // Made anew for each fetch, so that a new certificate authority counts.
         let request = outgoing::client(&self.0)?.get(self.0.clone());
         let mut response = request.send().await.map_err(|error| last_cause(&error))?;
@@ -65,14 +66,14 @@ impl Source {
             }
         }
         let text = String::from_utf8(body).map_err(|_| "the set is not text".to_owned())?;
-        self.usable(&text)
+        self.parse_usable_keys(&text)
     }
 
     /// RFC 7517 section 5: keys that are not understood are left out.
-    fn usable(&self, text: &str) -> Result<Vec<Arc<Key>>, String> {
-        let set = read_set(text)?;
-        for unusable in &set.unusable {
-            tracing::debug!("left out from {}: {unusable}", self.shown());
+    fn parse_usable_keys(&self, text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
+        let set = parse_jwk_set(text)?;
+        for unusable in &set.errors {
+            tracing::debug!("left out from {}: {unusable}", self.redacted_url());
         }
         let mut keys = set.keys;
         // A secret that is published is none.
@@ -84,7 +85,7 @@ impl Source {
     }
 
     /// Without what may be a credential.
-    fn shown(&self) -> String {
+    fn redacted_url(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         let port = self.0.port().map(|port| format!(":{port}"));
         let port = port.unwrap_or_default();
@@ -97,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_over_https_or_from_this_machine() {
+    fn only_https_and_loopback_urls_are_allowed() {
         for good in [
             "https://id.example/jwks.json",
             "http://localhost:8080/jwks",
             "http://127.0.0.2/jwks",
             "http://[::1]:1/jwks",
         ] {
-            assert!(Source::new(good).is_ok(), "{good}");
+            assert!(JwksSource::new(good).is_ok(), "{good}");
         }
         for bad in [
             "http://id.example/jwks.json",
@@ -114,7 +115,7 @@ mod tests {
             "jwks.json",
             "",
         ] {
-            let why = Source::new(bad).unwrap_err();
+            let why = JwksSource::new(bad).unwrap_err();
             assert!(
                 why.contains("`jwks_url`") && why.contains("https://"),
                 "{why}"
@@ -123,28 +124,29 @@ mod tests {
     }
 
     #[test]
-    fn a_log_shows_no_credentials_of_the_url() {
-        let source = Source::new("https://user:secret@id.example:8443/jwks?key=secret").unwrap();
-        assert_eq!(source.shown(), "https://id.example:8443/jwks");
+    fn the_logged_url_has_no_credentials() {
+        let source =
+            JwksSource::new("https://user:secret@id.example:8443/jwks?key=secret").unwrap();
+        assert_eq!(source.redacted_url(), "https://id.example:8443/jwks");
     }
 
     #[test]
-    fn published_secrets_and_sets_without_keys_are_not_used() {
-        let source = Source::new("https://id.example/jwks").unwrap();
+    fn published_secrets_and_empty_sets_are_rejected() {
+        let source = JwksSource::new("https://id.example/jwks").unwrap();
         let secret = "A".repeat(43);
         let oct = format!("{{\"keys\": [{{\"kty\": \"oct\", \"k\": \"{secret}\"}}]}}");
         for set in [oct.as_str(), "{\"keys\": []}", "nonsense"] {
-            assert!(source.usable(set).is_err(), "{set}");
+            assert!(source.parse_usable_keys(set).is_err(), "{set}");
         }
         let point = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
         let set = format!(
             "{{\"keys\": [{{\"kty\": \"new\"}}, {{\"kty\": \"OKP\", \"crv\": \"Ed25519\", \"x\": \"{point}\"}}]}}"
         );
-        assert_eq!(source.usable(&set).unwrap().len(), 1);
+        assert_eq!(source.parse_usable_keys(&set).unwrap().len(), 1);
     }
 
     /// An issuer on this machine that answers one request with so many bytes, or never.
-    async fn issuer(bytes: Option<usize>) -> (Source, tokio::task::JoinHandle<()>) {
+    async fn issuer(bytes: Option<usize>) -> (JwksSource, tokio::task::JoinHandle<()>) {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/jwks", listener.local_addr().unwrap());
@@ -162,11 +164,11 @@ mod tests {
             // Who has read enough closes.
             let _ = socket.write_all(&vec![b' '; bytes]).await;
         });
-        (Source::new(&url).unwrap(), answers)
+        (JwksSource::new(&url).unwrap(), answers)
     }
 
     #[tokio::test]
-    async fn a_set_that_is_too_large_is_given_up() {
+    async fn a_too_large_set_is_an_error() {
         let (source, answers) = issuer(Some(2 * MAX_SET_BYTES)).await;
         let why = source.fetch().await.unwrap_err();
         assert!(
@@ -177,11 +179,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_set_that_does_not_come_is_given_up() {
+    async fn a_silent_issuer_times_out() {
         let (source, answers) = issuer(None).await;
         let begin = tokio::time::Instant::now();
-        assert!(source.keys().await.is_none());
-        assert!(begin.elapsed() >= FETCH_WITHIN);
+        assert!(source.fetch_or_warn().await.is_none());
+        assert!(begin.elapsed() >= FETCH_TIMEOUT);
         answers.abort();
     }
 }

@@ -9,38 +9,41 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::calls::{CallRequest, Takes, call};
+use crate::calls::{CallRequest, DeliveryLimits, call};
 use crate::config::Config;
-use crate::definition::Definitions;
-use crate::hub::{Outbox, Outgoing};
-use crate::realm::{Answer, ConnectionId, Dialect, PageHello};
+use crate::definition::DefinitionRegistry;
+use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::realm::{Answer, ConnectionId, PageHello, PageProtocol};
 use crate::result::ToolResult;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What a client heard of progress: after how many seconds, how far, in which words.
 #[derive(Default)]
-struct Ears {
-    began: Option<Instant>,
-    heard: Mutex<Vec<(u64, f64, String)>>,
+struct RecordingClient {
+    started: Option<Instant>,
+    progress_log: Mutex<Vec<(u64, f64, String)>>,
 }
 
-impl Client for Ears {
+impl ClientChannel for RecordingClient {
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
-        if let CallEvent::Progress(told) = event {
-            let progress = told.progress.as_f64().unwrap();
-            let after = self.began.unwrap().elapsed().as_secs();
-            let message = told.message.unwrap();
-            self.heard.lock().unwrap().push((after, progress, message));
+        if let CallEvent::Progress(report) = event {
+            let progress = report.progress.as_f64().unwrap();
+            let after = self.started.unwrap().elapsed().as_secs();
+            let message = report.message.unwrap();
+            self.progress_log
+                .lock()
+                .unwrap()
+                .push((after, progress, message));
         }
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
         panic!("asked {}", request.method)
     }
 
-    fn answers_in_rounds(&self) -> bool {
+    fn uses_input_required(&self) -> bool {
         false
     }
 }
@@ -50,27 +53,27 @@ struct Page {
     hub: Arc<Hub>,
     realm: RealmId,
     connection: ConnectionId,
-    outbox: Outbox,
+    outbox: OutboxReceiver,
 }
 
-const TAB: &str = "tab";
+const SESSION: &str = "tab";
 
 impl Page {
-    fn open() -> Self {
-        let definitions = Definitions::new(|_, _| Ok(()), 1_000_000);
+    fn connect() -> Self {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
         let hub = Hub::new(Config::default(), definitions);
-        let realm = RealmId::of_token("token");
+        let realm = RealmId::from_token("token");
         let hello = PageHello {
-            session: SessionId::from(TAB),
-            dialect: Dialect::V2,
+            session: SessionId::from(SESSION),
+            protocol: PageProtocol::V2,
             document: None,
             name: None,
             origin: None,
             page_title: None,
             app: None,
             expires: None,
-            may_ask: true,
-            person: None,
+            may_query: true,
+            subject: None,
             written_ms: None,
             heartbeat_after: None,
         };
@@ -85,13 +88,13 @@ impl Page {
             outbox,
         };
         let registration = RegistrationId::from("r");
-        page.change(|realm, id, connection, _| {
+        page.apply(|realm, id, connection, _| {
             realm.items_registered(id, connection, registration, tools)
         });
         page
     }
 
-    fn change(
+    fn apply(
         &self,
         event: impl FnOnce(
             &mut crate::realm::Realm,
@@ -100,20 +103,21 @@ impl Page {
             crate::realm::Now,
         ) -> crate::realm::Effects,
     ) {
-        let id = SessionId::from(TAB);
-        let changed = self.hub.change(self.realm, |realm, now| {
+        let id = SessionId::from(SESSION);
+        let changed = self.hub.apply(self.realm, |realm, now| {
             ((), event(realm, &id, self.connection, now))
         });
         assert!(changed.is_some());
     }
 
     /// Takes the next call.
-    async fn called(&mut self) -> CallId {
+    async fn recv_call(&mut self) -> CallId {
         loop {
-            let outgoing = self.outbox.next().await.unwrap();
-            if let Outgoing::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) = outgoing
+            let outgoing = self.outbox.recv().await.unwrap();
+            if let SocketCommand::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) =
+                outgoing
             {
-                self.change(|realm, id, connection, _| {
+                self.apply(|realm, id, connection, _| {
                     realm.call_received(id, connection, &request_id);
                     Vec::new()
                 });
@@ -122,50 +126,50 @@ impl Page {
         }
     }
 
-    fn report(&self, call: &CallId, progress: f64) {
+    fn report_progress(&self, call: &CallId, progress: f64) {
         let report = CallProgress {
             request_id: call.clone(),
             progress: serde_json::Number::from_f64(progress).unwrap(),
             total: None,
             message: Some("page".to_owned()),
         };
-        self.change(|realm, id, connection, _| {
-            realm.call_told(id, connection, call, CallEvent::Progress(report))
+        self.apply(|realm, id, connection, _| {
+            realm.call_event_emitted(id, connection, call, CallEvent::Progress(report))
         });
     }
 
-    fn answer(&self, call: &CallId) {
+    fn complete(&self, call: &CallId) {
         let answer = Ok(Answer::Value(Some(
             RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
         )));
-        self.change(|realm, id, connection, now| {
+        self.apply(|realm, id, connection, now| {
             realm.call_answered(id, connection, call, answer, now)
         });
     }
 }
 
 /// Calls a tool as a client that wants progress.
-async fn run(
+async fn call_with_progress(
     hub: &Arc<Hub>,
-    ears: &Ears,
-    patience: Option<Duration>,
+    client: &RecordingClient,
+    client_timeout: Option<Duration>,
     tool: &str,
     arguments: Value,
 ) -> ToolResult {
-    let caller = Caller {
-        realm: RealmId::of_token("token"),
+    let caller = CallerContext {
+        realm: RealmId::from_token("token"),
         session: None,
-        context: CallContext {
+        call_context: CallContext {
             progress: true,
             ..CallContext::default()
         },
-        client: ears,
-        takes: Takes {
-            patience,
-            ..Takes::default()
+        client,
+        limits: DeliveryLimits {
+            client_timeout,
+            ..DeliveryLimits::default()
         },
-        answers: Vec::new(),
-        resumes: None,
+        client_responses: Vec::new(),
+        resume_token: None,
     };
     let request = CallRequest {
         caller,
@@ -173,72 +177,85 @@ async fn run(
         arguments: arguments.as_object().cloned().unwrap_or_default().into(),
     };
     match call(hub, request).await.unwrap() {
-        Outcome::Done(result) => result,
-        Outcome::InputRequired { .. } => panic!("nothing was asked"),
+        RoundOutcome::Complete(result) => result,
+        RoundOutcome::InputRequired { .. } => panic!("nothing was asked"),
     }
 }
 
-fn ears() -> Ears {
-    Ears {
-        began: Some(Instant::now()),
-        heard: Mutex::default(),
+fn recording_client() -> RecordingClient {
+    RecordingClient {
+        started: Some(Instant::now()),
+        progress_log: Mutex::default(),
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_page_is_said_to_be_at_work_every_ten_seconds() {
-    let mut page = Page::open();
-    let (ears, hub) = (ears(), Arc::clone(&page.hub));
+async fn a_silent_page_gets_keepalive_progress_every_ten_seconds() {
+    let mut page = Page::connect();
+    let (client, hub) = (recording_client(), Arc::clone(&page.hub));
     let handler = async {
-        let call = page.called().await;
+        let call = page.recv_call().await;
         tokio::time::sleep(25 * SECOND).await;
-        page.report(&call, 1.0);
-        page.report(&call, 0.5);
+        page.report_progress(&call, 1.0);
+        page.report_progress(&call, 0.5);
         tokio::time::sleep(15 * SECOND).await;
-        page.answer(&call);
+        page.complete(&call);
     };
-    let (result, ()) = tokio::join!(run(&hub, &ears, None, "work", json!({})), handler);
+    let (result, ()) = tokio::join!(
+        call_with_progress(&hub, &client, None, "work", json!({})),
+        handler
+    );
     assert_eq!(result, ToolResult::text("done".to_owned()));
-    let heard = ears.heard.into_inner().unwrap();
-    let when: Vec<_> = heard.iter().map(|(after, ..)| *after).collect();
-    assert_eq!(when, [10, 20, 25, 35], "{heard:?}");
-    assert!(heard.is_sorted_by(|one, next| one.1 < next.1), "{heard:?}");
-    assert_eq!(heard[1].2, "`work` is still running in the page (20 s)");
-    assert_eq!(heard[2].2, "page");
-    hub.kept.stop().await;
+    let progress_log = client.progress_log.into_inner().unwrap();
+    let when: Vec<_> = progress_log.iter().map(|(after, ..)| *after).collect();
+    assert_eq!(when, [10, 20, 25, 35], "{progress_log:?}");
+    assert!(
+        progress_log.is_sorted_by(|one, next| one.1 < next.1),
+        "{progress_log:?}"
+    );
+    assert_eq!(
+        progress_log[1].2,
+        "`work` is still running in the page (20 s)"
+    );
+    assert_eq!(progress_log[2].2, "page");
+    hub.result_store.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_hears_of_a_long_call_when_its_patience_is_over_and_again() {
-    let mut page = Page::open();
-    let (ears, hub, patience) = (ears(), Arc::clone(&page.hub), Some(50 * SECOND));
-    let began = Instant::now();
-    let (early, call) = tokio::join!(run(&hub, &ears, patience, "work", json!({})), page.called());
-    assert_eq!(began.elapsed().as_secs(), 50);
+async fn a_long_call_returns_a_handle_after_the_client_timeout() {
+    let mut page = Page::connect();
+    let (client, hub, client_timeout) =
+        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let started = Instant::now();
+    let (early, call) = tokio::join!(
+        call_with_progress(&hub, &client, client_timeout, "work", json!({})),
+        page.recv_call()
+    );
+    assert_eq!(started.elapsed().as_secs(), 50);
     let handle = early.meta.unwrap()["mcp-web/handle"].clone();
     let get = || {
-        run(
+        call_with_progress(
             &hub,
-            &ears,
-            patience,
+            &client,
+            client_timeout,
             "get_result",
             json!({ "handle": handle }),
         )
     };
     let again = get().await;
-    assert_eq!(began.elapsed().as_secs(), 100);
+    assert_eq!(started.elapsed().as_secs(), 100);
     assert_eq!(again.meta.unwrap()["mcp-web/handle"], handle);
     let answered = async {
         tokio::time::sleep(7 * SECOND).await;
-        page.answer(&call);
+        page.complete(&call);
     };
     let (result, ()) = tokio::join!(get(), answered);
-    assert_eq!(began.elapsed().as_secs(), 107);
+    assert_eq!(started.elapsed().as_secs(), 107);
     assert_eq!(result, ToolResult::text("done".to_owned()));
     // Who waits with `get_result` hears that the page is at work, too.
-    let heard = ears.heard.lock().unwrap().clone();
+    let progress_log = client.progress_log.lock().unwrap().clone();
     assert_eq!(
-        heard.last().unwrap().2,
+        progress_log.last().unwrap().2,
         "`work` is still running in the page (90 s)"
     );
 
@@ -249,21 +266,25 @@ async fn a_client_hears_of_a_long_call_when_its_patience_is_over_and_again() {
     assert!(
         get()
             .await
-            .failed_with(bridge_protocol::ErrorCode::HandleNotFound)
+            .has_error_code(bridge_protocol::ErrorCode::HandleNotFound)
     );
-    hub.kept.stop().await;
+    hub.result_store.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_of_a_call_goes_on_when_its_caller_has_left() {
-    let mut page = Page::open();
-    let (ears, hub, patience) = (ears(), Arc::clone(&page.hub), Some(50 * SECOND));
-    let (early, _) = tokio::join!(run(&hub, &ears, patience, "work", json!({})), page.called());
+async fn a_detached_call_still_times_out() {
+    let mut page = Page::connect();
+    let (client, hub, client_timeout) =
+        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let (early, _) = tokio::join!(
+        call_with_progress(&hub, &client, client_timeout, "work", json!({})),
+        page.recv_call()
+    );
     let handle = early.meta.unwrap()["mcp-web/handle"].clone();
-    let began = Instant::now();
+    let started = Instant::now();
     let arguments = json!({ "handle": handle });
-    let result = run(&hub, &ears, None, "get_result", arguments).await;
-    assert_eq!(began.elapsed().as_secs(), 120 - 50);
-    assert!(result.failed_with(bridge_protocol::ErrorCode::CallTimeout));
-    hub.kept.stop().await;
+    let result = call_with_progress(&hub, &client, None, "get_result", arguments).await;
+    assert_eq!(started.elapsed().as_secs(), 120 - 50);
+    assert!(result.has_error_code(bridge_protocol::ErrorCode::CallTimeout));
+    hub.result_store.stop().await;
 }

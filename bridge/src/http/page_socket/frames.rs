@@ -1,24 +1,24 @@
 //! Messages in parts.
 
 use bridge_protocol::CloseCode;
-use bridge_protocol::parts::{self, PartError, Taken};
+use bridge_protocol::parts::{self, AssemblyStatus, PartError};
 
-use crate::page_wire::Closing;
+use crate::page_wire::CloseFrame;
 
 /// Puts messages together from frames.
-pub(super) struct Assembler(parts::Assembler);
+pub(super) struct Reassembler(parts::Assembler);
 
-impl Assembler {
+impl Reassembler {
     pub(super) fn new(limit: usize) -> Self {
         Self(parts::Assembler::new(limit))
     }
 
     /// Takes a part; `None` when more of its message follows.
-    pub(super) fn take(&mut self, part: &str) -> Result<Option<String>, Closing> {
+    pub(super) fn push(&mut self, part: &str) -> Result<Option<String>, CloseFrame> {
         match self.0.take(part) {
-            Ok(Taken::Unfinished) => Ok(None),
-            Ok(Taken::Message(message)) => Ok(Some(message.into_owned())),
-            Err(error) => Err(refused(error)),
+            Ok(AssemblyStatus::Incomplete) => Ok(None),
+            Ok(AssemblyStatus::Complete(message)) => Ok(Some(message.into_owned())),
+            Err(error) => Err(close_frame_for(error)),
         }
     }
 
@@ -28,10 +28,10 @@ impl Assembler {
     }
 }
 
-fn refused(error: PartError) -> Closing {
+fn close_frame_for(error: PartError) -> CloseFrame {
     let code = match error {
         PartError::Malformed => CloseCode::UnsupportedData,
-        PartError::TooLarge { .. } | PartError::TooMany => CloseCode::MessageTooBig,
+        PartError::TooLarge { .. } | PartError::TooManyUnfinished => CloseCode::MessageTooBig,
     };
-    Closing::new(code, error.to_string())
+    CloseFrame::new(code, error.to_string())
 }

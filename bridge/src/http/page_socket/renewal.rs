@@ -11,73 +11,73 @@ use bridge_protocol::{BridgeToPage, ErrorCode, Renew, RenewalFailed};
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
-use super::Page;
-use super::admission::verified;
-use crate::auth::{Principal, RealmId, Scope, TokenRefusal, Tokens};
+use super::PageSession;
+use super::admission::verify_page_token;
+use crate::auth::{AuthError, Authenticator, Principal, RealmId, Scope};
 use crate::realm::Effect;
 
 /// A token that is checked, and one that waits. A page that sends more is not in need of one.
-const WAITING: usize = 1;
+const MAX_WAITING_RENEWALS: usize = 1;
 
 /// Fresh tokens that are to be checked, one after another.
-pub(super) struct Renewals {
-    checking: BoxFuture<'static, Result<Principal, TokenRefusal>>,
+pub(super) struct TokenRenewals {
+    verification: BoxFuture<'static, Result<Principal, AuthError>>,
     waiting: VecDeque<Renew>,
 }
 
-impl Renewals {
+impl TokenRenewals {
     /// Ready when the last has been checked.
-    pub(super) fn poll(&mut self, page: &Page, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, page: &PageSession, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            match ready!(self.checking.as_mut().poll(cx)) {
-                Ok(principal) => page.renewed(&principal),
-                Err(refusal) => page.renewal_failed(refusal),
+            match ready!(self.verification.as_mut().poll(cx)) {
+                Ok(principal) => page.on_renewed(&principal),
+                Err(refusal) => page.on_renewal_failed(refusal),
             }
             match self.waiting.pop_front() {
-                Some(fresh) => self.checking = page.check(fresh),
+                Some(fresh) => self.verification = page.start_verification(fresh),
                 None => return Poll::Ready(()),
             }
         }
     }
 }
 
-impl Page {
+impl PageSession {
     /// The page has sent a fresh token.
-    pub(super) fn renew(&self, renewals: &mut Option<Box<Renewals>>, fresh: Renew) {
+    pub(super) fn renew(&self, renewals: &mut Option<Box<TokenRenewals>>, fresh: Renew) {
         match renewals {
             None => {
-                *renewals = Some(Box::new(Renewals {
-                    checking: self.check(fresh),
+                *renewals = Some(Box::new(TokenRenewals {
+                    verification: self.start_verification(fresh),
                     waiting: VecDeque::new(),
                 }));
             }
-            Some(renewals) if renewals.waiting.len() < WAITING => {
+            Some(renewals) if renewals.waiting.len() < MAX_WAITING_RENEWALS => {
                 renewals.waiting.push_back(fresh);
             }
-            Some(_) => self.renewal_failed(TokenRefusal {
+            Some(_) => self.on_renewal_failed(AuthError {
                 code: ErrorCode::ProtocolViolation,
                 message: "a renewal is under way: wait for its end".to_owned(),
             }),
         }
     }
 
-    fn check(&self, fresh: Renew) -> BoxFuture<'static, Result<Principal, TokenRefusal>> {
-        let tokens = Arc::clone(&self.tokens);
-        Box::pin(same_realm(tokens, self.realm, fresh))
+    fn start_verification(&self, fresh: Renew) -> BoxFuture<'static, Result<Principal, AuthError>> {
+        let tokens = Arc::clone(&self.authenticator);
+        Box::pin(verify_same_realm(tokens, self.realm, fresh))
     }
 
-    fn renewed(&self, principal: &Principal) {
-        let ends_at = principal.ends_at().map(Instant::into_std);
+    fn on_renewed(&self, principal: &Principal) {
+        let ends_at = principal.expires_at().map(Instant::into_std);
         let may_ask = principal.scopes.contains(Scope::Query);
-        let person = principal.person();
-        self.hub.change(self.realm, |realm, now| {
+        let person = principal.subject();
+        self.hub.apply(self.realm, |realm, now| {
             let (session, connection) = (&self.session, self.connection);
-            let renewed = realm.page_renewed(session, connection, ends_at, may_ask, person, now);
+            let renewed = realm.token_renewed(session, connection, ends_at, may_ask, person, now);
             ((), renewed)
         });
     }
 
-    fn renewal_failed(&self, refusal: TokenRefusal) {
+    fn on_renewal_failed(&self, refusal: AuthError) {
         let failed = Effect::Send {
             connection: self.connection,
             message: BridgeToPage::RenewalFailed(RenewalFailed {
@@ -85,20 +85,20 @@ impl Page {
                 code: refusal.code,
             }),
         };
-        self.hub.change(self.realm, |_, _| ((), vec![failed]));
+        self.hub.apply(self.realm, |_, _| ((), vec![failed]));
     }
 }
 
-async fn same_realm(
-    tokens: Arc<Tokens>,
+async fn verify_same_realm(
+    tokens: Arc<Authenticator>,
     realm: RealmId,
     fresh: Renew,
-) -> Result<Principal, TokenRefusal> {
-    let principal = verified(&tokens, Some(&fresh.auth_token)).await?;
+) -> Result<Principal, AuthError> {
+    let principal = verify_page_token(&tokens, Some(&fresh.auth_token)).await?;
     if principal.realm == realm {
         return Ok(principal);
     }
-    Err(TokenRefusal {
+    Err(AuthError {
         code: ErrorCode::InvalidAuthentication,
         message: "the fresh token names somebody else: connect anew to become another subject"
             .to_owned(),

@@ -10,78 +10,79 @@ use bridge_protocol::{
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::renewal::Renewals;
+use super::renewal::TokenRenewals;
 use super::{
-    End, Line, Page, SHOWN_CHARS, Socket, bad_json, binary, frames, parting, shown, too_big, v1,
+    ConnectionEnd, MAX_LOGGED_CHARS, PageConnection, PageSession, PageSocket, binary_unsupported,
+    disconnect_for_code, error_excerpt, frame_too_big, frames, invalid_json, v1,
 };
-use crate::hub::{Outbox, Outgoing};
-use crate::json::Json;
-use crate::page_wire::{Closing, long_answer};
-use crate::realm::{Dialect, Parting};
-use crate::v1::page::{self, BadFrame, Heard};
-use crate::websocket::{Broken, Frame};
+use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::json::RawJson;
+use crate::page_wire::{CloseFrame, parse_long_response};
+use crate::realm::{Disconnect, PageProtocol};
+use crate::v1::page::{self, BadFrame, CompatInbound};
+use crate::websocket::{Frame, SocketError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 /// The value of an answer that has so many bytes is left where it came. It keeps the message in memory,
 /// and what was read with it.
-const LONG_BYTES: usize = 16 * 1024;
+const LONG_ANSWER_BYTES: usize = 16 * 1024;
 
 /// One pass over so many bytes takes less than half a millisecond: longer to send for somebody.
-const PASS_HERE_BYTES: usize = 1024 * 1024;
+const MAX_INLINE_SCAN_BYTES: usize = 1024 * 1024;
 
 /// Longer messages than this, in bytes, are read on a thread of their own: other pages have calls
 /// meanwhile.
-const READ_HERE_BYTES: usize = 128 * 1024;
+const MAX_INLINE_DECODE_BYTES: usize = 128 * 1024;
 
 /// With so much unsent, nothing more is taken out of the outbox: it counts what waits.
-const UNSENT_BYTES: usize = 32 * 1024;
+const MAX_UNSENT_BYTES: usize = 32 * 1024;
 
 /// A message that was read.
-pub(super) enum Read {
+pub(super) enum DecodedMessage {
     V2(Result<PageToBridge, DecodeError>),
-    V1(Result<Heard, BadFrame>),
+    V1(Result<CompatInbound, BadFrame>),
     /// An answer that is long.
-    Answered(CallId, Json),
+    LongAnswer(CallId, RawJson),
 }
 
 /// What a page's task knows from one message to the next.
 #[derive(Default)]
-pub(super) struct Serving {
-    assembler: Option<Box<frames::Assembler>>,
+pub(super) struct ConnectionState {
+    reassembler: Option<Box<frames::Reassembler>>,
     /// A long message that is being read. Nothing that comes after it is looked at before.
-    reading: Option<BoxFuture<'static, Read>>,
-    renewals: Option<Box<Renewals>>,
+    decoding: Option<BoxFuture<'static, DecodedMessage>>,
+    renewals: Option<Box<TokenRenewals>>,
     /// Messages so far that were too long for one frame.
-    in_parts: u64,
+    split_messages: u64,
     /// Why the session ended, once the page has heard it.
-    told: Option<ErrorCode>,
-    told_of_unknown_type: bool,
-    refused: v1::Refused,
+    announced_end: Option<ErrorCode>,
+    unknown_type_logged: bool,
+    refused_resources: v1::RefusedResources,
 }
 
 /// What happened.
-enum Step {
-    Told(Option<Outgoing>),
-    Came(Result<Frame, Broken>),
-    Read(Read),
+enum Event {
+    Outgoing(Option<SocketCommand>),
+    Frame(Result<Frame, SocketError>),
+    Decoded(DecodedMessage),
 }
 
-type Goes = Result<(), End>;
+type Flow = Result<(), ConnectionEnd>;
 
-impl Line {
+impl PageConnection {
     /// Until the socket ends.
-    pub(super) async fn serve(&mut self) -> End {
-        let Line {
+    pub(super) async fn serve(&mut self) -> ConnectionEnd {
+        let PageConnection {
             socket,
             page,
             outbox,
-            serving,
+            state: serving,
         } = self;
-        *serving = Serving::default();
+        *serving = ConnectionState::default();
         std::future::poll_fn(|cx| {
             loop {
-                let step = ready!(serving.poll(page, socket, outbox, cx));
-                if let Err(end) = page.take_step(serving, socket, outbox, step) {
+                let step = ready!(serving.poll_event(page, socket, outbox, cx));
+                if let Err(end) = page.on_event(serving, socket, outbox, step) {
                     return Poll::Ready(end);
                 }
             }
@@ -90,88 +91,99 @@ impl Line {
     }
 }
 
-impl Page {
-    fn take_step(
+impl PageSession {
+    fn on_event(
         &self,
-        serving: &mut Serving,
-        socket: &mut Socket,
-        outbox: &Outbox,
-        step: Step,
-    ) -> Goes {
+        serving: &mut ConnectionState,
+        socket: &mut PageSocket,
+        outbox: &OutboxReceiver,
+        step: Event,
+    ) -> Flow {
         match step {
-            Step::Told(Some(outgoing)) => self.tell(serving, socket, outgoing),
-            Step::Told(None) => Err(End::Cut),
-            Step::Came(came) => {
-                outbox.heard();
-                self.came(serving, came)
+            Event::Outgoing(Some(outgoing)) => self.on_outgoing(serving, socket, outgoing),
+            Event::Outgoing(None) => Err(ConnectionEnd::Aborted),
+            Event::Frame(came) => {
+                outbox.record_read();
+                self.on_frame(serving, came)
             }
-            Step::Read(read) => self.take(serving, read),
+            Event::Decoded(read) => self.on_decoded(serving, read),
         }
     }
 
-    fn tell(&self, serving: &mut Serving, socket: &mut Socket, outgoing: Outgoing) -> Goes {
-        match (outgoing, self.dialect) {
-            (Outgoing::Ping, _) => socket.queue_ping(),
-            (Outgoing::Message(message), Dialect::V2) => {
+    fn on_outgoing(
+        &self,
+        serving: &mut ConnectionState,
+        socket: &mut PageSocket,
+        outgoing: SocketCommand,
+    ) -> Flow {
+        match (outgoing, self.protocol) {
+            (SocketCommand::Ping, _) => socket.queue_ping(),
+            (SocketCommand::Message(message), PageProtocol::V2) => {
                 let text = message.encode();
                 if text.len() <= PART_BYTES {
                     socket.queue_text(text);
                 } else {
-                    serving.in_parts += 1;
-                    for part in parts::split(&text, serving.in_parts) {
+                    serving.split_messages += 1;
+                    for part in parts::split(&text, serving.split_messages) {
                         socket.queue_text(part);
                     }
                 }
             }
-            (Outgoing::Message(message), Dialect::V1) => {
+            (SocketCommand::Message(message), PageProtocol::V1) => {
                 if let BridgeToPage::SessionClosed(ended) = &message {
-                    serving.told = Some(ended.code);
+                    serving.announced_end = Some(ended.code);
                 }
-                serving.refused.log(self, &message);
+                serving.refused_resources.log(self, &message);
                 if let Some(text) = page::encode(&message) {
                     socket.queue_text(text);
                 }
             }
-            (Outgoing::Close { code, reason }, dialect) => {
-                let closing = Closing::new(code, reason);
-                return Err(End::Closing(match dialect {
-                    Dialect::V2 => closing,
-                    Dialect::V1 => page::closing(closing, serving.told),
+            (SocketCommand::Close { code, reason }, dialect) => {
+                let closing = CloseFrame::new(code, reason);
+                return Err(ConnectionEnd::Close(match dialect {
+                    PageProtocol::V2 => closing,
+                    PageProtocol::V1 => page::close_frame(closing, serving.announced_end),
                 }));
             }
         }
         Ok(())
     }
 
-    fn came(&self, serving: &mut Serving, came: Result<Frame, Broken>) -> Goes {
-        match (came, self.dialect) {
-            (Ok(Frame::SignOfLife), _) => Ok(()),
-            (Ok(Frame::Text(text)), Dialect::V2) => self.frame(serving, text),
-            (Ok(Frame::Text(text)), Dialect::V1) => {
-                let strict = self.strict();
-                self.read(serving, text, move |text| {
-                    Read::V1(page::decode(text, strict))
+    fn on_frame(&self, serving: &mut ConnectionState, came: Result<Frame, SocketError>) -> Flow {
+        match (came, self.protocol) {
+            (Ok(Frame::PingPong), _) => Ok(()),
+            (Ok(Frame::Text(text)), PageProtocol::V2) => self.on_text_frame(serving, text),
+            (Ok(Frame::Text(text)), PageProtocol::V1) => {
+                let strict = self.strict_mode();
+                self.decode_message(serving, text, move |text| {
+                    DecodedMessage::V1(page::decode(text, strict))
                 })
             }
-            (Ok(Frame::Binary), Dialect::V2) => Err(End::Closing(binary())),
-            (Ok(Frame::Binary), Dialect::V1) => Err(End::Closing(v1::bad_frame())),
-            (Ok(Frame::Close(code)), _) => Err(End::Parted(parting(code))),
-            (Err(Broken::TooLong), _) => Err(End::Closing(too_big())),
-            (Err(Broken::Lost), _) => Err(End::Parted(Parting::Broken)),
+            (Ok(Frame::Binary), PageProtocol::V2) => {
+                Err(ConnectionEnd::Close(binary_unsupported()))
+            }
+            (Ok(Frame::Binary), PageProtocol::V1) => Err(ConnectionEnd::Close(v1::invalid_frame())),
+            (Ok(Frame::Close(code)), _) => {
+                Err(ConnectionEnd::Disconnected(disconnect_for_code(code)))
+            }
+            (Err(SocketError::MessageTooLarge), _) => Err(ConnectionEnd::Close(frame_too_big())),
+            (Err(SocketError::Disconnected), _) => {
+                Err(ConnectionEnd::Disconnected(Disconnect::ConnectionLost))
+            }
         }
     }
 
     /// A whole message, or a part of one.
-    fn frame(&self, serving: &mut Serving, frame: Utf8Bytes) -> Goes {
+    fn on_text_frame(&self, serving: &mut ConnectionState, frame: Utf8Bytes) -> Flow {
         let text = if parts::is_part(&frame) {
             let limit = self.hub.config.max_message_bytes();
             let assembler = serving
-                .assembler
-                .get_or_insert_with(|| Box::new(frames::Assembler::new(limit)));
-            match assembler.take(&frame).map_err(End::Closing)? {
+                .reassembler
+                .get_or_insert_with(|| Box::new(frames::Reassembler::new(limit)));
+            match assembler.push(&frame).map_err(ConnectionEnd::Close)? {
                 Some(message) => {
                     if !assembler.is_receiving() {
-                        serving.assembler = None;
+                        serving.reassembler = None;
                     }
                     message.into()
                 }
@@ -183,121 +195,125 @@ impl Page {
         } else {
             frame
         };
-        if text.len() < LONG_BYTES {
-            return self.take(serving, decoded(&text));
+        if text.len() < LONG_ANSWER_BYTES {
+            return self.on_decoded(serving, decode(&text));
         }
-        if text.len() > PASS_HERE_BYTES {
-            return self.read(serving, text, |text| {
-                answer(text).unwrap_or_else(|| decoded(text))
+        if text.len() > MAX_INLINE_SCAN_BYTES {
+            return self.decode_message(serving, text, |text| {
+                decode_long_answer(text).unwrap_or_else(|| decode(text))
             });
         }
-        match answer(&text) {
-            Some(read) => self.take(serving, read),
-            None => self.read(serving, text, |text| decoded(text)),
+        match decode_long_answer(&text) {
+            Some(read) => self.on_decoded(serving, read),
+            None => self.decode_message(serving, text, |text| decode(text)),
         }
     }
 
     /// Reads a message, elsewhere if it is long.
-    fn read(
+    fn decode_message(
         &self,
-        serving: &mut Serving,
+        serving: &mut ConnectionState,
         text: Utf8Bytes,
-        decode: impl FnOnce(&Utf8Bytes) -> Read + Send + 'static,
-    ) -> Goes {
-        if text.len() <= READ_HERE_BYTES {
-            return self.take(serving, decode(&text));
+        decode: impl FnOnce(&Utf8Bytes) -> DecodedMessage + Send + 'static,
+    ) -> Flow {
+        if text.len() <= MAX_INLINE_DECODE_BYTES {
+            return self.on_decoded(serving, decode(&text));
         }
         let reading = tokio::task::spawn_blocking(move || decode(&text));
-        let dialect = self.dialect;
-        serving.reading = Some(Box::pin(reading.map(move |read| match (read, dialect) {
+        let dialect = self.protocol;
+        serving.decoding = Some(Box::pin(reading.map(move |read| match (read, dialect) {
             (Ok(read), _) => read,
-            (Err(_), Dialect::V1) => Read::V1(Err(BadFrame)),
-            (Err(stopped), Dialect::V2) => {
+            (Err(_), PageProtocol::V1) => DecodedMessage::V1(Err(BadFrame)),
+            (Err(stopped), PageProtocol::V2) => {
                 let error = serde::de::Error::custom(stopped);
-                Read::V2(Err(DecodeError::NotAMessage(error)))
+                DecodedMessage::V2(Err(DecodeError::NotAMessage(error)))
             }
         })));
         Ok(())
     }
 
-    fn take(&self, serving: &mut Serving, read: Read) -> Goes {
+    fn on_decoded(&self, serving: &mut ConnectionState, read: DecodedMessage) -> Flow {
         match read {
-            Read::V2(Ok(PageToBridge::Leaving {})) => Err(End::Parted(Parting::Gone)),
-            Read::V2(Ok(PageToBridge::Renew(fresh))) => {
+            DecodedMessage::V2(Ok(PageToBridge::Leaving {})) => {
+                Err(ConnectionEnd::Disconnected(Disconnect::DocumentGone))
+            }
+            DecodedMessage::V2(Ok(PageToBridge::Renew(fresh))) => {
                 self.renew(&mut serving.renewals, fresh);
                 Ok(())
             }
-            Read::V2(Ok(message)) => self.heard(message).map_err(End::Closing),
-            Read::Answered(call, value) => {
-                self.answered(call, value);
+            DecodedMessage::V2(Ok(message)) => {
+                self.on_message(message).map_err(ConnectionEnd::Close)
+            }
+            DecodedMessage::LongAnswer(call, value) => {
+                self.on_long_answer(call, value);
                 Ok(())
             }
-            Read::V2(Err(DecodeError::UnknownType(kind))) => {
-                self.unknown(serving, &kind);
+            DecodedMessage::V2(Err(DecodeError::UnknownType(kind))) => {
+                self.log_unknown_type(serving, &kind);
                 Ok(())
             }
-            Read::V2(Err(error @ DecodeError::NotAMessage(_))) => {
-                Err(End::Closing(bad_json(&error)))
+            DecodedMessage::V2(Err(error @ DecodeError::NotAMessage(_))) => {
+                Err(ConnectionEnd::Close(invalid_json(&error)))
             }
-            Read::V2(Err(error @ DecodeError::BadFields { .. })) => {
-                let reason = shown(&error);
-                Err(End::Closing(Closing::new(
+            DecodedMessage::V2(Err(error @ DecodeError::BadFields { .. })) => {
+                let reason = error_excerpt(&error);
+                Err(ConnectionEnd::Close(CloseFrame::new(
                     CloseCode::PolicyViolation,
                     reason,
                 )))
             }
-            Read::V1(Err(BadFrame)) => Err(End::Closing(v1::bad_frame())),
-            Read::V1(Ok(Heard::Unknown(kind))) => {
-                self.unknown(serving, &kind);
+            DecodedMessage::V1(Err(BadFrame)) => Err(ConnectionEnd::Close(v1::invalid_frame())),
+            DecodedMessage::V1(Ok(CompatInbound::Unknown(kind))) => {
+                self.log_unknown_type(serving, &kind);
                 Ok(())
             }
-            Read::V1(Ok(heard)) => self.heard_v1(heard),
+            DecodedMessage::V1(Ok(heard)) => self.on_compat_message(heard),
         }
     }
 
     /// Told once for each connection.
-    fn unknown(&self, serving: &mut Serving, kind: &str) {
-        if !std::mem::replace(&mut serving.told_of_unknown_type, true) {
-            let kind: String = kind.chars().take(SHOWN_CHARS).collect();
+    fn log_unknown_type(&self, serving: &mut ConnectionState, kind: &str) {
+        if !std::mem::replace(&mut serving.unknown_type_logged, true) {
+            let kind: String = kind.chars().take(MAX_LOGGED_CHARS).collect();
             tracing::info!(session = ?self.session, kind, "unknown message type ignored");
         }
     }
 }
 
-fn decoded(text: &str) -> Read {
-    Read::V2(PageToBridge::decode(text))
+fn decode(text: &str) -> DecodedMessage {
+    DecodedMessage::V2(PageToBridge::decode(text))
 }
 
-fn answer(text: &Utf8Bytes) -> Option<Read> {
-    long_answer(text).map(|(call, value)| Read::Answered(call, value))
+fn decode_long_answer(text: &Utf8Bytes) -> Option<DecodedMessage> {
+    parse_long_response(text).map(|(call, value)| DecodedMessage::LongAnswer(call, value))
 }
 
-impl Serving {
+impl ConnectionState {
     /// What happens next. Everything that can go on does, whatever the rest waits for.
-    fn poll(
+    fn poll_event(
         &mut self,
-        page: &Page,
-        socket: &mut Socket,
-        outbox: &mut Outbox,
+        page: &PageSession,
+        socket: &mut PageSocket,
+        outbox: &mut OutboxReceiver,
         cx: &mut Context<'_>,
-    ) -> Poll<Step> {
+    ) -> Poll<Event> {
         loop {
-            let unsent = socket.unsent();
-            if unsent < UNSENT_BYTES {
-                if let Poll::Ready(outgoing) = outbox.poll_next(cx) {
-                    return Poll::Ready(Step::Told(outgoing));
+            let unsent = socket.unsent_bytes();
+            if unsent < MAX_UNSENT_BYTES {
+                if let Poll::Ready(outgoing) = outbox.poll_recv(cx) {
+                    return Poll::Ready(Event::Outgoing(outgoing));
                 }
-            } else if outbox.poll_cut(cx).is_ready() {
-                return Poll::Ready(Step::Told(None));
+            } else if outbox.poll_aborted(cx).is_ready() {
+                return Poll::Ready(Event::Outgoing(None));
             }
             if let Poll::Ready(Err(broken)) = socket.poll_flush(cx) {
-                return Poll::Ready(Step::Came(Err(broken)));
+                return Poll::Ready(Event::Frame(Err(broken)));
             }
-            if socket.unsent() < unsent {
-                outbox.taken();
+            if socket.unsent_bytes() < unsent {
+                outbox.record_write();
             }
             // There is room again.
-            if unsent < UNSENT_BYTES || socket.unsent() >= UNSENT_BYTES {
+            if unsent < MAX_UNSENT_BYTES || socket.unsent_bytes() >= MAX_UNSENT_BYTES {
                 break;
             }
         }
@@ -306,11 +322,11 @@ impl Serving {
         {
             self.renewals = None;
         }
-        match &mut self.reading {
-            None => socket.poll_next(cx).map(Step::Came),
+        match &mut self.decoding {
+            None => socket.poll_next(cx).map(Event::Frame),
             Some(reading) => reading.poll_unpin(cx).map(|read| {
-                self.reading = None;
-                Step::Read(read)
+                self.decoding = None;
+                Event::Decoded(read)
             }),
         }
     }

@@ -7,26 +7,29 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
 
-use super::{End, Page, Socket};
-use crate::hub::{Outbox, Outgoing};
-use crate::json::Json;
-use crate::page_wire::{Closing, PageEvent};
-use crate::realm::{Answer, Failure};
-use crate::v1::page::{self, BadFrame, Content, Heard, Strict};
+use super::{ConnectionEnd, PageSession, PageSocket};
+use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::json::RawJson;
+use crate::page_wire::{CloseFrame, PageEvent};
+use crate::realm::{Answer, CallFailure};
+use crate::v1::page::{self, BadFrame, CompatInbound, ResourceContent, StrictMode};
 
 /// The close that answers a frame which is no message.
-pub(super) fn bad_frame() -> Closing {
-    Closing::new(CloseCode::UnsupportedData, BadFrame::REASON)
+pub(super) fn invalid_frame() -> CloseFrame {
+    CloseFrame::new(CloseCode::UnsupportedData, BadFrame::REASON)
 }
 
 /// Whether this may come before a page of v1 has authenticated.
-pub(super) fn may_come_first(text: &str) -> bool {
-    matches!(page::decode(text, Strict(false)), Ok(Heard::Active(_)))
+pub(super) fn is_allowed_before_auth(text: &str) -> bool {
+    matches!(
+        page::decode(text, StrictMode(false)),
+        Ok(CompatInbound::Activity(_))
+    )
 }
 
 /// Queues what waited for the page when it authenticated again: its calls go on.
-pub(super) fn queue_rest(socket: &mut Socket, outbox: &mut Outbox) {
-    while let Some(Outgoing::Message(message)) = outbox.waiting() {
+pub(super) fn queue_pending(socket: &mut PageSocket, outbox: &mut OutboxReceiver) {
+    while let Some(SocketCommand::Message(message)) = outbox.try_recv() {
         if matches!(message, BridgeToPage::SessionClosed(_)) {
             return;
         }
@@ -37,82 +40,86 @@ pub(super) fn queue_rest(socket: &mut Socket, outbox: &mut Outbox) {
 }
 
 /// So many refused resources of a connection are in the log: a page may register without end.
-const REFUSED_TOLD: usize = 32;
+const MAX_LOGGED_REFUSALS: usize = 32;
 
 /// Names and reasons are so long there at most.
-const TOLD_CHARS: usize = 256;
+const MAX_LOGGED_TEXT_CHARS: usize = 256;
 
 /// The resources that a connection was refused. Its page cannot be told, but the log can: of each
 /// name once.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(super) struct RefusedResources {
     /// Hashes of the names: those may be long.
-    told: Vec<u64>,
+    logged: Vec<u64>,
 }
 
-impl Refused {
+impl RefusedResources {
     /// Logs what a page is to be told, if it is a refusal that is news.
-    pub(super) fn log(&mut self, page: &Page, message: &BridgeToPage) {
-        let Some(refused) = page::refused_resource(message) else {
+    pub(super) fn log(&mut self, page: &PageSession, message: &BridgeToPage) {
+        let Some(refused) = page::resource_rejection(message) else {
             return;
         };
         let uri = refused.name.as_deref().unwrap_or_default();
-        if self.is_news(uri) {
-            let short = |text: &str| text.chars().take(TOLD_CHARS).collect::<String>();
+        if self.is_new(uri) {
+            let short = |text: &str| text.chars().take(MAX_LOGGED_TEXT_CHARS).collect::<String>();
             let (uri, why) = (short(uri), short(&refused.message));
             tracing::info!(session = ?page.session, uri, why, "resource refused");
         }
     }
 
-    fn is_news(&mut self, uri: &str) -> bool {
+    fn is_new(&mut self, uri: &str) -> bool {
         let mut hasher = DefaultHasher::new();
         uri.hash(&mut hasher);
         let name = hasher.finish();
-        let is_news = self.told.len() < REFUSED_TOLD && !self.told.contains(&name);
+        let is_news = self.logged.len() < MAX_LOGGED_REFUSALS && !self.logged.contains(&name);
         if is_news {
-            self.told.push(name);
+            self.logged.push(name);
         }
         is_news
     }
 }
 
-impl Page {
-    pub(super) fn strict(&self) -> Strict {
-        Strict(self.hub.config.compat.is_some())
+impl PageSession {
+    pub(super) fn strict_mode(&self) -> StrictMode {
+        StrictMode(self.hub.config.compat.is_some())
     }
 
     /// One message of the page.
-    pub(super) fn heard_v1(&self, heard: Heard) -> Result<(), End> {
+    pub(super) fn on_compat_message(&self, heard: CompatInbound) -> Result<(), ConnectionEnd> {
         match heard {
-            Heard::Said(message) => return self.heard(message).map_err(End::Closing),
-            Heard::Authenticates(hello) => return Err(End::Again(hello)),
-            Heard::Active(at_ms) => self.active(at_ms),
-            Heard::Read(call, content) => self.has_read(call, content),
-            Heard::Unknown(_) => {}
+            CompatInbound::Message(message) => {
+                return self.on_message(message).map_err(ConnectionEnd::Close);
+            }
+            CompatInbound::Authenticate(hello) => return Err(ConnectionEnd::Reauthenticate(hello)),
+            CompatInbound::Activity(at_ms) => self.on_activity(at_ms),
+            CompatInbound::ResourceResponse(call, content) => self.on_resource_read(call, content),
+            CompatInbound::Unknown(_) => {}
         }
         Ok(())
     }
 
-    fn active(&self, at_ms: Option<u64>) {
-        self.hub.change(self.realm, |realm, now| {
+    fn on_activity(&self, at_ms: Option<u64>) {
+        self.hub.apply(self.realm, |realm, now| {
             let at_ms = at_ms.unwrap_or(now.unix_ms);
-            realm.page_active(&self.session, self.connection, at_ms);
+            realm.user_active(&self.session, self.connection, at_ms);
             ((), Vec::new())
         });
     }
 
     /// Its answer does not name the resource: the call does.
-    fn has_read(&self, call: CallId, content: Result<Content, String>) {
-        let uri = self.hub.read(self.realm, |realm| {
-            realm.uri_of(&self.session, &call).map(str::to_owned)
+    fn on_resource_read(&self, call: CallId, content: Result<ResourceContent, String>) {
+        let uri = self.hub.with_realm(self.realm, |realm| {
+            realm
+                .call_resource_uri(&self.session, &call)
+                .map(str::to_owned)
         });
         let Some(uri) = uri.flatten() else { return };
-        let failed = |message| Failure::new(ErrorCode::HandlerFailed, message);
-        let contents = |content| page::contents(&uri, content);
-        let answer = content.map(|content| Answer::Value(contents(content).map(Json::Own)));
+        let failed = |message| CallFailure::new(ErrorCode::HandlerFailed, message);
+        let contents = |content| page::encode_contents(&uri, content);
+        let answer = content.map(|content| Answer::Value(contents(content).map(RawJson::Owned)));
         let event = PageEvent::Answered(call, answer.map_err(failed));
-        self.hub.change(self.realm, |realm, now| {
-            let effects = event.happen(realm, &self.session, self.connection, now);
+        self.hub.apply(self.realm, |realm, now| {
+            let effects = event.apply(realm, &self.session, self.connection, now);
             ((), effects)
         });
     }
@@ -123,13 +130,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_resource_is_told_once_and_of_many_the_first_few() {
-        let mut refused = Refused::default();
-        assert!(refused.is_news("a:b"));
-        assert!(!refused.is_news("a:b"));
-        let names = (1..2 * REFUSED_TOLD).map(|n| format!("a:{n}"));
-        let told = names.filter(|name| refused.is_news(name)).count();
-        assert_eq!(told, REFUSED_TOLD - 1);
-        assert!(!refused.is_news("another"));
+    fn refused_resources_are_logged_once_and_bounded() {
+        let mut refused = RefusedResources::default();
+        assert!(refused.is_new("a:b"));
+        assert!(!refused.is_new("a:b"));
+        let names = (1..2 * MAX_LOGGED_REFUSALS).map(|n| format!("a:{n}"));
+        let told = names.filter(|name| refused.is_new(name)).count();
+        assert_eq!(told, MAX_LOGGED_REFUSALS - 1);
+        assert!(!refused.is_new("another"));
     }
 }

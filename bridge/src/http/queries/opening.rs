@@ -10,15 +10,15 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::object;
+use super::parse_object;
 use crate::auth::Scope;
-use crate::http::{Edge, Problem, plain};
-use crate::realm::{QueryFailed, Terms};
+use crate::http::{AppState, Problem, plain};
+use crate::realm::{QueryError, QueryPolicy};
 
 /// Of a query the agent keeps the rest to itself.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Opening {
+struct OpenQueryRequest {
     #[serde(default)]
     session_id: Option<SessionId>,
     #[serde(default)]
@@ -31,9 +31,9 @@ struct Opening {
     timeout: Option<u64>,
 }
 
-impl Opening {
-    fn terms(&self) -> Terms {
-        Terms::new(
+impl OpenQueryRequest {
+    fn policy(&self) -> QueryPolicy {
+        QueryPolicy::new(
             self.response_tool.as_ref(),
             self.tools.as_deref(),
             self.restrict_tools,
@@ -42,27 +42,27 @@ impl Opening {
     }
 }
 
-pub(in crate::http) fn open() -> MethodRouter<Edge> {
+pub(in crate::http) fn open() -> MethodRouter<AppState> {
     put(
-        |State(edge): State<Edge>,
+        |State(edge): State<AppState>,
          Path(uuid): Path<String>,
          parts: Parts,
          body: Result<Bytes, BytesRejection>| async move {
-            edge.opened(&uuid, &parts, body).await
+            edge.open_query(&uuid, &parts, body).await
         },
     )
 }
 
-impl Edge {
-    async fn opened(
+impl AppState {
+    async fn open_query(
         &self,
         uuid: &str,
         parts: &Parts,
         body: Result<Bytes, BytesRejection>,
     ) -> Result<Json<Value>, Problem> {
-        let principal = self.granted(parts, Scope::Query).await?;
-        let body = body.map_err(|rejection| plain::rejected(self, &rejection))?;
-        let opening: Opening = object(&body).ok_or_else(malformed)?;
+        let principal = self.authorize(parts, Scope::Query).await?;
+        let body = body.map_err(|rejection| plain::body_rejected(self, &rejection))?;
+        let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
         if uuid.len() > limits::MAX_QUERY_ID_BYTES {
             let message = "the uuid of the query is endless: use crypto.randomUUID()";
             return Err(Problem::new(ErrorCode::ProtocolViolation, message));
@@ -70,23 +70,23 @@ impl Edge {
         let (id, session) = (QueryId::from(uuid), opening.session_id.as_ref());
         let opened = self
             .hub
-            .open_query(&principal, &id, session, opening.terms());
+            .open_query(&principal, &id, session, opening.policy());
         let opened = opened.map_err(Problem::from)?;
         Ok(Json(json!({
             "token": opened.token.as_str(),
-            "expiresIn": opened.time.as_secs_f64().ceil() as u64,
+            "expiresIn": opened.timeout.as_secs_f64().ceil() as u64,
         })))
     }
 }
 
-fn malformed() -> Problem {
+fn malformed_body() -> Problem {
     let message = "the body must be {\"sessionId\": string?, \"responseTool\": object?, \
                    \"tools\": array?, \"restrictTools\": boolean?, \"timeout\": number?}";
     Problem::new(ErrorCode::ProtocolViolation, message)
 }
 
-impl From<QueryFailed> for Problem {
-    fn from(failed: QueryFailed) -> Self {
+impl From<QueryError> for Problem {
+    fn from(failed: QueryError) -> Self {
         let message = match failed.reason {
             Some(remedy) => format!("{}: {remedy}", failed.error),
             None => failed.error,

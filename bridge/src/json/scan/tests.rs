@@ -6,22 +6,22 @@ use super::*;
 
 /// What the pass says of a text that is nothing but a value. Holds it to serde_json, and to those who
 /// write a text as a JSON string.
-fn whole(text: &str) -> Option<Tight> {
-    let tight = value(text, 0).filter(|tight| tight.end == text.len())?;
+fn scan_whole_text(text: &str) -> Option<CompactJson> {
+    let tight = scan_value(text, 0).filter(|tight| tight.end == text.len())?;
     let read = serde_json::from_str::<&RawValue>(text);
     assert_eq!(read.map(RawValue::get).ok(), Some(text), "no JSON: {text}");
     let quoted = serde_json::to_string(text).unwrap();
-    assert_eq!(text.len() + tight.escaped + 2, quoted.len(), "{text}");
+    assert_eq!(text.len() + tight.escape_count + 2, quoted.len(), "{text}");
     assert!(!text.contains(['\n', '\r', '\t']), "{text}");
     Some(tight)
 }
 
-fn is_whole(text: &str) -> bool {
-    whole(text).is_some()
+fn is_compact(text: &str) -> bool {
+    scan_whole_text(text).is_some()
 }
 
 #[test]
-fn values_as_javascript_writes_them_are_taken() {
+fn accepts_values_as_json_stringify_writes_them() {
     for text in [
         "null",
         "true",
@@ -41,16 +41,16 @@ fn values_as_javascript_writes_them_are_taken() {
         r#"[{},[],[[]],{"":{}}]"#,
         r#"{"a":[{"_meta":1,"dataUrl":" ","\n":2}],"_metas":"_meta","b":"data:image/png"}"#,
     ] {
-        assert!(is_whole(text), "{text}");
-        assert!(is_whole(&format!("[{text},{text}]")), "{text}");
+        assert!(is_compact(text), "{text}");
+        assert!(is_compact(&format!("[{text},{text}]")), "{text}");
         let behind = format!("{{\"result\":{text}}}");
-        let tight = value(&behind, "{\"result\":".len()).unwrap();
+        let tight = scan_value(&behind, "{\"result\":".len()).unwrap();
         assert_eq!(&behind[tight.end..], "}");
     }
 }
 
 #[test]
-fn what_has_to_be_looked_into_or_mended_is_left_to_others() {
+fn rejects_text_that_needs_parsing_or_repair() {
     for text in [
         r#"{"_meta":1}"#,
         r#"{"a":1,"dataUrl":""}"#,
@@ -68,20 +68,20 @@ fn what_has_to_be_looked_into_or_mended_is_left_to_others() {
         "{ }",
         "{\"a\": 1}",
     ] {
-        let mended = bridge_protocol::well_formed(text);
+        let mended = bridge_protocol::to_well_formed(text);
         assert!(serde_json::from_str::<Value>(&mended).is_ok(), "{text}");
-        assert!(!is_whole(text), "{text}");
+        assert!(!is_compact(text), "{text}");
     }
     let nested = |depth| "[".repeat(depth) + &"]".repeat(depth);
-    assert!(is_whole(&nested(DEEPEST)));
-    assert!(!is_whole(&nested(DEEPEST + 1)));
+    assert!(is_compact(&nested(MAX_JSON_DEPTH)));
+    assert!(!is_compact(&nested(MAX_JSON_DEPTH + 1)));
     let within = |depth| "{\"a\":".repeat(depth) + "1" + &"}".repeat(depth);
-    assert!(is_whole(&within(DEEPEST)));
-    assert!(!is_whole(&within(DEEPEST + 1)));
+    assert!(is_compact(&within(MAX_JSON_DEPTH)));
+    assert!(!is_compact(&within(MAX_JSON_DEPTH + 1)));
 }
 
 #[test]
-fn what_is_no_json_is_not_taken() {
+fn rejects_invalid_json() {
     for text in [
         "",
         "-",
@@ -128,22 +128,22 @@ fn what_is_no_json_is_not_taken() {
         "{,}",
         "{\"a\":}",
     ] {
-        assert!(!is_whole(text), "{text}");
+        assert!(!is_compact(text), "{text}");
         assert!(
-            !is_whole(&format!("[\"{}\",{text}]", "x".repeat(20))),
+            !is_compact(&format!("[\"{}\",{text}]", "x".repeat(20))),
             "{text}"
         );
     }
     // A string that is never closed, of every length that the steps treat differently.
     for length in 0..40 {
         let open = format!("\"{}", "x".repeat(length));
-        assert_eq!(value(&open, 0), None);
+        assert_eq!(scan_value(&open, 0), None);
         for special in ["\u{0}", "\u{1f}", "\n", "\\", "\\u12"] {
             let text = format!("{open}{special}\"");
-            assert_eq!(value(&text, 0), None, "{text:?}");
+            assert_eq!(scan_value(&text, 0), None, "{text:?}");
         }
-        assert!(is_whole(&format!("{open}\"")));
-        assert!(is_whole(&format!("{open}é\\\"\\\\x\"")));
+        assert!(is_compact(&format!("{open}\"")));
+        assert!(is_compact(&format!("{open}é\\\"\\\\x\"")));
     }
 }
 
@@ -167,7 +167,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 /// What texts are spoilt with: all that means something in JSON, and some that does not.
-const SPOILERS: [char; 24] = [
+const MUTATION_CHARS: [char; 24] = [
     '"', '\\', '{', '}', '[', ']', ',', ':', ' ', '\n', '0', '1', '-', '+', '.', 'e', 'E', 'u',
     't', 'n', '/', '\u{1}', '\u{7f}', 'é',
 ];
@@ -177,14 +177,14 @@ proptest! {
     #[test]
     fn whatever_serde_json_writes_is_taken(value in any_value()) {
         let text = format!("[{value}]");
-        prop_assert!(is_whole(&text), "{text}");
+        prop_assert!(is_compact(&text), "{text}");
     }
 
     /// `whole` asserts that serde_json takes what the pass takes.
     #[test]
     fn of_texts_that_were_spoilt_nothing_is_taken_that_serde_json_refuses(
         value in any_value(),
-        changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..3, prop::sample::select(&SPOILERS[..])), 1..4),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), 0..3, prop::sample::select(&MUTATION_CHARS[..])), 1..4),
     ) {
         let mut text: Vec<char> = value.to_string().chars().collect();
         for (place, change, character) in changes {
@@ -197,10 +197,10 @@ proptest! {
             }
         }
         let text: String = text.into_iter().collect();
-        let taken = is_whole(&text);
+        let taken = is_compact(&text);
         // What is left of a value is found with what follows it.
         let behind = format!("{text}}}");
-        let ends_there = super::value(&behind, 0).is_some_and(|tight| tight.end == text.len());
+        let ends_there = super::scan_value(&behind, 0).is_some_and(|tight| tight.end == text.len());
         prop_assert!(ends_there == taken || text.is_empty(), "{text}");
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Number;
 use serde_json::value::RawValue;
 
-use crate::calls::Client;
+use crate::calls::ClientChannel;
 use crate::mcp::{convert, rounds};
 use crate::realm::CallEvent;
 
@@ -20,34 +20,34 @@ use crate::realm::CallEvent;
 /// A call is polled for its next message only when the last one was taken, and hears nothing more
 /// until then: what waits here is what waited for the caller when it was polled.
 #[derive(Debug, Default)]
-pub(super) struct Notifications {
-    waiting: Mutex<VecDeque<Vec<u8>>>,
+pub(super) struct NotificationBuffer {
+    queue: Mutex<VecDeque<Vec<u8>>>,
     /// How the answer goes out, once that is decided: nobody decides twice.
-    form: OnceLock<Form>,
+    form: OnceLock<ResponseForm>,
 }
 
 /// How an answer goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ResponseForm {
     /// As a body of its own.
-    Whole,
+    Body,
     /// As the last event of a stream.
-    Event,
+    Stream,
 }
 
-impl Notifications {
+impl NotificationBuffer {
     /// The stream begins. False when the answer is a body of its own: it will be there at once.
-    pub(super) fn is_streamed(&self) -> bool {
-        *self.form.get_or_init(|| Form::Event) == Form::Event
+    pub(super) fn commit_to_stream(&self) -> bool {
+        *self.form.get_or_init(|| ResponseForm::Stream) == ResponseForm::Stream
     }
 
     /// The answer is there. False when a stream has begun, or begins with what waits.
-    fn is_whole(&self) -> bool {
+    fn commit_to_body(&self) -> bool {
         let form = match self.lock().is_empty() {
-            true => Form::Whole,
-            false => Form::Event,
+            true => ResponseForm::Body,
+            false => ResponseForm::Stream,
         };
-        *self.form.get_or_init(|| form) == Form::Whole
+        *self.form.get_or_init(|| form) == ResponseForm::Body
     }
 
     pub(super) fn push(&self, message: &impl Serialize) {
@@ -56,21 +56,21 @@ impl Notifications {
         }
     }
 
-    pub(super) fn next(&self) -> Option<Vec<u8>> {
+    pub(super) fn pop(&self) -> Option<Vec<u8>> {
         self.lock().pop_front()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Vec<u8>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// See the module documentation.
-pub(super) struct Hearer {
-    pub(super) token: Option<Box<RawValue>>,
+pub(super) struct NotificationSink {
+    pub(super) progress_token: Option<Box<RawValue>>,
     /// What the client speaks answers in rounds, and it has declared nothing that needs one.
-    pub(super) in_rounds: bool,
-    pub(super) notifications: Arc<Notifications>,
+    pub(super) uses_input_required: bool,
+    pub(super) notifications: Arc<NotificationBuffer>,
 }
 
 #[derive(Serialize)]
@@ -82,7 +82,7 @@ struct Notification<P> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Progress<'a> {
+struct ProgressParams<'a> {
     progress_token: &'a RawValue,
     progress: Number,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,37 +92,37 @@ struct Progress<'a> {
 }
 
 #[derive(Serialize)]
-struct Log {
+struct LogParams {
     level: LogLevel,
     #[serde(skip_serializing_if = "Option::is_none")]
     logger: Option<String>,
     data: Box<RawValue>,
 }
 
-impl Hearer {
-    fn progress(&self, report: CallProgress) {
-        let Some(progress_token) = self.token.as_deref() else {
+impl NotificationSink {
+    fn send_progress(&self, progress: CallProgress) {
+        let Some(progress_token) = self.progress_token.as_deref() else {
             return;
         };
-        let params = Progress {
+        let params = ProgressParams {
             progress_token,
-            progress: report.progress,
-            total: report.total,
-            message: report.message,
+            progress: progress.progress,
+            total: progress.total,
+            message: progress.message,
         };
-        self.notification("notifications/progress", params);
+        self.send_notification("notifications/progress", params);
     }
 
-    fn log(&self, log: CallLog) {
-        let params = Log {
+    fn send_log(&self, log: CallLog) {
+        let params = LogParams {
             level: log.level,
             logger: log.logger,
             data: log.data,
         };
-        self.notification("notifications/message", params);
+        self.send_notification("notifications/message", params);
     }
 
-    fn notification(&self, method: &'static str, params: impl Serialize) {
+    fn send_notification(&self, method: &'static str, params: impl Serialize) {
         self.notifications.push(&Notification {
             jsonrpc: "2.0",
             method,
@@ -131,18 +131,18 @@ impl Hearer {
     }
 }
 
-impl Client for Hearer {
+impl ClientChannel for NotificationSink {
     fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
         match event {
-            CallEvent::Progress(report) => self.progress(report),
-            CallEvent::Log(log) => self.log(log),
+            CallEvent::Progress(report) => self.send_progress(report),
+            CallEvent::Log(log) => self.send_log(log),
         }
         Box::pin(std::future::ready(()))
     }
 
     /// Its tool has said that it never asks. Whom it could ask has declared what it can do, so that
     /// the realm lets this pass.
-    fn ask(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
         let error = ClientError {
             code: ErrorCode::ClientCapabilityMissing,
             message: "the tool is marked with `mcp-web/asksClient: false`, and asks its client: \
@@ -157,17 +157,17 @@ impl Client for Hearer {
         }))
     }
 
-    fn refuses(&self, request: &ClientRequest) -> Option<ClientResponse> {
-        let refused = rounds::input_request(request).err()?;
+    fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = rounds::to_input_request(request).err()?;
         let message = refused.message.into_owned();
-        Some(convert::refused_request(request.key.clone(), message))
+        Some(convert::unsupported_request(request.key.clone(), message))
     }
 
-    fn answers_in_rounds(&self) -> bool {
-        self.in_rounds
+    fn uses_input_required(&self) -> bool {
+        self.uses_input_required
     }
 
-    fn answers_whole(&self) -> bool {
-        self.notifications.is_whole()
+    fn uses_single_response(&self) -> bool {
+        self.notifications.commit_to_body()
     }
 }

@@ -23,19 +23,19 @@ pub(in crate::mcp) struct Message<'a> {
     pub(super) params: Params<'a>,
     version: Option<&'a RawValue>,
     has_params: bool,
-    is_odd: bool,
+    is_unsupported: bool,
 }
 
 impl<'a> Message<'a> {
     /// `None`: it is no JSON-RPC message, see `peek` in `endpoint`.
-    pub(in crate::mcp) fn read(body: &'a [u8]) -> Option<Self> {
+    pub(in crate::mcp) fn parse(body: &'a [u8]) -> Option<Self> {
         serde_json::from_str(std::str::from_utf8(body).ok()?).ok()
     }
 
     /// There is something that the lane does not understand.
-    pub(super) fn is_odd(&self) -> bool {
+    pub(super) fn is_unsupported(&self) -> bool {
         let is_version = |version: &RawValue| version.get() == "\"2.0\"";
-        self.is_odd || self.params.is_odd || !self.version.is_some_and(is_version)
+        self.is_unsupported || self.params.is_unsupported || !self.version.is_some_and(is_version)
     }
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Params<'a> {
     pub(super) arguments: Option<&'a RawValue>,
     pub(super) meta: Meta<'a>,
     has_meta: bool,
-    is_odd: bool,
+    is_unsupported: bool,
 }
 
 /// What the lane knows of `_meta`. Other keys mean nothing to the bridge.
@@ -61,28 +61,28 @@ pub(super) struct Meta<'a> {
     pub(super) session: Option<&'a RawValue>,
     /// `sessionId`: other clients than ours mean something else by it.
     pub(super) bare_session: Option<&'a RawValue>,
-    is_odd: bool,
+    is_unsupported: bool,
 }
 
 /// An object that is filled member by member.
-trait Members<'de>: Default {
-    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
+trait FromMembers<'de>: Default {
+    fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error>;
 
     /// It is of another kind. Without this, that is an error.
-    fn other() -> Option<Self> {
+    fn from_non_object() -> Option<Self> {
         None
     }
 }
 
 struct Reader<M>(PhantomData<M>);
 
-impl<'de, M: Members<'de>> Reader<M> {
-    fn otherwise<E: Error>() -> Result<M, E> {
-        M::other().ok_or_else(|| E::custom("expected an object"))
+impl<'de, M: FromMembers<'de>> Reader<M> {
+    fn non_object<E: Error>() -> Result<M, E> {
+        M::from_non_object().ok_or_else(|| E::custom("expected an object"))
     }
 }
 
-impl<'de, M: Members<'de>> Visitor<'de> for Reader<M> {
+impl<'de, M: FromMembers<'de>> Visitor<'de> for Reader<M> {
     type Value = M;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
@@ -92,38 +92,38 @@ impl<'de, M: Members<'de>> Visitor<'de> for Reader<M> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<M, A::Error> {
         let mut members = M::default();
         while let Some(key) = map.next_key::<Key<'de>>()? {
-            members.take(&key.0, &mut map)?;
+            members.set_member(&key.0, &mut map)?;
         }
         Ok(members)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<M, A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_bool<E: Error>(self, _: bool) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_u64<E: Error>(self, _: u64) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_str<E: Error>(self, _: &str) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 
     fn visit_unit<E: Error>(self) -> Result<M, E> {
-        Self::otherwise()
+        Self::non_object()
     }
 }
 
@@ -132,19 +132,19 @@ impl<'de, M: Members<'de>> Visitor<'de> for Reader<M> {
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Notes a value that must come once.
-fn once<'de, A, T>(place: &mut Option<T>, map: &mut A) -> Result<bool, A::Error>
+fn set_once<'de, A, T>(slot: &mut Option<T>, map: &mut A) -> Result<bool, A::Error>
 where
     A: MapAccess<'de>,
     T: Deserialize<'de>,
 {
-    Ok(place.replace(map.next_value()?).is_some())
+    Ok(slot.replace(map.next_value()?).is_some())
 }
 
-impl<'de> Members<'de> for Message<'de> {
-    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+impl<'de> FromMembers<'de> for Message<'de> {
+    fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         let twice = match key {
-            "jsonrpc" => once(&mut self.version, map)?,
-            "id" => once(&mut self.id, map)?,
+            "jsonrpc" => set_once(&mut self.version, map)?,
+            "id" => set_once(&mut self.id, map)?,
             "method" => {
                 let Key(method) = map.next_value()?;
                 self.method.replace(method).is_some()
@@ -155,36 +155,36 @@ impl<'de> Members<'de> for Message<'de> {
             }
             _ => map.next_value::<IgnoredAny>().map(|_| true)?,
         };
-        self.is_odd |= twice;
+        self.is_unsupported |= twice;
         Ok(())
     }
 }
 
-impl<'de> Members<'de> for Params<'de> {
-    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+impl<'de> FromMembers<'de> for Params<'de> {
+    fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         let twice = match key {
-            "name" => once(&mut self.name, map)?,
-            "arguments" => once(&mut self.arguments, map)?,
+            "name" => set_once(&mut self.name, map)?,
+            "arguments" => set_once(&mut self.arguments, map)?,
             "_meta" => {
                 self.meta = map.next_value()?;
-                std::mem::replace(&mut self.has_meta, true) || self.meta.is_odd
+                std::mem::replace(&mut self.has_meta, true) || self.meta.is_unsupported
             }
             _ => map.next_value::<IgnoredAny>().map(|_| true)?,
         };
-        self.is_odd |= twice;
+        self.is_unsupported |= twice;
         Ok(())
     }
 
-    fn other() -> Option<Self> {
+    fn from_non_object() -> Option<Self> {
         Some(Self {
-            is_odd: true,
+            is_unsupported: true,
             ..Self::default()
         })
     }
 }
 
-impl<'de> Members<'de> for Meta<'de> {
-    fn take<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+impl<'de> FromMembers<'de> for Meta<'de> {
+    fn set_member<A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
         let place = match key {
             "progressToken" => &mut self.progress_token,
             "io.modelcontextprotocol/protocolVersion" => &mut self.protocol_version,
@@ -195,13 +195,13 @@ impl<'de> Members<'de> for Meta<'de> {
             BARE_SESSION_KEY => &mut self.bare_session,
             _ => return map.next_value::<IgnoredAny>().map(drop),
         };
-        self.is_odd |= once(place, map)?;
+        self.is_unsupported |= set_once(place, map)?;
         Ok(())
     }
 
-    fn other() -> Option<Self> {
+    fn from_non_object() -> Option<Self> {
         Some(Self {
-            is_odd: true,
+            is_unsupported: true,
             ..Self::default()
         })
     }

@@ -5,59 +5,59 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::hashing::Quick;
-use crate::mcp::known::Known;
+use crate::hashing::FastHash;
+use crate::mcp::known::RequestingClient;
 
 /// So many are remembered; one more, and all are forgotten.
-const MOST: usize = 256;
+const MAX_CLIENTS: usize = 256;
 
 /// Longer words are read each time.
-const MAX_BYTES: usize = 2 * 1024;
+const MAX_DECLARATION_BYTES: usize = 2 * 1024;
 
 /// The words, by their hash.
 #[derive(Debug, Default)]
-pub(in crate::mcp) struct Recent {
-    hasher: Quick,
-    clients: Mutex<HashMap<u64, Client>>,
+pub(in crate::mcp) struct ClientCache {
+    hasher: FastHash,
+    clients: Mutex<HashMap<u64, CachedClient>>,
 }
 
 #[derive(Debug)]
-struct Client {
+struct CachedClient {
     info: Box<str>,
     capabilities: Box<str>,
-    known: Arc<Known>,
+    client: Arc<RequestingClient>,
 }
 
-impl Recent {
+impl ClientCache {
     /// The client that says this of itself and of its capabilities.
-    pub(super) fn known(
+    pub(super) fn get_or_parse(
         &self,
         info: &str,
         capabilities: &str,
-        read: impl FnOnce() -> Option<Known>,
-    ) -> Option<Arc<Known>> {
-        if info.len() + capabilities.len() > MAX_BYTES {
-            return read().map(Arc::new);
+        parse: impl FnOnce() -> Option<RequestingClient>,
+    ) -> Option<Arc<RequestingClient>> {
+        if info.len() + capabilities.len() > MAX_DECLARATION_BYTES {
+            return parse().map(Arc::new);
         }
         let hash = self.hasher.hash_one((info, capabilities));
         let clients = || self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = clients().get(&hash)
             && (&*client.info, &*client.capabilities) == (info, capabilities)
         {
-            return Some(Arc::clone(&client.known));
+            return Some(Arc::clone(&client.client));
         }
-        let known = Arc::new(read()?);
+        let client = Arc::new(parse()?);
         let mut clients = clients();
-        if clients.len() >= MOST {
+        if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
-        let client = Client {
+        let cached = CachedClient {
             info: info.into(),
             capabilities: capabilities.into(),
-            known: Arc::clone(&known),
+            client: Arc::clone(&client),
         };
-        clients.insert(hash, client);
-        Some(known)
+        clients.insert(hash, cached);
+        Some(client)
     }
 }
 
@@ -67,21 +67,21 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn the_same_words_are_read_once_and_few_words_are_kept() {
+    fn equal_declarations_are_parsed_once_and_the_cache_is_bounded() {
         let config = Config::default();
-        let recent = Recent::default();
-        let read = || Some(Known::new(&config, None, None, None));
-        let one = recent.known("a", "{}", read).unwrap();
-        let again = recent.known("a", "{}", || None).unwrap();
+        let recent = ClientCache::default();
+        let read = || Some(RequestingClient::new(&config, None, None, None));
+        let one = recent.get_or_parse("a", "{}", read).unwrap();
+        let again = recent.get_or_parse("a", "{}", || None).unwrap();
         assert!(Arc::ptr_eq(&one, &again));
-        assert!(recent.known("a{", "}", || None).is_none());
-        for n in 0..MOST {
-            recent.known(&n.to_string(), "{}", read).unwrap();
+        assert!(recent.get_or_parse("a{", "}", || None).is_none());
+        for n in 0..MAX_CLIENTS {
+            recent.get_or_parse(&n.to_string(), "{}", read).unwrap();
         }
-        assert!(recent.clients.lock().unwrap().len() <= MOST);
-        assert!(recent.known("a", "{}", || None).is_none());
-        let long = "x".repeat(MAX_BYTES);
-        assert!(recent.known(&long, "{}", read).is_some());
-        assert!(recent.known(&long, "{}", || None).is_none());
+        assert!(recent.clients.lock().unwrap().len() <= MAX_CLIENTS);
+        assert!(recent.get_or_parse("a", "{}", || None).is_none());
+        let long = "x".repeat(MAX_DECLARATION_BYTES);
+        assert!(recent.get_or_parse(&long, "{}", read).is_some());
+        assert!(recent.get_or_parse(&long, "{}", || None).is_none());
     }
 }

@@ -14,40 +14,40 @@ use serde_json::value::RawValue;
 
 use super::message::{Message, Meta, Params};
 use crate::auth::{Principal, Scope};
-use crate::http::Edge;
+use crate::http::AppState;
 use crate::mcp::convert;
-use crate::mcp::endpoint::session_of;
-use crate::mcp::handler::SESSION_PIN;
-use crate::mcp::known::{Known, Wishes, event_bytes};
-use crate::mcp::session::Session;
+use crate::mcp::endpoint::session_id_header;
+use crate::mcp::handler::SESSION_PIN_HEADER;
+use crate::mcp::known::{RequestOptions, RequestingClient, max_event_bytes};
+use crate::mcp::session::McpSession;
 use crate::mcp::session_choice::SessionChoice;
 
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 
-const MODERN: ProtocolVersion = ProtocolVersion::V_2026_07_28;
+const MODERN_VERSION: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
 /// A request that passed the checks.
-pub(super) struct Request<'a> {
-    pub(super) edge: &'a Edge,
+pub(super) struct FastPathRequest<'a> {
+    pub(super) edge: &'a AppState,
     pub(super) principal: &'a Principal,
     pub(super) id: &'a RawValue,
     pub(super) params: &'a Params<'a>,
-    pub(super) known: Arc<Known>,
+    pub(super) client: Arc<RequestingClient>,
     /// The MCP session; MCP 2026-07-28 has none.
-    pub(super) session: Option<Arc<Session>>,
+    pub(super) session: Option<Arc<McpSession>>,
     /// The client takes nothing but a stream of events.
     pub(super) events_only: bool,
     log_level: Option<LogLevel>,
     /// The page that it names.
-    chosen: Option<SessionId>,
-    event_bytes: Option<usize>,
+    page_session: Option<SessionId>,
+    max_event_bytes: Option<usize>,
 }
 
-impl<'a> Request<'a> {
-    pub(super) fn of(
-        edge: &'a Edge,
+impl<'a> FastPathRequest<'a> {
+    pub(super) fn try_new(
+        edge: &'a AppState,
         parts: &'a Parts,
         message: &'a Message<'a>,
         principal: &'a Principal,
@@ -60,34 +60,37 @@ impl<'a> Request<'a> {
         };
         // Another value than a text is rmcp's to refuse.
         let session = match params.meta.session {
-            Some(session) => Some(text(session)?),
+            Some(session) => Some(json_string(session)?),
             None => None,
         };
         let is_id = matches!(id.get().as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..]);
         // What an agent may see and call is decided elsewhere, and ends with its query.
         let is_agent = principal.query.is_some();
-        if message.is_odd() || !is_id || is_agent || principal.needs(scope).is_err() {
+        if message.is_unsupported() || !is_id || is_agent || principal.require_scope(scope).is_err()
+        {
             return None;
         }
-        let bare = params.meta.bare_session.and_then(text);
-        let chosen = SessionChoice {
-            own: session.as_deref(),
-            bare: bare.as_deref(),
-            pin: headers.get(SESSION_PIN).and_then(|pin| pin.to_str().ok()),
+        let bare_session = params.meta.bare_session.and_then(json_string);
+        let page_session = SessionChoice {
+            prefixed: session.as_deref(),
+            bare: bare_session.as_deref(),
+            pinned: headers
+                .get(SESSION_PIN_HEADER)
+                .and_then(|pin| pin.to_str().ok()),
         };
-        let chosen = chosen.resolve(&edge.hub, principal.realm);
-        let (known, session, log_level) = match params.meta.protocol_version {
+        let page_session = page_session.resolve(&edge.hub, principal.realm);
+        let (client, session, log_level) = match params.meta.protocol_version {
             Some(version) => {
-                let known = modern(edge, headers, method, params, version)?;
-                let level = params.meta.log_level.and_then(log_level);
-                (known, None, level)
+                let client = modern_client(edge, headers, method, params, version)?;
+                let level = params.meta.log_level.and_then(parse_log_level);
+                (client, None, level)
             }
             None => {
                 check_legacy_version(headers)?;
-                let named = session_of(headers)?;
-                let session = edge.mcp.sessions.of(principal.realm, named)?;
-                let (known, level) = session.client()?;
-                (known, Some(session), Some(level))
+                let session_id = session_id_header(headers)?;
+                let session = edge.mcp.sessions.get(principal.realm, session_id)?;
+                let (client, level) = session.ready_client()?;
+                (client, Some(session), Some(level))
             }
         };
         Some(Self {
@@ -95,12 +98,12 @@ impl<'a> Request<'a> {
             principal,
             id,
             params,
-            known,
+            client,
             session,
-            events_only: takes_events_only(headers)?,
+            events_only: accepts_only_events(headers)?,
             log_level,
-            chosen,
-            event_bytes: event_bytes(headers),
+            page_session,
+            max_event_bytes: max_event_bytes(headers),
         })
     }
 
@@ -108,79 +111,91 @@ impl<'a> Request<'a> {
         self.session.is_none()
     }
 
-    pub(super) fn wishes(&self) -> Wishes {
-        Wishes {
-            session: self.chosen.clone(),
-            progress: self.params.meta.progress_token.is_some(),
+    pub(super) fn options(&self) -> RequestOptions {
+        RequestOptions {
+            session: self.page_session.clone(),
+            wants_progress: self.params.meta.progress_token.is_some(),
             log_level: self.log_level,
-            event_bytes: self.event_bytes,
+            max_event_bytes: self.max_event_bytes,
         }
     }
 }
 
 /// A request of MCP 2026-07-28: it says everything itself.
-fn modern(
-    edge: &Edge,
+fn modern_client(
+    edge: &AppState,
     headers: &HeaderMap,
     method: &str,
     params: &Params<'_>,
     version: &RawValue,
-) -> Option<Arc<Known>> {
-    let is_named = || Some(method == "tools/list" || only(headers, NAME)? == plain_name(params)?);
-    let fits = text(version)? == MODERN.as_str()
-        && headers.get(VERSION)?.to_str().ok()? == MODERN.as_str()
-        && only(headers, METHOD)? == method
+) -> Option<Arc<RequestingClient>> {
+    let is_named = || {
+        Some(
+            method == "tools/list"
+                || single_header(headers, NAME_HEADER)? == expected_name_header(params)?,
+        )
+    };
+    let headers_match = json_string(version)? == MODERN_VERSION.as_str()
+        && headers.get(PROTOCOL_VERSION_HEADER)?.to_str().ok()? == MODERN_VERSION.as_str()
+        && single_header(headers, METHOD_HEADER)? == method
         && is_named()?;
-    if !fits {
+    if !headers_match {
         return None;
     }
     let Meta {
         client_info: info,
-        client_capabilities: declared,
+        client_capabilities: capabilities,
         ..
     } = &params.meta;
-    let declared = (*declared)?;
-    let read = || {
-        let capabilities: ClientCapabilities = serde_json::from_str(declared.get()).ok()?;
+    let capabilities = (*capabilities)?;
+    let parse = || {
+        let parsed: ClientCapabilities = serde_json::from_str(capabilities.get()).ok()?;
         let info = info.and_then(|info| serde_json::from_str::<Implementation>(info.get()).ok());
         let config = &edge.hub.config;
-        let known = Known::new(config, info, Some(MODERN), Some(declared.to_owned()));
-        Some(known.able_to(&capabilities))
+        let client = RequestingClient::new(
+            config,
+            info,
+            Some(MODERN_VERSION),
+            Some(capabilities.to_owned()),
+        );
+        Some(client.with_capabilities(&parsed))
     };
     let info = info.map_or("", RawValue::get);
-    edge.mcp.recent.known(info, declared.get(), read)
+    edge.mcp
+        .client_cache
+        .get_or_parse(info, capabilities.get(), parse)
 }
 
 /// A request in an MCP session names a revision that has sessions, or none.
 fn check_legacy_version(headers: &HeaderMap) -> Option<()> {
-    let Some(version) = headers.get(VERSION) else {
+    let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else {
         return Some(());
     };
     let version = version.to_str().ok()?;
-    let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-    let known = known.find(|known| known.as_str() == version)?;
-    known.has_initialize().then_some(())
+    let mut versions = ProtocolVersion::KNOWN_VERSIONS.iter();
+    let versions = versions.find(|versions| versions.as_str() == version)?;
+    versions.has_initialize().then_some(())
 }
 
 /// What `Mcp-Name` must be, where that needs no decoding.
-fn plain_name<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
-    let name = text(params.name?)?;
+fn expected_name_header<'a>(params: &Params<'a>) -> Option<Cow<'a, str>> {
+    let name = json_string(params.name?)?;
     (!name.starts_with("=?base64?")).then_some(name)
 }
 
 /// The one value of a header.
-fn only(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
+fn single_header(headers: &HeaderMap, name: impl AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     let only = values.next()?;
     values.next().is_none().then(|| only.to_str().ok())?
 }
 
 /// Whether it is a stream of events or nothing. Qualities are rmcp's to weigh.
-fn takes_events_only(headers: &HeaderMap) -> Option<bool> {
+fn accepts_only_events(headers: &HeaderMap) -> Option<bool> {
     if !headers.contains_key(ACCEPT) {
         return Some(false);
     }
-    let accept = only(headers, ACCEPT)?;
+    let accept = single_header(headers, ACCEPT)?;
     if accept.contains([';', '"']) {
         return None;
     }
@@ -195,13 +210,13 @@ fn takes_events_only(headers: &HeaderMap) -> Option<bool> {
 }
 
 /// The text of a JSON string.
-pub(super) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
+pub(super) fn json_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
     serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
 }
 
-fn log_level(raw: &RawValue) -> Option<LogLevel> {
+fn parse_log_level(raw: &RawValue) -> Option<LogLevel> {
     let level: LoggingLevel = serde_json::from_str(raw.get()).ok()?;
     Some(convert::log_level(level))
 }
@@ -213,13 +228,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_accepts_is_read_where_it_is_plain() {
+    fn accept_header_is_judged_only_in_plain_forms() {
         let accepts = |values: &[&'static str]| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(ACCEPT, HeaderValue::from_static(value));
             }
-            takes_events_only(&headers)
+            accepts_only_events(&headers)
         };
         assert_eq!(accepts(&[]), Some(false));
         for both in [

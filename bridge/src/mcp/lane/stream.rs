@@ -13,22 +13,22 @@ use http::{HeaderName, HeaderValue};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
-use super::running::{Held, Next, Running};
+use super::running::{CallStream, CallStreamItem, DetachOnDrop};
 use crate::hub::Hub;
-use crate::mcp::KEEP_ALIVE;
-use crate::mcp::events::{Events, Stored};
-use crate::mcp::reach::NOTIFY_WITHIN;
-use crate::mcp::replay::RETRY;
-use crate::mcp::session::{InFlight, Session};
-use crate::result::Written;
+use crate::mcp::KEEP_ALIVE_INTERVAL;
+use crate::mcp::events::{EventLog, StoredEvent};
+use crate::mcp::reach::NOTIFY_TIMEOUT;
+use crate::mcp::replay::RETRY_DELAY;
+use crate::mcp::session::{CallGuard, McpSession};
+use crate::result::EncodedBody;
 
 /// So many events may wait for a client that reads slowly.
-const WAITING_EVENTS: usize = 16;
+const EVENT_BUFFER: usize = 16;
 
 /// An event, in the pieces that it is made of: none of them is copied.
-type Event = [Bytes; 3];
+type EncodedEvent = [Bytes; 3];
 
-fn event(id: Option<&str>, json: Bytes) -> Event {
+fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
     let head = match id {
         Some(id) => Bytes::from(format!("id: {id}\ndata: ")),
         None => Bytes::from_static(b"data: "),
@@ -37,142 +37,143 @@ fn event(id: Option<&str>, json: Bytes) -> Event {
 }
 
 /// As one line: JSON has line breaks nowhere but between its values.
-pub(super) fn one_line(mut json: Vec<u8>) -> Bytes {
-    let breaks = |byte: &mut u8| {
+pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
+    let replace_line_break = |byte: &mut u8| {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';
         }
     };
-    json.iter_mut().for_each(breaks);
+    json.iter_mut().for_each(replace_line_break);
     Bytes::from(json)
 }
 
 /// The only event of a call that has ended already.
-pub(super) fn whole(json: Written) -> Response {
-    let pieces = event(None, one_line(json.into_vec())).map(Ok::<_, Infallible>);
-    response(Body::from_stream(stream::iter(pieces)))
+pub(super) fn single_event(json: EncodedBody) -> Response {
+    let chunks = encode_event(None, to_single_line(json.into_vec())).map(Ok::<_, Infallible>);
+    event_stream_response(Body::from_stream(stream::iter(chunks)))
 }
 
 /// No event: the client wants no answer any more.
-pub(super) fn none() -> Response {
-    response(Body::empty())
+pub(super) fn empty() -> Response {
+    event_stream_response(Body::empty())
 }
 
 /// The call of a request without a session: it is cancelled when the stream is dropped.
-pub(super) fn unkept(first: Option<Vec<u8>>, running: Running) -> Response {
-    let first = first.map(|first| event(None, one_line(first)));
+pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
+    let first = first.map(|first| encode_event(None, to_single_line(first)));
     let first = stream::iter(first);
-    let rest = stream::unfold(Some(running), |running| async move {
-        let mut running = running?;
-        let (json, running) = match running.next().await {
-            Next::Message(json) => (json, Some(running)),
-            Next::Answer(answer) => (answer.json.into_vec(), None),
-            Next::Cancelled => return None,
+    let rest = stream::unfold(Some(call), |call| async move {
+        let mut call = call?;
+        let (json, call) = match call.next().await {
+            CallStreamItem::Notification(json) => (json, Some(call)),
+            CallStreamItem::Response(answer) => (answer.json.into_vec(), None),
+            CallStreamItem::Cancelled => return None,
         };
-        Some((event(None, one_line(json)), running))
+        Some((encode_event(None, to_single_line(json)), call))
     });
-    standing(first.chain(rest))
+    sse_response(first.chain(rest))
 }
 
 /// The call of an MCP session: it goes on when the stream is lost, and the client can come back.
 ///
 /// `primes`: the client knows events without data.
-pub(super) fn kept(
+pub(super) fn resumable(
     first: Option<Vec<u8>>,
-    held: Held,
-    events: &Events,
+    call: DetachOnDrop,
+    events: &EventLog,
     hub: &Hub,
-    primes: bool,
+    sends_priming_event: bool,
 ) -> Response {
-    let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
-    if let Some(running) = held.release() {
-        let line = Line {
-            events: events.clone(),
-            stream: uuid::Uuid::new_v4().to_string(),
+    let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
+    if let Some(call) = call.into_inner() {
+        let forwarder = SseForwarder {
+            event_log: events.clone(),
+            stream_id: uuid::Uuid::new_v4().to_string(),
             sender: Some(sender),
-            primes,
-            is_silent: false,
+            sends_priming_event,
+            is_stalled: false,
         };
-        hub.kept.spawn(line.carry(first, running));
+        hub.result_store.spawn(forwarder.run(first, call));
     }
-    standing(stream::poll_fn(move |context| receiver.poll_recv(context)))
+    sse_response(stream::poll_fn(move |context| receiver.poll_recv(context)))
 }
 
 /// What comes of a call, on its way to the client and to where it is kept.
-struct Line {
-    events: Events,
-    stream: String,
+struct SseForwarder {
+    event_log: EventLog,
+    stream_id: String,
     /// `None` when the client is gone.
-    sender: Option<mpsc::Sender<Event>>,
+    sender: Option<mpsc::Sender<EncodedEvent>>,
     /// Whether the stream begins with an event without data.
-    primes: bool,
+    sends_priming_event: bool,
     /// The client does not read.
-    is_silent: bool,
+    is_stalled: bool,
 }
 
-impl Line {
-    async fn carry(mut self, first: Option<Vec<u8>>, mut running: Running) {
-        if self.primes {
-            let id = self.keep(&running, Stored::Retry);
-            self.prime(id).await;
+impl SseForwarder {
+    async fn run(mut self, first: Option<Vec<u8>>, mut call: CallStream) {
+        if self.sends_priming_event {
+            let id = self.store(&call, StoredEvent::Retry);
+            self.send_priming_event(id).await;
         }
-        let mut next = first.map(Next::Message);
+        let mut next = first.map(CallStreamItem::Notification);
         loop {
             match next.take() {
-                Some(Next::Message(json)) => {
-                    let json = one_line(json);
-                    let id = self.keep(&running, Stored::Notification(json.clone()));
-                    self.tell(event(id.as_deref(), json)).await;
+                Some(CallStreamItem::Notification(json)) => {
+                    let json = to_single_line(json);
+                    let id = self.store(&call, StoredEvent::Notification(json.clone()));
+                    self.send_notification(encode_event(id.as_deref(), json))
+                        .await;
                 }
-                Some(Next::Answer(answer)) => {
-                    let json = one_line(answer.json.into_vec());
-                    let id = self.keep(&running, Stored::Response(json.clone()));
+                Some(CallStreamItem::Response(answer)) => {
+                    let json = to_single_line(answer.json.into_vec());
+                    let id = self.store(&call, StoredEvent::Response(json.clone()));
                     // A client that reads its answer is not idle.
-                    let session = running.in_flight().map(InFlight::session);
-                    let _open = session.map(Session::open);
-                    drop(running);
-                    return self.send(event(id.as_deref(), json)).await;
+                    let session = call.guard().map(CallGuard::session);
+                    let _activity = session.map(McpSession::begin_activity);
+                    drop(call);
+                    return self.send(encode_event(id.as_deref(), json)).await;
                 }
-                Some(Next::Cancelled) => {
+                Some(CallStreamItem::Cancelled) => {
                     // Nobody comes back to it for anything.
-                    self.events.forget_stream(&self.stream);
+                    self.event_log.remove_stream(&self.stream_id);
                     return;
                 }
                 None => {}
             }
-            next = Some(running.next().await);
+            next = Some(call.next().await);
         }
     }
 
     /// With the first event a client knows where to come back to.
-    async fn prime(&mut self, id: Option<String>) {
+    async fn send_priming_event(&mut self, id: Option<String>) {
         if let Some(id) = id {
-            let head = format!("id: {id}\nretry: {}\ndata: ", RETRY.as_millis());
+            let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
             let event = [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")];
             self.send(event).await;
         }
     }
 
-    async fn tell(&mut self, event: Event) {
-        if !self.is_silent {
-            let sent = tokio::time::timeout(NOTIFY_WITHIN, self.send(event)).await;
-            self.is_silent = sent.is_err();
+    async fn send_notification(&mut self, event: EncodedEvent) {
+        if !self.is_stalled {
+            let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send(event)).await;
+            self.is_stalled = sent.is_err();
         }
     }
 
     /// The id of the event, under which it is kept. `None`: nobody will ask for it.
-    fn keep(&self, running: &Running, event: Stored) -> Option<String> {
-        let session = running.in_flight()?.session().id()?;
-        let id = self.events.keep(session, &self.stream, event);
+    fn store(&self, call: &CallStream, event: StoredEvent) -> Option<String> {
+        let session = call.guard()?.session().id()?;
+        let id = self.event_log.append(session, &self.stream_id, event);
         // Its session has ended, perhaps before this was kept.
-        if running.is_cancelled() {
-            self.events.forget_stream(&self.stream);
+        if call.is_cancelled() {
+            self.event_log.remove_stream(&self.stream_id);
             return None;
         }
         Some(id)
     }
 
-    async fn send(&mut self, event: Event) {
+    async fn send(&mut self, event: EncodedEvent) {
         if let Some(sender) = &self.sender
             && sender.send(event).await.is_err()
         {
@@ -181,16 +182,16 @@ impl Line {
     }
 }
 
-fn standing(events: impl Stream<Item = Event> + Send + 'static) -> Response {
-    let pieces = events.flat_map(|event| stream::iter(event.map(Ok)));
-    let pieces = KeptAlive {
-        pieces: Box::pin(pieces),
-        silent: Box::pin(tokio::time::sleep(KEEP_ALIVE)),
+fn sse_response(events: impl Stream<Item = EncodedEvent> + Send + 'static) -> Response {
+    let chunks = events.flat_map(|event| stream::iter(event.map(Ok)));
+    let chunks = KeepAlive {
+        chunks: Box::pin(chunks),
+        timer: Box::pin(tokio::time::sleep(KEEP_ALIVE_INTERVAL)),
     };
-    response(Body::from_stream(pieces))
+    event_stream_response(Body::from_stream(chunks))
 }
 
-fn response(body: Body) -> Response {
+fn event_stream_response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     let value = HeaderValue::from_static;
@@ -202,24 +203,24 @@ fn response(body: Body) -> Response {
 }
 
 /// A stream with comments in between while it says nothing.
-struct KeptAlive<S> {
-    pieces: S,
-    silent: Pin<Box<Sleep>>,
+struct KeepAlive<S> {
+    chunks: S,
+    timer: Pin<Box<Sleep>>,
 }
 
-impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeptAlive<S> {
+impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeepAlive<S> {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.pieces.poll_next_unpin(context);
-        if polled.is_pending() && self.silent.as_mut().poll(context).is_pending() {
+        let polled = self.chunks.poll_next_unpin(context);
+        if polled.is_pending() && self.timer.as_mut().poll(context).is_pending() {
             return Poll::Pending;
         }
-        let next = Instant::now() + KEEP_ALIVE;
-        self.silent.as_mut().reset(next);
+        let next = Instant::now() + KEEP_ALIVE_INTERVAL;
+        self.timer.as_mut().reset(next);
         match polled {
             Poll::Pending => Poll::Ready(Some(Ok(Bytes::from_static(b":\n\n")))),
-            said => said,
+            item => item,
         }
     }
 }
@@ -231,50 +232,50 @@ mod tests {
     use http::StatusCode;
 
     use super::*;
-    use crate::mcp::lane::hearer::Notifications;
-    use crate::mcp::lane::running::Answer;
+    use crate::mcp::lane::hearer::NotificationBuffer;
+    use crate::mcp::lane::running::EncodedResponse;
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_does_not_read_hears_the_answer_only() {
-        let notifications = Arc::new(Notifications::default());
-        for n in 0..2 * WAITING_EVENTS {
+    async fn a_stalled_client_gets_the_buffered_events_and_the_response() {
+        let notifications = Arc::new(NotificationBuffer::default());
+        for n in 0..2 * EVENT_BUFFER {
             notifications.push(&n);
         }
-        let answer = Answer {
+        let answer = EncodedResponse {
             status: StatusCode::OK,
             json: b"{\n}".to_vec().into(),
         };
-        let running = Running::new(std::future::ready(answer), notifications, None);
-        let (sender, mut receiver) = mpsc::channel(WAITING_EVENTS);
-        let line = Line {
-            events: Events::new(1_000),
-            stream: "s".to_owned(),
+        let running = CallStream::new(std::future::ready(answer), notifications, None);
+        let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
+        let forwarder = SseForwarder {
+            event_log: EventLog::new(1_000),
+            stream_id: "s".to_owned(),
             sender: Some(sender),
-            primes: true,
-            is_silent: false,
+            sends_priming_event: true,
+            is_stalled: false,
         };
-        let carried = tokio::spawn(line.carry(None, running));
+        let task = tokio::spawn(forwarder.run(None, running));
         // Time goes on only when nothing else does.
-        tokio::time::sleep(2 * NOTIFY_WITHIN).await;
-        let mut heard = Vec::new();
+        tokio::time::sleep(2 * NOTIFY_TIMEOUT).await;
+        let mut received = Vec::new();
         while let Some([_, json, _]) = receiver.recv().await {
-            heard.push(String::from_utf8(json.to_vec()).unwrap());
+            received.push(String::from_utf8(json.to_vec()).unwrap());
         }
-        carried.await.unwrap();
-        let mut expected: Vec<_> = (0..WAITING_EVENTS).map(|n| n.to_string()).collect();
+        task.await.unwrap();
+        let mut expected: Vec<_> = (0..EVENT_BUFFER).map(|n| n.to_string()).collect();
         expected.push("{ }".to_owned());
-        assert_eq!(heard, expected);
+        assert_eq!(received, expected);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silent_stream_shows_that_it_is_there() {
+    async fn a_silent_stream_sends_keep_alive_comments() {
         use http_body_util::BodyExt;
-        let mut body = standing(stream::pending()).into_body();
+        let mut body = sse_response(stream::pending()).into_body();
         for _ in 0..2 {
-            let began = Instant::now();
+            let started = Instant::now();
             let frame = body.frame().await.unwrap().unwrap();
             assert_eq!(frame.into_data().unwrap(), ":\n\n");
-            assert_eq!(began.elapsed(), KEEP_ALIVE);
+            assert_eq!(started.elapsed(), KEEP_ALIVE_INTERVAL);
         }
     }
 }

@@ -2,32 +2,34 @@
 
 use bridge_protocol::{QueryId, SessionId};
 
-use super::{QueryFailed, sends};
-use crate::realm::query::{Asker, Over, Page};
+use super::{QueryError, send_effects};
+use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
 use crate::realm::{ConnectionId, Effect, Effects, Now, Realm};
 
 impl Realm {
     /// The document of a page is gone: its queries wait for it to attach again, or end.
-    pub(in crate::realm) fn queries_lose_page(&mut self, session: &SessionId, now: Now) -> Effects {
-        let dialect = self.sessions.get(session).map(|session| session.dialect());
-        let wait = dialect.map(|it| it.attach_within(self.limits.queries.attach_within));
+    pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
+        let dialect = self.sessions.get(session).map(|session| session.protocol());
+        let wait = dialect.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
         let wait = wait.unwrap_or_default();
         let until = now.instant + wait;
         let mut effects = Effects::new();
-        for id in self.queries_of(session) {
+        for id in self.session_query_ids(session) {
             if wait.is_zero() {
                 effects.extend(self.query_page_gone(&id, now));
             } else {
-                self.change_query(&id, |query| query.page = Page::Gone { until });
+                self.update_query(&id, |query| {
+                    query.page_presence = PagePresence::Detached { until }
+                });
             }
         }
-        let kept = |over: &Over| over.session == *session && over.hearing.keeps();
-        let over = self.over.iter().filter(|(_, over)| kept(over));
+        let kept = |over: &EndedQuery| over.session == *session && over.delivery.is_replayable();
+        let over = self.ended_queries.iter().filter(|(_, over)| kept(over));
         let over: Vec<_> = over.map(|(id, _)| id.clone()).collect();
         for id in over {
-            self.change_over(&id, |over| {
+            self.update_ended_query(&id, |over| {
                 over.must_attach = true;
-                over.kept_until = Some(until);
+                over.attachable_until = Some(until);
             });
         }
         effects
@@ -45,48 +47,51 @@ impl Realm {
         };
         let has_registered = page.has_registered();
         let running = self.queries.get(id);
-        if running.is_some_and(|it| it.session == *session && it.asker != Asker::Frontend) {
-            self.change_query(id, |query| {
-                query.page = match query.page {
-                    Page::Gone { .. } if !has_registered => Page::Arriving,
-                    Page::Gone { .. } => Page::There,
+        if running.is_some_and(|it| it.session == *session && it.origin != QueryOrigin::Frontend) {
+            self.update_query(id, |query| {
+                query.page_presence = match query.page_presence {
+                    PagePresence::Detached { .. } if !has_registered => PagePresence::Reattaching,
+                    PagePresence::Detached { .. } => PagePresence::Attached,
                     there => there,
                 };
-                query.hearing.again();
+                query.delivery.rewind();
             });
-            let mut effects = self.tell(id);
+            let mut effects = self.send_query_updates(id);
             effects.push(Effect::QueryHasPage { query: id.clone() });
             return effects;
         }
         match self
-            .over
+            .ended_queries
             .get_mut(id)
             .filter(|over| over.session == *session)
         {
-            Some(over) if over.hearing.has_end() => {
+            Some(over) if over.delivery.has_final_message() => {
                 over.must_attach = false;
-                over.hearing.again();
-                sends(connection, over.hearing.take_untold(id))
+                over.delivery.rewind();
+                send_effects(connection, over.delivery.take_undelivered(id))
             }
-            _ => sends(connection, [QueryFailed::not_found().message(id.clone())]),
+            _ => send_effects(
+                connection,
+                [QueryError::not_found().into_message(id.clone())],
+            ),
         }
     }
 
     /// A page has registered what it has: calls that wait for it can be made.
-    pub(in crate::realm) fn queries_find_tools(&mut self, session: &SessionId) -> Effects {
+    pub(in crate::realm) fn resume_queries(&mut self, session: &SessionId) -> Effects {
         let mut effects = Effects::new();
-        for id in self.queries_of(session) {
+        for id in self.session_query_ids(session) {
             let Some(query) = self.queries.get(&id) else {
                 continue;
             };
             // Nobody else takes up what a frontend has asked.
-            let is_back = match query.page {
-                Page::There => false,
-                Page::Arriving => true,
-                Page::Gone { .. } => query.asker == Asker::Frontend,
+            let is_back = match query.page_presence {
+                PagePresence::Attached => false,
+                PagePresence::Reattaching => true,
+                PagePresence::Detached { .. } => query.origin == QueryOrigin::Frontend,
             };
             if is_back {
-                self.change_query(&id, |query| query.page = Page::There);
+                self.update_query(&id, |query| query.page_presence = PagePresence::Attached);
                 effects.push(Effect::QueryHasPage { query: id });
             }
         }
@@ -94,8 +99,8 @@ impl Realm {
     }
 
     /// Whether calls of a query must wait: its page is being loaded anew.
-    pub(crate) fn query_awaits_page(&self, id: &QueryId) -> bool {
+    pub(crate) fn is_query_detached(&self, id: &QueryId) -> bool {
         let query = self.queries.get(id);
-        query.is_some_and(|query| query.page != Page::There)
+        query.is_some_and(|query| query.page_presence != PagePresence::Attached)
     }
 }

@@ -2,9 +2,9 @@
 
 use bridge_protocol::{ErrorCode, QueryId, SessionId};
 
-use super::{QueryEnding, QueryRefusal};
-use crate::realm::query::Page;
-use crate::realm::{Call, Effects, Ending, Failure, Now, Realm};
+use super::{QueryOutcome, ReportRejected};
+use crate::realm::query::PagePresence;
+use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm};
 
 /// A tool that a query may not call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,24 +26,28 @@ impl ToolNotAllowed {
 
 impl Realm {
     /// The session whose tools a query may call.
-    pub(crate) fn session_of_query(&self, id: &QueryId) -> Result<&SessionId, QueryRefusal> {
+    pub(crate) fn query_session(&self, id: &QueryId) -> Result<&SessionId, ReportRejected> {
         let Some(query) = self.queries.get(id) else {
-            let over = self.over.get(id);
-            return Err(over.map_or(QueryRefusal::NotFound, QueryRefusal::of_over));
+            let over = self.ended_queries.get(id);
+            return Err(over.map_or(ReportRejected::NotFound, ReportRejected::from_ended));
         };
-        match query.page {
-            _ if query.is_answered => Err(QueryRefusal::NotFound),
-            Page::There | Page::Arriving => Ok(&query.session),
-            Page::Gone { .. } => Err(QueryRefusal::PageGone),
+        match query.page_presence {
+            _ if query.is_answered => Err(ReportRejected::NotFound),
+            PagePresence::Attached | PagePresence::Reattaching => Ok(&query.session),
+            PagePresence::Detached { .. } => Err(ReportRejected::PageGone),
         }
     }
 
     /// Whether a query may call a tool of this name.
-    pub(crate) fn query_allows(&self, id: &QueryId, tool: &str) -> Result<(), ToolNotAllowed> {
+    pub(crate) fn check_tool_allowed(
+        &self,
+        id: &QueryId,
+        tool: &str,
+    ) -> Result<(), ToolNotAllowed> {
         match self.queries.get(id) {
-            Some(query) if !query.allows(tool) => Err(ToolNotAllowed {
+            Some(query) if !query.allows_tool(tool) => Err(ToolNotAllowed {
                 tool: tool.to_owned(),
-                allowed: query.allowed().unwrap_or_default().to_vec(),
+                allowed: query.allowed_tools().unwrap_or_default().to_vec(),
             }),
             _ => Ok(()),
         }
@@ -51,23 +55,24 @@ impl Realm {
 
     /// Whether the query behind a call may make it: it goes on, its page is there, the tool is
     /// allowed.
-    pub(in crate::realm) fn query_may_call(
+    pub(in crate::realm) fn check_query_call(
         &self,
         id: &QueryId,
         session: &SessionId,
         tool: &str,
-    ) -> Result<(), Failure> {
-        match self.session_of_query(id) {
+    ) -> Result<(), CallFailure> {
+        match self.query_session(id) {
             Ok(own) if own == session => {}
             Ok(_) => {
                 let message = "a query may call the tools of its own page only".to_owned();
-                return Err(Failure::new(ErrorCode::ToolNotAllowed, message));
+                return Err(CallFailure::new(ErrorCode::ToolNotAllowed, message));
             }
             Err(refusal) => return Err(refusal.into()),
         }
-        let refused =
-            |refused: ToolNotAllowed| Failure::new(ErrorCode::ToolNotAllowed, refused.message());
-        self.query_allows(id, tool).map_err(refused)
+        let refused = |refused: ToolNotAllowed| {
+            CallFailure::new(ErrorCode::ToolNotAllowed, refused.message())
+        };
+        self.check_tool_allowed(id, tool).map_err(refused)
     }
 
     /// A call has ended. If its query wanted that answer, the page hears of the query's end before
@@ -75,7 +80,7 @@ impl Realm {
     pub(in crate::realm) fn query_call_ended(
         &mut self,
         call: &Call,
-        ending: &Ending,
+        ending: &CallOutcome,
         now: Now,
     ) -> Effects {
         let Some(id) = &call.context.query_id else {
@@ -89,8 +94,8 @@ impl Realm {
         match is_answered {
             false => Effects::new(),
             // What the agent has said before on its stream may come later.
-            true if query.streams => self.query_answered(id, now),
-            true => self.end_query(id, QueryEnding::Completed(None), now),
+            true if query.is_streaming => self.query_answered(id, now),
+            true => self.end_query(id, QueryOutcome::Completed(None), now),
         }
     }
 }

@@ -3,19 +3,19 @@
 
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
 
-use crate::realm::Failure;
-use crate::realm::query::Over;
+use crate::realm::CallFailure;
+use crate::realm::query::EndedQuery;
 
 /// Why a query has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QueryFailed {
+pub(crate) struct QueryError {
     pub(crate) code: ErrorCode,
     pub(crate) error: String,
     /// What to do next.
     pub(crate) reason: Option<String>,
 }
 
-impl QueryFailed {
+impl QueryError {
     pub(crate) fn new(code: ErrorCode, error: impl Into<String>, reason: Option<&str>) -> Self {
         Self {
             code,
@@ -25,12 +25,10 @@ impl QueryFailed {
     }
 
     /// The agent has said so. Of codes only those pass that tell of agents.
-    pub(crate) fn of_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
+    pub(crate) fn from_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
         let code = code.and_then(|code| code.parse().ok());
         Self {
-            code: code
-                .filter(tells_of_agents)
-                .unwrap_or(ErrorCode::AgentFailed),
+            code: code.filter(is_agent_code).unwrap_or(ErrorCode::AgentFailed),
             error,
             reason,
         }
@@ -45,13 +43,13 @@ impl QueryFailed {
         )
     }
 
-    pub(super) fn too_many(most: usize) -> Self {
+    pub(super) fn limit_exceeded(most: usize) -> Self {
         let remedy = format!("{most} queries of this token are in flight; raise `max_queries`");
         let error = "Query limit exceeded. Wait for existing queries to complete.";
         Self::new(ErrorCode::QueryLimitExceeded, error, Some(&remedy))
     }
 
-    pub(super) fn response_tool_demanded(tool: &str) -> Self {
+    pub(super) fn response_tool_required(tool: &str) -> Self {
         let error = format!(
             "Query specified responseTool '{tool}' but agent called queryComplete() instead"
         );
@@ -88,7 +86,7 @@ impl QueryFailed {
         )
     }
 
-    pub(crate) fn asked_before() -> Self {
+    pub(crate) fn duplicate_uuid() -> Self {
         let error = "A query with this uuid was asked before";
         Self::new(
             ErrorCode::QueryCompleted,
@@ -109,14 +107,14 @@ impl QueryFailed {
         Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
     }
 
-    pub(super) fn not_granted() -> Self {
+    pub(super) fn missing_scope() -> Self {
         let error = "The token of the page does not grant `query`";
         let remedy = "ask its issuer for a token with this scope";
         Self::new(ErrorCode::InsufficientScope, error, Some(remedy))
     }
 
     /// What the page hears.
-    pub(super) fn message(self, uuid: QueryId) -> BridgeToPage {
+    pub(super) fn into_message(self, uuid: QueryId) -> BridgeToPage {
         BridgeToPage::QueryFailure(QueryFailure {
             uuid,
             error: self.error,
@@ -126,7 +124,7 @@ impl QueryFailed {
     }
 }
 
-fn tells_of_agents(code: &ErrorCode) -> bool {
+fn is_agent_code(code: &ErrorCode) -> bool {
     matches!(
         code,
         ErrorCode::AgentUnavailable
@@ -148,47 +146,47 @@ fn tells_of_agents(code: &ErrorCode) -> bool {
 
 /// Why an agent cannot report on a query, or call for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum QueryRefusal {
+pub(crate) enum ReportRejected {
     /// There is none, or it is over.
     NotFound,
     /// The page has cancelled it, and the agent is being told.
-    Stopping,
+    Cancelling,
     /// Its page is gone.
     PageGone,
     /// It must be completed by its response tool, and has failed.
-    ResponseToolDemanded(String),
+    ResponseToolRequired(String),
 }
 
-impl QueryRefusal {
-    pub(super) fn of_over(over: &Over) -> Self {
-        match (over.is_stopping, over.page_gone) {
-            (_, true) => QueryRefusal::PageGone,
-            (true, false) => QueryRefusal::Stopping,
-            (false, false) => QueryRefusal::NotFound,
+impl ReportRejected {
+    pub(super) fn from_ended(ended: &EndedQuery) -> Self {
+        match (ended.is_cancelling_agent, ended.page_gone) {
+            (_, true) => ReportRejected::PageGone,
+            (true, false) => ReportRejected::Cancelling,
+            (false, false) => ReportRejected::NotFound,
         }
     }
 
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
-            QueryRefusal::NotFound => ErrorCode::QueryNotFound,
-            QueryRefusal::Stopping => ErrorCode::QueryNotActive,
-            QueryRefusal::PageGone => ErrorCode::InvalidSession,
-            QueryRefusal::ResponseToolDemanded(_) => ErrorCode::AgentFailed,
+            ReportRejected::NotFound => ErrorCode::QueryNotFound,
+            ReportRejected::Cancelling => ErrorCode::QueryNotActive,
+            ReportRejected::PageGone => ErrorCode::InvalidSession,
+            ReportRejected::ResponseToolRequired(_) => ErrorCode::AgentFailed,
         }
     }
 }
 
 /// What a call hears of it.
-impl From<QueryRefusal> for Failure {
-    fn from(refusal: QueryRefusal) -> Self {
+impl From<ReportRejected> for CallFailure {
+    fn from(refusal: ReportRejected) -> Self {
         let message = match &refusal {
-            QueryRefusal::NotFound => "the query has ended: nothing more is wanted".to_owned(),
-            QueryRefusal::Stopping => "the page has cancelled the query: stop".to_owned(),
-            QueryRefusal::PageGone => {
+            ReportRejected::NotFound => "the query has ended: nothing more is wanted".to_owned(),
+            ReportRejected::Cancelling => "the page has cancelled the query: stop".to_owned(),
+            ReportRejected::PageGone => {
                 "the page that asked is gone: its tools cannot be called".to_owned()
             }
-            QueryRefusal::ResponseToolDemanded(why) => why.clone(),
+            ReportRejected::ResponseToolRequired(why) => why.clone(),
         };
-        Failure::new(refusal.code(), message)
+        CallFailure::new(refusal.code(), message)
     }
 }

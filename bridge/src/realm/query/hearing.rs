@@ -10,111 +10,114 @@ use serde_json::value::RawValue;
 /// Progress of a query that is kept: what its page has not heard, because the agent has not accepted
 /// or the page is away, and what another document of the page may want to hear again. In bytes; of
 /// more the oldest is dropped: the newest says most.
-const KEPT_BYTES: usize = 256 * 1024;
+const MAX_PROGRESS_BYTES: usize = 256 * 1024;
 
 /// What one piece takes beside its text.
-const PIECE_BYTES: usize = 64;
+const ENTRY_OVERHEAD_BYTES: usize = 64;
 
 /// Takes the place of progress that is not kept any more.
-const DROPPED: &str = "earlier progress of this query is not kept any more";
+const DROPPED_NOTE: &str = "earlier progress of this query is not kept any more";
 
 /// Whether the page knows that the agent has accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Acceptance {
+enum AcceptanceState {
     #[default]
     Awaited,
-    Untold,
-    Told,
+    Undelivered,
+    Delivered,
 }
 
 /// See the module documentation. Accepted, progress, one last word: in this order.
 #[derive(Debug)]
-pub(in crate::realm) struct Hearing {
+pub(in crate::realm) struct QueryDelivery {
     /// What has been told is kept for another document.
-    keeps: bool,
-    acceptance: Acceptance,
+    is_replayable: bool,
+    acceptance: AcceptanceState,
     progress: VecDeque<Box<RawValue>>,
     bytes: usize,
     /// How many pieces of progress there were: the number of the last.
-    count: u64,
+    progress_count: u64,
     /// The number of the last that was told.
-    told: u64,
-    last: Option<BridgeToPage>,
-    last_told: bool,
+    delivered_count: u64,
+    final_message: Option<BridgeToPage>,
+    final_message_delivered: bool,
 }
 
-impl Hearing {
-    pub(in crate::realm) fn new(keeps: bool) -> Self {
+impl QueryDelivery {
+    pub(in crate::realm) fn new(is_replayable: bool) -> Self {
         Self {
-            keeps,
-            acceptance: Acceptance::default(),
+            is_replayable,
+            acceptance: AcceptanceState::default(),
             progress: VecDeque::new(),
             bytes: 0,
-            count: 0,
-            told: 0,
-            last: None,
-            last_told: false,
+            progress_count: 0,
+            delivered_count: 0,
+            final_message: None,
+            final_message_delivered: false,
         }
     }
 
-    pub(in crate::realm) fn keeps(&self) -> bool {
-        self.keeps
+    pub(in crate::realm) fn is_replayable(&self) -> bool {
+        self.is_replayable
     }
 
     /// From now on the page may hear what the agent reports.
-    pub(in crate::realm) fn accepted(&mut self) {
-        if self.acceptance == Acceptance::Awaited {
-            self.acceptance = Acceptance::Untold;
+    pub(in crate::realm) fn mark_accepted(&mut self) {
+        if self.acceptance == AcceptanceState::Awaited {
+            self.acceptance = AcceptanceState::Undelivered;
         }
     }
 
     pub(in crate::realm) fn is_accepted(&self) -> bool {
-        self.acceptance != Acceptance::Awaited
+        self.acceptance != AcceptanceState::Awaited
     }
 
-    pub(in crate::realm) fn progressed(&mut self, content: Box<RawValue>) {
-        self.count += 1;
-        self.bytes += size(&content);
+    pub(in crate::realm) fn push_progress(&mut self, content: Box<RawValue>) {
+        self.progress_count += 1;
+        self.bytes += progress_bytes(&content);
         self.progress.push_back(content);
-        while self.bytes > KEPT_BYTES {
+        while self.bytes > MAX_PROGRESS_BYTES {
             let Some(dropped) = self.progress.pop_front() else {
                 return;
             };
-            self.bytes -= size(&dropped);
+            self.bytes -= progress_bytes(&dropped);
         }
     }
 
     /// The last word; none where the page wants none.
-    pub(in crate::realm) fn ended(&mut self, last: Option<BridgeToPage>) {
+    pub(in crate::realm) fn finish(&mut self, last: Option<BridgeToPage>) {
         if last.is_none() || !self.is_accepted() {
-            *self = Self::new(self.keeps && last.is_some());
+            *self = Self::new(self.is_replayable && last.is_some());
         }
-        self.bytes += last.as_ref().map_or(0, length_of_end);
-        self.last = last;
+        self.bytes += last.as_ref().map_or(0, final_message_bytes);
+        self.final_message = last;
     }
 
     /// What is left to tell, in order. From now on it has been told.
-    pub(in crate::realm) fn take_untold(&mut self, id: &QueryId) -> Vec<BridgeToPage> {
-        let mut untold = Vec::new();
+    pub(in crate::realm) fn take_undelivered(&mut self, id: &QueryId) -> Vec<BridgeToPage> {
+        let mut messages = Vec::new();
         if self.is_accepted() {
-            if self.acceptance == Acceptance::Untold {
+            if self.acceptance == AcceptanceState::Undelivered {
                 let uuid = id.clone();
-                untold.push(BridgeToPage::QueryAccepted(QueryAccepted { uuid }));
+                messages.push(BridgeToPage::QueryAccepted(QueryAccepted { uuid }));
             }
-            self.acceptance = Acceptance::Told;
-            self.tell_progress(id, &mut untold);
+            self.acceptance = AcceptanceState::Delivered;
+            self.push_undelivered_progress(id, &mut messages);
         }
-        if !std::mem::replace(&mut self.last_told, self.last.is_some()) {
-            untold.extend(self.last.clone());
+        if !std::mem::replace(
+            &mut self.final_message_delivered,
+            self.final_message.is_some(),
+        ) {
+            messages.extend(self.final_message.clone());
         }
-        if !self.keeps {
-            self.forget_told();
+        if !self.is_replayable {
+            self.drop_delivered();
         }
-        untold
+        messages
     }
 
-    fn tell_progress(&mut self, id: &QueryId, untold: &mut Vec<BridgeToPage>) {
-        let first = self.count + 1 - self.progress.len() as u64;
+    fn push_undelivered_progress(&mut self, id: &QueryId, messages: &mut Vec<BridgeToPage>) {
+        let first = self.progress_count + 1 - self.progress.len() as u64;
         let progress = |number, content| {
             BridgeToPage::QueryProgress(QueryProgress {
                 uuid: id.clone(),
@@ -122,46 +125,51 @@ impl Hearing {
                 content,
             })
         };
-        if self.told + 1 < first {
-            let text = DROPPED.to_owned();
-            untold.push(progress(None, QueryContent::Note { text }.to_raw()));
+        if self.delivered_count + 1 < first {
+            let text = DROPPED_NOTE.to_owned();
+            messages.push(progress(None, QueryContent::Note { text }.to_raw()));
         }
         let numbered = (first..).zip(&self.progress);
-        let new = numbered.filter(|(number, _)| *number > self.told);
-        untold.extend(new.map(|(number, content)| progress(Some(number), content.clone())));
-        self.told = self.count;
+        let new = numbered.filter(|(number, _)| *number > self.delivered_count);
+        messages.extend(new.map(|(number, content)| progress(Some(number), content.clone())));
+        self.delivered_count = self.progress_count;
     }
 
     /// Another document hears all that is kept.
-    pub(in crate::realm) fn again(&mut self) {
-        if self.acceptance == Acceptance::Told {
-            self.acceptance = Acceptance::Untold;
+    pub(in crate::realm) fn rewind(&mut self) {
+        if self.acceptance == AcceptanceState::Delivered {
+            self.acceptance = AcceptanceState::Undelivered;
         }
-        self.told = 0;
-        self.last_told = false;
+        self.delivered_count = 0;
+        self.final_message_delivered = false;
     }
 
     /// Nobody wants to hear again what was told.
-    pub(in crate::realm) fn forget_told(&mut self) {
-        self.keeps = false;
-        let untold = usize::try_from(self.count - self.told).unwrap_or(usize::MAX);
+    pub(in crate::realm) fn drop_delivered(&mut self) {
+        self.is_replayable = false;
+        let untold =
+            usize::try_from(self.progress_count - self.delivered_count).unwrap_or(usize::MAX);
         let told = self.progress.len().saturating_sub(untold);
         for dropped in self.progress.drain(..told) {
-            self.bytes -= size(&dropped);
+            self.bytes -= progress_bytes(&dropped);
         }
-        if self.last_told {
-            self.bytes -= self.last.take().as_ref().map_or(0, length_of_end);
+        if self.final_message_delivered {
+            self.bytes -= self
+                .final_message
+                .take()
+                .as_ref()
+                .map_or(0, final_message_bytes);
         }
     }
 
     /// Nobody wants to hear anything.
-    pub(in crate::realm) fn forget(&mut self) {
+    pub(in crate::realm) fn clear(&mut self) {
         *self = Self::new(false);
     }
 
     /// Whether there is a last word.
-    pub(in crate::realm) fn has_end(&self) -> bool {
-        self.last.is_some()
+    pub(in crate::realm) fn has_final_message(&self) -> bool {
+        self.final_message.is_some()
     }
 
     /// What it takes.
@@ -170,17 +178,17 @@ impl Hearing {
     }
 }
 
-fn size(content: &RawValue) -> usize {
-    content.get().len() + PIECE_BYTES
+fn progress_bytes(content: &RawValue) -> usize {
+    content.get().len() + ENTRY_OVERHEAD_BYTES
 }
 
 /// How long the last word of a query is, in bytes.
-fn length_of_end(message: &BridgeToPage) -> usize {
+fn final_message_bytes(message: &BridgeToPage) -> usize {
     let raw = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
     match message {
         BridgeToPage::QueryComplete(told) => {
             let call = |it: &QueryToolCall| {
-                it.tool.len() + it.arguments.get().len() + raw(&it.result) + PIECE_BYTES
+                it.tool.len() + it.arguments.get().len() + raw(&it.result) + ENTRY_OVERHEAD_BYTES
             };
             raw(&told.result) + told.tool_calls.iter().map(call).sum::<usize>()
         }

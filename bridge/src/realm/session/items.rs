@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
 
 use super::Session;
-use super::registered::{Named, Registered};
+use super::registered::{ItemKey, SessionItem};
 use crate::definition::Definition;
 use crate::realm::RealmLimits;
 use crate::tool;
@@ -17,7 +17,7 @@ impl Session {
     }
 
     /// Drops the items of a former connection, once, and says which those were.
-    pub(in crate::realm) fn take_former_items(&mut self) -> Option<Lists> {
+    pub(in crate::realm) fn take_former_items(&mut self) -> Option<ListHashes> {
         if !std::mem::take(&mut self.items_are_former) {
             return None;
         }
@@ -25,16 +25,16 @@ impl Session {
     }
 
     /// Drops all items, and says which those were.
-    pub(in crate::realm) fn take_items(&mut self) -> Lists {
-        let former = self.lists();
+    pub(in crate::realm) fn take_items(&mut self) -> ListHashes {
+        let former = self.list_hashes();
         self.items.clear();
-        self.subscribed.clear();
+        self.subscribed_uris.clear();
         former
     }
 
     /// What the lists of each kind are made of.
-    pub(in crate::realm) fn lists(&self) -> Lists {
-        lists_of(self.items.iter().map(|item| &item.definition))
+    pub(in crate::realm) fn list_hashes(&self) -> ListHashes {
+        hash_lists(self.items.iter().map(|item| &item.definition))
     }
 
     /// The size of all definitions.
@@ -53,10 +53,11 @@ impl Session {
         limits: &RealmLimits,
         total: &mut usize,
     ) -> Result<bool, RegistrationFailure> {
-        let replaced = self.items.get(&Named::of(&definition));
+        let replaced = self.items.get(&ItemKey::new(&definition));
         let replaced = replaced.map(|old| &old.definition);
         let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
-        let refusal = if replaced.is_none() && self.items.len() >= limits.definitions_per_session {
+        let rejection = if replaced.is_none() && self.items.len() >= limits.definitions_per_session
+        {
             Some(format!(
                 "this page has {} definitions, which is the limit: remove some, or raise \
                  `max_definitions`",
@@ -71,7 +72,7 @@ impl Session {
         } else {
             None
         };
-        if let Some(message) = refusal {
+        if let Some(message) = rejection {
             return Err(RegistrationFailure {
                 index,
                 name: Some(definition.name().to_owned()),
@@ -79,7 +80,7 @@ impl Session {
                 message,
             });
         }
-        if let Some(other) = self.of_same_published_name(&definition) {
+        if let Some(other) = self.find_name_conflict(&definition) {
             let message = format!(
                 "clients would know it as `{}`, like {:?}: choose another name",
                 definition.published_name(),
@@ -94,7 +95,7 @@ impl Session {
         }
         let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
         *total = bytes;
-        self.items.put(Registered {
+        self.items.insert(SessionItem {
             definition,
             registration,
         });
@@ -102,9 +103,9 @@ impl Session {
     }
 
     /// Another definition that clients could not tell from this one.
-    fn of_same_published_name(&self, definition: &Definition) -> Option<&Definition> {
+    fn find_name_conflict(&self, definition: &Definition) -> Option<&Definition> {
         let published = definition.published_name();
-        if !tool::looks_repaired(published) {
+        if !tool::has_repair_suffix(published) {
             return None;
         }
         self.definitions(definition.kind())
@@ -117,46 +118,50 @@ impl Session {
         instead: &impl Fn(&Definition) -> Option<Definition>,
     ) {
         let replaced = self.items.iter().filter_map(|item| {
-            Some(Registered {
+            Some(SessionItem {
                 definition: instead(&item.definition)?,
                 registration: item.registration,
             })
         });
         for item in replaced.collect::<Vec<_>>() {
-            self.items.put(item);
+            self.items.insert(item);
         }
     }
 
     pub(in crate::realm) fn unregister(&mut self, item: &Item) -> bool {
-        let named = Named {
+        let named = ItemKey {
             kind: item.kind,
             name: &item.name,
         };
-        let Some(removed) = self.items.take(&named) else {
+        let Some(removed) = self.items.remove(&named) else {
             return false;
         };
         let served = |uri: &String| removed.definition.serves(uri);
-        let served: Vec<_> = self.subscribed.iter().filter(|uri| served(uri)).collect();
+        let served: Vec<_> = self
+            .subscribed_uris
+            .iter()
+            .filter(|uri| served(uri))
+            .collect();
         let unserved: Vec<_> = served
             .into_iter()
             .filter(|uri| !self.serves(uri))
             .cloned()
             .collect();
         for uri in unserved {
-            self.subscribed.remove(&uri);
+            self.subscribed_uris.remove(&uri);
         }
         true
     }
 
     /// Whether it has one of this kind and name.
-    pub(in crate::realm) fn has(&self, definition: &Definition) -> bool {
-        self.items.get(&Named::of(definition)).is_some()
+    pub(in crate::realm) fn has_item(&self, definition: &Definition) -> bool {
+        self.items.get(&ItemKey::new(definition)).is_some()
     }
 
     /// Whether the page serves a URI, itself or through a template.
     pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
         let kind = Kind::Resource;
-        self.items.get(&Named { kind, name: uri }).is_some()
+        self.items.get(&ItemKey { kind, name: uri }).is_some()
             || self
                 .definitions(Kind::ResourceTemplate)
                 .any(|definition| definition.serves(uri))
@@ -165,11 +170,11 @@ impl Session {
     /// What clients know under this name, or what the page registered under it.
     pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
         self.items
-            .get(&Named { kind, name })
+            .get(&ItemKey { kind, name })
             .map(|item| &item.definition)
             .or_else(|| {
                 // Others are published as they are registered.
-                tool::looks_repaired(name).then(|| {
+                tool::has_repair_suffix(name).then(|| {
                     self.definitions(kind)
                         .find(|definition| definition.published_name() == name)
                 })?
@@ -184,15 +189,18 @@ impl Session {
     }
 
     /// How this session serves a resource: itself, or through the first template that fits.
-    pub(in crate::realm) fn resource(&self, uri: &str) -> Option<Served> {
+    pub(in crate::realm) fn resource_match(&self, uri: &str) -> Option<ResourceMatch> {
         if self.item(Kind::Resource, uri).is_some() {
-            return Some(Served::Itself);
+            return Some(ResourceMatch::Exact);
         }
         self.definitions(Kind::ResourceTemplate)
             .find_map(|definition| match definition {
                 Definition::Template(template) => {
                     let variables = template.matches(uri)?;
-                    Some(Served::Through(template.listed.name.clone(), variables))
+                    Some(ResourceMatch::Template(
+                        template.item.name.clone(),
+                        variables,
+                    ))
                 }
                 _ => None,
             })
@@ -200,11 +208,13 @@ impl Session {
 }
 
 /// The hashes of the definitions of each kind, in order.
-pub(in crate::realm) type Lists = BTreeMap<Kind, Vec<u64>>;
+pub(in crate::realm) type ListHashes = BTreeMap<Kind, Vec<u64>>;
 
 /// What the lists of each kind are made of.
-pub(in crate::realm) fn lists_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Lists {
-    let mut lists = Lists::new();
+pub(in crate::realm) fn hash_lists<'a>(
+    definitions: impl Iterator<Item = &'a Definition>,
+) -> ListHashes {
+    let mut lists = ListHashes::new();
     for definition in definitions {
         let list = lists.entry(definition.kind()).or_default();
         list.push(definition.hash());
@@ -214,9 +224,9 @@ pub(in crate::realm) fn lists_of<'a>(definitions: impl Iterator<Item = &'a Defin
 
 /// How a session serves a URI.
 #[derive(Debug)]
-pub(crate) enum Served {
+pub(crate) enum ResourceMatch {
     /// As a resource of that URI.
-    Itself,
+    Exact,
     /// As a template, with these variables.
-    Through(String, BTreeMap<String, String>),
+    Template(String, BTreeMap<String, String>),
 }

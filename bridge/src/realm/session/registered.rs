@@ -9,34 +9,34 @@ use crate::definition::Definition;
 
 /// So many are looked through one after the other: a table beside them takes more memory than most
 /// of ten thousand pages have for their sets, and finds nothing sooner.
-const FEW: usize = 16;
+const MAX_LINEAR_ITEMS: usize = 16;
 
 /// A definition of a session and the number of the registration that brought it. Those of one kind
 /// and name are one.
 #[derive(Debug)]
-pub(in crate::realm) struct Registered {
+pub(in crate::realm) struct SessionItem {
     pub(in crate::realm) definition: Definition,
     pub(in crate::realm) registration: u64,
 }
 
 /// In order of registration.
 #[derive(Debug)]
-pub(in crate::realm) enum Items {
-    Few(Vec<Registered>),
-    Many(Box<IndexSet<Registered>>),
+pub(in crate::realm) enum ItemMap {
+    Linear(Vec<SessionItem>),
+    Indexed(Box<IndexSet<SessionItem>>),
 }
 
-impl Default for Items {
+impl Default for ItemMap {
     fn default() -> Self {
-        Items::Few(Vec::new())
+        ItemMap::Linear(Vec::new())
     }
 }
 
-impl Items {
+impl ItemMap {
     pub(in crate::realm) fn len(&self) -> usize {
         match self {
-            Items::Few(items) => items.len(),
-            Items::Many(items) => items.len(),
+            ItemMap::Linear(items) => items.len(),
+            ItemMap::Indexed(items) => items.len(),
         }
     }
 
@@ -44,75 +44,75 @@ impl Items {
         self.len() == 0
     }
 
-    pub(in crate::realm) fn iter(&self) -> impl Iterator<Item = &Registered> {
+    pub(in crate::realm) fn iter(&self) -> impl Iterator<Item = &SessionItem> {
         let (few, many) = match self {
-            Items::Few(items) => (Some(items), None),
-            Items::Many(items) => (None, Some(items)),
+            ItemMap::Linear(items) => (Some(items), None),
+            ItemMap::Indexed(items) => (None, Some(items)),
         };
         let many = many.into_iter().flat_map(|items| items.iter());
         few.into_iter().flatten().chain(many)
     }
 
-    pub(super) fn get(&self, named: &Named<'_>) -> Option<&Registered> {
+    pub(super) fn get(&self, named: &ItemKey<'_>) -> Option<&SessionItem> {
         match self {
-            Items::Few(items) => items.iter().find(|item| named.equivalent(*item)),
-            Items::Many(items) => items.get(named),
+            ItemMap::Linear(items) => items.iter().find(|item| named.equivalent(*item)),
+            ItemMap::Indexed(items) => items.get(named),
         }
     }
 
     /// In the place of the one of that kind and name, or behind all.
-    pub(super) fn put(&mut self, item: Registered) {
+    pub(super) fn insert(&mut self, item: SessionItem) {
         match self {
-            Items::Few(items) => {
-                let named = Named::of(&item.definition);
-                let former = items.iter().position(|other| named.equivalent(other));
+            ItemMap::Linear(items) => {
+                let key = ItemKey::new(&item.definition);
+                let former = items.iter().position(|other| key.equivalent(other));
                 match former {
-                    Some(place) => items[place] = item,
-                    None if items.len() < FEW => items.push(item),
+                    Some(index) => items[index] = item,
+                    None if items.len() < MAX_LINEAR_ITEMS => items.push(item),
                     None => {
                         let mut many: IndexSet<_> = std::mem::take(items).into_iter().collect();
                         many.insert(item);
-                        *self = Items::Many(Box::new(many));
+                        *self = ItemMap::Indexed(Box::new(many));
                     }
                 }
             }
-            Items::Many(items) => {
+            ItemMap::Indexed(items) => {
                 items.replace(item);
             }
         }
     }
 
-    pub(super) fn take(&mut self, named: &Named<'_>) -> Option<Registered> {
+    pub(super) fn remove(&mut self, key: &ItemKey<'_>) -> Option<SessionItem> {
         match self {
-            Items::Few(items) => {
-                let place = items.iter().position(|item| named.equivalent(item))?;
-                Some(items.remove(place))
+            ItemMap::Linear(items) => {
+                let index = items.iter().position(|item| key.equivalent(item))?;
+                Some(items.remove(index))
             }
-            Items::Many(items) => items.shift_take(named),
+            ItemMap::Indexed(items) => items.shift_take(key),
         }
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Items::default();
+        *self = ItemMap::default();
     }
 
     pub(in crate::realm) fn shrink_to_fit(&mut self) {
         match self {
-            Items::Few(items) => items.shrink_to_fit(),
-            Items::Many(items) => items.shrink_to_fit(),
+            ItemMap::Linear(items) => items.shrink_to_fit(),
+            ItemMap::Indexed(items) => items.shrink_to_fit(),
         }
     }
 }
 
 /// What tells the items of a session apart.
 #[derive(PartialEq, Eq, Hash)]
-pub(super) struct Named<'a> {
+pub(super) struct ItemKey<'a> {
     pub(super) kind: Kind,
     pub(super) name: &'a str,
 }
 
-impl<'a> Named<'a> {
-    pub(super) fn of(definition: &'a Definition) -> Self {
+impl<'a> ItemKey<'a> {
+    pub(super) fn new(definition: &'a Definition) -> Self {
         Self {
             kind: definition.kind(),
             name: definition.name(),
@@ -120,25 +120,25 @@ impl<'a> Named<'a> {
     }
 }
 
-impl Equivalent<Registered> for Named<'_> {
-    fn equivalent(&self, item: &Registered) -> bool {
-        *self == Named::of(&item.definition)
+impl Equivalent<SessionItem> for ItemKey<'_> {
+    fn equivalent(&self, item: &SessionItem) -> bool {
+        *self == ItemKey::new(&item.definition)
     }
 }
 
-impl Hash for Registered {
+impl Hash for SessionItem {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        Named::of(&self.definition).hash(state);
+        ItemKey::new(&self.definition).hash(state);
     }
 }
 
-impl PartialEq for Registered {
+impl PartialEq for SessionItem {
     fn eq(&self, other: &Self) -> bool {
-        Named::of(&self.definition) == Named::of(&other.definition)
+        ItemKey::new(&self.definition) == ItemKey::new(&other.definition)
     }
 }
 
-impl Eq for Registered {}
+impl Eq for SessionItem {}
 
 #[cfg(test)]
 mod tests {
@@ -146,54 +146,66 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::definition::Definitions;
+    use crate::definition::DefinitionRegistry;
 
-    fn prompt(name: usize, registration: u64) -> Registered {
+    fn prompt(name: usize, registration: u64) -> SessionItem {
         let definition = RawValue::from_string(format!(r#"{{"name":"{name}"}}"#)).unwrap();
         let kind = Kind::Prompt;
-        let mut parsed = Definitions::new(|_, _| Ok(()), 1_000).parse(&[Sent { kind, definition }]);
-        Registered {
+        let mut parsed =
+            DefinitionRegistry::new(|_, _| Ok(()), 1_000).parse(&[Sent { kind, definition }]);
+        SessionItem {
             definition: parsed.remove(0).unwrap(),
             registration,
         }
     }
 
-    fn numbers(items: &Items) -> Vec<u64> {
+    fn registration_numbers(items: &ItemMap) -> Vec<u64> {
         items.iter().map(|item| item.registration).collect()
     }
 
     #[test]
-    fn few_and_many_keep_their_order_and_their_places() {
-        for most in [1, FEW, FEW + 1, 3 * FEW] {
-            let mut items = Items::default();
+    fn items_of_any_number_keep_their_order_when_replaced() {
+        for most in [
+            1,
+            MAX_LINEAR_ITEMS,
+            MAX_LINEAR_ITEMS + 1,
+            3 * MAX_LINEAR_ITEMS,
+        ] {
+            let mut items = ItemMap::default();
             for n in 0..most {
-                items.put(prompt(n, n as u64));
+                items.insert(prompt(n, n as u64));
             }
             assert_eq!(items.len(), most);
-            items.put(prompt(0, 1_000));
+            items.insert(prompt(0, 1_000));
             let mut expected: Vec<u64> = (0..most as u64).collect();
             expected[0] = 1_000;
-            assert_eq!(numbers(&items), expected);
+            assert_eq!(registration_numbers(&items), expected);
             let kind = Kind::Prompt;
             assert_eq!(
-                items.get(&Named { kind, name: "0" }).unwrap().registration,
+                items
+                    .get(&ItemKey { kind, name: "0" })
+                    .unwrap()
+                    .registration,
                 1_000
             );
             let other = Kind::Tool;
             assert!(
                 items
-                    .get(&Named {
+                    .get(&ItemKey {
                         kind: other,
                         name: "0"
                     })
                     .is_none()
             );
             assert_eq!(
-                items.take(&Named { kind, name: "0" }).unwrap().registration,
+                items
+                    .remove(&ItemKey { kind, name: "0" })
+                    .unwrap()
+                    .registration,
                 1_000
             );
-            assert!(items.take(&Named { kind, name: "0" }).is_none());
-            assert_eq!(numbers(&items), expected[1..]);
+            assert!(items.remove(&ItemKey { kind, name: "0" }).is_none());
+            assert_eq!(registration_numbers(&items), expected[1..]);
             items.clear();
             assert!(items.is_empty());
         }

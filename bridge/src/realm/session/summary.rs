@@ -11,9 +11,9 @@ impl Session {
         SessionSummary {
             session_id: id.clone(),
             session_name: self.name.clone(),
-            app: shown(&self.about.app),
-            origin: shown(&self.about.origin),
-            page_title: shown(&self.about.page_title),
+            app: owned_text(&self.info.app),
+            origin: owned_text(&self.info.origin),
+            page_title: owned_text(&self.info.page_title),
             connected_at: iso_8601(self.connected_at_ms),
             last_activity: iso_8601(self.last_activity_ms),
             visibility: self.visibility,
@@ -28,7 +28,7 @@ impl Session {
     }
 }
 
-fn shown(text: &Option<Box<str>>) -> Option<String> {
+fn owned_text(text: &Option<Box<str>>) -> Option<String> {
     text.as_deref().map(str::to_owned)
 }
 

@@ -4,83 +4,85 @@ use super::*;
 
 #[test]
 fn a_call_goes_to_the_page_and_its_answer_to_the_caller_once() {
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
-    assert_eq!(scene.sent(FIRST), ["tool-call"]);
-    scene.answer(FIRST, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
-    scene.answer(FIRST, "c");
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["tool-call"]);
+    scene.answer(FIRST_CONNECTION, "c");
+    assert_eq!(scene.call_outcomes(), [("c".to_owned(), None)]);
+    scene.answer(FIRST_CONNECTION, "c");
     assert!(scene.effects.is_empty(), "answered twice");
 }
 
 #[test]
-fn a_call_that_is_not_acknowledged_fails_after_five_seconds_and_is_called_off() {
-    let mut scene = Scene::with_page();
+fn an_unacknowledged_call_fails_after_five_seconds_and_is_cancelled() {
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
-    scene.after(4.9);
-    assert_eq!(scene.endings(), []);
-    scene.after(5.0);
+    scene.advance_to(4.9);
+    assert_eq!(scene.call_outcomes(), []);
+    scene.advance_to(5.0);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::PageSuspended))]
     );
-    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["call-cancel"]);
 }
 
 #[test]
 fn an_acknowledged_call_lives_until_its_own_deadline() {
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.after(119.0);
-    assert_eq!(scene.endings(), []);
-    scene.after(120.0);
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST_CONNECTION, &"c".into());
+    scene.advance_to(119.0);
+    assert_eq!(scene.call_outcomes(), []);
+    scene.advance_to(120.0);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::CallTimeout))]
     );
 }
 
 #[test]
 fn a_page_that_is_gone_fails_its_calls_at_once() {
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
-    scene.end(FIRST, Parting::Gone);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::PageGone))]
     );
-    assert!(scene.tools_changed());
-    assert!(scene.realm.is_only_remembered());
+    assert!(scene.tool_list_changed());
+    assert!(scene.realm.is_inactive());
 }
 
 #[test]
-fn a_cancelled_call_is_called_off_in_the_page() {
-    let mut scene = Scene::with_page();
+fn a_cancelled_call_is_cancelled_in_the_page() {
+    let mut scene = Harness::with_page();
     scene.call("c").unwrap();
     let effects = scene
         .realm
         .call_cancelled(&"c".into(), "the client cancelled", scene.now);
-    scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["call-cancel"]);
+    scene.apply(effects);
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["call-cancel"]);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::CallCancelled))]
     );
 }
 
 #[test]
-fn a_call_finds_whoever_has_the_tool_now() {
-    fn routed(scene: &mut Scene, name: &str) -> Result<String, usize> {
+fn a_call_is_routed_to_the_current_holder_of_the_tool() {
+    fn routed(scene: &mut Harness, name: &str) -> Result<String, usize> {
         match scene.realm.route_call(name, &Target::Any) {
             Ok((id, _)) => Ok(id.0),
             Err(RouteError::Ambiguous { available, .. }) => Err(available.len()),
             Err(_) => Err(0),
         }
     }
-    fn join(scene: &mut Scene, number: u64) {
+    fn join(scene: &mut Harness, number: u64) {
         let (connection, id) = (ConnectionId(number), format!("page{number}"));
-        let hello = hello(&id);
+        let hello = page_hello(&id);
         scene
             .realm
             .page_connected(connection, hello, scene.now)
@@ -90,17 +92,17 @@ fn a_call_finds_whoever_has_the_tool_now() {
         let effects = scene
             .realm
             .items_registered(&id, connection, "r".into(), tools);
-        scene.then(effects);
+        scene.apply(effects);
     }
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     assert_eq!(routed(&mut scene, "echo").as_deref(), Ok(TAB));
     assert_eq!(routed(&mut scene, "more"), Err(0));
-    scene.register(FIRST, &["more"]);
+    scene.register(FIRST_CONNECTION, &["more"]);
     assert_eq!(routed(&mut scene, "more").as_deref(), Ok(TAB));
     // Another page has it, too, and then alone.
     join(&mut scene, 20);
     assert_eq!(routed(&mut scene, "echo"), Err(2));
-    scene.end(FIRST, Parting::Gone);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
     assert_eq!(routed(&mut scene, "echo").as_deref(), Ok("page20"));
     assert_eq!(routed(&mut scene, "more"), Err(0));
     let last: SessionId = "page20".into();
@@ -111,6 +113,6 @@ fn a_call_finds_whoever_has_the_tool_now() {
     let effects = scene
         .realm
         .items_unregistered(&last, ConnectionId(20), "u".into(), vec![echo]);
-    scene.then(effects);
+    scene.apply(effects);
     assert_eq!(routed(&mut scene, "echo"), Err(0));
 }

@@ -4,40 +4,42 @@ use std::sync::Arc;
 
 use super::*;
 
-fn v1(session: &str) -> PageHello {
+fn v1_hello(session: &str) -> PageHello {
     PageHello {
-        dialect: Dialect::V1,
+        protocol: PageProtocol::V1,
         document: None,
-        ..hello(session)
+        ..page_hello(session)
     }
 }
 
-impl Scene {
+impl Harness {
     /// A page of v1 with the tool `echo`.
     fn with_v1_page() -> Self {
         let mut scene = Self::new();
-        scene.connect_v1(FIRST);
-        scene.register(FIRST, &["echo"]);
+        scene.connect_v1(FIRST_CONNECTION);
+        scene.register(FIRST_CONNECTION, &["echo"]);
         scene
     }
 
     fn connect_v1(&mut self, connection: ConnectionId) {
-        let connected = self.realm.page_connected(connection, v1(TAB), self.now);
-        self.then(connected.unwrap().1);
+        let connected = self
+            .realm
+            .page_connected(connection, v1_hello(TAB), self.now);
+        self.apply(connected.unwrap().1);
     }
 }
 
 #[test]
 fn a_v1_page_acknowledges_nothing_and_has_30_seconds_for_a_call_whatever_is_configured() {
-    let mut scene = Scene::with_v1_page();
+    let mut scene = Harness::with_v1_page();
     scene.call("c").unwrap();
-    scene.after(29.0);
-    assert_eq!(scene.endings(), []);
-    scene.after(30.0);
+    scene.advance_to(29.0);
+    assert_eq!(scene.call_outcomes(), []);
+    scene.advance_to(30.0);
     let ended = [("c".to_owned(), Some(ErrorCode::CallTimeout))];
-    assert_eq!(scene.endings(), ended);
-    let Some(Effect::End {
-        ending: Ending::Failed(failure),
+    assert_eq!(scene.call_outcomes(), ended);
+    let Some(Effect::CompleteCall {
+        outcome: CallOutcome::Failed(failure),
         ..
     }) = scene.effects.last()
     else {
@@ -47,30 +49,33 @@ fn a_v1_page_acknowledges_nothing_and_has_30_seconds_for_a_call_whatever_is_conf
 }
 
 #[test]
-fn a_read_of_a_v1_page_ends_after_30_seconds() {
-    let mut scene = Scene::with_v1_page();
+fn a_resource_read_of_a_v1_page_times_out_after_30_seconds() {
+    let mut scene = Harness::with_v1_page();
     let call = NewCall {
-        request: Request::Resource {
+        request: PageRequest::Resource {
             uri: "app://1".to_owned(),
             template: None,
         },
         ..new_call("r", tool("echo"))
     };
     let requested = scene.realm.call_requested(&TAB.into(), call, scene.now);
-    scene.then(requested.unwrap());
+    scene.apply(requested.unwrap());
     assert_eq!(
-        scene.realm.uri_of(&TAB.into(), &"r".into()),
+        scene.realm.call_resource_uri(&TAB.into(), &"r".into()),
         Some("app://1")
     );
-    assert_eq!(scene.realm.uri_of(&"other".into(), &"r".into()), None);
-    scene.after(30.0);
+    assert_eq!(
+        scene.realm.call_resource_uri(&"other".into(), &"r".into()),
+        None
+    );
+    scene.advance_to(30.0);
     let ended = [("r".to_owned(), Some(ErrorCode::CallTimeout))];
-    assert_eq!(scene.endings(), ended);
+    assert_eq!(scene.call_outcomes(), ended);
 }
 
 #[test]
 fn a_v1_page_that_is_idle_is_pinged_and_never_ends() {
-    let mut scene = Scene::with_v1_page();
+    let mut scene = Harness::with_v1_page();
     for _ in 0..1_000 {
         let due = scene.realm.next_deadline().unwrap();
         scene.now.instant = due;
@@ -83,37 +88,37 @@ fn a_v1_page_that_is_idle_is_pinged_and_never_ends() {
 
 #[test]
 fn a_v1_session_ends_with_its_connection() {
-    for parting in [Parting::Broken, Parting::Gone] {
-        let mut scene = Scene::with_v1_page();
+    for parting in [Disconnect::ConnectionLost, Disconnect::DocumentGone] {
+        let mut scene = Harness::with_v1_page();
         scene.call("c").unwrap();
-        scene.end(FIRST, parting);
+        scene.disconnect(FIRST_CONNECTION, parting);
         let ended = [("c".to_owned(), Some(ErrorCode::PageGone))];
-        assert_eq!(scene.endings(), ended);
-        assert!(scene.realm.is_only_remembered());
+        assert_eq!(scene.call_outcomes(), ended);
+        assert!(scene.realm.is_inactive());
     }
 }
 
 #[test]
-fn a_newer_connection_of_a_v1_page_has_its_calls_and_an_empty_set() {
-    let mut scene = Scene::with_v1_page();
+fn a_newer_connection_of_a_v1_page_keeps_calls_and_drops_items() {
+    let mut scene = Harness::with_v1_page();
     scene.call("c").unwrap();
-    scene.connect_v1(SECOND);
-    assert_eq!(scene.endings(), []);
-    assert!(scene.tools_changed());
+    scene.connect_v1(SECOND_CONNECTION);
+    assert_eq!(scene.call_outcomes(), []);
+    assert!(scene.tool_list_changed());
     assert!(scene.realm.published(Kind::Tool).is_empty());
     // The page works on it already, and the late close of the old connection changes nothing.
-    assert!(!scene.sent(SECOND).contains(&"tool-call"));
-    scene.end(FIRST, Parting::Gone);
-    scene.answer(SECOND, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+    assert!(!scene.sent_types(SECOND_CONNECTION).contains(&"tool-call"));
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    scene.answer(SECOND_CONNECTION, "c");
+    assert_eq!(scene.call_outcomes(), [("c".to_owned(), None)]);
 }
 
 #[test]
-fn conflicting_schemas_are_refused_where_the_operator_wants_that() {
+fn conflicting_schemas_are_rejected_by_policy() {
     let tool = |schema: Option<&str>, description: &str| {
         let schema = schema.map_or(String::new(), |it| format!(r#","inputSchema":{it}"#));
         let definition = format!(r#"{{"name":"t","description":"{description}"{schema}}}"#);
-        parse(Kind::Tool, definition).remove(0)
+        parse_definition(Kind::Tool, definition).remove(0)
     };
     let object = Some(r#"{"type":"object"}"#);
     for (first, second, conflicts) in [
@@ -123,17 +128,22 @@ fn conflicting_schemas_are_refused_where_the_operator_wants_that() {
         (tool(object, "a"), tool(Some("{}"), "a"), true),
     ] {
         for refuses_conflicts in [true, false] {
-            let mut scene = Scene::new();
-            Arc::make_mut(&mut scene.realm.limits).refuses_conflicts = refuses_conflicts;
-            for (id, connection, tool) in [("a", FIRST, &first), ("b", SECOND, &second)] {
-                let connected = scene.realm.page_connected(connection, v1(id), scene.now);
-                scene.then(connected.unwrap().1);
+            let mut scene = Harness::new();
+            Arc::make_mut(&mut scene.realm.limits).reject_conflicts = refuses_conflicts;
+            for (id, connection, tool) in [
+                ("a", FIRST_CONNECTION, &first),
+                ("b", SECOND_CONNECTION, &second),
+            ] {
+                let connected = scene
+                    .realm
+                    .page_connected(connection, v1_hello(id), scene.now);
+                scene.apply(connected.unwrap().1);
                 let tools = vec![tool.clone()];
                 let registered =
                     scene
                         .realm
                         .items_registered(&id.into(), connection, "r".into(), tools);
-                scene.then(registered);
+                scene.apply(registered);
             }
             let errors = scene.effects.iter().find_map(|effect| match effect {
                 Effect::Send {

@@ -6,19 +6,19 @@ const PAGES: u64 = 300;
 const TOOLS: usize = 100;
 
 #[test]
-fn the_last_of_many_pages_makes_no_more_news_than_the_first() {
+fn the_last_of_many_pages_causes_no_more_effects_than_the_first() {
     let mut realm = Realm::new(RealmLimits {
         sessions: 300,
         definitions_per_session: TOOLS,
-        ..LIMITS
+        ..TEST_LIMITS
     });
-    let now = Scene::new().now;
+    let now = Harness::new().now;
     let mut news = Vec::new();
     for page in 1..=PAGES {
         let session = format!("tab-{page}");
         let connection = ConnectionId(page);
         let (_, mut effects) = realm
-            .page_connected(connection, hello(&session), now)
+            .page_connected(connection, page_hello(&session), now)
             .unwrap();
         let tools = (0..TOOLS).map(|n| Ok(tool(&format!("t{n}")))).collect();
         let registration = RegistrationId::from("r");
@@ -37,7 +37,7 @@ fn the_last_of_many_pages_makes_no_more_news_than_the_first() {
 }
 
 /// The sessions that a tool is called in, as the error says that lists them, or the only one.
-fn having(realm: &mut Realm, tool: &str) -> Vec<String> {
+fn sessions_with_tool(realm: &mut Realm, tool: &str) -> Vec<String> {
     match realm.route_call(tool, &Target::Any) {
         Ok((session, _)) => vec![session.0],
         Err(RouteError::Ambiguous { available, .. }) => {
@@ -48,16 +48,16 @@ fn having(realm: &mut Realm, tool: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_tool_that_was_called_is_found_in_pages_that_register_it_later() {
+fn the_route_index_finds_tools_registered_after_it_was_built() {
     let mut realm = Realm::new(RealmLimits {
         sessions: 300,
-        ..LIMITS
+        ..TEST_LIMITS
     });
-    let now = Scene::new().now;
+    let now = Harness::new().now;
     let connection = |page: usize| ConnectionId(page as u64);
     let tabs: Vec<String> = (0..60).map(|page| format!("tab-{page}")).collect();
     for (page, tab) in tabs.iter().enumerate() {
-        let mut hello = hello(tab);
+        let mut hello = page_hello(tab);
         hello.name = Some(format!("name-{page}"));
         realm.page_connected(connection(page), hello, now).unwrap();
     }
@@ -69,27 +69,27 @@ fn a_tool_that_was_called_is_found_in_pages_that_register_it_later() {
     };
     // From the last to the first: they are listed in order of connection all the same.
     for page in (0..60).rev() {
-        assert_eq!(having(&mut realm, "shared"), tabs[page + 1..]);
+        assert_eq!(sessions_with_tool(&mut realm, "shared"), tabs[page + 1..]);
         register(&mut realm, page);
         assert_eq!(
-            having(&mut realm, &format!("own-{page}")),
+            sessions_with_tool(&mut realm, &format!("own-{page}")),
             tabs[page..=page]
         );
     }
     for page in 0..59 {
         let session = SessionId::from(tabs[page].as_str());
-        realm.connection_ended(&session, connection(page), Parting::Gone, now);
+        realm.connection_ended(&session, connection(page), Disconnect::DocumentGone, now);
         register(&mut realm, 59);
-        assert_eq!(having(&mut realm, "shared"), tabs[page + 1..]);
+        assert_eq!(sessions_with_tool(&mut realm, "shared"), tabs[page + 1..]);
     }
 }
 
 #[test]
-fn a_page_that_is_called_by_its_name_is_found_by_whoever_has_it_now() {
-    let mut realm = Realm::new(LIMITS);
-    let now = Scene::new().now;
+fn a_session_name_resolves_to_its_current_holder() {
+    let mut realm = Realm::new(TEST_LIMITS);
+    let now = Harness::new().now;
     for (number, tab) in [(1, "a"), (2, "b")] {
-        let mut hello = hello(tab);
+        let mut hello = page_hello(tab);
         hello.name = Some("the name".to_owned());
         realm
             .page_connected(ConnectionId(number), hello, now)
@@ -103,7 +103,12 @@ fn a_page_that_is_called_by_its_name_is_found_by_whoever_has_it_now() {
             let (found, _) = realm.route_call("t", &by_name).unwrap();
             assert_eq!(found, session);
         }
-        realm.connection_ended(&session, ConnectionId(number), Parting::Gone, now);
+        realm.connection_ended(
+            &session,
+            ConnectionId(number),
+            Disconnect::DocumentGone,
+            now,
+        );
         let by_name = Target::Session(SessionId::from("the name"));
         assert!(realm.route_call("t", &by_name).is_err());
         realm.check_invariants();

@@ -14,7 +14,7 @@ pub(super) fn id(text: &str) -> QueryId {
     QueryId::from(text)
 }
 
-pub(super) fn asked(uuid: &str) -> Asked {
+pub(super) fn query_message(uuid: &str) -> Asked {
     Asked {
         uuid: id(uuid),
         prompt: "what?".to_owned(),
@@ -26,11 +26,11 @@ pub(super) fn asked(uuid: &str) -> Asked {
     }
 }
 
-pub(super) fn agent_failed(error: &str) -> QueryFailed {
-    QueryFailed::of_agent(error.to_owned(), None, None)
+pub(super) fn agent_failed(error: &str) -> QueryError {
+    QueryError::from_agent(error.to_owned(), None, None)
 }
 
-pub(super) fn named(name: &str) -> QueryTool {
+pub(super) fn query_tool(name: &str) -> QueryTool {
     QueryTool {
         name: name.to_owned(),
         description: None,
@@ -40,61 +40,63 @@ pub(super) fn named(name: &str) -> QueryTool {
 }
 
 /// A call that the agent makes.
-pub(super) fn call_for(query: &str, call: &str, tool: Definition) -> NewCall {
+pub(super) fn query_call(query: &str, call: &str, tool: Definition) -> NewCall {
     let mut call = new_call(call, tool);
     call.context.query_id = Some(id(query));
     call
 }
 
-impl Scene {
+impl Harness {
     fn ask_agent(&mut self, asked: Asked) -> &mut Self {
-        let effects = self.realm.query_asked(&TAB.into(), FIRST, asked, self.now);
-        self.then(effects)
+        let effects = self
+            .realm
+            .query_asked(&TAB.into(), FIRST_CONNECTION, asked, self.now);
+        self.apply(effects)
     }
 
     fn accept(&mut self) -> &mut Self {
         let effects = self.realm.query_accepted(&id(QUERY));
-        self.then(effects)
+        self.apply(effects)
     }
 
     /// A page whose query the agent has accepted.
-    fn at_work() -> Self {
+    fn with_accepted_query() -> Self {
         let mut scene = Self::with_page();
-        scene.ask_agent(asked(QUERY)).accept();
+        scene.ask_agent(query_message(QUERY)).accept();
         scene
     }
 
-    fn progress(&mut self, text: &str) -> Result<(), QueryRefusal> {
+    fn progress(&mut self, text: &str) -> Result<(), ReportRejected> {
         let content = raw(&format!("\"{text}\""));
         let effects = self.realm.query_progressed(&id(QUERY), content)?;
-        self.then(effects);
+        self.apply(effects);
         Ok(())
     }
 
-    fn complete(&mut self) -> Result<(), QueryRefusal> {
+    fn complete(&mut self) -> Result<(), ReportRejected> {
         let (outcome, effects) =
             self.realm
                 .query_completed(&id(QUERY), Some(raw("\"done\"")), self.now);
-        self.then(effects);
+        self.apply(effects);
         outcome
     }
 
     fn cancel_by_page(&mut self) {
-        let effects = self
-            .realm
-            .query_cancelled_by_page(&TAB.into(), FIRST, &id(QUERY), self.now);
-        self.then(effects);
+        let effects =
+            self.realm
+                .query_cancelled_by_page(&TAB.into(), FIRST_CONNECTION, &id(QUERY), self.now);
+        self.apply(effects);
     }
 
-    fn call_for_query(&mut self, call: &str, name: &str) -> Result<(), Failure> {
-        let call = call_for(QUERY, call, tool(name));
+    fn call_for_query(&mut self, call: &str, name: &str) -> Result<(), CallFailure> {
+        let call = query_call(QUERY, call, tool(name));
         let effects = self.realm.call_requested(&TAB.into(), call, self.now)?;
-        self.then(effects);
+        self.apply(effects);
         Ok(())
     }
 
     /// What happened, in words.
-    fn told(&self) -> Vec<String> {
+    fn effect_log(&self) -> Vec<String> {
         let word = |effect: &Effect| match effect {
             Effect::Send { message, .. } => Some(match message {
                 BridgeToPage::QueryAccepted(_) => "accepted".to_owned(),
@@ -109,7 +111,7 @@ impl Scene {
                 BridgeToPage::CallCancel(it) => format!("call-cancel {}", it.request_id),
                 _ => return None,
             }),
-            Effect::End { call, .. } => Some(format!("end {call}")),
+            Effect::CompleteCall { call, .. } => Some(format!("end {call}")),
             Effect::AskAgent {
                 query, with_token, ..
             } => Some(format!("ask {} {with_token}", query.uuid)),
@@ -125,93 +127,99 @@ impl Scene {
 
 #[test]
 fn events_are_held_back_until_the_agent_has_accepted() {
-    let mut scene = Scene::with_page();
-    assert_eq!(scene.ask_agent(asked(QUERY)).told(), ["ask q true"]);
+    let mut scene = Harness::with_page();
+    assert_eq!(
+        scene.ask_agent(query_message(QUERY)).effect_log(),
+        ["ask q true"]
+    );
     scene.progress("one").unwrap();
     scene.progress("two").unwrap();
-    assert!(scene.told().is_empty());
-    assert_eq!(scene.accept().told(), ["accepted", "\"one\"", "\"two\""]);
+    assert!(scene.effect_log().is_empty());
+    assert_eq!(
+        scene.accept().effect_log(),
+        ["accepted", "\"one\"", "\"two\""]
+    );
     scene.progress("three").unwrap();
-    assert_eq!(scene.told(), ["\"three\""]);
+    assert_eq!(scene.effect_log(), ["\"three\""]);
     scene.complete().unwrap();
     assert_eq!(
-        scene.told(),
+        scene.effect_log(),
         ["complete \"done\" []", "ended q", "forgotten q"]
     );
-    assert_eq!(scene.complete(), Err(QueryRefusal::NotFound));
-    assert!(scene.told().is_empty() && scene.accept().told().is_empty());
+    assert_eq!(scene.complete(), Err(ReportRejected::NotFound));
+    assert!(scene.effect_log().is_empty() && scene.accept().effect_log().is_empty());
 }
 
 #[test]
-fn an_agent_that_is_done_before_it_has_answered_has_accepted() {
-    let mut scene = Scene::with_page();
-    scene.ask_agent(asked(QUERY));
+fn completing_before_acceptance_implies_acceptance() {
+    let mut scene = Harness::with_page();
+    scene.ask_agent(query_message(QUERY));
     scene.progress("one").unwrap();
     scene.complete().unwrap();
     let told = ["accepted", "\"one\"", "complete \"done\" []"];
-    assert_eq!(scene.told()[..3], told);
+    assert_eq!(scene.effect_log()[..3], told);
     // Its answer comes late.
-    let why = QueryFailed::new(ErrorCode::AgentUnavailable, "500", None);
+    let why = QueryError::new(ErrorCode::AgentUnavailable, "500", None);
     let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
-    assert!(scene.then(effects).told().is_empty());
+    assert!(scene.apply(effects).effect_log().is_empty());
 }
 
 #[test]
-fn a_query_that_nobody_accepts_has_a_failure_only() {
-    let mut scene = Scene::with_page();
-    scene.ask_agent(asked(QUERY));
+fn a_query_that_is_not_accepted_has_only_a_failure() {
+    let mut scene = Harness::with_page();
+    scene.ask_agent(query_message(QUERY));
     scene.progress("one").unwrap();
-    let why = QueryFailed::new(ErrorCode::AgentUnavailable, "500", None);
+    let why = QueryError::new(ErrorCode::AgentUnavailable, "500", None);
     let effects = scene.realm.query_refused(&id(QUERY), why, scene.now);
     let told = ["failure AgentUnavailable", "ended q", "forgotten q"];
-    assert_eq!(scene.then(effects).told(), told);
+    assert_eq!(scene.apply(effects).effect_log(), told);
 }
 
 #[test]
-fn what_waits_for_acceptance_is_bounded_and_the_newest_is_kept() {
-    let mut scene = Scene::with_page();
-    scene.ask_agent(asked(QUERY));
+fn progress_before_acceptance_is_bounded_and_the_newest_is_kept() {
+    let mut scene = Harness::with_page();
+    scene.ask_agent(query_message(QUERY));
     for n in 0..10 {
         let long = format!("{n}{}", "x".repeat(100_000));
         scene.progress(&long).unwrap();
     }
-    let told = scene.accept().told();
+    let told = scene.accept().effect_log();
     assert_eq!(told.len(), 4);
     assert!(told[0] == "accepted" && told[1].contains("not kept any more"));
     assert!(told[2].starts_with("\"8") && told[3].starts_with("\"9"));
 }
 
 #[test]
-fn the_same_id_is_not_asked_twice() {
-    let mut scene = Scene::at_work();
+fn a_query_id_cannot_be_reused() {
+    let mut scene = Harness::with_accepted_query();
     // The page does not know that it was heard, and hears so again.
     let again = ["accepted", "has page q"];
-    assert_eq!(scene.ask_agent(asked(QUERY)).told(), again);
+    assert_eq!(scene.ask_agent(query_message(QUERY)).effect_log(), again);
     scene.complete().unwrap();
     let again = ["accepted", "complete \"done\" []"];
-    assert_eq!(scene.ask_agent(asked(QUERY)).told(), again);
-    scene.after(LIMITS.queries.attach_within.as_secs_f32());
+    assert_eq!(scene.ask_agent(query_message(QUERY)).effect_log(), again);
+    scene.advance_to(TEST_LIMITS.queries.attach_timeout.as_secs_f32());
     assert_eq!(
-        scene.ask_agent(asked(QUERY)).told(),
+        scene.ask_agent(query_message(QUERY)).effect_log(),
         ["failure QueryCompleted"]
     );
 }
 
 #[test]
-fn queries_in_flight_are_counted_and_given_back_however_they_end() {
-    let mut scene = Scene::with_page();
+fn running_queries_are_limited_and_every_end_frees_a_slot() {
+    let mut scene = Harness::with_page();
     for round in 0..4 {
         let query = |n: usize| format!("q{round}-{n}");
-        for n in 0..LIMITS.queries.most {
-            scene.ask_agent(asked(&query(n)));
+        for n in 0..TEST_LIMITS.queries.max_queries {
+            scene.ask_agent(query_message(&query(n)));
             let effects = scene.realm.query_accepted(&id(&query(n)));
-            scene.then(effects);
+            scene.apply(effects);
         }
         assert_eq!(
-            scene.ask_agent(asked("more")).told(),
+            scene.ask_agent(query_message("more")).effect_log(),
             ["failure QueryLimitExceeded"]
         );
-        for n in 0..LIMITS.queries.most {
+        for n in 0..TEST_LIMITS.queries.max_queries {
             let id = id(&query(n));
             let effects = match round {
                 0 => {
@@ -231,97 +239,112 @@ fn queries_in_flight_are_counted_and_given_back_however_they_end() {
                     let page = TAB.into();
                     scene
                         .realm
-                        .query_cancelled_by_page(&page, FIRST, &id, scene.now)
+                        .query_cancelled_by_page(&page, FIRST_CONNECTION, &id, scene.now)
                 }
             };
-            scene.then(effects);
+            scene.apply(effects);
         }
         assert_eq!(scene.realm.query_count(), 0);
     }
-    assert_eq!(scene.ask_agent(asked("more")).told(), ["ask more true"]);
+    assert_eq!(
+        scene.ask_agent(query_message("more")).effect_log(),
+        ["ask more true"]
+    );
 }
 
 #[test]
-fn a_page_hears_nothing_after_its_own_cancel_and_the_agent_is_told() {
-    let mut scene = Scene::at_work();
+fn a_page_cancel_silences_the_query_and_cancels_the_agent() {
+    let mut scene = Harness::with_accepted_query();
     scene.call_for_query("c", "echo").unwrap();
     scene.cancel_by_page();
-    assert_eq!(scene.told(), ["call-cancel c", "end c", "stop q"]);
+    assert_eq!(scene.effect_log(), ["call-cancel c", "end c", "stop q"]);
     // The agent does not know yet.
-    let session = scene.realm.session_of_query(&id(QUERY)).cloned();
-    assert_eq!(session, Err(QueryRefusal::Stopping));
-    assert_eq!(scene.progress("late"), Err(QueryRefusal::Stopping));
-    assert_eq!(scene.complete(), Err(QueryRefusal::Stopping));
+    let session = scene.realm.query_session(&id(QUERY)).cloned();
+    assert_eq!(session, Err(ReportRejected::Cancelling));
+    assert_eq!(scene.progress("late"), Err(ReportRejected::Cancelling));
+    assert_eq!(scene.complete(), Err(ReportRejected::Cancelling));
     let late = scene.call_for_query("d", "echo").unwrap_err();
     assert_eq!(late.code, ErrorCode::QueryNotActive);
-    let effects = scene.realm.agent_stopped(&id(QUERY));
-    assert_eq!(scene.then(effects).told(), ["forgotten q"]);
-    assert_eq!(scene.progress("late"), Err(QueryRefusal::NotFound));
+    let effects = scene.realm.agent_cancelled(&id(QUERY));
+    assert_eq!(scene.apply(effects).effect_log(), ["forgotten q"]);
+    assert_eq!(scene.progress("late"), Err(ReportRejected::NotFound));
 }
 
 #[test]
-fn an_agent_that_does_not_hear_of_the_end_is_not_waited_for() {
-    let mut scene = Scene::at_work();
+fn a_query_id_is_released_when_the_agent_ignores_the_cancel() {
+    let mut scene = Harness::with_accepted_query();
     scene.cancel_by_page();
-    scene.after(LIMITS.queries.stop_within.as_secs_f32());
-    assert_eq!(scene.told(), ["forgotten q"]);
-    assert_eq!(scene.progress("late"), Err(QueryRefusal::NotFound));
+    scene.advance_to(TEST_LIMITS.queries.cancel_timeout.as_secs_f32());
+    assert_eq!(scene.effect_log(), ["forgotten q"]);
+    assert_eq!(scene.progress("late"), Err(ReportRejected::NotFound));
 }
 
 #[test]
-fn a_query_that_takes_too_long_fails_and_its_agent_is_told() {
-    let mut scene = Scene::at_work();
-    scene.after(LIMITS.queries.timeout.as_secs_f32() - 1.0);
-    assert!(scene.told().is_empty());
-    scene.after(LIMITS.queries.timeout.as_secs_f32());
-    assert_eq!(scene.told(), ["failure QueryTimeout", "stop q"]);
+fn a_timed_out_query_fails_and_cancels_its_agent() {
+    let mut scene = Harness::with_accepted_query();
+    scene.advance_to(TEST_LIMITS.queries.timeout.as_secs_f32() - 1.0);
+    assert!(scene.effect_log().is_empty());
+    scene.advance_to(TEST_LIMITS.queries.timeout.as_secs_f32());
+    assert_eq!(scene.effect_log(), ["failure QueryTimeout", "stop q"]);
 }
 
 #[test]
 fn ids_of_ended_queries_are_remembered_in_bounded_number() {
-    let mut scene = Scene::with_page();
+    let mut scene = Harness::with_page();
     for n in 0..65 {
         let query = format!("q{n}");
-        scene.ask_agent(asked(&query));
+        scene.ask_agent(query_message(&query));
         let effects = scene
             .realm
             .query_completed(&id(&query), Some(raw("1")), scene.now)
             .1;
-        scene.then(effects);
+        scene.apply(effects);
     }
-    scene.after(LIMITS.queries.attach_within.as_secs_f32());
+    scene.advance_to(TEST_LIMITS.queries.attach_timeout.as_secs_f32());
     assert_eq!(
-        scene.ask_agent(asked("q64")).told(),
+        scene.ask_agent(query_message("q64")).effect_log(),
         ["failure QueryCompleted"]
     );
-    assert_eq!(scene.ask_agent(asked("q0")).told(), ["ask q0 true"]);
+    assert_eq!(
+        scene.ask_agent(query_message("q0")).effect_log(),
+        ["ask q0 true"]
+    );
 }
 
 #[test]
 fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
     let refused = |limits: RealmLimits, may_ask, uuid| {
-        let mut scene = Scene::new();
+        let mut scene = Harness::new();
         scene.realm = Realm::new(limits);
         let hello = PageHello {
-            may_ask,
-            ..hello(TAB)
+            may_query: may_ask,
+            ..page_hello(TAB)
         };
-        let (_, effects) = scene.realm.page_connected(FIRST, hello, scene.now).unwrap();
-        scene.then(effects).ask_agent(asked(uuid)).told()
+        let (_, effects) = scene
+            .realm
+            .page_connected(FIRST_CONNECTION, hello, scene.now)
+            .unwrap();
+        scene
+            .apply(effects)
+            .ask_agent(query_message(uuid))
+            .effect_log()
     };
-    assert_eq!(refused(LIMITS, true, "q"), ["ask q true"]);
-    assert_eq!(refused(LIMITS, false, "q"), ["failure InsufficientScope"]);
+    assert_eq!(refused(TEST_LIMITS, true, "q"), ["ask q true"]);
+    assert_eq!(
+        refused(TEST_LIMITS, false, "q"),
+        ["failure InsufficientScope"]
+    );
     for malformed in ["", "..", "a/b", "a b", "é"] {
         assert_eq!(
-            refused(LIMITS, true, malformed),
+            refused(TEST_LIMITS, true, malformed),
             ["failure ProtocolViolation"]
         );
     }
-    let mut limits = LIMITS;
+    let mut limits = TEST_LIMITS;
     limits.queries.agent = false;
     assert_eq!(refused(limits, true, "q"), ["failure AgentNotConfigured"]);
-    let mut limits = LIMITS;
-    limits.queries.uuids_are_secrets = true;
+    let mut limits = TEST_LIMITS;
+    limits.queries.query_ids_are_credentials = true;
     for guessable in ["q", "00000000-0000-1000-8000-000000000000"] {
         assert_eq!(
             refused(limits, true, guessable),
@@ -337,9 +360,9 @@ fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
 
 #[test]
 fn queries_end_with_the_bridge() {
-    let mut scene = Scene::at_work();
+    let mut scene = Harness::with_accepted_query();
     let effects = scene.realm.bridge_stopping(scene.now);
     // Its id is not forgotten before the agent has heard.
     let told = ["failure BridgeStopping", "stop q"];
-    assert_eq!(scene.then(effects).told(), told);
+    assert_eq!(scene.apply(effects).effect_log(), told);
 }

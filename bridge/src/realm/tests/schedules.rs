@@ -11,7 +11,7 @@ use proptest::test_runner::Config as ProptestConfig;
 use bridge_protocol::{ClientRequest, ClientResponse, Item, PageState, Visibility};
 
 use super::*;
-use queries::{Ledger, QueryStep, any_query_step};
+use queries::{QueryStep, QueryTracker, any_query_step};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -35,7 +35,7 @@ enum Step {
     Freeze {
         tab: u8,
     },
-    Hear {
+    SendPart {
         tab: u8,
     },
     Check {
@@ -69,7 +69,7 @@ enum Step {
         call: u8,
         key: u8,
     },
-    ClientAnswers {
+    AnswerAsClient {
         call: u8,
         key: u8,
     },
@@ -80,7 +80,7 @@ enum Step {
         call: u8,
         key: u8,
     },
-    Client {
+    ConnectClient {
         id: u8,
     },
     Subscribe {
@@ -91,14 +91,14 @@ enum Step {
         tab: u8,
         uri: u8,
     },
-    ClientLeaves {
+    DisconnectClient {
         id: u8,
     },
-    Part {
+    Disconnect {
         tab: u8,
         gone: bool,
     },
-    PartOldConnection {
+    DisconnectOld {
         tab: u8,
     },
     Query(QueryStep),
@@ -118,7 +118,7 @@ fn any_step() -> impl Strategy<Value = Step> {
             .prop_map(|(tab, seconds)| Step::ConnectUntil { tab, seconds }),
         1 => (tab.clone(), 0..60u8).prop_map(|(tab, seconds)| Step::Renew { tab, seconds }),
         1 => tab.clone().prop_map(|tab| Step::Freeze { tab }),
-        1 => tab.clone().prop_map(|tab| Step::Hear { tab }),
+        1 => tab.clone().prop_map(|tab| Step::SendPart { tab }),
         1 => (tab.clone(), call).prop_map(|(tab, call)| Step::Check { tab, call }),
         2 => (tab.clone(), prop::collection::vec(0..6u8, 0..4))
             .prop_map(|(tab, tools)| Step::Register { tab, tools }),
@@ -129,15 +129,15 @@ fn any_step() -> impl Strategy<Value = Step> {
         1 => call.prop_map(|call| Step::AnswerFromOldConnection { call }),
         2 => call.prop_map(|call| Step::Cancel { call }),
         3 => (call, 0..3u8).prop_map(|(call, key)| Step::Ask { call, key }),
-        2 => (call, 0..3u8).prop_map(|(call, key)| Step::ClientAnswers { call, key }),
+        2 => (call, 0..3u8).prop_map(|(call, key)| Step::AnswerAsClient { call, key }),
         2 => call.prop_map(|call| Step::Park { call }),
         2 => (call, 0..3u8).prop_map(|(call, key)| Step::Resume { call, key }),
-        1 => (0..2u8).prop_map(|id| Step::Client { id }),
+        1 => (0..2u8).prop_map(|id| Step::ConnectClient { id }),
         1 => (0..2u8, 0..3u8).prop_map(|(client, uri)| Step::Subscribe { client, uri }),
         1 => (tab.clone(), 0..3u8).prop_map(|(tab, uri)| Step::Update { tab, uri }),
-        1 => (0..2u8).prop_map(|id| Step::ClientLeaves { id }),
-        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, gone)| Step::Part { tab, gone }),
-        1 => tab.prop_map(|tab| Step::PartOldConnection { tab }),
+        1 => (0..2u8).prop_map(|id| Step::DisconnectClient { id }),
+        2 => (tab.clone(), any::<bool>()).prop_map(|(tab, gone)| Step::Disconnect { tab, gone }),
+        1 => tab.prop_map(|tab| Step::DisconnectOld { tab }),
         12 => any_query_step().prop_map(Step::Query),
         3 => (0..30u8).prop_map(|seconds| Step::Wait { seconds }),
         1 => Just(Step::Stop),
@@ -153,11 +153,13 @@ fn tool_item(number: u8) -> Item {
 
 fn resource(number: u8) -> Definition {
     let definition = format!(r#"{{"uri":"app://{number}","name":"n"}}"#);
-    parse(Kind::Resource, definition).remove(0).unwrap()
+    parse_definition(Kind::Resource, definition)
+        .remove(0)
+        .unwrap()
 }
 
 /// A client that can be asked anything.
-fn call_by_a_client(id: &str) -> NewCall {
+fn client_call(id: &str) -> NewCall {
     let mut call = new_call(id, tool("t0"));
     call.context.client =
         Some(client_with(r#"{"elicitation":{},"sampling":{},"roots":{}}"#).into());
@@ -181,29 +183,30 @@ fn response(key: u8) -> ClientResponse {
 }
 
 /// The world around the realm: who is connected, which calls were made, which ended.
-struct World {
+struct ScheduleRun {
     realm: Realm,
     now: Now,
     next: u64,
     connections: BTreeMap<u8, ConnectionId>,
     former: BTreeMap<u8, ConnectionId>,
-    made: Vec<(CallId, u8)>,
+    calls: Vec<(CallId, u8)>,
     rounds: BTreeMap<CallId, u64>,
     ended: BTreeSet<CallId>,
-    queries: Ledger,
+    queries: QueryTracker,
 }
 
-impl World {
+impl ScheduleRun {
     fn run(&mut self, step: Step) {
         let effects = self.apply(step);
         for effect in effects {
-            self.queries.note(&effect);
-            if let Effect::Asks { call } | Effect::Tell { call, .. } = &effect {
+            self.queries.observe(&effect);
+            if let Effect::ClientRequestsPending { call } | Effect::EmitEvent { call, .. } = &effect
+            {
                 assert!(!self.ended.contains(call), "{call} goes on after its end");
             }
-            if let Effect::End { call, .. } = effect {
+            if let Effect::CompleteCall { call, .. } = effect {
                 assert!(
-                    self.made.iter().any(|(made, _)| *made == call),
+                    self.calls.iter().any(|(made, _)| *made == call),
                     "{call} was never made"
                 );
                 assert!(self.ended.insert(call.clone()), "{call} ended twice");
@@ -226,17 +229,21 @@ impl World {
     fn connect(&mut self, tab: u8, expires: Option<Instant>) -> Effects {
         let hello = PageHello {
             expires,
-            dialect: if tab == 2 { Dialect::V1 } else { Dialect::V2 },
+            protocol: if tab == 2 {
+                PageProtocol::V1
+            } else {
+                PageProtocol::V2
+            },
             app: Some(format!("app{}", tab % 2)),
             // Those of v1 are refused where a name is taken.
             name: (tab != 2).then(|| "tab".to_owned()),
-            ..hello(Self::session(tab).as_str())
+            ..page_hello(Self::session(tab).as_str())
         };
-        self.let_in(tab, hello).unwrap()
+        self.connect_with(tab, hello).unwrap()
     }
 
     /// `None` when the page is refused.
-    fn let_in(&mut self, tab: u8, hello: PageHello) -> Option<Effects> {
+    fn connect_with(&mut self, tab: u8, hello: PageHello) -> Option<Effects> {
         let connection = ConnectionId(self.next);
         let connected = self.realm.page_connected(connection, hello, self.now);
         let (_, effects) = connected.ok()?;
@@ -246,9 +253,9 @@ impl World {
         Some(effects)
     }
 
-    fn pick(&self, call: u8) -> Option<(CallId, u8)> {
-        let index = usize::from(call).checked_rem(self.made.len())?;
-        Some(self.made[index].clone())
+    fn pick_call(&self, call: u8) -> Option<(CallId, u8)> {
+        let index = usize::from(call).checked_rem(self.calls.len())?;
+        Some(self.calls[index].clone())
     }
 
     fn apply(&mut self, step: Step) -> Effects {
@@ -258,12 +265,12 @@ impl World {
             Step::Connect { tab } => self.connect(tab, None),
             Step::ConnectV1 { tab, named } => {
                 let hello = PageHello {
-                    dialect: Dialect::V1,
+                    protocol: PageProtocol::V1,
                     document: None,
                     name: named.then(|| "tab".to_owned()),
-                    ..hello(Self::session(tab).as_str())
+                    ..page_hello(Self::session(tab).as_str())
                 };
-                self.let_in(tab, hello).unwrap_or_default()
+                self.connect_with(tab, hello).unwrap_or_default()
             }
             Step::ConnectUntil { tab, seconds } => {
                 let end = self.now.instant + Duration::from_secs(u64::from(seconds));
@@ -272,7 +279,7 @@ impl World {
             Step::Renew { tab, seconds } => {
                 let end = self.now.instant + Duration::from_secs(u64::from(seconds));
                 let connection = self.connection(tab);
-                self.realm.page_renewed(
+                self.realm.token_renewed(
                     &Self::session(tab),
                     connection,
                     Some(end),
@@ -292,15 +299,16 @@ impl World {
                 self.realm
                     .page_state_changed(&Self::session(tab), connection, state, self.now)
             }
-            Step::Hear { tab } => {
+            Step::SendPart { tab } => {
                 let connection = self.connection(tab);
-                self.realm.page_heard(&Self::session(tab), connection);
+                self.realm
+                    .page_message_received(&Self::session(tab), connection);
                 self.realm
                     .part_arrived(&Self::session(tab), connection, self.now);
                 Vec::new()
             }
             Step::Check { tab, call } => {
-                let asked = self.pick(call).map(|(id, _)| id).into_iter().collect();
+                let asked = self.pick_call(call).map(|(id, _)| id).into_iter().collect();
                 let connection = self.connection(tab);
                 self.realm
                     .calls_checked(&Self::session(tab), connection, asked)
@@ -322,40 +330,40 @@ impl World {
             ),
             Step::Call { tab } => {
                 let id = CallId(format!("c{number}"));
-                let call = call_by_a_client(id.as_str());
+                let call = client_call(id.as_str());
                 match self
                     .realm
                     .call_requested(&Self::session(tab), call, self.now)
                 {
                     Ok(effects) => {
-                        self.made.push((id, tab));
+                        self.calls.push((id, tab));
                         effects
                     }
                     Err(_) => Vec::new(),
                 }
             }
             Step::Receive { call } => {
-                if let Some((id, tab)) = self.pick(call) {
+                if let Some((id, tab)) = self.pick_call(call) {
                     self.realm
                         .call_received(&Self::session(tab), self.connection(tab), &id);
                 }
                 Vec::new()
             }
-            Step::Answer { call } => match self.pick(call) {
+            Step::Answer { call } => match self.pick_call(call) {
                 Some((id, tab)) => {
                     let connection = self.connection(tab);
                     self.realm.call_answered(
                         &Self::session(tab),
                         connection,
                         &id,
-                        NOTHING,
+                        NO_VALUE,
                         self.now,
                     )
                 }
                 None => Vec::new(),
             },
             Step::AnswerFromOldConnection { call } => {
-                let Some((id, tab)) = self.pick(call) else {
+                let Some((id, tab)) = self.pick_call(call) else {
                     return Vec::new();
                 };
                 let Some(old) = self.former.get(&tab) else {
@@ -363,16 +371,16 @@ impl World {
                 };
                 let effects =
                     self.realm
-                        .call_answered(&Self::session(tab), *old, &id, NOTHING, self.now);
+                        .call_answered(&Self::session(tab), *old, &id, NO_VALUE, self.now);
                 assert!(effects.is_empty(), "an old connection ended a call");
                 effects
             }
-            Step::Cancel { call } => match self.pick(call) {
+            Step::Cancel { call } => match self.pick_call(call) {
                 Some((id, _)) => self.realm.call_cancelled(&id, "cancelled", self.now),
                 None => Vec::new(),
             },
-            Step::Ask { call, key } => match self.pick(call) {
-                Some((id, tab)) => self.realm.client_asked(
+            Step::Ask { call, key } => match self.pick_call(call) {
+                Some((id, tab)) => self.realm.client_requests_received(
                     &Self::session(tab),
                     self.connection(tab),
                     &id,
@@ -381,7 +389,7 @@ impl World {
                 ),
                 None => Vec::new(),
             },
-            Step::ClientAnswers { call, key } => match self.pick(call) {
+            Step::AnswerAsClient { call, key } => match self.pick_call(call) {
                 Some((id, _)) => {
                     let _ = self.realm.take_client_requests(&id);
                     self.realm.client_answered(&id, response(key), self.now)
@@ -389,7 +397,7 @@ impl World {
                 None => Vec::new(),
             },
             Step::Park { call } => {
-                if let Some((id, _)) = self.pick(call)
+                if let Some((id, _)) = self.pick_call(call)
                     && let Some((round, _)) = self.realm.call_parked(&id)
                 {
                     self.rounds.insert(id, round);
@@ -397,7 +405,7 @@ impl World {
                 Vec::new()
             }
             Step::Resume { call, key } => {
-                let Some((id, _)) = self.pick(call) else {
+                let Some((id, _)) = self.pick_call(call) else {
                     return Vec::new();
                 };
                 let Some(round) = self.rounds.remove(&id) else {
@@ -407,7 +415,7 @@ impl World {
                 let resumed = self.realm.call_resumed(&id, round, answers, self.now);
                 resumed.map(|(_, effects)| effects).unwrap_or_default()
             }
-            Step::Client { id } => {
+            Step::ConnectClient { id } => {
                 let info = ClientInfo {
                     name: "client".to_owned(),
                     version: None,
@@ -423,7 +431,9 @@ impl World {
             }
             Step::Subscribe { client, uri } => {
                 let client = ClientId(client.into());
-                let subscribed = self.realm.subscribed(client, format!("app://{uri}"));
+                let subscribed = self
+                    .realm
+                    .resource_subscribed(client, format!("app://{uri}"));
                 subscribed.unwrap_or_default()
             }
             Step::Update { tab, uri } => {
@@ -432,18 +442,22 @@ impl World {
                 self.realm
                     .resource_updated(&Self::session(tab), connection, &uri)
             }
-            Step::ClientLeaves { id } => self.realm.client_left(ClientId(id.into())),
-            Step::Part { tab, gone } => {
-                let parting = if gone { Parting::Gone } else { Parting::Broken };
+            Step::DisconnectClient { id } => self.realm.client_disconnected(ClientId(id.into())),
+            Step::Disconnect { tab, gone } => {
+                let parting = if gone {
+                    Disconnect::DocumentGone
+                } else {
+                    Disconnect::ConnectionLost
+                };
                 let connection = self.connection(tab);
                 self.realm
                     .connection_ended(&Self::session(tab), connection, parting, self.now)
             }
-            Step::PartOldConnection { tab } => match self.former.get(&tab) {
+            Step::DisconnectOld { tab } => match self.former.get(&tab) {
                 Some(old) => {
                     let session = Self::session(tab);
                     self.realm
-                        .connection_ended(&session, *old, Parting::Gone, self.now)
+                        .connection_ended(&session, *old, Disconnect::DocumentGone, self.now)
                 }
                 None => Vec::new(),
             },
@@ -464,34 +478,34 @@ proptest! {
     fn every_call_ends_exactly_once_and_nothing_is_left(
         steps in prop::collection::vec(any_step(), 1..80)
     ) {
-        let mut world = World {
-            realm: Realm::new(LIMITS),
+        let mut world = ScheduleRun {
+            realm: Realm::new(TEST_LIMITS),
             now: Now { instant: Instant::now(), unix_ms: 0 },
             next: 0,
             connections: BTreeMap::new(),
             former: BTreeMap::new(),
-            made: Vec::new(),
+            calls: Vec::new(),
             rounds: BTreeMap::new(),
             ended: BTreeSet::new(),
-            queries: Ledger::default(),
+            queries: QueryTracker::default(),
         };
         for step in steps {
             world.run(step);
         }
         for tab in 0..3 {
-            world.run(Step::Part { tab, gone: false });
+            world.run(Step::Disconnect { tab, gone: false });
         }
         for id in 0..2 {
-            world.run(Step::ClientLeaves { id });
+            world.run(Step::DisconnectClient { id });
         }
         // Longer than a client may take to answer.
         for _ in 0..4 {
             world.run(Step::Wait { seconds: 200 });
         }
-        prop_assert!(world.realm.is_only_remembered());
-        world.now.instant += LIMITS.catalogue_ttl;
+        prop_assert!(world.realm.is_inactive());
+        world.now.instant += TEST_LIMITS.catalogue_ttl;
         world.run(Step::Wait { seconds: 0 });
-        let made: BTreeSet<_> = world.made.iter().map(|(id, _)| id.clone()).collect();
+        let made: BTreeSet<_> = world.calls.iter().map(|(id, _)| id.clone()).collect();
         prop_assert_eq!(&made, &world.ended);
         world.queries.check_end();
         prop_assert!(world.realm.is_empty());

@@ -3,7 +3,7 @@
 use bridge_protocol::Item;
 
 use super::*;
-use crate::realm::clients::SUBSCRIPTION_TIMES;
+use crate::realm::clients::REALM_SUBSCRIPTION_FACTOR;
 use crate::uri_template::MAX_URI_BYTES;
 
 fn client(id: u64) -> ConnectedClient {
@@ -19,14 +19,14 @@ fn client(id: u64) -> ConnectedClient {
 }
 
 const CARDS: &str = "board://cards";
-const ONE: ClientId = ClientId(1);
+const CLIENT: ClientId = ClientId(1);
 
-impl Scene {
+impl Harness {
     /// A page with a resource and a template, and a client.
     fn with_resources() -> Self {
-        let mut scene = Scene::with_page();
-        let effects = scene.realm.client_connected(ONE, client(1)).unwrap();
-        scene.then(effects);
+        let mut scene = Harness::with_page();
+        let effects = scene.realm.client_connected(CLIENT, client(1)).unwrap();
+        scene.apply(effects);
         let items = [
             (Kind::Resource, r#"{"uri":"board://cards","name":"cards"}"#),
             (
@@ -36,35 +36,41 @@ impl Scene {
         ];
         let items = items
             .into_iter()
-            .flat_map(|(kind, definition)| parse(kind, definition.to_owned()))
+            .flat_map(|(kind, definition)| parse_definition(kind, definition.to_owned()))
             .collect();
-        let effects = scene
-            .realm
-            .items_registered(&TAB.into(), FIRST, "r".into(), items);
-        scene.then(effects);
+        let effects =
+            scene
+                .realm
+                .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), items);
+        scene.apply(effects);
         scene
     }
 
     fn subscribe(&mut self, uri: &str) -> Result<(), Refusal> {
-        let effects = self.realm.subscribed(ONE, uri.to_owned())?;
-        self.then(effects);
+        let effects = self.realm.resource_subscribed(CLIENT, uri.to_owned())?;
+        self.apply(effects);
         Ok(())
     }
 
     fn update(&mut self, uri: &str) {
-        let effects = self.realm.resource_updated(&TAB.into(), FIRST, uri);
-        self.then(effects);
+        let effects = self
+            .realm
+            .resource_updated(&TAB.into(), FIRST_CONNECTION, uri);
+        self.apply(effects);
     }
 
-    fn told_updated(&self) -> Vec<&str> {
+    fn updated_uris(&self) -> Vec<&str> {
         let told = self.effects.iter().filter_map(|effect| match effect {
-            Effect::ResourceUpdated { client: ONE, uri } => Some(uri.as_str()),
+            Effect::ResourceUpdated {
+                client: CLIENT,
+                uri,
+            } => Some(uri.as_str()),
             _ => None,
         });
         told.collect()
     }
 
-    fn told_subscriptions(&self) -> Vec<String> {
+    fn sent_subscriptions(&self) -> Vec<String> {
         let mut told = self.effects.iter().filter_map(|effect| match effect {
             Effect::Send {
                 message: BridgeToPage::Subscriptions(told),
@@ -77,8 +83,8 @@ impl Scene {
 }
 
 #[test]
-fn registering_resources_changes_their_list_alone() {
-    let scene = Scene::with_resources();
+fn registering_resources_changes_only_the_resource_list() {
+    let scene = Harness::with_resources();
     let changed = |kind| {
         let wanted = |effect: &Effect| matches!(effect, Effect::ListChanged(k) if *k == kind);
         scene.effects.iter().any(wanted)
@@ -88,84 +94,87 @@ fn registering_resources_changes_their_list_alone() {
 }
 
 #[test]
-fn only_subscribers_hear_of_an_update() {
-    let mut scene = Scene::with_resources();
+fn only_subscribers_are_notified_of_an_update() {
+    let mut scene = Harness::with_resources();
     scene.update(CARDS);
-    assert!(scene.told_updated().is_empty());
+    assert!(scene.updated_uris().is_empty());
     scene.subscribe(CARDS).unwrap();
-    assert_eq!(scene.told_subscriptions(), [CARDS]);
+    assert_eq!(scene.sent_subscriptions(), [CARDS]);
     scene.update(CARDS);
-    assert_eq!(scene.told_updated(), [CARDS]);
-    let effects = scene.realm.unsubscribed(ONE, CARDS);
-    scene.then(effects);
-    assert_eq!(scene.sent(FIRST), ["subscriptions"]);
+    assert_eq!(scene.updated_uris(), [CARDS]);
+    let effects = scene.realm.resource_unsubscribed(CLIENT, CARDS);
+    scene.apply(effects);
+    assert_eq!(scene.sent_types(FIRST_CONNECTION), ["subscriptions"]);
     scene.update(CARDS);
-    assert!(scene.told_updated().is_empty());
+    assert!(scene.updated_uris().is_empty());
 }
 
 #[test]
-fn a_template_serves_the_uris_that_fit_it() {
-    let mut scene = Scene::with_resources();
+fn a_template_serves_matching_uris() {
+    let mut scene = Harness::with_resources();
     scene.subscribe("board://cards/7").unwrap();
-    assert_eq!(scene.told_subscriptions(), ["board://cards/7"]);
+    assert_eq!(scene.sent_subscriptions(), ["board://cards/7"]);
     scene.update("board://cards/7");
-    assert_eq!(scene.told_updated(), ["board://cards/7"]);
+    assert_eq!(scene.updated_uris(), ["board://cards/7"]);
     let (_, served) = scene
         .realm
         .route_resource("board://cards/7", &Target::Any)
         .unwrap();
-    let Served::Through(template, variables) = served else {
+    let ResourceMatch::Template(template, variables) = served else {
         panic!("served as {served:?}")
     };
     assert_eq!(template, "board://cards/{id}");
     assert_eq!(variables["id"], "7");
     let (_, served) = scene.realm.route_resource(CARDS, &Target::Any).unwrap();
-    assert!(matches!(served, Served::Itself));
+    assert!(matches!(served, ResourceMatch::Exact));
 }
 
 #[test]
 fn a_page_cannot_update_what_it_does_not_serve() {
-    let mut scene = Scene::with_resources();
+    let mut scene = Harness::with_resources();
     scene.subscribe("other://thing").unwrap();
-    assert!(scene.told_subscriptions().is_empty());
+    assert!(scene.sent_subscriptions().is_empty());
     scene.update("other://thing");
-    assert!(scene.told_updated().is_empty());
+    assert!(scene.updated_uris().is_empty());
 }
 
 #[test]
-fn a_page_that_is_back_hears_of_the_subscriptions_after_registering() {
-    let mut scene = Scene::with_resources();
+fn a_reconnected_page_is_sent_subscriptions_after_registering() {
+    let mut scene = Harness::with_resources();
     scene.subscribe(CARDS).unwrap();
-    scene.end(FIRST, Parting::Broken);
-    scene.connect(SECOND);
-    let items = parse(
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
+    scene.connect(SECOND_CONNECTION);
+    let items = parse_definition(
         Kind::Resource,
         r#"{"uri":"board://cards","name":"cards"}"#.to_owned(),
     );
     let effects = scene
         .realm
-        .items_registered(&TAB.into(), SECOND, "r".into(), items);
-    scene.then(effects);
-    assert_eq!(scene.sent(SECOND), ["registered", "subscriptions"]);
+        .items_registered(&TAB.into(), SECOND_CONNECTION, "r".into(), items);
+    scene.apply(effects);
+    assert_eq!(
+        scene.sent_types(SECOND_CONNECTION),
+        ["registered", "subscriptions"]
+    );
 }
 
 #[test]
 fn the_sessions_resource_changes_with_the_pages() {
-    let mut scene = Scene::with_resources();
+    let mut scene = Harness::with_resources();
     scene.subscribe("sessions://list").unwrap();
-    scene.register(FIRST, &["added"]);
-    assert_eq!(scene.told_updated(), ["sessions://list"]);
-    scene.end(FIRST, Parting::Broken);
-    assert_eq!(scene.told_updated(), ["sessions://list"]);
-    scene.connect(SECOND);
-    assert_eq!(scene.told_updated(), ["sessions://list"]);
-    scene.end(SECOND, Parting::Gone);
-    assert_eq!(scene.told_updated(), ["sessions://list"]);
+    scene.register(FIRST_CONNECTION, &["added"]);
+    assert_eq!(scene.updated_uris(), ["sessions://list"]);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
+    assert_eq!(scene.updated_uris(), ["sessions://list"]);
+    scene.connect(SECOND_CONNECTION);
+    assert_eq!(scene.updated_uris(), ["sessions://list"]);
+    scene.disconnect(SECOND_CONNECTION, Disconnect::DocumentGone);
+    assert_eq!(scene.updated_uris(), ["sessions://list"]);
 }
 
 #[test]
-fn too_many_subscriptions_are_refused_with_the_setting() {
-    let mut scene = Scene::with_resources();
+fn too_many_subscriptions_are_rejected_naming_the_setting() {
+    let mut scene = Harness::with_resources();
     scene.subscribe("a:1").unwrap();
     scene.subscribe("a:2").unwrap();
     scene.subscribe("a:2").unwrap();
@@ -174,71 +183,80 @@ fn too_many_subscriptions_are_refused_with_the_setting() {
 }
 
 #[test]
-fn a_uri_that_is_too_long_and_too_many_of_all_clients_are_refused() {
-    let mut scene = Scene::with_resources();
+fn too_long_uris_and_too_many_realm_subscriptions_are_rejected() {
+    let mut scene = Harness::with_resources();
     let long = format!("a:{}", "x".repeat(MAX_URI_BYTES));
     assert!(scene.subscribe(&long).unwrap_err().message.contains("8192"));
-    let effects = scene.realm.client_left(ONE);
-    scene.then(effects);
+    let effects = scene.realm.client_disconnected(CLIENT);
+    scene.apply(effects);
     // More clients than LIMITS lets in would be needed: these never left the list.
     Arc::make_mut(&mut scene.realm.limits).clients = 100;
-    let most = SUBSCRIPTION_TIMES * LIMITS.subscriptions_per_client;
+    let most = REALM_SUBSCRIPTION_FACTOR * TEST_LIMITS.subscriptions_per_client;
     for n in 0..=most {
         let id = ClientId(n as u64 + 10);
         scene.realm.client_connected(id, client(id.0)).unwrap();
-        let subscribed = scene.realm.subscribed(id, format!("a:{n}"));
+        let subscribed = scene.realm.resource_subscribed(id, format!("a:{n}"));
         assert_eq!(subscribed.is_err(), n == most);
         // What others follow already costs nothing.
-        scene.realm.subscribed(id, "a:0".to_owned()).unwrap();
+        scene
+            .realm
+            .resource_subscribed(id, "a:0".to_owned())
+            .unwrap();
     }
     scene.realm.check_invariants();
 }
 
 #[test]
-fn what_a_second_client_or_template_still_holds_stays() {
-    let mut scene = Scene::with_resources();
+fn a_uri_stays_subscribed_while_another_client_or_template_holds_it() {
+    let mut scene = Harness::with_resources();
     let other = ClientId(2);
     scene.realm.client_connected(other, client(2)).unwrap();
     scene.subscribe("board://cards/7").unwrap();
-    let effects = scene.realm.subscribed(other, "board://cards/7".to_owned());
-    assert!(effects.unwrap().is_empty());
-    let effects = scene.realm.client_left(other);
-    scene.then(effects);
-    let template = |text: &str| {
-        let definition = format!(r#"{{"uriTemplate":"{text}","name":"all"}}"#);
-        parse(Kind::ResourceTemplate, definition)
-    };
     let effects = scene
         .realm
-        .items_registered(&TAB.into(), FIRST, "r".into(), template("{+all}"));
-    scene.then(effects);
+        .resource_subscribed(other, "board://cards/7".to_owned());
+    assert!(effects.unwrap().is_empty());
+    let effects = scene.realm.client_disconnected(other);
+    scene.apply(effects);
+    let template = |text: &str| {
+        let definition = format!(r#"{{"uriTemplate":"{text}","name":"all"}}"#);
+        parse_definition(Kind::ResourceTemplate, definition)
+    };
+    let effects = scene.realm.items_registered(
+        &TAB.into(),
+        FIRST_CONNECTION,
+        "r".into(),
+        template("{+all}"),
+    );
+    scene.apply(effects);
     for (name, left) in [("board://cards/{id}", true), ("{+all}", false)] {
         let item = Item {
             kind: Kind::ResourceTemplate,
             name: name.to_owned(),
         };
-        let effects = scene
-            .realm
-            .items_unregistered(&TAB.into(), FIRST, "r".into(), vec![item]);
-        scene.then(effects);
+        let effects =
+            scene
+                .realm
+                .items_unregistered(&TAB.into(), FIRST_CONNECTION, "r".into(), vec![item]);
+        scene.apply(effects);
         scene.update("board://cards/7");
-        assert_eq!(scene.told_updated().is_empty(), !left, "{name}");
+        assert_eq!(scene.updated_uris().is_empty(), !left, "{name}");
     }
 }
 
 #[test]
-fn the_bridges_own_resources_are_no_pages_even_where_a_template_fits() {
-    let mut scene = Scene::with_resources();
-    let all = parse(
+fn builtin_resources_are_not_served_by_page_templates() {
+    let mut scene = Harness::with_resources();
+    let all = parse_definition(
         Kind::ResourceTemplate,
         r#"{"uriTemplate":"{+all}","name":"all"}"#.to_owned(),
     );
     let effects = scene
         .realm
-        .items_registered(&TAB.into(), FIRST, "r".into(), all);
-    scene.then(effects);
+        .items_registered(&TAB.into(), FIRST_CONNECTION, "r".into(), all);
+    scene.apply(effects);
     scene.subscribe("sessions://list").unwrap();
-    assert!(scene.told_subscriptions().is_empty());
+    assert!(scene.sent_subscriptions().is_empty());
     scene.update("sessions://list");
-    assert!(scene.told_updated().is_empty());
+    assert!(scene.updated_uris().is_empty());
 }

@@ -8,33 +8,37 @@ use bridge_protocol::{PageState, Visibility, limits};
 use super::*;
 
 /// A page of an app, with a name of its own.
-fn page(session: &str, name: Option<&str>) -> PageHello {
+fn app_page(session: &str, name: Option<&str>) -> PageHello {
     PageHello {
         name: name.map(str::to_owned),
         app: Some("board".to_owned()),
         origin: Some("https://board.example".to_owned()),
-        ..hello(session)
+        ..page_hello(session)
     }
 }
 
-fn connect(scene: &mut Scene, number: u64, hello: PageHello) -> Result<Welcome, Refusal> {
+fn try_connect(
+    scene: &mut Harness,
+    number: u64,
+    hello: PageHello,
+) -> Result<SessionAccepted, Refusal> {
     let connected = scene
         .realm
         .page_connected(ConnectionId(number), hello, scene.now);
     let (welcome, effects) = connected?;
-    scene.then(effects);
+    scene.apply(effects);
     Ok(welcome)
 }
 
-fn limited(change: impl FnOnce(&mut RealmLimits)) -> Scene {
-    let mut scene = Scene::new();
-    let mut limits = LIMITS;
+fn harness_with_limits(change: impl FnOnce(&mut RealmLimits)) -> Harness {
+    let mut scene = Harness::new();
+    let mut limits = TEST_LIMITS;
     change(&mut limits);
     scene.realm = Realm::new(limits);
     scene
 }
 
-fn state(focused: bool, frozen: bool) -> PageState {
+fn page_state(focused: bool, frozen: bool) -> PageState {
     PageState {
         visibility: Visibility::Visible,
         focused,
@@ -43,7 +47,7 @@ fn state(focused: bool, frozen: bool) -> PageState {
     }
 }
 
-fn closes(scene: &Scene) -> Vec<(u64, CloseCode)> {
+fn close_codes(scene: &Harness) -> Vec<(u64, CloseCode)> {
     let closes = scene.effects.iter().filter_map(|effect| match effect {
         Effect::Close {
             connection, code, ..
@@ -53,16 +57,16 @@ fn closes(scene: &Scene) -> Vec<(u64, CloseCode)> {
     closes.collect()
 }
 
-fn listed(scene: &Scene) -> Vec<String> {
+fn listed_tools(scene: &Harness) -> Vec<String> {
     let tools = scene.realm.published(Kind::Tool);
     tools.iter().map(|tool| tool.name().to_owned()).collect()
 }
 
 #[test]
-fn a_name_that_is_taken_is_numbered_and_free_again_later() {
-    let mut scene = Scene::new();
+fn a_duplicate_name_is_numbered_and_freed_later() {
+    let mut scene = Harness::new();
     let mut name = |number: u64, session| {
-        let welcome = connect(&mut scene, number, page(session, Some("left"))).unwrap();
+        let welcome = try_connect(&mut scene, number, app_page(session, Some("left"))).unwrap();
         welcome.session_name.unwrap()
     };
     assert_eq!(name(1, "a"), "left");
@@ -70,122 +74,133 @@ fn a_name_that_is_taken_is_numbered_and_free_again_later() {
     assert_eq!(name(3, "c"), "left (3)");
     // Its own name is not taken for the page that comes back.
     assert_eq!(name(4, "a"), "left");
-    let gone = scene
-        .realm
-        .connection_ended(&"b".into(), ConnectionId(2), Parting::Gone, scene.now);
-    scene.then(gone);
-    let welcome = connect(&mut scene, 5, page("d", Some("left"))).unwrap();
+    let gone = scene.realm.connection_ended(
+        &"b".into(),
+        ConnectionId(2),
+        Disconnect::DocumentGone,
+        scene.now,
+    );
+    scene.apply(gone);
+    let welcome = try_connect(&mut scene, 5, app_page("d", Some("left"))).unwrap();
     assert_eq!(welcome.session_name.as_deref(), Some("left (2)"));
 }
 
 #[test]
-fn a_name_that_is_taken_is_refused_where_the_operator_wants_that() {
-    let mut scene = limited(|limits| limits.duplicate_names = DuplicateNames::Reject);
-    connect(&mut scene, 1, page("a", Some("left"))).unwrap();
-    let refusal = connect(&mut scene, 2, page("b", Some("left"))).unwrap_err();
+fn a_duplicate_name_is_rejected_by_policy() {
+    let mut scene = harness_with_limits(|limits| limits.duplicate_names = DuplicateNames::Reject);
+    try_connect(&mut scene, 1, app_page("a", Some("left"))).unwrap();
+    let refusal = try_connect(&mut scene, 2, app_page("b", Some("left"))).unwrap_err();
     assert_eq!(refusal.code, ErrorCode::SessionNameAlreadyInUse);
     assert!(
         refusal.message.contains("duplicate_names"),
         "{}",
         refusal.message
     );
-    connect(&mut scene, 3, page("b", None)).unwrap();
-    connect(&mut scene, 4, page("c", None)).unwrap();
+    try_connect(&mut scene, 3, app_page("b", None)).unwrap();
+    try_connect(&mut scene, 4, app_page("c", None)).unwrap();
 }
 
 #[test]
-fn the_oldest_page_makes_room_where_the_operator_wants_that() {
-    let mut scene = limited(|limits| limits.session_limit_policy = SessionLimitPolicy::CloseOldest);
+fn the_oldest_session_is_closed_by_policy() {
+    let mut scene =
+        harness_with_limits(|limits| limits.session_limit_policy = SessionLimitPolicy::CloseOldest);
     for (number, session) in (1..).zip(["a", "b", "c"]) {
-        connect(&mut scene, number, page(session, None)).unwrap();
+        try_connect(&mut scene, number, app_page(session, None)).unwrap();
     }
-    connect(&mut scene, 4, page("d", None)).unwrap();
-    assert_eq!(closes(&scene), [(1, CloseCode::PolicyViolation)]);
-    assert_eq!(scene.sent(ConnectionId(1)), ["session-closed"]);
+    try_connect(&mut scene, 4, app_page("d", None)).unwrap();
+    assert_eq!(close_codes(&scene), [(1, CloseCode::PolicyViolation)]);
+    assert_eq!(scene.sent_types(ConnectionId(1)), ["session-closed"]);
     // One that is known needs no room.
-    connect(&mut scene, 5, page("d", None)).unwrap();
-    assert_eq!(closes(&scene), [(4, CloseCode::Superseded)]);
-    assert_eq!(scene.realm.session_count(), LIMITS.sessions);
+    try_connect(&mut scene, 5, app_page("d", None)).unwrap();
+    assert_eq!(close_codes(&scene), [(4, CloseCode::Superseded)]);
+    assert_eq!(scene.realm.session_count(), TEST_LIMITS.sessions);
 }
 
 #[test]
-fn a_session_ends_when_it_has_lasted_as_long_as_it_may() {
-    let mut scene = limited(|limits| limits.max_session_duration = Duration::from_secs(30));
-    scene.connect(FIRST);
-    scene.register(FIRST, &["echo"]);
-    scene.after(29.0);
+fn a_session_ends_at_its_maximum_duration() {
+    let mut scene =
+        harness_with_limits(|limits| limits.max_session_duration = Duration::from_secs(30));
+    scene.connect(FIRST_CONNECTION);
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.advance_to(29.0);
     scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.after(30.0);
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST_CONNECTION, &"c".into());
+    scene.advance_to(30.0);
     assert_eq!(
-        scene.endings(),
+        scene.call_outcomes(),
         [("c".to_owned(), Some(ErrorCode::PageGone))]
     );
-    assert_eq!(closes(&scene), [(1, CloseCode::PolicyViolation)]);
-    assert!(scene.realm.is_only_remembered());
+    assert_eq!(close_codes(&scene), [(1, CloseCode::PolicyViolation)]);
+    assert!(scene.realm.is_inactive());
 }
 
 #[test]
-fn a_token_that_expires_ends_the_connection_and_not_the_call() {
-    let mut scene = Scene::new();
+fn an_expired_token_ends_the_connection_and_not_the_call() {
+    let mut scene = Harness::new();
     let expires = Some(scene.start + Duration::from_secs(10));
     let hello_until = |expires| PageHello {
         expires,
-        ..hello(TAB)
+        ..page_hello(TAB)
     };
-    let welcome = connect(&mut scene, 1, hello_until(expires)).unwrap();
+    let welcome = try_connect(&mut scene, 1, hello_until(expires)).unwrap();
     assert_eq!(welcome.token_expires_in_ms, Some(10_000));
-    scene.register(FIRST, &["echo"]);
+    scene.register(FIRST_CONNECTION, &["echo"]);
     scene.call("c").unwrap();
-    scene.realm.call_received(&TAB.into(), FIRST, &"c".into());
-    scene.after(10.0);
-    assert_eq!(closes(&scene), [(1, CloseCode::TokenExpired)]);
-    assert_eq!(scene.endings(), []);
-    let welcome = connect(&mut scene, 2, hello_until(None)).unwrap();
+    scene
+        .realm
+        .call_received(&TAB.into(), FIRST_CONNECTION, &"c".into());
+    scene.advance_to(10.0);
+    assert_eq!(close_codes(&scene), [(1, CloseCode::TokenExpired)]);
+    assert_eq!(scene.call_outcomes(), []);
+    let welcome = try_connect(&mut scene, 2, hello_until(None)).unwrap();
     assert_eq!(welcome.awaited, ["c".into()]);
-    scene.answer(SECOND, "c");
-    assert_eq!(scene.endings(), [("c".to_owned(), None)]);
+    scene.answer(SECOND_CONNECTION, "c");
+    assert_eq!(scene.call_outcomes(), [("c".to_owned(), None)]);
 }
 
 #[test]
 fn a_fresh_token_on_the_open_socket_keeps_it_open() {
-    let mut scene = Scene::new();
+    let mut scene = Harness::new();
     let expires = Some(scene.start + Duration::from_secs(10));
     let first = PageHello {
         expires,
-        ..hello(TAB)
+        ..page_hello(TAB)
     };
-    connect(&mut scene, 1, first).unwrap();
+    try_connect(&mut scene, 1, first).unwrap();
     let fresh = Some(scene.start + Duration::from_secs(25));
-    let effects = scene
-        .realm
-        .page_renewed(&TAB.into(), FIRST, fresh, true, None, scene.now);
-    scene.then(effects);
+    let effects =
+        scene
+            .realm
+            .token_renewed(&TAB.into(), FIRST_CONNECTION, fresh, true, None, scene.now);
+    scene.apply(effects);
     assert!(matches!(
         &scene.effects[..],
         [Effect::Send { message: BridgeToPage::Renewed(renewed), .. }]
             if renewed.token_expires_in_ms == Some(25_000)
     ));
-    scene.after(20.0);
-    assert_eq!(closes(&scene), []);
-    scene.after(25.0);
-    assert_eq!(closes(&scene), [(1, CloseCode::TokenExpired)]);
+    scene.advance_to(20.0);
+    assert_eq!(close_codes(&scene), []);
+    scene.advance_to(25.0);
+    assert_eq!(close_codes(&scene), [(1, CloseCode::TokenExpired)]);
     // What comes of a former connection changes nothing.
-    let late = scene
-        .realm
-        .page_renewed(&TAB.into(), FIRST, None, true, None, scene.now);
+    let late =
+        scene
+            .realm
+            .token_renewed(&TAB.into(), FIRST_CONNECTION, None, true, None, scene.now);
     assert!(late.is_empty());
 }
 
 #[test]
-fn an_app_stays_listed_when_its_last_page_leaves_and_calls_say_that_it_is_closed() {
-    let mut scene = Scene::new();
-    connect(&mut scene, 1, page(TAB, None)).unwrap();
-    scene.register(FIRST, &["echo"]);
-    scene.end(FIRST, Parting::Gone);
-    assert!(!scene.tools_changed());
-    assert_eq!(listed(&scene), ["echo"]);
-    assert!(scene.realm.is_only_remembered() && !scene.realm.is_empty());
+fn an_offline_app_stays_listed_and_calls_say_that_it_is_not_open() {
+    let mut scene = Harness::new();
+    try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    assert!(!scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), ["echo"]);
+    assert!(scene.realm.is_inactive() && !scene.realm.is_empty());
     let Err(RouteError::AppNotOpen { name, app }) =
         scene.realm.route(Kind::Tool, "echo", &Target::Any)
     else {
@@ -198,82 +213,85 @@ fn an_app_stays_listed_when_its_last_page_leaves_and_calls_say_that_it_is_closed
     assert!(matches!(pinned, Err(RouteError::NoSessions)));
 
     // The next page's registration replaces what was remembered: the same, and then less.
-    connect(&mut scene, 2, page("next", None)).unwrap();
-    assert_eq!(listed(&scene), ["echo"]);
+    try_connect(&mut scene, 2, app_page("next", None)).unwrap();
+    assert_eq!(listed_tools(&scene), ["echo"]);
     let next: SessionId = "next".into();
     let mut register = |name| {
         let tools = vec![Ok(tool(name))];
         let effects = scene
             .realm
-            .items_registered(&next, SECOND, "r".into(), tools);
-        scene.then(effects);
-        (listed(&scene), scene.tools_changed())
+            .items_registered(&next, SECOND_CONNECTION, "r".into(), tools);
+        scene.apply(effects);
+        (listed_tools(&scene), scene.tool_list_changed())
     };
     assert_eq!(register("echo"), (vec!["echo".to_owned()], false));
-    let effects = scene
-        .realm
-        .connection_ended(&next, SECOND, Parting::Gone, scene.now);
-    scene.then(effects);
-    connect(&mut scene, 3, page(TAB, None)).unwrap();
+    let effects = scene.realm.connection_ended(
+        &next,
+        SECOND_CONNECTION,
+        Disconnect::DocumentGone,
+        scene.now,
+    );
+    scene.apply(effects);
+    try_connect(&mut scene, 3, app_page(TAB, None)).unwrap();
     let tools = vec![Ok(tool("other"))];
     let effects = scene
         .realm
         .items_registered(&TAB.into(), ConnectionId(3), "r".into(), tools);
-    scene.then(effects);
-    assert!(scene.tools_changed());
-    assert_eq!(listed(&scene), ["other"]);
+    scene.apply(effects);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), ["other"]);
 }
 
 #[test]
-fn what_is_remembered_is_forgotten_in_time_and_of_many_apps() {
-    let mut scene = Scene::new();
-    for number in 0..=catalogue::MAX_APPS as u64 {
+fn catalogue_entries_expire_and_are_bounded_in_number() {
+    let mut scene = Harness::new();
+    for number in 0..=catalogue::MAX_CATALOGUE_APPS as u64 {
         let hello = PageHello {
             app: Some(format!("app{number}")),
-            ..hello(TAB)
+            ..page_hello(TAB)
         };
-        connect(&mut scene, number, hello).unwrap();
+        try_connect(&mut scene, number, hello).unwrap();
         scene.register(ConnectionId(number), &[&format!("tool{number}")]);
-        scene.end(ConnectionId(number), Parting::Gone);
+        scene.disconnect(ConnectionId(number), Disconnect::DocumentGone);
     }
-    assert_eq!(listed(&scene).len(), catalogue::MAX_APPS);
-    assert!(!listed(&scene).contains(&"tool0".to_owned()));
-    scene.after(3599.0);
-    assert_eq!(listed(&scene).len(), catalogue::MAX_APPS);
-    scene.after(3600.0);
-    assert!(scene.tools_changed());
+    assert_eq!(listed_tools(&scene).len(), catalogue::MAX_CATALOGUE_APPS);
+    assert!(!listed_tools(&scene).contains(&"tool0".to_owned()));
+    scene.advance_to(3599.0);
+    assert_eq!(listed_tools(&scene).len(), catalogue::MAX_CATALOGUE_APPS);
+    scene.advance_to(3600.0);
+    assert!(scene.tool_list_changed());
     assert!(scene.realm.is_empty());
 }
 
 #[test]
-fn nothing_is_remembered_where_the_operator_wants_that_or_while_a_page_of_the_app_is_open() {
-    let mut scene = limited(|limits| limits.catalogue_ttl = Duration::ZERO);
-    connect(&mut scene, 1, page(TAB, None)).unwrap();
-    scene.register(FIRST, &["echo"]);
-    scene.end(FIRST, Parting::Gone);
-    assert!(scene.realm.is_only_remembered());
+fn no_catalogue_entry_without_ttl_or_while_the_app_is_open() {
+    let mut scene = harness_with_limits(|limits| limits.catalogue_ttl = Duration::ZERO);
+    try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    assert!(scene.realm.is_inactive());
 
-    let mut scene = Scene::new();
-    connect(&mut scene, 1, page(TAB, None)).unwrap();
-    connect(&mut scene, 2, page("second", None)).unwrap();
-    scene.register(FIRST, &["echo"]);
-    scene.end(FIRST, Parting::Gone);
-    assert!(scene.tools_changed());
-    assert_eq!(listed(&scene), Vec::<String>::new());
+    let mut scene = Harness::new();
+    try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
+    try_connect(&mut scene, 2, app_page("second", None)).unwrap();
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), Vec::<String>::new());
 }
 
 #[test]
 fn a_session_is_found_by_its_id_and_by_its_name() {
-    let mut scene = Scene::new();
+    let mut scene = Harness::new();
     for (number, session) in (1..).zip(["a", "b"]) {
-        connect(&mut scene, number, page(session, Some("left"))).unwrap();
+        try_connect(&mut scene, number, app_page(session, Some("left"))).unwrap();
         let tools = vec![Ok(tool("echo"))];
         let id = SessionId::from(session);
         let connection = ConnectionId(number);
         let effects = scene
             .realm
             .items_registered(&id, connection, "r".into(), tools);
-        scene.then(effects);
+        scene.apply(effects);
     }
     let routed = |target: &str| {
         let target = Target::Session(target.into());
@@ -289,47 +307,47 @@ fn a_session_is_found_by_its_id_and_by_its_name() {
 }
 
 #[test]
-fn a_page_that_registers_nothing_for_a_heartbeat_has_nothing() {
-    let mut scene = Scene::new();
-    connect(&mut scene, 1, page(TAB, None)).unwrap();
-    scene.register(FIRST, &["echo"]);
-    scene.end(FIRST, Parting::Gone);
-    connect(&mut scene, 2, page(TAB, None)).unwrap();
-    assert_eq!(listed(&scene), ["echo"]);
-    scene.after(20.0);
-    assert!(scene.tools_changed());
-    assert_eq!(listed(&scene), Vec::<String>::new());
+fn former_items_expire_at_the_first_heartbeat_without_registration() {
+    let mut scene = Harness::new();
+    try_connect(&mut scene, 1, app_page(TAB, None)).unwrap();
+    scene.register(FIRST_CONNECTION, &["echo"]);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    try_connect(&mut scene, 2, app_page(TAB, None)).unwrap();
+    assert_eq!(listed_tools(&scene), ["echo"]);
+    scene.advance_to(20.0);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), Vec::<String>::new());
 
-    scene.register(SECOND, &["echo"]);
-    scene.end(SECOND, Parting::Broken);
-    connect(&mut scene, 3, page(TAB, None)).unwrap();
-    assert_eq!(listed(&scene), ["echo"]);
-    scene.after(40.0);
-    assert!(scene.tools_changed());
-    assert_eq!(listed(&scene), Vec::<String>::new());
-    scene.after(60.0);
-    assert!(!scene.tools_changed());
+    scene.register(SECOND_CONNECTION, &["echo"]);
+    scene.disconnect(SECOND_CONNECTION, Disconnect::ConnectionLost);
+    try_connect(&mut scene, 3, app_page(TAB, None)).unwrap();
+    assert_eq!(listed_tools(&scene), ["echo"]);
+    scene.advance_to(40.0);
+    assert!(scene.tool_list_changed());
+    assert_eq!(listed_tools(&scene), Vec::<String>::new());
+    scene.advance_to(60.0);
+    assert!(!scene.tool_list_changed());
 }
 
 #[test]
-fn an_ambiguous_call_goes_where_the_operator_says() {
+fn an_ambiguous_call_is_routed_by_policy() {
     let routed = |policy: AmbiguousCalls, focused: &[&str]| {
-        let mut scene = limited(|limits| limits.ambiguous_calls = policy);
+        let mut scene = harness_with_limits(|limits| limits.ambiguous_calls = policy);
         for (number, session) in (1..).zip(["a", "b"]) {
-            connect(&mut scene, number, page(session, None)).unwrap();
+            try_connect(&mut scene, number, app_page(session, None)).unwrap();
             let tools = vec![Ok(tool("echo"))];
             let id = SessionId::from(session);
             let connection = ConnectionId(number);
             let effects = scene
                 .realm
                 .items_registered(&id, connection, "r".into(), tools);
-            scene.then(effects);
+            scene.apply(effects);
             scene.now.unix_ms += 1;
             let is_focused = focused.contains(&session);
             let _ = scene.realm.page_state_changed(
                 &id,
                 connection,
-                state(is_focused, false),
+                page_state(is_focused, false),
                 scene.now,
             );
         }
@@ -352,17 +370,17 @@ fn an_ambiguous_call_goes_where_the_operator_says() {
 }
 
 #[test]
-fn sessions_that_have_ended_are_known_for_a_time_in_bounded_number() {
-    let mut scene = limited(|limits| limits.catalogue_ttl = Duration::ZERO);
-    let end = |scene: &mut Scene, number: u64, session: &str, name: Option<&str>| {
-        connect(scene, number, page(session, name)).unwrap();
+fn former_sessions_are_known_until_ttl_and_bounded_in_number() {
+    let mut scene = harness_with_limits(|limits| limits.catalogue_ttl = Duration::ZERO);
+    let end = |scene: &mut Harness, number: u64, session: &str, name: Option<&str>| {
+        try_connect(scene, number, app_page(session, name)).unwrap();
         let effects = scene.realm.connection_ended(
             &session.into(),
             ConnectionId(number),
-            Parting::Gone,
+            Disconnect::DocumentGone,
             scene.now,
         );
-        scene.then(effects);
+        scene.apply(effects);
     };
     assert!(!scene.realm.knows_session(&"first".into()));
     end(&mut scene, 1, "first", Some("board"));
@@ -377,7 +395,7 @@ fn sessions_that_have_ended_are_known_for_a_time_in_bounded_number() {
     assert!(!scene.realm.is_empty());
     scene.now.instant += Duration::from_secs(3600);
     let effects = scene.realm.deadline_passed(scene.now);
-    scene.then(effects);
+    scene.apply(effects);
     assert!(!scene.realm.knows_session(&"s599".into()));
     assert!(scene.realm.is_empty());
 }

@@ -4,20 +4,20 @@ use serde_json::json;
 use super::*;
 use crate::result::size;
 
-fn raw(json: &str) -> Box<RawValue> {
+fn raw_value(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
 /// What a client gets, in every way that it is written.
-fn written(result: &ToolResult) -> String {
+fn encode_every_way(result: &ToolResult) -> String {
     let mut members = b"{".to_vec();
     result.write_members(&mut members);
     members.push(b'}');
     let written = String::from_utf8(members).unwrap();
     assert_eq!(written, serde_json::to_string(result).unwrap());
-    assert_eq!(written.len(), size::encoded(result));
-    assert_eq!(written.len(), size::of(result));
-    let whole = result.written(b"head {".to_vec(), b",\"a\":1} tail");
+    assert_eq!(written.len(), size::encoded_len(result));
+    assert_eq!(written.len(), size::result_len(result));
+    let whole = result.encode_body(b"head {".to_vec(), b",\"a\":1} tail");
     assert_eq!(
         whole.len(),
         "head ".len() + written.len() + ",\"a\":1 tail".len()
@@ -25,39 +25,46 @@ fn written(result: &ToolResult) -> String {
     let whole = String::from_utf8(whole.into_vec()).unwrap();
     let members = &written[..written.len() - 1];
     assert_eq!(whole, format!("head {members},\"a\":1}} tail"));
-    assert!(!size::is_surely_within(result, written.len() - 1));
+    assert!(!size::fits_within(result, written.len() - 1));
     written
 }
 
 /// The same by the way of values.
-fn by_values(json: &str) -> String {
-    written(&ToolResult::from_value(Some(
+fn encode_via_values(json: &str) -> String {
+    encode_every_way(&ToolResult::from_value(Some(
         serde_json::from_str(json).unwrap(),
     )))
 }
 
-fn by_text(json: &str) -> ToolResult {
-    ToolResult::of_value(Some(raw(json).into())).unwrap()
+fn result_from_text(json: &str) -> ToolResult {
+    ToolResult::from_raw_json(Some(raw_value(json).into())).unwrap()
 }
 
 /// From within a message. `None`: the value has to be looked into.
-fn within(json: &str) -> Option<ToolResult> {
+fn result_from_slice(json: &str) -> Option<ToolResult> {
     let message = format!("{{\"result\":{json}}}").into();
-    let (value, behind) = Within::read(&message, "{\"result\":".len())?;
+    let (value, behind) = JsonSlice::parse_at(&message, "{\"result\":".len())?;
     assert_eq!(behind, "}");
-    let result = ToolResult::of_value(Some(Json::Within(Box::new(value)))).unwrap();
+    let result = ToolResult::from_raw_json(Some(RawJson::Borrowed(Box::new(value)))).unwrap();
     (json != "null").then_some(result)
 }
 
-fn check_same(json: &str) {
-    for result in [Some(by_text(json)), within(json)].into_iter().flatten() {
-        assert_eq!(written(&result), by_values(json), "{json}");
-        assert_eq!(written(&result.read()), by_values(json), "{json}");
+fn assert_same_encoding(json: &str) {
+    for result in [Some(result_from_text(json)), result_from_slice(json)]
+        .into_iter()
+        .flatten()
+    {
+        assert_eq!(encode_every_way(&result), encode_via_values(json), "{json}");
+        assert_eq!(
+            encode_every_way(&result.into_parsed()),
+            encode_via_values(json),
+            "{json}"
+        );
     }
 }
 
 #[test]
-fn each_kind_of_value_has_the_shape_that_its_value_would_have() {
+fn each_kind_of_value_encodes_as_its_parsed_value_does() {
     for json in [
         "null",
         "true",
@@ -80,21 +87,21 @@ fn each_kind_of_value_has_the_shape_that_its_value_would_have() {
             : "data:image/png;base64,AAAA" }"#,
         r#""data:image/png,AAAA""#,
     ] {
-        check_same(json);
+        assert_same_encoding(json);
     }
 }
 
 #[tokio::test]
-async fn what_lies_in_its_message_goes_out_in_pieces_of_the_length_that_was_told() {
+async fn borrowed_results_stream_in_segments_of_the_announced_length() {
     let text = "a \\\"b\\\" é\\n".repeat(100_000);
     for (json, is_copied) in [
         (format!("\"{text}\""), false),
         (format!("{{\"text\":\"{text}\"}}"), true),
         (format!("[\"{text}\"]"), true),
     ] {
-        let result = within(&json).unwrap();
-        assert!(result.is_within() && !by_text(&json).is_within());
-        let written = result.written(b"{".to_vec(), b"}");
+        let result = result_from_slice(&json).unwrap();
+        assert!(result.is_borrowed() && !result_from_text(&json).is_borrowed());
+        let written = result.encode_body(b"{".to_vec(), b"}");
         let length = written.len();
         let body = axum::body::Body::from(written);
         assert_eq!(
@@ -108,7 +115,7 @@ async fn what_lies_in_its_message_goes_out_in_pieces_of_the_length_that_was_told
             longest = longest.max(piece.len());
             whole.extend_from_slice(&piece);
         }
-        assert_eq!(String::from_utf8(whole).unwrap(), by_values(&json));
+        assert_eq!(String::from_utf8(whole).unwrap(), encode_via_values(&json));
         assert_eq!(longest >= json.len(), !is_copied || json.starts_with('{'));
     }
 }
@@ -121,26 +128,31 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
         "[1.50,12345678901234567890123]",
         r#"{"a":1,"a":2}"#,
     ] {
-        let written: Value = serde_json::from_str(&written(&by_text(json))).unwrap_or_default();
+        let written: Value =
+            serde_json::from_str(&encode_every_way(&result_from_text(json))).unwrap_or_default();
         if let Some(text) = written["content"][0]["text"].as_str() {
             assert_eq!(text, json);
         }
     }
-    let result = by_text(r#"{"n":1e999}"#);
+    let result = result_from_text(r#"{"n":1e999}"#);
     let text =
         r#"{"content":[{"type":"text","text":"{\"n\":1e999}"}],"structuredContent":{"n":1e999}}"#;
-    assert_eq!(written(&result), text);
+    assert_eq!(encode_every_way(&result), text);
     // A reader who needs values hears why there are none.
-    let unreadable = result.read();
-    assert!(unreadable.failed_with(bridge_protocol::ErrorCode::InvalidResult));
+    let unreadable = result.into_parsed();
+    assert!(unreadable.has_error_code(bridge_protocol::ErrorCode::InvalidResult));
 }
 
 #[test]
-fn complete_blocks_go_on_as_they_came_and_others_are_told() {
+fn valid_blocks_pass_through_and_invalid_ones_are_errors() {
     let content = r#"[{"type":"text","text":"a\"b"},{"type":"image","data":"AA","mimeType":"image/png"},
         {"type":"resource_link","uri":"a:b","name":"n","annotations":{"priority":0.50}}]"#;
     let of = |content: &str, structured: Option<&str>, meta: Option<&str>| {
-        ToolResult::of_blocks(raw(content), structured.map(raw), meta.map(raw))
+        ToolResult::from_raw_content(
+            raw_value(content),
+            structured.map(raw_value),
+            meta.map(raw_value),
+        )
     };
     let result = of(content, Some(r#"{"n":1.50}"#), Some(r#"{"m":1}"#)).unwrap();
     let expected: Vec<_> = content.lines().map(str::trim_start).collect();
@@ -148,8 +160,8 @@ fn complete_blocks_go_on_as_they_came_and_others_are_told() {
         r#"{{"content":{},"structuredContent":{{"n":1.50}},"_meta":{{"m":1}}}}"#,
         expected.concat()
     );
-    assert_eq!(written(&result), expected);
-    assert_eq!(result.read().content.len(), 3);
+    assert_eq!(encode_every_way(&result), expected);
+    assert_eq!(result.into_parsed().content.len(), 3);
     for (content, structured, meta, why) in [
         ("{}", None, None, "`content` must be an array"),
         (r#"[{"type":"x"}]"#, None, None, "block 0 has no known"),
@@ -168,7 +180,10 @@ fn complete_blocks_go_on_as_they_came_and_others_are_told() {
     }
     let resource = r#"[{"type":"resource","resource":{"uri":"a:b","text":"t"}}]"#;
     let result = of(resource, None, Some("null")).unwrap();
-    assert_eq!(written(&result), format!(r#"{{"content":{resource}}}"#));
+    assert_eq!(
+        encode_every_way(&result),
+        format!(r#"{{"content":{resource}}}"#)
+    );
 }
 
 /// Values as pages have them. Numbers are such that one way of writing them is the usual one.
@@ -197,7 +212,7 @@ fn any_value() -> impl Strategy<Value = Value> {
 }
 
 /// The same text with each character of its strings escaped that `picked` picks.
-fn escaped(json: &str, picked: impl Fn(usize) -> bool) -> String {
+fn with_escapes(json: &str, picked: impl Fn(usize) -> bool) -> String {
     let mut units = [0; 2];
     let mut escaped = String::new();
     for (at, character) in json.char_indices() {
@@ -218,11 +233,11 @@ proptest! {
     #[test]
     fn the_way_of_the_text_and_that_of_the_value_give_the_same_bytes(value in any_value(), pick: usize) {
         let compact = value.to_string();
-        check_same(&compact);
+        assert_same_encoding(&compact);
         let pretty = serde_json::to_string_pretty(&value).unwrap();
-        check_same(&pretty);
-        check_same(&escaped(&pretty, |at| (at ^ pick) % 3 == 0));
-        check_same(&escaped(&compact, |_| true));
+        assert_same_encoding(&pretty);
+        assert_same_encoding(&with_escapes(&pretty, |at| (at ^ pick) % 3 == 0));
+        assert_same_encoding(&with_escapes(&compact, |_| true));
     }
 
     #[test]
@@ -231,13 +246,13 @@ proptest! {
         let blocks = Value::from_iter(blocks);
         let structured = value.is_object().then_some(value);
         let meta = structured.clone();
-        let of_text = |value: &Option<Value>| value.as_ref().map(|it| raw(&it.to_string()));
-        let by_text = ToolResult::of_blocks(
-            raw(&serde_json::to_string_pretty(&blocks).unwrap()),
+        let of_text = |value: &Option<Value>| value.as_ref().map(|it| raw_value(&it.to_string()));
+        let by_text = ToolResult::from_raw_content(
+            raw_value(&serde_json::to_string_pretty(&blocks).unwrap()),
             of_text(&structured),
             of_text(&meta),
         );
         let by_values = ToolResult::from_content(blocks, structured, meta);
-        prop_assert_eq!(written(&by_text.unwrap()), written(&by_values.unwrap()));
+        prop_assert_eq!(encode_every_way(&by_text.unwrap()), encode_every_way(&by_values.unwrap()));
     }
 }

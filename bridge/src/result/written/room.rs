@@ -8,35 +8,35 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 /// So many rooms are kept for others. Each connection that a long result is sent on needs one.
-const KEPT: usize = 8;
+const MAX_POOLED_BUFFERS: usize = 8;
 
-static FREE: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+static POOL: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 /// Somebody else's as soon as it is dropped.
-struct Room(Vec<u8>);
+struct PooledBuffer(Vec<u8>);
 
 /// What is written, in memory that was used before.
-pub(super) fn written(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
-    let mut room = free().pop().unwrap_or_default();
-    room.clear();
-    write(&mut room);
-    Bytes::from_owner(Room(room))
+pub(super) fn write_pooled(write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
+    let mut buffer = lock_pool().pop().unwrap_or_default();
+    buffer.clear();
+    write(&mut buffer);
+    Bytes::from_owner(PooledBuffer(buffer))
 }
 
-fn free() -> MutexGuard<'static, Vec<Vec<u8>>> {
-    FREE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_pool() -> MutexGuard<'static, Vec<Vec<u8>>> {
+    POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AsRef<[u8]> for Room {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl Drop for Room {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
-        let mut free = free();
-        if free.len() < KEPT {
+        let mut free = lock_pool();
+        if free.len() < MAX_POOLED_BUFFERS {
             free.push(std::mem::take(&mut self.0));
         }
     }
@@ -47,15 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_room_is_used_again_once_nobody_reads_what_is_in_it() {
-        let room = |text: &[u8]| written(|out| out.extend_from_slice(text));
+    fn buffers_return_to_the_pool_once_dropped() {
+        let room = |text: &[u8]| write_pooled(|out| out.extend_from_slice(text));
         let (one, two) = (room(b"one"), room(b"two"));
         let half = one.slice(1..);
         drop((one, two));
-        let others: Vec<_> = (0..2 * KEPT).map(|_| room(b"other")).collect();
+        let others: Vec<_> = (0..2 * MAX_POOLED_BUFFERS)
+            .map(|_| room(b"other"))
+            .collect();
         assert_eq!(half, "ne");
         assert!(others.iter().all(|other| other == "other"));
         drop(others);
-        assert!((1..=KEPT).contains(&free().len()));
+        assert!((1..=MAX_POOLED_BUFFERS).contains(&lock_pool().len()));
     }
 }

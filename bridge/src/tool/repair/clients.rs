@@ -8,8 +8,8 @@ use crate::schema::walk;
 const MAX_ARGUMENT_NAME_CHARS: usize = 64;
 
 /// VS Code: "tool parameters array type must have items".
-pub(super) fn arrays_have_items(schema: &mut Value) {
-    walk::each(schema, &mut |fields| {
+pub(super) fn add_missing_items(schema: &mut Value) {
+    walk::for_each_subschema(schema, &mut |fields| {
         let is_array = match fields.get("type") {
             Some(Value::String(kind)) => kind == "array",
             Some(Value::Array(kinds)) => kinds.contains(&json!("array")),
@@ -23,13 +23,13 @@ pub(super) fn arrays_have_items(schema: &mut Value) {
 
 /// Renaming an argument would have to be undone in each call: the page is told instead.
 pub(super) fn check_argument_names(schema: &Value) -> Result<(), String> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     let properties = schema.get("properties").and_then(Value::as_object);
     let mut names = properties
         .into_iter()
         .flat_map(|properties| properties.keys());
     match names.find(|name| {
-        name.is_empty() || name.len() > MAX_ARGUMENT_NAME_CHARS || !name.chars().all(fits)
+        name.is_empty() || name.len() > MAX_ARGUMENT_NAME_CHARS || !name.chars().all(is_allowed)
     }) {
         None => Ok(()),
         Some(name) => Err(format!(
@@ -48,7 +48,7 @@ mod tests {
         let mut schema = json!({"properties": {"a": {"type": "array"},
             "b": {"type": ["array", "null"], "minItems": 1}, "c": {"type": "array", "items": false},
             "d": {"const": {"type": "array"}}, "type": {"anyOf": [{"type": "array"}]}}});
-        arrays_have_items(&mut schema);
+        add_missing_items(&mut schema);
         assert_eq!(
             schema,
             json!({"properties": {"a": {"type": "array", "items": {}},
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_with_names_that_spoil_the_list_are_refused() {
+    fn argument_names_that_clients_reject_are_refused() {
         for name in ["uids[]", "", "größe", "a b", &"x".repeat(65)] {
             let schema = json!({"properties": {"fine": {}, name: {}}});
             let error = check_argument_names(&schema).unwrap_err();

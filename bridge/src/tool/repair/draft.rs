@@ -6,10 +6,10 @@ use super::DIALECT;
 use crate::schema::walk;
 
 /// The anchor that stands for 2019-09's `$recursiveAnchor: true`.
-const RECURSIVE: &str = "recursive";
+const RECURSIVE_ANCHOR: &str = "recursive";
 
 /// What counts beside `$ref` in a draft that ignores its neighbours.
-const BESIDE_REF: [&str; 11] = [
+const KEPT_BESIDE_REF: [&str; 11] = [
     "$ref",
     "$schema",
     "$defs",
@@ -25,28 +25,28 @@ const BESIDE_REF: [&str; 11] = [
 
 /// What the root says of its dialect.
 #[derive(Clone, Copy, Default)]
-struct Declared {
+struct DraftRules {
     /// draft-04: `id` names a schema.
-    id: bool,
+    has_plain_id: bool,
     /// draft-04 to draft-07: `$ref` stands alone.
-    lone_ref: bool,
+    ignores_ref_siblings: bool,
 }
 
 /// Rewrites each keyword whose older form 2020-12 does not have.
-pub(super) fn modernize(schema: &mut Value) -> Result<(), String> {
-    let declared = dialect(schema)?;
+pub(super) fn upgrade(schema: &mut Value) -> Result<(), String> {
+    let rules = replace_dialect(schema)?;
     let recursive = has_recursive_anchor(schema);
-    walk::each(schema, &mut |fields| {
-        if declared.lone_ref && fields.get("$ref").is_some_and(Value::is_string) {
-            fields.retain(|keyword, _| BESIDE_REF.contains(&keyword.as_str()));
+    walk::for_each_subschema(schema, &mut |fields| {
+        if rules.ignores_ref_siblings && fields.get("$ref").is_some_and(Value::is_string) {
+            fields.retain(|keyword, _| KEPT_BESIDE_REF.contains(&keyword.as_str()));
         }
-        names(fields, declared);
-        tuples(fields);
-        dependencies(fields);
-        exclusive(fields, "exclusiveMinimum", "minimum");
-        exclusive(fields, "exclusiveMaximum", "maximum");
-        recursion(fields, recursive);
-        nullable(fields);
+        upgrade_ids(fields, rules);
+        upgrade_tuples(fields);
+        upgrade_dependencies(fields);
+        upgrade_exclusive_bound(fields, "exclusiveMinimum", "minimum");
+        upgrade_exclusive_bound(fields, "exclusiveMaximum", "maximum");
+        upgrade_recursion(fields, recursive);
+        upgrade_nullable(fields);
     });
     // An MCP schema is an object also where the draft ignores what stands beside `$ref`.
     if let Value::Object(root) = schema
@@ -57,9 +57,9 @@ pub(super) fn modernize(schema: &mut Value) -> Result<(), String> {
     Ok(())
 }
 
-fn dialect(schema: &mut Value) -> Result<Declared, String> {
+fn replace_dialect(schema: &mut Value) -> Result<DraftRules, String> {
     let Some(uri) = schema.get("$schema") else {
-        return Ok(Declared::default());
+        return Ok(DraftRules::default());
     };
     let uri = uri.as_str().unwrap_or_default();
     let name = uri
@@ -67,17 +67,17 @@ fn dialect(schema: &mut Value) -> Result<Declared, String> {
         .trim_start_matches("https://")
         .trim_start_matches("http://");
     let declared = match name {
-        "json-schema.org/draft-04/schema" | "json-schema.org/draft-03/schema" => Declared {
-            id: true,
-            lone_ref: true,
+        "json-schema.org/draft-04/schema" | "json-schema.org/draft-03/schema" => DraftRules {
+            has_plain_id: true,
+            ignores_ref_siblings: true,
         },
-        "json-schema.org/draft-06/schema" | "json-schema.org/draft-07/schema" => Declared {
-            id: false,
-            lone_ref: true,
+        "json-schema.org/draft-06/schema" | "json-schema.org/draft-07/schema" => DraftRules {
+            has_plain_id: false,
+            ignores_ref_siblings: true,
         },
         "json-schema.org/schema"
         | "json-schema.org/draft/2019-09/schema"
-        | "json-schema.org/draft/2020-12/schema" => Declared::default(),
+        | "json-schema.org/draft/2020-12/schema" => DraftRules::default(),
         _ => {
             return Err(format!(
                 "`$schema` {uri:?} is not a dialect that clients know: leave it out, or use \
@@ -89,9 +89,9 @@ fn dialect(schema: &mut Value) -> Result<Declared, String> {
     Ok(declared)
 }
 
-fn names(fields: &mut Map<String, Value>, declared: Declared) {
-    if declared.id && !fields.contains_key("$id") {
-        rename(fields, "id", "$id");
+fn upgrade_ids(fields: &mut Map<String, Value>, declared: DraftRules) {
+    if declared.has_plain_id && !fields.contains_key("$id") {
+        rename_keyword(fields, "id", "$id");
     }
     let anchor = fields
         .get("$id")
@@ -102,23 +102,23 @@ fn names(fields: &mut Map<String, Value>, declared: Declared) {
     if let Some(anchor) = anchor
         && !fields.contains_key("$anchor")
     {
-        rename(fields, "$id", "$anchor");
+        rename_keyword(fields, "$id", "$anchor");
         fields["$anchor"] = json!(anchor);
     }
 }
 
-fn tuples(fields: &mut Map<String, Value>) {
+fn upgrade_tuples(fields: &mut Map<String, Value>) {
     if fields.get("items").is_some_and(Value::is_array) && !fields.contains_key("prefixItems") {
-        rename(fields, "items", "prefixItems");
+        rename_keyword(fields, "items", "prefixItems");
         // An empty tuple says nothing, and 2020-12 does not allow it.
         if fields["prefixItems"] == json!([]) {
             fields.shift_remove("prefixItems");
         }
-        rename(fields, "additionalItems", "items");
+        rename_keyword(fields, "additionalItems", "items");
     }
 }
 
-fn dependencies(fields: &mut Map<String, Value>) {
+fn upgrade_dependencies(fields: &mut Map<String, Value>) {
     let (required, schemas) = ("dependentRequired", "dependentSchemas");
     let Some(Value::Object(all)) = fields.get("dependencies") else {
         return;
@@ -135,7 +135,7 @@ fn dependencies(fields: &mut Map<String, Value>) {
             other => (name, other),
         })
         .partition(|(_, dependency)| dependency.is_array());
-    let place = place_of(fields, "dependencies").unwrap_or(fields.len());
+    let place = keyword_index(fields, "dependencies").unwrap_or(fields.len());
     fields.shift_remove("dependencies");
     if !rest.is_empty() {
         fields.shift_insert(place, schemas.to_owned(), Value::Object(rest));
@@ -145,7 +145,7 @@ fn dependencies(fields: &mut Map<String, Value>) {
     }
 }
 
-fn exclusive(fields: &mut Map<String, Value>, exclusive: &str, bound: &str) {
+fn upgrade_exclusive_bound(fields: &mut Map<String, Value>, exclusive: &str, bound: &str) {
     match fields.get(exclusive) {
         Some(Value::Bool(true)) => match fields.shift_remove(bound) {
             Some(limit) => fields[exclusive] = limit,
@@ -160,20 +160,20 @@ fn exclusive(fields: &mut Map<String, Value>, exclusive: &str, bound: &str) {
     }
 }
 
-fn recursion(fields: &mut Map<String, Value>, anchored: bool) {
+fn upgrade_recursion(fields: &mut Map<String, Value>, anchored: bool) {
     if fields.get("$recursiveRef") == Some(&json!("#")) {
         let keyword = if anchored { "$dynamicRef" } else { "$ref" };
         if !fields.contains_key(keyword) {
-            rename(fields, "$recursiveRef", keyword);
+            rename_keyword(fields, "$recursiveRef", keyword);
             if anchored {
-                fields[keyword] = json!(format!("#{RECURSIVE}"));
+                fields[keyword] = json!(format!("#{RECURSIVE_ANCHOR}"));
             }
         }
     }
     match fields.get("$recursiveAnchor") {
         Some(Value::Bool(true)) if !fields.contains_key("$dynamicAnchor") => {
-            rename(fields, "$recursiveAnchor", "$dynamicAnchor");
-            fields["$dynamicAnchor"] = json!(RECURSIVE);
+            rename_keyword(fields, "$recursiveAnchor", "$dynamicAnchor");
+            fields["$dynamicAnchor"] = json!(RECURSIVE_ANCHOR);
         }
         Some(Value::Bool(false)) => {
             fields.shift_remove("$recursiveAnchor");
@@ -184,13 +184,13 @@ fn recursion(fields: &mut Map<String, Value>, anchored: bool) {
 
 fn has_recursive_anchor(schema: &mut Value) -> bool {
     let mut found = false;
-    walk::each(schema, &mut |fields| {
+    walk::for_each_subschema(schema, &mut |fields| {
         found |= fields.get("$recursiveAnchor") == Some(&json!(true));
     });
     found
 }
 
-fn nullable(fields: &mut Map<String, Value>) {
+fn upgrade_nullable(fields: &mut Map<String, Value>) {
     let Some(nullable) = fields.get("nullable").and_then(Value::as_bool) else {
         return;
     };
@@ -214,15 +214,15 @@ fn nullable(fields: &mut Map<String, Value>) {
 }
 
 /// Gives a keyword another name in its place.
-fn rename(fields: &mut Map<String, Value>, from: &str, to: &str) {
-    if let Some(place) = place_of(fields, from)
+fn rename_keyword(fields: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(place) = keyword_index(fields, from)
         && let Some(value) = fields.shift_remove(from)
     {
         fields.shift_insert(place, to.to_owned(), value);
     }
 }
 
-fn place_of(fields: &Map<String, Value>, keyword: &str) -> Option<usize> {
+fn keyword_index(fields: &Map<String, Value>, keyword: &str) -> Option<usize> {
     fields.keys().position(|key| key == keyword)
 }
 
@@ -230,13 +230,13 @@ fn place_of(fields: &Map<String, Value>, keyword: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn modern(mut schema: Value) -> String {
-        modernize(&mut schema).unwrap();
+    fn upgraded(mut schema: Value) -> String {
+        upgrade(&mut schema).unwrap();
         schema.to_string()
     }
 
     #[test]
-    fn each_older_word_has_its_newer_one_in_the_same_place() {
+    fn older_keywords_are_replaced_in_place() {
         let draft_07 = "http://json-schema.org/draft-07/schema#";
         let draft_04 = "http://json-schema.org/draft-04/schema#";
         let cases = [
@@ -293,12 +293,12 @@ mod tests {
             ),
         ];
         for (older, newer) in cases {
-            assert_eq!(modern(older.clone()), newer.to_string(), "{older}");
+            assert_eq!(upgraded(older.clone()), newer.to_string(), "{older}");
         }
     }
 
     #[test]
-    fn what_is_2020_12_stays_to_the_letter() {
+    fn schemas_of_2020_12_are_unchanged() {
         for schema in [
             json!({"$schema": DIALECT, "z": 1, "type": "object", "properties": {"id": {"type": "string"},
                 "dependencies": {"items": {}}, "nullable": {"type": "boolean"}},
@@ -306,13 +306,13 @@ mod tests {
             json!({"type": "object", "id": "not a draft-04 one", "definitions": {"a": {"$id": "a"}}}),
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/a", "minLength": 3}}, "$defs": {"a": {}}}),
         ] {
-            assert_eq!(modern(schema.clone()), schema.to_string());
+            assert_eq!(upgraded(schema.clone()), schema.to_string());
         }
     }
 
     #[test]
-    fn a_dialect_that_nobody_knows_is_refused() {
+    fn unknown_dialects_are_refused() {
         let mut schema = json!({"$schema": "https://example.com/my-dialect"});
-        assert!(modernize(&mut schema).unwrap_err().contains("leave it out"));
+        assert!(upgrade(&mut schema).unwrap_err().contains("leave it out"));
     }
 }

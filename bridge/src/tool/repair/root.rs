@@ -6,10 +6,10 @@
 use serde_json::{Map, Value, json};
 
 /// Claude's service refuses the first three at the root, OpenAI's all five.
-const REFUSED: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
+const REFUSED_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 
 /// Rules that take more bytes are not told in the description.
-const MAX_TOLD_BYTES: usize = 2_000;
+const MAX_RULES_BYTES: usize = 2_000;
 
 /// Branches inside branches that are searched for properties.
 const MAX_NESTING: usize = 8;
@@ -21,43 +21,46 @@ const MAX_NESTING: usize = 8;
 /// page wrote it.
 pub(in crate::tool) fn without_unions(schema: &Value) -> Option<Value> {
     let root = schema.as_object()?;
-    if !REFUSED.iter().any(|keyword| root.contains_key(*keyword)) {
+    if !REFUSED_KEYWORDS
+        .iter()
+        .any(|keyword| root.contains_key(*keyword))
+    {
         return None;
     }
     let mut plain = root.clone();
     let mut rules = Map::new();
-    for keyword in REFUSED {
+    for keyword in REFUSED_KEYWORDS {
         if let Some(rule) = plain.shift_remove(keyword) {
             rules.insert(keyword.to_owned(), rule);
         }
     }
     let rules = Value::Object(rules);
     if !matches!(root.get("additionalProperties"), Some(Value::Bool(false))) {
-        let mut found = Found::default();
-        found.search(schema, &rules, MAX_NESTING);
-        add_properties(&mut plain, found);
+        let mut branches = BranchProperties::default();
+        branches.collect(schema, &rules, MAX_NESTING);
+        add_properties(&mut plain, branches);
     }
-    tell(&mut plain, &rules);
+    describe_rules(&mut plain, &rules);
     Some(Value::Object(plain))
 }
 
 /// What branches say of properties, in the order of finding.
 #[derive(Default)]
-struct Found<'a> {
+struct BranchProperties<'a> {
     properties: Vec<(&'a str, &'a Value)>,
     /// By each of `allOf`.
     required: Vec<&'a Value>,
 }
 
-impl<'a> Found<'a> {
-    fn search(&mut self, root: &'a Value, branch: &'a Value, nesting: usize) {
+impl<'a> BranchProperties<'a> {
+    fn collect(&mut self, root: &'a Value, branch: &'a Value, nesting: usize) {
         if nesting == 0 {
             return;
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let inner = branch.get(keyword).and_then(Value::as_array);
             for branch in inner.into_iter().flatten() {
-                let branch = followed(root, branch);
+                let branch = resolve_reference(root, branch);
                 let properties = branch.get("properties").and_then(Value::as_object);
                 for (name, property) in properties.into_iter().flatten() {
                     if !self.properties.contains(&(name.as_str(), property)) {
@@ -68,14 +71,14 @@ impl<'a> Found<'a> {
                 if keyword == "allOf" && nesting == MAX_NESTING {
                     self.required.extend(required.into_iter().flatten());
                 }
-                self.search(root, branch, nesting - 1);
+                self.collect(root, branch, nesting - 1);
             }
         }
     }
 }
 
 /// What a local reference means, one step far.
-fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+fn resolve_reference<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     schema
         .get("$ref")
         .and_then(Value::as_str)
@@ -84,7 +87,7 @@ fn followed<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
         .unwrap_or(schema)
 }
 
-fn add_properties(plain: &mut Map<String, Value>, found: Found<'_>) {
+fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
     if let Some(properties) = plain
         .entry("properties")
         .or_insert_with(|| json!({}))
@@ -122,9 +125,9 @@ fn add_properties(plain: &mut Map<String, Value>, found: Found<'_>) {
     }
 }
 
-fn tell(plain: &mut Map<String, Value>, rules: &Value) {
+fn describe_rules(plain: &mut Map<String, Value>, rules: &Value) {
     let rules = rules.to_string();
-    let told = if rules.len() <= MAX_TOLD_BYTES {
+    let told = if rules.len() <= MAX_RULES_BYTES {
         format!("The arguments must also fit this JSON Schema: {rules}")
     } else {
         "Not every combination of these arguments is allowed; an error says which rule is broken."
@@ -142,13 +145,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_object_needs_nothing() {
+    fn a_root_without_unions_is_unchanged() {
         let schema = json!({"type": "object", "properties": {"a": {"oneOf": [{}]}}, "if": {}});
         assert_eq!(without_unions(&schema), None);
     }
 
     #[test]
-    fn branches_give_their_properties_to_the_root() {
+    fn properties_of_branches_move_to_the_root() {
         let schema = json!({"type": "object", "properties": {"kind": {"type": "string"}},
             "oneOf": [{"$ref": "#/$defs/a"}, {"properties": {"kind": {"const": "b"}, "x": {"type": "integer"}, "y": {}}}],
             "allOf": [{"required": ["kind"]}],
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_object_stays_closed_and_long_rules_are_not_told() {
+    fn closed_objects_stay_closed_and_long_rules_are_summarized() {
         let branches: Vec<_> = (0..200)
             .map(|n| json!({"required": [format!("p{n}")]}))
             .collect();

@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Frame, Strict};
+use super::{Frame, StrictMode};
 
 /// The answer to a tool call. A failure keeps the whole object as its data.
-pub(super) fn of_tool(
+pub(super) fn tool_response(
     request_id: CallId,
     result: Option<&RawValue>,
-    strict: Strict,
+    strict: StrictMode,
 ) -> PageToBridge {
-    match result.and_then(|result| error_in(result, strict)) {
+    match result.and_then(|result| error_message(result, strict)) {
         Some(message) => PageToBridge::CallError(CallError {
             request_id,
             code: ErrorCode::HandlerFailed,
@@ -32,7 +32,7 @@ pub(super) fn of_tool(
 }
 
 /// What the `error` key of a result says, if that makes it a failure.
-fn error_in(result: &RawValue, strict: Strict) -> Option<String> {
+fn error_message(result: &RawValue, strict: StrictMode) -> Option<String> {
     #[derive(Deserialize)]
     struct Own {
         #[serde(default, deserialize_with = "present")]
@@ -44,8 +44,8 @@ fn error_in(result: &RawValue, strict: Strict) -> Option<String> {
     if !text.starts_with('{') || !may_have {
         return None;
     }
-    let own: Own = serde_json::from_str(result.get()).ok()?;
-    match own.error? {
+    let object: Own = serde_json::from_str(result.get()).ok()?;
+    match object.error? {
         Value::Null if !strict.0 => None,
         Value::String(text) => Some(text),
         error => Some(match error.get("message").and_then(Value::as_str) {
@@ -61,7 +61,7 @@ fn present<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Option<Value>, 
 
 /// The content of a resource, in JSON.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct ResourceContent {
     /// A string.
     text: Option<Box<RawValue>>,
     /// Base64.
@@ -70,19 +70,21 @@ pub(crate) struct Content {
 }
 
 /// The answer to the reading of a resource.
-pub(super) fn of_resource(frame: &Frame<'_>) -> Result<Content, String> {
+pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceContent, String> {
     if let Some(error) = frame.error {
-        return Err(super::text_of(Some(error)).map_or_else(|| error.get().to_owned(), Into::into));
+        return Err(
+            super::string_field(Some(error)).map_or_else(|| error.get().to_owned(), Into::into)
+        );
     }
-    Ok(Content {
-        text: frame.content.map(string),
-        blob: frame.blob.map(string),
-        mime_type: frame.mime_type.map(string),
+    Ok(ResourceContent {
+        text: frame.content.map(to_json_string),
+        blob: frame.blob.map(to_json_string),
+        mime_type: frame.mime_type.map(to_json_string),
     })
 }
 
 /// Text that is none is shown as its JSON.
-fn string(raw: &RawValue) -> Box<RawValue> {
+fn to_json_string(raw: &RawValue) -> Box<RawValue> {
     if raw.get().starts_with('"') {
         return raw.to_owned();
     }
@@ -90,7 +92,7 @@ fn string(raw: &RawValue) -> Box<RawValue> {
 }
 
 /// The same as MCP has it, under the URI that was asked for.
-pub(crate) fn contents(uri: &str, content: Content) -> Option<Box<RawValue>> {
+pub(crate) fn encode_contents(uri: &str, content: ResourceContent) -> Option<Box<RawValue>> {
     #[derive(Serialize)]
     struct Contents<'a> {
         contents: [Entry<'a>; 1],
@@ -106,7 +108,7 @@ pub(crate) fn contents(uri: &str, content: Content) -> Option<Box<RawValue>> {
         #[serde(skip_serializing_if = "Option::is_none")]
         blob: Option<Box<RawValue>>,
     }
-    let Content {
+    let ResourceContent {
         text,
         blob,
         mime_type,

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use bridge_protocol::{AuthenticationFailed, CloseCode, ErrorCode};
 
-use crate::page_wire::Closing;
+use crate::page_wire::CloseFrame;
 
-const LIMIT: &str = "Session limit exceeded";
+const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 
 /// The code of v1's closed list that says the same, or comes nearest.
-pub(crate) fn code(code: ErrorCode) -> ErrorCode {
+pub(crate) fn compat_code(code: ErrorCode) -> ErrorCode {
     use ErrorCode as Code;
     match code {
         Code::TokenExpired | Code::InsufficientScope => Code::InvalidAuthentication,
@@ -41,37 +41,46 @@ pub(crate) fn code(code: ErrorCode) -> ErrorCode {
 }
 
 /// What a page hears that is not let in, and the reason in the close frame.
-pub(crate) fn refusal(
-    refused: ErrorCode,
+pub(crate) fn rejection(
+    code: ErrorCode,
     message: String,
     name: Option<&str>,
-) -> (AuthenticationFailed, Closing) {
-    let (error, reason): (_, Cow<'static, str>) = match refused {
-        ErrorCode::SessionLimitExceeded => (LIMIT.to_owned(), LIMIT.into()),
+) -> (AuthenticationFailed, CloseFrame) {
+    let (error, reason): (_, Cow<'static, str>) = match code {
+        ErrorCode::SessionLimitExceeded => {
+            (SESSION_LIMIT_REASON.to_owned(), SESSION_LIMIT_REASON.into())
+        }
         ErrorCode::SessionNameAlreadyInUse => {
             let name = name.unwrap_or_default();
             let error = format!("Session name \"{name}\" is already in use");
             (error, "Session name already in use".into())
         }
-        _ => (message, code(refused).as_str().into()),
+        _ => (message, compat_code(code).as_str().into()),
     };
-    let failed = AuthenticationFailed {
+    let message = AuthenticationFailed {
         error,
-        code: code(refused),
+        code: compat_code(code),
     };
-    (failed, Closing::new(CloseCode::PolicyViolation, reason))
+    (message, CloseFrame::new(CloseCode::PolicyViolation, reason))
 }
 
 /// The close frame that v1 has for ours. `told`: why the session ended, if the page has heard it.
-pub(crate) fn closing(closing: Closing, told: Option<ErrorCode>) -> Closing {
-    let with = |reason: &'static str| Closing::new(CloseCode::PolicyViolation, reason);
-    match (closing.code, told) {
-        (CloseCode::ServiceRestart, _) => Closing::new(CloseCode::Normal, "Server shutting down"),
-        (CloseCode::PolicyViolation, Some(ErrorCode::SessionLimitExceeded)) => with(LIMIT),
-        (CloseCode::PolicyViolation, Some(ErrorCode::SessionExpired)) => with("Session expired"),
-        (CloseCode::Superseded | CloseCode::TokenExpired, _) => {
-            Closing::new(CloseCode::PolicyViolation, closing.reason)
+pub(crate) fn close_frame(frame: CloseFrame, sent_code: Option<ErrorCode>) -> CloseFrame {
+    let policy_violation =
+        |reason: &'static str| CloseFrame::new(CloseCode::PolicyViolation, reason);
+    match (frame.code, sent_code) {
+        (CloseCode::ServiceRestart, _) => {
+            CloseFrame::new(CloseCode::Normal, "Server shutting down")
         }
-        _ => closing,
+        (CloseCode::PolicyViolation, Some(ErrorCode::SessionLimitExceeded)) => {
+            policy_violation(SESSION_LIMIT_REASON)
+        }
+        (CloseCode::PolicyViolation, Some(ErrorCode::SessionExpired)) => {
+            policy_violation("Session expired")
+        }
+        (CloseCode::Superseded | CloseCode::TokenExpired, _) => {
+            CloseFrame::new(CloseCode::PolicyViolation, frame.reason)
+        }
+        _ => frame,
     }
 }

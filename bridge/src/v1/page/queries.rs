@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
-enum Told<'a> {
+enum CompatQueryMessage<'a> {
     #[serde(rename = "query_accepted")]
     Accepted { uuid: &'a QueryId },
     #[serde(rename = "query_progress")]
@@ -38,28 +38,28 @@ enum Told<'a> {
 
 /// Writes one text frame; `None` when v1 has no word for it.
 pub(super) fn encode(message: &BridgeToPage) -> Option<String> {
-    let told = match message {
-        BridgeToPage::QueryAccepted(told) => Told::Accepted { uuid: &told.uuid },
-        BridgeToPage::QueryProgress(told) => Told::Progress {
-            uuid: &told.uuid,
-            message: progress_text(&told.content)?,
+    let query = match message {
+        BridgeToPage::QueryAccepted(query) => CompatQueryMessage::Accepted { uuid: &query.uuid },
+        BridgeToPage::QueryProgress(query) => CompatQueryMessage::Progress {
+            uuid: &query.uuid,
+            message: progress_text(&query.content)?,
         },
-        BridgeToPage::QueryComplete(told) => Told::Complete {
-            uuid: &told.uuid,
-            message: told.result.as_deref().map(as_text),
-            tool_calls: &told.tool_calls,
+        BridgeToPage::QueryComplete(query) => CompatQueryMessage::Complete {
+            uuid: &query.uuid,
+            message: query.result.as_deref().map(to_text),
+            tool_calls: &query.tool_calls,
         },
-        BridgeToPage::QueryFailure(told) => Told::Failure {
-            uuid: &told.uuid,
-            error: &told.error,
+        BridgeToPage::QueryFailure(query) => CompatQueryMessage::Failure {
+            uuid: &query.uuid,
+            error: &query.error,
         },
-        BridgeToPage::QueryCancel(told) => Told::Cancel {
-            uuid: &told.uuid,
-            reason: told.reason.as_deref(),
+        BridgeToPage::QueryCancel(query) => CompatQueryMessage::Cancel {
+            uuid: &query.uuid,
+            reason: query.reason.as_deref(),
         },
         _ => return None,
     };
-    serde_json::to_string(&told).ok()
+    serde_json::to_string(&query).ok()
 }
 
 /// `None` for what such a page has no place for.
@@ -68,7 +68,7 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
     let typed = content.get().starts_with('{');
     let typed = typed.then(|| serde_json::from_str(content.get()).ok());
     Some(match typed.flatten() {
-        None => as_text(content),
+        None => to_text(content),
         Some(QueryContent::Thinking { .. }) => return None,
         Some(QueryContent::Text { text } | QueryContent::Note { text }) => text.into(),
         Some(QueryContent::ToolStarted { tool, .. }) => format!("Calling {tool}").into(),
@@ -85,7 +85,7 @@ fn progress_text(content: &RawValue) -> Option<Cow<'_, str>> {
 }
 
 /// A page of v1 reads text only, and drops what is none.
-fn as_text(raw: &RawValue) -> Cow<'_, str> {
+fn to_text(raw: &RawValue) -> Cow<'_, str> {
     match serde_json::from_str::<String>(raw.get()) {
         Ok(text) => Cow::Owned(text),
         Err(_) => Cow::Borrowed(raw.get()),
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_reads_text_and_finds_no_null() {
-        let told = |ours: &str| encode(&BridgeToPage::decode(ours).unwrap()).unwrap();
-        for (ours, theirs) in [
+    fn query_messages_are_text_without_null() {
+        let encoded = |message: &str| encode(&BridgeToPage::decode(message).unwrap()).unwrap();
+        for (message, frame) in [
             (
                 r#"{"type":"query_progress","uuid":"u","content":"a \"b\""}"#,
                 r#"{"type":"query_progress","uuid":"u","message":"a \"b\""}"#,
@@ -121,19 +121,19 @@ mod tests {
                 r#"{"type":"query_cancel","uuid":"u"}"#,
             ),
         ] {
-            assert_eq!(told(ours), theirs);
+            assert_eq!(encoded(message), frame);
         }
     }
 
     #[test]
-    fn typed_progress_becomes_words_and_thoughts_are_left_out() {
-        let told = |content: &str| {
-            let ours = format!(r#"{{"type":"query_progress","uuid":"u","content":{content}}}"#);
-            let theirs = encode(&BridgeToPage::decode(&ours).unwrap())?;
-            let theirs: serde_json::Value = serde_json::from_str(&theirs).unwrap();
-            Some(theirs["message"].as_str().unwrap().to_owned())
+    fn typed_progress_becomes_text_and_thinking_is_dropped() {
+        let encoded = |content: &str| {
+            let message = format!(r#"{{"type":"query_progress","uuid":"u","content":{content}}}"#);
+            let frame = encode(&BridgeToPage::decode(&message).unwrap())?;
+            let frame: serde_json::Value = serde_json::from_str(&frame).unwrap();
+            Some(frame["message"].as_str().unwrap().to_owned())
         };
-        for (content, words) in [
+        for (content, text) in [
             (r#"{"type":"text","text":"Two \"cards\""}"#, "Two \"cards\""),
             (r#"{"type":"note","text":"busy"}"#, "busy"),
             (
@@ -151,8 +151,8 @@ mod tests {
             // Of another agent.
             (r#"{"type":"step","text":1}"#, r#"{"type":"step","text":1}"#),
         ] {
-            assert_eq!(told(content).unwrap(), words);
+            assert_eq!(encoded(content).unwrap(), text);
         }
-        assert_eq!(told(r#"{"type":"thinking","text":"hm"}"#), None);
+        assert_eq!(encoded(r#"{"type":"thinking","text":"hm"}"#), None);
     }
 }

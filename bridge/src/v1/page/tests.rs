@@ -5,24 +5,24 @@ use bridge_protocol::{
 use serde_json::json;
 
 use super::*;
-use crate::page_wire::Closing;
+use crate::page_wire::CloseFrame;
 
-const LENIENT: Strict = Strict(false);
+const LENIENT: StrictMode = StrictMode(false);
 
-fn heard(frame: &Value) -> Heard {
+fn decode_lenient(frame: &Value) -> CompatInbound {
     decode(&frame.to_string(), LENIENT).unwrap()
 }
 
 /// Our own message that a frame becomes.
-fn said(frame: &Value, strict: Strict) -> Value {
+fn decode_to_json(frame: &Value, strict: StrictMode) -> Value {
     match decode(&frame.to_string(), strict) {
-        Ok(Heard::Said(message)) => serde_json::from_str(&message.encode()).unwrap(),
+        Ok(CompatInbound::Message(message)) => serde_json::from_str(&message.encode()).unwrap(),
         other => panic!("{frame}: {other:?}"),
     }
 }
 
 #[test]
-fn activity_tells_the_time_of_the_page_if_it_is_one() {
+fn activity_carries_the_page_time_if_valid() {
     for (timestamp, at) in [
         (json!(1_700_000_000_000_u64), Some(1_700_000_000_000)),
         (json!(12.75), Some(12)),
@@ -31,23 +31,24 @@ fn activity_tells_the_time_of_the_page_if_it_is_one() {
         (json!("now"), None),
         (json!(null), None),
     ] {
-        let told = heard(&json!({ "type": "activity", "timestamp": timestamp }));
+        let told = decode_lenient(&json!({ "type": "activity", "timestamp": timestamp }));
         assert!(
-            matches!(told, Heard::Active(told) if told == at),
+            matches!(told, CompatInbound::Activity(told) if told == at),
             "{told:?}"
         );
     }
     assert!(matches!(
-        heard(&json!({ "type": "activity" })),
-        Heard::Active(None)
+        decode_lenient(&json!({ "type": "activity" })),
+        CompatInbound::Activity(None)
     ));
 }
 
 #[test]
-fn registrations_become_our_own_with_their_definition_verbatim() {
+fn registrations_keep_their_definition_verbatim() {
     let tool = r#"{"z":1,"name":"t","inputSchema":{"b":1.0,"a":{}}}"#;
     let frame = format!(r#"{{"type":"register-tool","tool":{tool}}}"#);
-    let Ok(Heard::Said(PageToBridge::Register(registration))) = decode(&frame, LENIENT) else {
+    let Ok(CompatInbound::Message(PageToBridge::Register(registration))) = decode(&frame, LENIENT)
+    else {
         panic!()
     };
     assert_eq!(registration.items[0].kind, Kind::Tool);
@@ -55,7 +56,7 @@ fn registrations_become_our_own_with_their_definition_verbatim() {
     let resource = json!({ "uri": "a://b", "name": "n" });
     let frame = json!({ "type": "register-resource", "resource": resource });
     let item = json!({ "kind": "resource", "definition": resource });
-    assert_eq!(said(&frame, LENIENT)["items"], json!([item]));
+    assert_eq!(decode_to_json(&frame, LENIENT)["items"], json!([item]));
 }
 
 #[test]
@@ -67,15 +68,15 @@ fn a_tool_is_registered_without_its_output_schema() {
     ] {
         let tool = json!({ "name": "t", "outputSchema": schema, "last": 1 });
         let frame = json!({ "type": "register-tool", "tool": tool });
-        for strict in [LENIENT, Strict(true)] {
-            let definition = &said(&frame, strict)["items"][0]["definition"];
+        for strict in [LENIENT, StrictMode(true)] {
+            let definition = &decode_to_json(&frame, strict)["items"][0]["definition"];
             assert_eq!(*definition, json!({ "name": "t", "last": 1 }));
         }
     }
 }
 
 #[test]
-fn what_lacks_its_object_is_no_frame() {
+fn a_frame_without_its_object_is_rejected() {
     for bad in [
         "",
         "[]",
@@ -94,7 +95,7 @@ fn what_lacks_its_object_is_no_frame() {
 fn a_failure_keeps_the_whole_result_as_its_data() {
     let result = r#"{"b":1,"error":"no","a":2.0}"#;
     let frame = format!(r#"{{"type":"tool-response","requestId":"c","result":{result}}}"#);
-    let Ok(Heard::Said(PageToBridge::CallError(error))) = decode(&frame, LENIENT) else {
+    let Ok(CompatInbound::Message(PageToBridge::CallError(error))) = decode(&frame, LENIENT) else {
         panic!()
     };
     assert_eq!(error.code, ErrorCode::HandlerFailed);
@@ -102,13 +103,13 @@ fn a_failure_keeps_the_whole_result_as_its_data() {
     assert_eq!(error.data.unwrap().get(), result);
     // The key may be written in any way that JSON allows.
     let frame = r#"{"type":"tool-response","requestId":"c","result":{"\u0065rror":"no"}}"#;
-    let Ok(Heard::Said(PageToBridge::CallError(_))) = decode(frame, LENIENT) else {
+    let Ok(CompatInbound::Message(PageToBridge::CallError(_))) = decode(frame, LENIENT) else {
         panic!()
     };
 }
 
 #[test]
-fn nothing_of_ours_that_v1_does_not_know_is_sent() {
+fn messages_unknown_to_compat_pages_are_not_sent() {
     let unknown = [
         BridgeToPage::Heartbeat(Heartbeat {
             sequence: 1,
@@ -125,7 +126,7 @@ fn nothing_of_ours_that_v1_does_not_know_is_sent() {
 }
 
 #[test]
-fn frames_have_exactly_their_keys() {
+fn encoded_frames_have_exactly_the_expected_keys() {
     let call = |query_id| {
         BridgeToPage::ToolCall(ToolCall {
             request_id: "c".into(),
@@ -185,26 +186,26 @@ fn frames_have_exactly_their_keys() {
             r#"{"type":"session-closed","reason":"r","code":"InvalidSession"}"#,
         ),
         (
-            refused(TOOL),
+            refused(TOOL_REGISTRATION),
             r#"{"type":"tool-registration-error","toolName":"t","error":"ToolNotAllowed","message":"m"}"#,
         ),
     ] {
         assert_eq!(encode(&message).as_deref(), Some(frame));
     }
-    assert_eq!(encode(&refused(RESOURCE)), None);
+    assert_eq!(encode(&refused(RESOURCE_REGISTRATION)), None);
 }
 
 /// The closed list of v1.
-const CODES: &str = "MissingAuthentication InvalidAuthentication InvalidSession NoSessionsFound \
+const COMPAT_CODES: &str = "MissingAuthentication InvalidAuthentication InvalidSession NoSessionsFound \
     SessionNotFound SessionNotSpecified SessionLimitExceeded SessionExpired SessionNameAlreadyInUse \
     ToolNotFound ToolNameRequired ToolNotAllowed ToolSchemaConflict QueryNotFound QueryNotActive \
     QueryCompleted QueryLimitExceeded UnknownMethod InternalError";
 
 #[test]
-fn codes_are_those_of_the_closed_list() {
-    let list: Vec<_> = CODES.split_whitespace().collect();
+fn every_error_code_maps_to_the_closed_list() {
+    let list: Vec<_> = COMPAT_CODES.split_whitespace().collect();
     for ours in ErrorCode::ALL {
-        let told = code(*ours);
+        let told = compat_code(*ours);
         assert!(list.contains(&told.as_str()), "{ours} is told as {told}");
         if list.contains(&ours.as_str()) {
             assert_eq!(*ours, told);
@@ -213,7 +214,7 @@ fn codes_are_those_of_the_closed_list() {
 }
 
 #[test]
-fn connections_close_with_the_codes_that_v1_has() {
+fn close_frames_use_the_compat_codes() {
     for (ours, told, code, reason) in [
         (
             CloseCode::ServiceRestart,
@@ -247,7 +248,7 @@ fn connections_close_with_the_codes_that_v1_has() {
         ),
         (CloseCode::MessageTooBig, None, 1009, "why"),
     ] {
-        let closed = closing(Closing::new(ours, "why"), told);
+        let closed = close_frame(CloseFrame::new(ours, "why"), told);
         assert_eq!((closed.code.code(), closed.reason.as_ref()), (code, reason));
     }
 }

@@ -2,27 +2,27 @@ use serde_json::Value;
 
 use super::*;
 
-fn shown(raw: &str) -> Value {
+fn value_result(raw: &str) -> Value {
     let raw: Box<RawValue> = serde_json::from_str(raw).unwrap();
-    shown_ending(Ending::Answered(Answer::Value(Some(raw.into()))))
+    outcome_result(CallOutcome::Answered(Answer::Value(Some(raw.into()))))
 }
 
-fn shown_ending(ending: Ending) -> Value {
+fn outcome_result(ending: CallOutcome) -> Value {
     let mut out = Vec::new();
-    Results::new(10_000).called(ending, &mut out);
+    ResultWriter::new(10_000).write_outcome(ending, &mut out);
     let text = String::from_utf8(out).unwrap();
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn text(text: &str) -> Value {
+fn text_result(text: &str) -> Value {
     json!({ "content": [{ "type": "text", "text": text }] })
 }
 
 #[test]
-fn each_kind_of_value_has_its_shape() {
+fn each_kind_of_value_is_written_as_expected() {
     assert_eq!(
-        shown_ending(Ending::Answered(Answer::Value(None))),
-        text("")
+        outcome_result(CallOutcome::Answered(Answer::Value(None))),
+        text_result("")
     );
     let cases = [
         ("null", ""),
@@ -37,12 +37,12 @@ fn each_kind_of_value_has_its_shape() {
         ),
     ];
     for (raw, expected) in cases {
-        assert_eq!(shown(raw), text(expected), "{raw}");
+        assert_eq!(value_result(raw), text_result(expected), "{raw}");
     }
 }
 
 #[test]
-fn an_error_of_its_own_makes_a_failure_of_all_of_it() {
+fn an_error_key_makes_the_whole_value_a_failure() {
     for (raw, printed) in [
         (
             r#"{"a":1,"error":"no","_meta":{"k":1}}"#,
@@ -51,47 +51,50 @@ fn an_error_of_its_own_makes_a_failure_of_all_of_it() {
         (r#"{"error":null}"#, "{\n  \"error\": null\n}"),
         (r#"{"\u0065rror":0}"#, "{\n  \"error\": 0\n}"),
     ] {
-        let mut expected = text(printed);
+        let mut expected = text_result(printed);
         expected["isError"] = json!(true);
-        assert_eq!(shown(raw), expected, "{raw}");
+        assert_eq!(value_result(raw), expected, "{raw}");
     }
 }
 
 #[test]
-fn meta_is_lifted_where_it_is_an_object() {
-    let mut expected = text("{\n  \"b\": 1,\n  \"a\": 2.5\n}");
-    assert_eq!(shown(r#"{"b":1,"_meta":[7],"a":2.50}"#), expected);
+fn meta_moves_to_the_result_if_it_is_an_object() {
+    let mut expected = text_result("{\n  \"b\": 1,\n  \"a\": 2.5\n}");
+    assert_eq!(value_result(r#"{"b":1,"_meta":[7],"a":2.50}"#), expected);
     expected["_meta"] = json!({ "k": 1 });
-    assert_eq!(shown(r#"{"b":1,"_meta":{"k":1},"a":2.50}"#), expected);
+    assert_eq!(
+        value_result(r#"{"b":1,"_meta":{"k":1},"a":2.50}"#),
+        expected
+    );
 }
 
 #[test]
-fn a_data_url_is_an_image_and_the_rest_is_dropped() {
+fn a_data_url_becomes_an_image_and_the_rest_is_dropped() {
     let image = json!([{ "type": "image", "data": "AAAA", "mimeType": "image/png" }]);
     assert_eq!(
-        shown(r#""data:image/png;base64,AAAA""#),
+        value_result(r#""data:image/png;base64,AAAA""#),
         json!({ "content": image })
     );
     assert_eq!(
-        shown(r#""data:image\/png;base64,AAAA""#),
+        value_result(r#""data:image\/png;base64,AAAA""#),
         json!({ "content": image })
     );
     assert_eq!(
-        shown(r#"{"dataUrl":"data:image/png;base64,AAAA","x":1,"_meta":{"k":1}}"#),
+        value_result(r#"{"dataUrl":"data:image/png;base64,AAAA","x":1,"_meta":{"k":1}}"#),
         json!({ "content": image, "_meta": { "k": 1 } })
     );
     let other = r#"{"dataUrl":"data:text/plain,x"}"#;
     assert_eq!(
-        shown(other),
-        text("{\n  \"dataUrl\": \"data:text/plain,x\"\n}")
+        value_result(other),
+        text_result("{\n  \"dataUrl\": \"data:text/plain,x\"\n}")
     );
 }
 
 #[test]
-fn failures_have_the_words_that_clients_know() {
+fn failures_have_the_texts_that_clients_expect() {
     let failed = |code, message: &str| {
-        let failure = Failure::new(code, message.to_owned());
-        shown_ending(Ending::Failed(failure))["content"][0]["text"].clone()
+        let failure = CallFailure::new(code, message.to_owned());
+        outcome_result(CallOutcome::Failed(failure))["content"][0]["text"].clone()
     };
     assert_eq!(
         failed(ErrorCode::CallTimeout, "…"),
@@ -108,10 +111,10 @@ fn failures_have_the_words_that_clients_know() {
 }
 
 #[test]
-fn blocks_stay_and_structured_content_is_shown_where_there_is_nothing_else() {
+fn structured_content_is_written_only_without_content_blocks() {
     let blocks = |content: &str| {
         let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
-        shown_ending(Ending::Answered(Answer::Content {
+        outcome_result(CallOutcome::Answered(Answer::Content {
             content: raw(content),
             structured: Some(raw("{\"a\":1}")),
             meta: Some(raw("{\"k\":1}")),
@@ -126,12 +129,12 @@ fn blocks_stay_and_structured_content_is_shown_where_there_is_nothing_else() {
 }
 
 #[test]
-fn what_indentation_makes_too_large_is_refused() {
+fn a_result_too_large_when_indented_is_an_error() {
     let deep = "[".repeat(300) + &"]".repeat(300);
     let raw: Box<RawValue> = serde_json::from_str(&deep).unwrap();
     let answer = Answer::Value(Some(raw.into()));
     let mut out = b"before".to_vec();
-    Results::new(10_000).called(Ending::Answered(answer), &mut out);
+    ResultWriter::new(10_000).write_outcome(CallOutcome::Answered(answer), &mut out);
     let shown: Value = serde_json::from_slice(&out["before".len()..]).unwrap();
     assert_eq!(shown["isError"], true);
     assert!(

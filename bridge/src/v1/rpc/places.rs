@@ -5,91 +5,99 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::json;
 
-use crate::realm::{Dialect, Request, Served, Session};
+use crate::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
 use crate::tool::Tool;
-use crate::v1::pages::{Pages, Wanted};
-use crate::v1::results::{self, Results};
-use crate::v1::shapes::{self, CallRefused};
+use crate::v1::pages::{PageSelector, VisiblePages};
+use crate::v1::results::{self, ResultWriter};
+use crate::v1::shapes::{self, CallRejection};
 
 /// Where a request goes.
-pub(super) struct Place<T> {
+pub(super) struct CallTarget<T> {
     pub(super) session: SessionId,
-    pub(super) dialect: Dialect,
-    pub(super) what: T,
+    pub(super) dialect: PageProtocol,
+    pub(super) item: T,
 }
 
 /// A place, or what answers at once.
-pub(super) type Found<T> = Result<Place<T>, Vec<u8>>;
+pub(super) type RoutingResult<T> = Result<CallTarget<T>, Vec<u8>>;
 
-impl<T> Place<T> {
-    fn of(id: &SessionId, page: &Session, what: T) -> Self {
+impl<T> CallTarget<T> {
+    fn new(id: &SessionId, page: &Session, item: T) -> Self {
         Self {
             session: id.clone(),
-            dialect: page.dialect(),
-            what,
+            dialect: page.protocol(),
+            item,
         }
     }
 }
 
 /// Where a call goes, or what answers it at once.
-pub(super) fn place(
-    pages: Pages<'_>,
+pub(super) fn route_call(
+    pages: VisiblePages<'_>,
     name: Option<&str>,
-    wanted: &Wanted,
-    results: Results,
-) -> Found<Arc<Tool>> {
+    selector: &PageSelector,
+    results: ResultWriter,
+) -> RoutingResult<Arc<Tool>> {
     let mut answer = Vec::new();
-    let refused = match name {
-        None => CallRefused::because(ErrorCode::ToolNameRequired),
-        Some(name) => match (pages.allows(name), pages.meant(wanted)) {
-            (Err(allowed), _) => CallRefused::not_allowed(allowed),
-            (Ok(()), _) if name == shapes::LIST_SESSIONS && !pages.have_tool(name) => {
-                results.told(&json!({ "sessions": pages.entries() }), &mut answer);
+    let rejection = match name {
+        None => CallRejection::from_code(ErrorCode::ToolNameRequired),
+        Some(name) => match (pages.check_tool_allowed(name), pages.selected(selector)) {
+            (Err(allowed), _) => CallRejection::tool_not_allowed(allowed),
+            (Ok(()), _) if name == shapes::LIST_SESSIONS && !pages.has_tool(name) => {
+                results.write_success(&json!({ "sessions": pages.entries() }), &mut answer);
                 return Err(answer);
             }
-            (Ok(()), None) => CallRefused::session(pages),
+            (Ok(()), None) => CallRejection::unresolved_session(pages),
             (Ok(()), Some((id, page))) => match page.tool(name) {
-                Some(tool) => return Ok(Place::of(id, page, Arc::clone(tool))),
-                None => CallRefused::tool(page),
+                Some(tool) => return Ok(CallTarget::new(id, page, Arc::clone(tool))),
+                None => CallRejection::unknown_tool(page),
             },
         },
     };
-    results.refused(&refused, &mut answer);
+    results.write_error(&rejection, &mut answer);
     Err(answer)
 }
 
 /// Which page reads a resource, or what answers at once.
-pub(super) fn resource(pages: Pages<'_>, uri: Option<&str>, wanted: &Wanted) -> Found<Request> {
-    let not_read = |why| {
+pub(super) fn route_resource(
+    pages: VisiblePages<'_>,
+    uri: Option<&str>,
+    selector: &PageSelector,
+) -> RoutingResult<PageRequest> {
+    let read_error = |why| {
         let mut answer = Vec::new();
-        results::not_read(why, &mut answer);
+        results::write_read_error(why, &mut answer);
         answer
     };
     let uri = match uri {
-        None => return Err(not_read("Resource URI is required")),
+        None => return Err(read_error("Resource URI is required")),
         Some(bridge_protocol::SESSIONS_URI) => {
             let sessions = json!(pages.entries());
-            return Err(own_resource(bridge_protocol::SESSIONS_URI, &sessions));
+            return Err(builtin_resource(bridge_protocol::SESSIONS_URI, &sessions));
         }
         Some(uri) => uri,
     };
-    let found = match pages.meant(wanted) {
-        Some((id, page)) => page.serving(uri).map(|served| (id, page, served)),
+    let match_ = match pages.selected(selector) {
+        Some((id, page)) => page.match_resource(uri).map(|matched| (id, page, matched)),
         None => pages
-            .each()
-            .find_map(|(id, page)| Some((id, page, page.serving(uri)?))),
+            .iter()
+            .find_map(|(id, page)| Some((id, page, page.match_resource(uri)?))),
     };
-    let (id, page, served) = found.ok_or_else(|| not_read("Resource not found"))?;
-    let template = match served {
-        Served::Itself => None,
-        Served::Through(template, variables) => Some((template, variables)),
+    let (id, page, matched) = match_.ok_or_else(|| read_error("Resource not found"))?;
+    let template = match matched {
+        ResourceMatch::Exact => None,
+        ResourceMatch::Template(template, variables) => Some((template, variables)),
     };
     let uri = uri.to_owned();
-    Ok(Place::of(id, page, Request::Resource { uri, template }))
+    Ok(CallTarget::new(
+        id,
+        page,
+        PageRequest::Resource { uri, template },
+    ))
 }
 
 /// The content of a resource of the bridge's own, printed with two spaces.
-pub(super) fn own_resource(uri: &str, content: &serde_json::Value) -> Vec<u8> {
+pub(super) fn builtin_resource(uri: &str, content: &serde_json::Value) -> Vec<u8> {
     let text = format!("{content:#}");
     let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });
     json!({ "contents": [content] }).to_string().into_bytes()

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 /// The result of a request of the server.
-pub(crate) fn to_request(request: &Value) -> Option<Value> {
+pub(crate) fn respond_to(request: &Value) -> Option<Value> {
     match request["method"].as_str()? {
-        "elicitation/create" => Some(elicited(&request["params"])),
+        "elicitation/create" => Some(elicitation_result(&request["params"])),
         "ping" => Some(json!({})),
         "roots/list" => Some(json!({ "roots": [{ "uri": "file:///project", "name": "project" }] })),
         "sampling/createMessage" => Some(json!({
@@ -18,7 +18,7 @@ pub(crate) fn to_request(request: &Value) -> Option<Value> {
     }
 }
 
-fn elicited(params: &Value) -> Value {
+fn elicitation_result(params: &Value) -> Value {
     let schema = &params["requestedSchema"];
     let required = schema["required"].as_array();
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));

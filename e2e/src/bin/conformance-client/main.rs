@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used)] // A failed step fails the scenario.
 
 mod answers;
+mod exercise;
 mod peer;
-mod walk;
 
 use std::env;
 
@@ -25,10 +25,10 @@ async fn main() {
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
 
     let mut peer = Peer::start(&program, &url, version);
-    let capabilities = peer.begin().await;
-    walk::tools(&mut peer, &context).await;
-    walk::resources(&mut peer, &capabilities).await;
-    walk::prompts(&mut peer, &capabilities).await;
-    walk::skills(&mut peer, &capabilities).await;
-    peer.end().await;
+    let capabilities = peer.handshake().await;
+    exercise::use_tools(&mut peer, &context).await;
+    exercise::resources(&mut peer, &capabilities).await;
+    exercise::use_prompts(&mut peer, &capabilities).await;
+    exercise::list_skills(&mut peer, &capabilities).await;
+    peer.close().await;
 }

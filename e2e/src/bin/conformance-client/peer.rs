@@ -41,7 +41,7 @@ impl Peer {
     }
 
     /// Opens the conversation in the way of the version and gives the server's capabilities.
-    pub(crate) async fn begin(&mut self) -> Value {
+    pub(crate) async fn handshake(&mut self) -> Value {
         if self.is_stateless() {
             let discovered = self.request("server/discover", json!({})).await;
             return discovered["result"]["capabilities"].clone();
@@ -83,7 +83,7 @@ impl Peer {
 
     async fn reply(&mut self, request: &Value) {
         let id = &request["id"];
-        let reply = match answers::to_request(request) {
+        let reply = match answers::respond_to(request) {
             Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
             None => {
                 let error = json!({ "code": -32601, "message": "unknown method" });
@@ -94,7 +94,7 @@ impl Peer {
     }
 
     /// Ends the input and waits until the program is gone.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn close(mut self) {
         drop(self.input);
         let status = self.child.wait().await.unwrap();
         assert!(status.success(), "mcp-web-stdio ended with {status}");

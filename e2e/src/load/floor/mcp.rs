@@ -2,7 +2,7 @@
 
 use bridge::simulation::escape;
 use bridge_protocol::limits::MAX_FRAME_BYTES;
-use bridge_protocol::parts::{Assembler, Taken};
+use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bytes::Bytes;
 use http::{HeaderValue, request};
 use serde::Deserialize;
@@ -71,7 +71,7 @@ async fn ask(page: &Page, name: &RawValue, arguments: &RawValue) -> Option<Bytes
              \"toolInput\":{arguments},\"context\":{{}}}}"
         )
     };
-    page.ask(frame).await
+    page.request(frame).await
 }
 
 /// `head`, the members of the result that a page's value is, `tail`. Values are objects without
@@ -115,8 +115,8 @@ impl Parts {
             return Some(frame);
         }
         match self.0.take(str::from_utf8(&frame).ok()?).ok()? {
-            Taken::Message(message) => Some(message.into_owned().into()),
-            Taken::Unfinished => None,
+            AssemblyStatus::Complete(message) => Some(message.into_owned().into()),
+            AssemblyStatus::Incomplete => None,
         }
     }
 }

@@ -10,22 +10,22 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use super::Meaning;
+use super::FloorProtocol;
 use super::mcp;
 
 /// Calls that wait to be written to the socket of a page.
-const WAITING: usize = 256;
+const OUTGOING_QUEUE: usize = 256;
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 /// The socket of a page, and who waits for its answers.
 pub(super) struct Page {
     outgoing: mpsc::Sender<Message>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingAnswers>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct PendingAnswers {
     last_id: u64,
     callers: HashMap<u64, oneshot::Sender<Bytes>>,
 }
@@ -33,7 +33,7 @@ struct Waiting {
 impl Page {
     /// A page, and what serves its socket until it ends.
     pub(super) async fn new(
-        meaning: Meaning,
+        meaning: FloorProtocol,
         read_buffer: usize,
         upgraded: Upgraded,
     ) -> (Arc<Self>, impl Future<Output = ()>) {
@@ -42,7 +42,7 @@ impl Page {
             .write_buffer_size(0);
         let io = TokioIo::new(upgraded);
         let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-        let (outgoing, messages) = mpsc::channel(WAITING);
+        let (outgoing, messages) = mpsc::channel(OUTGOING_QUEUE);
         let page = Arc::new(Self {
             outgoing,
             waiting: Mutex::default(),
@@ -53,7 +53,7 @@ impl Page {
 
     async fn serve(
         self: Arc<Self>,
-        meaning: Meaning,
+        meaning: FloorProtocol,
         mut socket: Socket,
         mut messages: mpsc::Receiver<Message>,
     ) {
@@ -69,11 +69,11 @@ impl Page {
                     Some(Ok(Message::Text(text))) => {
                         let text = Bytes::from(text);
                         let answer = match meaning {
-                            Meaning::Bytes => after_id(text),
-                            Meaning::Mcp => parts.take(text).and_then(mcp::answer),
+                            FloorProtocol::Bytes => split_id(text),
+                            FloorProtocol::Mcp => parts.take(text).and_then(mcp::answer),
                         };
                         if let Some((id, answer)) = answer {
-                            self.answered(id, answer);
+                            self.deliver(id, answer);
                         }
                     }
                     Some(Ok(_)) => {}
@@ -83,14 +83,14 @@ impl Page {
         }
     }
 
-    fn answered(&self, id: u64, answer: Bytes) {
+    fn deliver(&self, id: u64, answer: Bytes) {
         let caller = self.waiting().callers.remove(&id);
         // A caller that has gone away needs no answer.
         let _ = caller.map(|caller| caller.send(answer));
     }
 
     /// Sends what `frame` makes of an id, and waits for the answer with that id.
-    pub(super) async fn ask(&self, frame: impl FnOnce(u64) -> String) -> Option<Bytes> {
+    pub(super) async fn request(&self, frame: impl FnOnce(u64) -> String) -> Option<Bytes> {
         let (answer, answered) = oneshot::channel();
         let id = {
             let mut waiting = self.waiting();
@@ -104,18 +104,18 @@ impl Page {
     }
 
     /// Passes bytes that are text.
-    pub(super) async fn pass(&self, body: &[u8]) -> Option<Bytes> {
+    pub(super) async fn forward(&self, body: &[u8]) -> Option<Bytes> {
         let body = str::from_utf8(body).ok()?;
-        self.ask(|id| format!("{id} {body}")).await
+        self.request(|id| format!("{id} {body}")).await
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, PendingAnswers> {
         self.waiting.lock().expect("no holder panics")
     }
 }
 
 /// `ID ANSWER`
-fn after_id(text: Bytes) -> Option<(u64, Bytes)> {
+fn split_id(text: Bytes) -> Option<(u64, Bytes)> {
     let space = memchr::memchr(b' ', &text)?;
     let id = str::from_utf8(&text[..space]).ok()?.parse().ok()?;
     Some((id, text.slice(space + 1..)))

@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use super::{Dialect, Receipt};
 
 /// A page's answer to whatever it is asked, cut into frames beforehand.
-pub(in crate::load) struct Answer {
+pub(in crate::load) struct PageAnswer {
     dialect: Dialect,
     /// What stands in the first frame behind the id, and is all of a short message.
     first: String,
@@ -17,9 +17,9 @@ pub(in crate::load) struct Answer {
 const HEAD_BYTES: usize = 128;
 
 /// One message in parts is under way at a time: all may have the same number.
-const PART: u64 = 1;
+const PART_NUMBER: u64 = 1;
 
-impl Answer {
+impl PageAnswer {
     /// `payload`: JSON.
     pub(in crate::load) fn new(dialect: Dialect, payload: &str) -> Self {
         let has_parts = matches!(dialect, Dialect::V2 | Dialect::Minimum);
@@ -39,12 +39,18 @@ impl Answer {
         Self {
             dialect,
             first: first.to_owned(),
-            rest: parts::split(&rest, PART).map(Utf8Bytes::from).collect(),
+            rest: parts::split(&rest, PART_NUMBER)
+                .map(Utf8Bytes::from)
+                .collect(),
         }
     }
 
     /// The frames that answer a frame; none where it asks nothing.
-    pub(in crate::load) fn to(&self, frame: &str, receipt: Receipt) -> Option<Vec<Message>> {
+    pub(in crate::load) fn frames_for(
+        &self,
+        frame: &str,
+        receipt: Receipt,
+    ) -> Option<Vec<Message>> {
         let Self { first, rest, .. } = self;
         let response = match self.dialect {
             Dialect::Bytes => {
@@ -57,7 +63,7 @@ impl Answer {
         if !frame.starts_with("{\"type\":\"tool-call\"") {
             return heartbeat(frame).map(|ack| vec![ack]);
         }
-        let id = behind(frame, "\"requestId\":\"")?;
+        let id = text_after(frame, "\"requestId\":\"")?;
         let (id, _) = id.split_once('"')?;
         let part = if rest.is_empty() { "" } else { "#+1 " };
         let mut frames = Vec::with_capacity(2 + rest.len());
@@ -74,14 +80,14 @@ impl Answer {
 }
 
 fn heartbeat(frame: &str) -> Option<Message> {
-    let sequence = behind(frame, "{\"type\":\"heartbeat\",\"sequence\":")?;
+    let sequence = text_after(frame, "{\"type\":\"heartbeat\",\"sequence\":")?;
     let digits = sequence.split(|c: char| !c.is_ascii_digit()).next()?;
     Some(Message::text(format!(
         "{{\"type\":\"heartbeat-ack\",\"sequence\":{digits}}}"
     )))
 }
 
-fn behind<'a>(text: &'a str, what: &str) -> Option<&'a str> {
+fn text_after<'a>(text: &'a str, what: &str) -> Option<&'a str> {
     let at = memchr::memmem::find(text.as_bytes(), what.as_bytes())?;
     Some(&text[at + what.len()..])
 }
@@ -89,7 +95,7 @@ fn behind<'a>(text: &'a str, what: &str) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use bridge_protocol::PageToBridge;
-    use bridge_protocol::parts::{Assembler, Taken};
+    use bridge_protocol::parts::{Assembler, AssemblyStatus};
 
     use super::*;
 
@@ -97,14 +103,14 @@ mod tests {
         r#"{"type":"tool-call","requestId":"c7","toolName":"t","toolInput":{},"context":{}}"#;
 
     /// What a bridge hears.
-    fn heard(answer: &Answer, frame: &str) -> Vec<PageToBridge> {
+    fn decode_frames(answer: &PageAnswer, frame: &str) -> Vec<PageToBridge> {
         let mut assembler = Assembler::new(usize::MAX);
-        let frames = answer.to(frame, Receipt::Together).unwrap();
+        let frames = answer.frames_for(frame, Receipt::Together).unwrap();
         let mut heard = Vec::new();
         for frame in frames {
             let frame = frame.into_text().unwrap();
             assert!(frame.len() <= PART_BYTES + 32, "{}", frame.len());
-            if let Taken::Message(text) = assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(text) = assembler.take(&frame).unwrap() {
                 heard.push(PageToBridge::decode(&text).unwrap());
             }
         }
@@ -117,8 +123,8 @@ mod tests {
             "{\"a\":1}".to_owned(),
             format!("\"{}\"", "é".repeat(400_000)),
         ] {
-            let answer = Answer::new(Dialect::V2, &payload);
-            match heard(&answer, CALL).as_slice() {
+            let answer = PageAnswer::new(Dialect::V2, &payload);
+            match decode_frames(&answer, CALL).as_slice() {
                 [
                     PageToBridge::CallReceived(received),
                     PageToBridge::CallResponse(response),
@@ -134,15 +140,15 @@ mod tests {
 
     #[test]
     fn heartbeats_are_answered_and_nothing_else_is() {
-        let answer = Answer::new(Dialect::V2, "1");
+        let answer = PageAnswer::new(Dialect::V2, "1");
         let frame = r#"{"type":"heartbeat","sequence":12,"answers":3}"#;
-        match heard(&answer, frame).as_slice() {
+        match decode_frames(&answer, frame).as_slice() {
             [PageToBridge::HeartbeatAck(heartbeat)] => assert_eq!(heartbeat.sequence, 12),
             other => panic!("{other:?}"),
         }
         assert!(
             answer
-                .to("{\"type\":\"clients\"}", Receipt::Together)
+                .frames_for("{\"type\":\"clients\"}", Receipt::Together)
                 .is_none()
         );
     }

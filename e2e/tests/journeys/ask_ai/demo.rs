@@ -1,11 +1,11 @@
 //! The demo in a browser, with a model behind it that is played.
 
-use e2e::{Browser, Format, Provider, Scripts, World};
+use e2e::{Browser, Format, MockProvider, Scripts, TestBed};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Keeps what the bridge says of queries, from the first socket on.
-const LISTEN: &str = r#"
+const RECORD_QUERY_MESSAGES: &str = r#"
     const Native = WebSocket;
     window.heard = [];
     window.WebSocket = class extends Native {
@@ -22,33 +22,33 @@ const LISTEN: &str = r#"
 /// The demo in a browser, with a model behind it.
 pub(super) struct Demo {
     pub(super) browser: Browser,
-    pub(super) provider: Provider,
-    world: World,
+    pub(super) provider: MockProvider,
+    bed: TestBed,
     _key: TempDir,
 }
 
 impl Demo {
     pub(super) async fn open(format: Format, script: impl Into<Scripts>) -> Self {
-        let provider = Provider::start(script.into()).await;
+        let provider = MockProvider::start(script.into()).await;
         let folder = TempDir::with_prefix("mcp-web-key-").unwrap();
         let key = folder.path().join("key");
-        std::fs::write(&key, Provider::KEY).unwrap();
+        std::fs::write(&key, MockProvider::KEY).unwrap();
         let arguments = [
             &format!("--agent-provider={}", format.name()),
             "--agent-model=the-played-one",
             &format!("--agent-base-url={}", provider.base_url(format)),
             &format!("--agent-api-key-file={}", key.display()),
         ];
-        let mut world = World::demo_with(&arguments).await;
+        let mut world = TestBed::demo_with(&arguments).await;
         let browser = Browser::open().await;
-        let listen = json!({ "source": LISTEN });
+        let listen = json!({ "source": RECORD_QUERY_MESSAGES });
         let command = "Page.addScriptToEvaluateOnNewDocument";
         browser.devtools(command, listen).await;
-        take_over(&browser, &mut world).await;
+        take_page_token(&browser, &mut world).await;
         Self {
             browser,
             provider,
-            world,
+            bed: world,
             _key: folder,
         }
     }
@@ -61,12 +61,12 @@ impl Demo {
     }
 
     /// Waits until the slip says so.
-    pub(super) async fn is(&self, state: &str) {
+    pub(super) async fn wait_for_state(&self, state: &str) {
         let shown = format!("document.getElementById('ask-slip').dataset.state === '{state}'");
         self.browser.wait_for(&shown).await;
     }
 
-    pub(super) async fn shows(&self, text: &str) {
+    pub(super) async fn wait_for_text(&self, text: &str) {
         let text = json!(text);
         let shown = format!("document.getElementById('ask-slip').innerText.includes({text})");
         self.browser.wait_for(&shown).await;
@@ -89,29 +89,29 @@ impl Demo {
     }
 
     /// What this document has heard of queries: the kinds of messages, of progress its own kind.
-    pub(super) async fn heard(&self) -> Vec<String> {
+    pub(super) async fn query_messages(&self) -> Vec<String> {
         let kinds = "return heard.map(({ type, content }) => content?.type ?? type)";
         let kinds = self.browser.eval(kinds, json!(null)).await;
         serde_json::from_value(kinds).unwrap()
     }
 
-    pub(super) async fn is_well(&self) {
+    pub(super) async fn assert_no_errors(&self) {
         assert_eq!(
             self.browser.console().await,
             [""; 0],
             "the console is quiet"
         );
-        let log = self.world.log();
-        assert!(!log.contains(Provider::KEY), "keys are not logged");
-        assert!(!log.contains(self.world.token()), "tokens are not logged");
+        let log = self.bed.log();
+        assert!(!log.contains(MockProvider::KEY), "keys are not logged");
+        assert!(!log.contains(self.bed.token()), "tokens are not logged");
     }
 }
 
-async fn take_over(browser: &Browser, world: &mut World) {
+async fn take_page_token(browser: &Browser, world: &mut TestBed) {
     browser.goto(&world.url()).await;
     browser
         .wait_for("mcpWeb.status.state === 'connected'")
         .await;
     let token = browser.eval("return mcpWeb.authToken", json!(null)).await;
-    world.take_token(token.as_str().unwrap().to_owned());
+    world.set_token(token.as_str().unwrap().to_owned());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use e2e::{Era, within};
+use e2e::{Era, with_deadline};
 use http::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
 use rmcp::model::{
@@ -19,23 +19,23 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use super::matching::{Remembered, difference, filled_in};
+use super::matching::{Bindings, difference, substitute};
 use super::{Answer, Transcript};
 
 /// The client of one conversation.
 pub(super) struct GuideClient {
-    service: RunningService<RoleClient, Ear>,
-    heard: mpsc::UnboundedReceiver<Heard>,
+    service: RunningService<RoleClient, ForwardingHandler>,
+    messages: mpsc::UnboundedReceiver<ServerMessage>,
     in_flight: Option<RequestHandle<RoleClient>>,
-    question: Option<oneshot::Sender<Answer>>,
+    open_request: Option<oneshot::Sender<Answer>>,
     /// Requests of the server that came before the guide shows them.
-    unshown: Vec<Heard>,
-    remembered: Remembered,
+    unmatched: Vec<ServerMessage>,
+    remembered: Bindings,
     subscriptions: Vec<JoinHandle<()>>,
 }
 
 /// A notification, or a request that wants an answer.
-struct Heard {
+struct ServerMessage {
     message: Value,
     answer: Option<oneshot::Sender<Answer>>,
 }
@@ -43,9 +43,9 @@ struct Heard {
 impl GuideClient {
     pub(super) async fn connect(server: &Value, transcript: &Transcript) -> Self {
         let (ear, heard) = mpsc::unbounded_channel();
-        let ear = Ear {
+        let ear = ForwardingHandler {
             capabilities: capabilities(transcript.capable),
-            heard: Mutex::new(ear),
+            messages: Mutex::new(ear),
         };
         let mode = match transcript.era {
             Era::Initialize => ClientLifecycleMode::Initialize,
@@ -54,27 +54,27 @@ impl GuideClient {
             },
         };
         let connecting = ear.serve_with_lifecycle(transport(server), mode);
-        let service = within("the guide's client to connect", connecting).await;
+        let service = with_deadline("the guide's client to connect", connecting).await;
         Self {
             service: service.unwrap_or_else(|error| panic!("{error}")),
-            heard,
+            messages: heard,
             in_flight: None,
-            question: None,
-            unshown: Vec::new(),
-            remembered: Remembered::new(),
+            open_request: None,
+            unmatched: Vec::new(),
+            remembered: Bindings::new(),
             subscriptions: Vec::new(),
         }
     }
 
-    /// Sends a request. Its answer is awaited by [`Self::answered`].
+    /// Sends a request. Its answer is awaited by [`Self::expect_answer`].
     pub(super) async fn request(&mut self, method: &str, params: &Value) {
         assert!(
             self.in_flight.is_none(),
             "the guide shows no answer to the request before {method}"
         );
-        let params = filled_in(params, &self.remembered);
+        let params = substitute(params, &self.remembered);
         if method == "subscriptions/listen" {
-            return self.listen(&params).await;
+            return self.subscribe(&params).await;
         }
         let request = json!({ "method": method, "params": params });
         let request: ClientRequest = serde_json::from_value(request)
@@ -97,16 +97,16 @@ impl GuideClient {
 
     /// Waits for a request or a notification. Requests that were asked at a time come in any order;
     /// notifications that are not shown pass.
-    pub(super) async fn hear(&mut self, method: &str, shown: Option<&Value>) {
+    pub(super) async fn expect_message(&mut self, method: &str, shown: Option<&Value>) {
         let what = format!(
             "the client to hear {method} {}",
             shown.cloned().unwrap_or_default()
         );
-        let mut earlier = std::mem::take(&mut self.unshown);
+        let mut earlier = std::mem::take(&mut self.unmatched);
         loop {
             let heard = match earlier.pop() {
                 Some(heard) => heard,
-                None => within(&what, self.heard.recv())
+                None => with_deadline(&what, self.messages.recv())
                     .await
                     .expect("the client lives"),
             };
@@ -115,30 +115,33 @@ impl GuideClient {
                     difference(shown, &heard.message["params"], &mut self.remembered).is_none()
                 });
             if fits {
-                self.question = heard.answer;
-                return self.unshown.append(&mut earlier);
+                self.open_request = heard.answer;
+                return self.unmatched.append(&mut earlier);
             }
             println!("  (← {})", heard.message);
             if heard.answer.is_some() {
-                self.unshown.push(heard);
+                self.unmatched.push(heard);
             }
         }
     }
 
     /// Answers the request that was heard last.
     pub(super) fn reply(&mut self, answer: &Answer) {
-        let question = self.question.take().expect("the server asked something");
+        let question = self
+            .open_request
+            .take()
+            .expect("the server asked something");
         let answer = match answer {
-            Ok(result) => Ok(filled_in(result, &self.remembered)),
+            Ok(result) => Ok(substitute(result, &self.remembered)),
             Err(error) => Err(error.clone()),
         };
         question.send(answer).expect("the server waits for it");
     }
 
     /// Waits for the answer to the request in flight.
-    pub(super) async fn answered(&mut self, shown: &Answer) {
+    pub(super) async fn expect_answer(&mut self, shown: &Answer) {
         let request = self.in_flight.take().expect("a request is in flight");
-        let answer = match within("an answer", request.await_response()).await {
+        let answer = match with_deadline("an answer", request.await_response()).await {
             Ok(result) => Ok(json_of(serde_json::to_string(&result))),
             Err(ServiceError::McpError(error)) => Err(json_of(serde_json::to_string(&error))),
             Err(error) => panic!("{error}"),
@@ -155,28 +158,28 @@ impl GuideClient {
     }
 
     pub(super) async fn close(mut self) {
-        let unshown = self.unshown.iter().map(|heard| &heard.message);
+        let unshown = self.unmatched.iter().map(|heard| &heard.message);
         let unshown: Vec<_> = unshown.collect();
         assert!(unshown.is_empty(), "the guide does not show {unshown:?}");
         for subscription in &self.subscriptions {
             subscription.abort();
         }
-        let closed = within("the client to close", self.service.close()).await;
+        let closed = with_deadline("the client to close", self.service.close()).await;
         closed.expect("the client does not panic");
     }
 
     /// What a subscription says is heard like any notification.
-    async fn listen(&mut self, params: &Value) {
+    async fn subscribe(&mut self, params: &Value) {
         let filter: SubscriptionFilter =
             serde_json::from_value(params["notifications"].clone()).unwrap();
         let peer = self.service.peer().clone();
-        let listening = within("subscriptions/listen", peer.listen(filter)).await;
+        let listening = with_deadline("subscriptions/listen", peer.listen(filter)).await;
         let mut listening = listening.unwrap_or_else(|error| panic!("listen: {error}"));
-        let heard = self.service.service().heard.lock().unwrap().clone();
+        let heard = self.service.service().messages.lock().unwrap().clone();
         self.subscriptions.push(tokio::spawn(async move {
             while let Ok(Some(notification)) = listening.next().await {
                 let message = json_of(serde_json::to_string(&notification));
-                let _ = heard.send(Heard {
+                let _ = heard.send(ServerMessage {
                     message,
                     answer: None,
                 });
@@ -186,19 +189,19 @@ impl GuideClient {
 }
 
 /// Hands over whatever comes from the server.
-struct Ear {
+struct ForwardingHandler {
     capabilities: ClientCapabilities,
-    heard: Mutex<mpsc::UnboundedSender<Heard>>,
+    messages: Mutex<mpsc::UnboundedSender<ServerMessage>>,
 }
 
-impl Ear {
-    fn hand_over(&self, heard: Heard) {
+impl ForwardingHandler {
+    fn forward(&self, heard: ServerMessage) {
         // Nobody listens any more once the conversation is over.
-        let _ = self.heard.lock().unwrap().send(heard);
+        let _ = self.messages.lock().unwrap().send(heard);
     }
 }
 
-impl Service<RoleClient> for Ear {
+impl Service<RoleClient> for ForwardingHandler {
     async fn handle_request(
         &self,
         request: ServerRequest,
@@ -206,7 +209,7 @@ impl Service<RoleClient> for Ear {
     ) -> Result<ClientResult, ErrorData> {
         let message = json_of(serde_json::to_string(&request));
         let (answer, answered) = oneshot::channel();
-        self.hand_over(Heard {
+        self.forward(ServerMessage {
             message,
             answer: Some(answer),
         });
@@ -223,7 +226,7 @@ impl Service<RoleClient> for Ear {
         _: NotificationContext<RoleClient>,
     ) -> Result<(), ErrorData> {
         let message = json_of(serde_json::to_string(&notification));
-        self.hand_over(Heard {
+        self.forward(ServerMessage {
             message,
             answer: None,
         });

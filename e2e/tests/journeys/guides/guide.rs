@@ -1,6 +1,6 @@
 //! A guide as steps.
 
-use e2e::tools;
+use e2e::program_paths;
 
 use super::Transcript;
 
@@ -24,8 +24,8 @@ pub(super) enum Step {
 }
 
 impl Guide {
-    pub(super) fn read(name: &str) -> Self {
-        let path = tools::workspace().join(format!("docs/{name}.md"));
+    pub(super) fn load(name: &str) -> Self {
+        let path = program_paths::workspace().join(format!("docs/{name}.md"));
         let text = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let sections = text.split("\n## ").map(Section::parse);
@@ -48,7 +48,7 @@ impl Section {
     }
 
     /// Whether it connects in a way of its own.
-    pub(super) fn makes_its_own(&self) -> bool {
+    pub(super) fn connects_itself(&self) -> bool {
         self.steps
             .iter()
             .any(|step| matches!(step, Step::Script(script) if script.contains("new McpWeb(")))

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 /// What `"$name"` stands for.
-pub(super) type Remembered = HashMap<String, Value>;
+pub(super) type Bindings = HashMap<String, Value>;
 
 /// Why `actual` is not what is shown, if it is not.
 pub(super) fn difference(
     shown: &Value,
     actual: &Value,
-    remembered: &mut Remembered,
+    remembered: &mut Bindings,
 ) -> Option<String> {
     match (shown, actual) {
         (Value::String(shown), actual) => string_difference(shown, actual, remembered),
@@ -40,7 +40,7 @@ fn same(shown: &Value, actual: &Value) -> bool {
             .is_some_and(|number| actual.as_f64() == Some(number))
 }
 
-fn string_difference(shown: &str, actual: &Value, remembered: &mut Remembered) -> Option<String> {
+fn string_difference(shown: &str, actual: &Value, remembered: &mut Bindings) -> Option<String> {
     if let Some(name) = shown.strip_prefix('$') {
         remembered.insert(name.to_owned(), actual.clone());
         return None;
@@ -48,12 +48,14 @@ fn string_difference(shown: &str, actual: &Value, remembered: &mut Remembered) -
     if shown == "…" {
         return None;
     }
-    let fits = actual.as_str().is_some_and(|actual| fits(shown, actual));
+    let fits = actual
+        .as_str()
+        .is_some_and(|actual| matches_pattern(shown, actual));
     (!fits).then(|| format!("{actual} is not {shown:?}"))
 }
 
 /// Whether `actual` has the parts of `shown` between its `…`, in order.
-fn fits(shown: &str, actual: &str) -> bool {
+fn matches_pattern(shown: &str, actual: &str) -> bool {
     let mut parts = shown.split('…');
     let Some(mut rest) = parts.next().and_then(|first| actual.strip_prefix(first)) else {
         return false;
@@ -76,7 +78,7 @@ fn fits(shown: &str, actual: &str) -> bool {
 fn array_difference(
     shown: &[Value],
     actual: &[Value],
-    remembered: &mut Remembered,
+    remembered: &mut Bindings,
 ) -> Option<String> {
     let Some((last, shown_items)) = shown.split_last().filter(|(last, _)| *last == "…") else {
         if shown.len() != actual.len() {
@@ -102,7 +104,7 @@ fn array_difference(
 }
 
 /// Puts in what is remembered.
-pub(super) fn filled_in(value: &Value, remembered: &Remembered) -> Value {
+pub(super) fn substitute(value: &Value, remembered: &Bindings) -> Value {
     match value {
         Value::String(text) => match text.strip_prefix('$') {
             Some(name) => remembered
@@ -113,11 +115,11 @@ pub(super) fn filled_in(value: &Value, remembered: &Remembered) -> Value {
         },
         Value::Array(items) => items
             .iter()
-            .map(|item| filled_in(item, remembered))
+            .map(|item| substitute(item, remembered))
             .collect(),
         Value::Object(fields) => fields
             .iter()
-            .map(|(key, value)| (key.clone(), filled_in(value, remembered)))
+            .map(|(key, value)| (key.clone(), substitute(value, remembered)))
             .collect(),
         other => other.clone(),
     }
@@ -129,17 +131,17 @@ mod tests {
 
     use super::*;
 
-    fn fit(shown: Value, actual: Value) -> bool {
-        difference(&shown, &actual, &mut Remembered::new()).is_none()
+    fn matches(shown: Value, actual: Value) -> bool {
+        difference(&shown, &actual, &mut Bindings::new()).is_none()
     }
 
     #[test]
     fn what_is_shown_must_be_there() {
-        assert!(fit(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 })));
-        assert!(!fit(json!({ "a": 1 }), json!({ "a": 2 })));
-        assert!(!fit(json!({ "a": 1 }), json!({ "b": 1 })));
-        assert!(!fit(json!({ "a": null }), json!({})));
-        assert!(!fit(json!({}), json!([])));
+        assert!(matches(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 })));
+        assert!(!matches(json!({ "a": 1 }), json!({ "a": 2 })));
+        assert!(!matches(json!({ "a": 1 }), json!({ "b": 1 })));
+        assert!(!matches(json!({ "a": null }), json!({})));
+        assert!(!matches(json!({}), json!([])));
     }
 
     #[test]
@@ -150,26 +152,26 @@ mod tests {
             } else {
                 "data: the end"
             };
-            assert!(fit(json!(shown), json!(actual)), "{shown}");
+            assert!(matches(json!(shown), json!(actual)), "{shown}");
         }
         for shown in ["data", "…data", "the…", "data…middle…end"] {
-            assert!(!fit(json!(shown), json!("data: the end")), "{shown}");
+            assert!(!matches(json!(shown), json!("data: the end")), "{shown}");
         }
-        assert!(fit(json!("…"), json!({ "any": "value" })));
-        assert!(fit(json!("a…b"), json!("ab and b")));
+        assert!(matches(json!("…"), json!({ "any": "value" })));
+        assert!(matches(json!("a…b"), json!("ab and b")));
     }
 
     #[test]
     fn arrays_are_whole_unless_they_end_in_dots() {
-        assert!(fit(json!([1, 2]), json!([1, 2])));
-        assert!(!fit(json!([1]), json!([1, 2])));
-        assert!(fit(json!([2, "…"]), json!([1, 2, 3])));
-        assert!(!fit(json!([2, 1, "…"]), json!([1, 2, 3])));
+        assert!(matches(json!([1, 2]), json!([1, 2])));
+        assert!(!matches(json!([1]), json!([1, 2])));
+        assert!(matches(json!([2, "…"]), json!([1, 2, 3])));
+        assert!(!matches(json!([2, 1, "…"]), json!([1, 2, 3])));
     }
 
     #[test]
     fn names_are_remembered_and_put_in() {
-        let mut remembered = Remembered::new();
+        let mut remembered = Bindings::new();
         assert!(
             difference(
                 &json!({ "state": "$state" }),
@@ -179,7 +181,7 @@ mod tests {
             .is_none()
         );
         assert_eq!(
-            filled_in(&json!(["$state", 1]), &remembered),
+            substitute(&json!(["$state", 1]), &remembered),
             json!(["xyz", 1])
         );
     }

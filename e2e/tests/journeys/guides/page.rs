@@ -2,20 +2,20 @@
 
 use std::cell::Cell;
 
-use e2e::{Browser, Site, World};
+use e2e::{Browser, StaticSite, TestBed};
 use serde_json::{Value, json};
 
 use super::Section;
 
 /// What stands at the beginning of every guide.
-const BEGINNING: &str = r#"
+const IMPORT_SDK: &str = r#"
     Object.assign(window, await import("mcp-web-sdk"));
 "#;
 
-const CONNECTED: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
+const CONNECT: &str = r#"var mcpWeb = new McpWeb({ name: "Guide" });"#;
 
 /// Fulfilled once everything before it is registered, or refused.
-const SETTLED: &str = r#"
+const WAIT_UNTIL_SETTLED: &str = r#"
     const last = mcpWeb.addTool({ name: "guide_is_settled", handler: () => {} });
     await last.registered;
     await last.remove();
@@ -23,33 +23,33 @@ const SETTLED: &str = r#"
 
 /// A page that imports the SDK from the bridge, as a page without a build step does; or the demo.
 pub(super) struct GuidePage {
-    world: World,
-    site: Option<Site>,
+    bed: TestBed,
+    site: Option<StaticSite>,
     browser: Browser,
     /// Sections begin with a fresh page each; the first is no exception.
     pages: Cell<u32>,
 }
 
 impl GuidePage {
-    pub(super) async fn open(world: World) -> Self {
+    pub(super) async fn open(world: TestBed) -> Self {
         let sdk = format!("{}/sdk/mcp-web.js", world.url());
         let imports = json!({ "imports": { "mcp-web-sdk": sdk } });
         let index = format!(
             "<!doctype html><html lang=\"en\"><title>Guide</title><link rel=\"icon\" href=\"data:,\">\
              <script type=\"importmap\">{imports}</script><body></body></html>"
         );
-        let site = Site::with_index(index).await;
+        let site = StaticSite::with_index(index).await;
         Self::new(world, Some(site)).await
     }
 
     /// The demo that `world` serves.
-    pub(super) async fn of_demo(world: World) -> Self {
+    pub(super) async fn open_demo(world: TestBed) -> Self {
         Self::new(world, None).await
     }
 
-    async fn new(world: World, site: Option<Site>) -> Self {
+    async fn new(world: TestBed, site: Option<StaticSite>) -> Self {
         Self {
-            world,
+            bed: world,
             site,
             browser: Browser::open().await,
             pages: Cell::new(0),
@@ -57,17 +57,17 @@ impl GuidePage {
     }
 
     /// Opens a fresh page for `section`.
-    pub(super) async fn begin(&self, section: &Section) {
+    pub(super) async fn open_section(&self, section: &Section) {
         self.pages.set(self.pages.get() + 1);
         let Some(site) = &self.site else {
-            let url = format!("{}/?storage=none&{}", self.world.url(), self.pages.get());
+            let url = format!("{}/?storage=none&{}", self.bed.url(), self.pages.get());
             return self.browser.goto(&url).await;
         };
         let url = format!("{}/?{}", site.url(), self.pages.get());
         self.browser.goto(&url).await;
-        self.run(BEGINNING).await;
-        if !section.makes_its_own() {
-            self.run(CONNECTED).await;
+        self.run(IMPORT_SDK).await;
+        if !section.connects_itself() {
+            self.run(CONNECT).await;
         }
     }
 
@@ -81,7 +81,7 @@ impl GuidePage {
         self.browser
             .wait_for("mcpWeb.status.state === 'connected'")
             .await;
-        self.browser.eval(SETTLED, json!(null)).await;
+        self.browser.eval(WAIT_UNTIL_SETTLED, json!(null)).await;
     }
 
     /// Runs a line of a conversation in the page. While it is `false`, it is not yet true.
@@ -95,7 +95,7 @@ impl GuidePage {
     pub(super) async fn server(&self) -> Value {
         let token = self.evaluate("mcpWeb.authToken").await;
         let token = token.as_str().expect("the page has a token");
-        json!({ "url": self.world.mcp_url(), "token": token })
+        json!({ "url": self.bed.mcp_url(), "token": token })
     }
 
     async fn evaluate(&self, expression: &str) -> Value {

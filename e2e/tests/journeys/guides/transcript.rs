@@ -32,8 +32,8 @@ pub(super) enum Line {
     Request(String, Value),
     Cancel(Value),
     Reply(Answer),
-    Heard(String, Option<Value>),
-    Answered(Answer),
+    ServerMessage(String, Option<Value>),
+    ExpectedAnswer(Answer),
     Page(String),
 }
 
@@ -52,7 +52,7 @@ impl Transcript {
             "2026-07-28" => Era::Discover,
             other => panic!("no such conversation: {other:?}"),
         };
-        let lines = whole_lines(body)
+        let lines = join_continued_lines(body)
             .iter()
             .map(|line| Line::parse(line))
             .collect();
@@ -65,7 +65,7 @@ impl Transcript {
 }
 
 /// Joins continued lines.
-fn whole_lines(body: &str) -> Vec<String> {
+fn join_continued_lines(body: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in body.lines().filter(|line| !line.trim().is_empty()) {
         match lines.last_mut() {
@@ -93,10 +93,10 @@ impl Line {
                 ("notifications/cancelled", params) => Self::Cancel(params.unwrap_or_default()),
                 (method, params) => Self::Request(method.to_owned(), params.unwrap_or_default()),
             },
-            "←" if rest.starts_with('{') => Self::Answered(Ok(json(rest))),
+            "←" if rest.starts_with('{') => Self::ExpectedAnswer(Ok(json(rest))),
             "←" => match method_and_params(rest) {
-                ("error", Some(error)) => Self::Answered(Err(error)),
-                (method, params) => Self::Heard(method.to_owned(), params),
+                ("error", Some(error)) => Self::ExpectedAnswer(Err(error)),
+                (method, params) => Self::ServerMessage(method.to_owned(), params),
             },
             _ => panic!("what is {line:?}?"),
         }
@@ -120,10 +120,10 @@ impl fmt::Display for Line {
             Self::Request(method, params) => write!(f, "→ {method} {params}"),
             Self::Cancel(params) => write!(f, "→ notifications/cancelled {params}"),
             Self::Reply(answer) => write!(f, "→ {answer:?}"),
-            Self::Heard(method, params) => {
+            Self::ServerMessage(method, params) => {
                 write!(f, "← {method} {}", params.clone().unwrap_or_default())
             }
-            Self::Answered(answer) => write!(f, "← {answer:?}"),
+            Self::ExpectedAnswer(answer) => write!(f, "← {answer:?}"),
             Self::Page(script) => write!(f, "page {script}"),
         }
     }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 const PROXY: &str = include_str!("../../../host/sandbox.html");
 
 /// SEP-1865, "Host Behavior", for a view that declares nothing.
-const NOTHING_DECLARED: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; \
+const DEFAULT_POLICY: &str = "default-src 'none'; script-src 'self' 'unsafe-inline'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; \
     connect-src 'none'; frame-src 'none'; object-src 'none'; base-uri 'self'";
 
@@ -51,7 +51,7 @@ async fn proxy(Query(query): Query<Vec<(String, String)>>) -> impl IntoResponse 
     let declared = query.iter().find(|(name, _)| name == "csp");
     let policy = match declared {
         Some((_, declared)) => policy(&serde_json::from_str(declared).unwrap()),
-        None => NOTHING_DECLARED.to_owned(),
+        None => DEFAULT_POLICY.to_owned(),
     };
     let document = PROXY.replace("POLICY", &policy);
     ([(CONTENT_SECURITY_POLICY, policy)], Html(document))

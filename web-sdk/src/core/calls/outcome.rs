@@ -2,19 +2,19 @@
 
 use bridge_protocol::{CallId, ErrorCode};
 
-use crate::core::effect::{Ending, Failure};
-use crate::core::messages::{Answer, Encoded, Item, Kind, PageToBridge};
+use crate::core::effect::{CallOutcome, Failure};
+use crate::core::messages::{Answer, Item, Kind, PageToBridge, SizedJson};
 use crate::core::text::decimal;
 
 /// A message longer than this is cut: it is meant to be read.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
 /// A character of a message is at most so many times as long in JSON (`\u0000`).
-const ESCAPED: usize = 6;
+const MAX_ESCAPE_FACTOR: usize = 6;
 
 /// What a handler may say of its failure; any other word becomes `HandlerFailed`. The other codes say
 /// what went wrong between client, bridge and page, which a handler cannot know.
-const THROWABLE: [&str; 8] = [
+const HANDLER_ERROR_CODES: [&str; 8] = [
     ErrorCode::ClientCapabilityMissing.as_str(),
     ErrorCode::ClientRequestFailed.as_str(),
     ErrorCode::InvalidArguments.as_str(),
@@ -27,7 +27,7 @@ const THROWABLE: [&str; 8] = [
 
 /// How a handler ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome<V> {
+pub enum HandlerOutcome<V> {
     /// It returned.
     Returned {
         /// What.
@@ -42,15 +42,15 @@ pub enum Outcome<V> {
         /// The message, for the model and the person.
         message: String,
         /// The error's `data`, as JSON text.
-        data: Option<Encoded<V>>,
+        data: Option<SizedJson<V>>,
         /// What a tool shows of its failure, as JSON text.
-        content: Option<Encoded<V>>,
+        content: Option<SizedJson<V>>,
     },
 }
 
 /// How a call was answered.
 #[derive(Debug)]
-pub(super) enum Said<V> {
+pub(super) enum SentOutcome<V> {
     Result(Answer<V>),
     Error {
         code: &'static str,
@@ -60,32 +60,34 @@ pub(super) enum Said<V> {
     },
 }
 
-impl<V: Clone> Said<V> {
+impl<V: Clone> SentOutcome<V> {
     /// What became of a call, and the length of that. A result may have `room` bytes.
-    pub(super) fn of(outcome: Outcome<V>, room: usize) -> (Self, usize) {
+    pub(super) fn from_outcome(outcome: HandlerOutcome<V>, room: usize) -> (Self, usize) {
         match outcome {
-            Outcome::Returned { answer, bytes } if bytes <= room => (Said::Result(answer), bytes),
-            Outcome::Returned { bytes, .. } => {
-                let what = too_large("the result", bytes, room);
+            HandlerOutcome::Returned { answer, bytes } if bytes <= room => {
+                (SentOutcome::Result(answer), bytes)
+            }
+            HandlerOutcome::Returned { bytes, .. } => {
+                let what = too_large_message("the result", bytes, room);
                 (
                     Self::failure(const { ErrorCode::ResultTooLarge.as_str() }, what),
                     0,
                 )
             }
-            Outcome::Threw {
+            HandlerOutcome::Threw {
                 code,
                 message,
                 data,
                 content,
             } => {
-                let message = shortened(message);
-                let before = room.saturating_sub(message.len() * ESCAPED);
+                let message = truncate(message);
+                let before = room.saturating_sub(message.len() * MAX_ESCAPE_FACTOR);
                 let mut room = before;
-                let said = Said::Error {
-                    code: thrown_code(code),
+                let said = SentOutcome::Error {
+                    code: handler_error_code(code),
                     message,
-                    content: fitting(content, &mut room),
-                    data: fitting(data, &mut room),
+                    content: take_if_fits(content, &mut room),
+                    data: take_if_fits(data, &mut room),
                 };
                 (said, before - room)
             }
@@ -94,7 +96,7 @@ impl<V: Clone> Said<V> {
 
     /// A failure that needs no more than words.
     pub(super) fn failure(code: &'static str, message: String) -> Self {
-        Said::Error {
+        SentOutcome::Error {
             code,
             message,
             data: None,
@@ -103,7 +105,7 @@ impl<V: Clone> Said<V> {
     }
 
     /// The call was for something that the app has removed.
-    pub(super) fn not_here(item: &Item) -> Self {
+    pub(super) fn not_registered(item: &Item) -> Self {
         let code = match item.kind {
             Kind::Tool => const { ErrorCode::ToolNotFound.as_str() },
             Kind::Prompt => const { ErrorCode::PromptNotFound.as_str() },
@@ -123,22 +125,22 @@ impl<V: Clone> Said<V> {
         Self::failure(const { ErrorCode::InternalError.as_str() }, message.into())
     }
 
-    pub(super) fn ending(&self) -> Ending {
+    pub(super) fn ending(&self) -> CallOutcome {
         match self {
-            Said::Result(_) => Ending::Finished,
-            Said::Error { code, message, .. } => {
-                Ending::Failed(Failure::new(*code, message.clone()))
+            SentOutcome::Result(_) => CallOutcome::Finished,
+            SentOutcome::Error { code, message, .. } => {
+                CallOutcome::Failed(Failure::new(*code, message.clone()))
             }
         }
     }
 
-    pub(super) fn message(&self, call: CallId) -> PageToBridge<V> {
+    pub(super) fn to_message(&self, call: CallId) -> PageToBridge<V> {
         match self {
-            Said::Result(answer) => PageToBridge::CallResponse {
+            SentOutcome::Result(answer) => PageToBridge::CallResponse {
                 call,
                 answer: answer.clone(),
             },
-            Said::Error {
+            SentOutcome::Error {
                 code,
                 message,
                 data,
@@ -154,21 +156,21 @@ impl<V: Clone> Said<V> {
     }
 }
 
-fn thrown_code(word: Option<String>) -> &'static str {
-    THROWABLE
+fn handler_error_code(word: Option<String>) -> &'static str {
+    HANDLER_ERROR_CODES
         .into_iter()
         .find(|code| word.as_deref() == Some(code))
         .unwrap_or(const { ErrorCode::HandlerFailed.as_str() })
 }
 
 /// The text, if there is room for it.
-fn fitting<V>(text: Option<Encoded<V>>, room: &mut usize) -> Option<V> {
+fn take_if_fits<V>(text: Option<SizedJson<V>>, room: &mut usize) -> Option<V> {
     let text = text.filter(|text| text.bytes <= *room)?;
     *room -= text.bytes;
     Some(text.json)
 }
 
-pub(super) fn too_large(what: &str, bytes: usize, limit: usize) -> String {
+pub(super) fn too_large_message(what: &str, bytes: usize, limit: usize) -> String {
     [
         what,
         " has ",
@@ -180,7 +182,7 @@ pub(super) fn too_large(what: &str, bytes: usize, limit: usize) -> String {
     .concat()
 }
 
-pub(super) fn shortened(mut message: String) -> String {
+pub(super) fn truncate(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
         message.push('…');

@@ -3,26 +3,26 @@
 use bridge_protocol::ErrorCode;
 
 use super::Page;
-use crate::core::connection::{OPEN_WITHIN_MS, Phase};
+use crate::core::connection::{OPEN_TIMEOUT_MS, Phase};
 use crate::core::effect::{Effect, Failure, Report};
 use crate::core::messages::{PageToBridge, Token};
 
 /// A renewal that failed is tried again after this.
-const RENEW_AGAIN_MS: u64 = 10_000;
+const RENEWAL_RETRY_MS: u64 = 10_000;
 
 /// A renewal is done this long before the token ends, where its life is long enough.
-const RENEW_BEFORE_MS: u64 = 5_000;
+const RENEWAL_MARGIN_MS: u64 = 5_000;
 
 /// A renewal waits this long at least: a function may return the same token each time.
-const RENEW_AFTER_MS: u64 = 1_000;
+const MIN_RENEWAL_DELAY_MS: u64 = 1_000;
 
 /// When to renew a token of this life: at four fifths of it, or a moment before its end, and not in its
 /// first half.
-fn renewal_after(life_ms: u64) -> u64 {
+fn renewal_delay(life_ms: u64) -> u64 {
     (life_ms - life_ms / 5)
-        .min(life_ms.saturating_sub(RENEW_BEFORE_MS))
+        .min(life_ms.saturating_sub(RENEWAL_MARGIN_MS))
         .max(life_ms / 2)
-        .max(RENEW_AFTER_MS)
+        .max(MIN_RENEWAL_DELAY_MS)
 }
 
 impl<V: Clone> Page<V> {
@@ -32,7 +32,7 @@ impl<V: Clone> Page<V> {
             Phase::FetchingToken => {
                 self.connection.phase = Phase::Opening { token };
                 self.effects.push(Effect::OpenSocket);
-                self.give_up_in(OPEN_WITHIN_MS);
+                self.set_attempt_timeout(OPEN_TIMEOUT_MS);
             }
             Phase::Ready if std::mem::take(&mut self.renewing) => {
                 self.effects.send(PageToBridge::Renew(token));
@@ -46,17 +46,17 @@ impl<V: Clone> Page<V> {
         let message = ["the authToken function failed: ", message].concat();
         match self.connection.phase {
             Phase::FetchingToken => {
-                self.retry_soon(Failure::new(Failure::TOKEN_FAILED, message), random);
+                self.retry_with_backoff(Failure::new(Failure::TOKEN_FAILED, message), random);
             }
-            Phase::Ready if std::mem::take(&mut self.renewing) => self.renew_again(message),
+            Phase::Ready if std::mem::take(&mut self.renewing) => self.retry_renewal(message),
             _ => {}
         }
     }
 
     /// The token of the open socket ends in so many milliseconds.
-    pub(super) fn token_expires(&mut self, in_ms: Option<u64>) {
-        let life_ms = in_ms.filter(|_| self.introduction.renewable);
-        self.timer.renewal = life_ms.map(|life_ms| self.after(renewal_after(life_ms)));
+    pub(super) fn schedule_renewal(&mut self, in_ms: Option<u64>) {
+        let life_ms = in_ms.filter(|_| self.info.renewable);
+        self.timer.renewal = life_ms.map(|life_ms| self.deadline_after(renewal_delay(life_ms)));
         self.set_timer();
     }
 
@@ -67,21 +67,21 @@ impl<V: Clone> Page<V> {
 
     /// The bridge refuses the fresh token.
     pub(super) fn renewal_failed(&mut self, error: &str) {
-        self.renew_again(["the bridge refuses the fresh token: ", error].concat());
+        self.retry_renewal(["the bridge refuses the fresh token: ", error].concat());
     }
 
     /// The former token may last until then.
-    fn renew_again(&mut self, message: String) {
+    fn retry_renewal(&mut self, message: String) {
         self.effects.report(Report::Warning(message));
-        self.timer.renewal = Some(self.after(RENEW_AGAIN_MS));
+        self.timer.renewal = Some(self.deadline_after(RENEWAL_RETRY_MS));
         self.set_timer();
     }
 
     /// The bridge says that the token has expired, and closes. The page comes back with a fresh one.
     pub(super) fn token_expired(&mut self, error: String) {
         let code = const { ErrorCode::TokenExpired.as_str() };
-        if self.introduction.renewable {
-            self.expired = Some(Failure::new(code, error));
+        if self.info.renewable {
+            self.expired_error = Some(Failure::new(code, error));
         } else {
             let message = "the token has expired: pass a fresh one, or a function that fetches one";
             self.fail(Failure::new(code, message));
@@ -91,7 +91,7 @@ impl<V: Clone> Page<V> {
 
 #[cfg(test)]
 mod tests {
-    use super::renewal_after;
+    use super::renewal_delay;
 
     #[test]
     fn a_token_is_renewed_before_it_ends_and_never_in_a_tight_loop() {
@@ -105,8 +105,8 @@ mod tests {
             (500, 1_000),
             (0, 1_000),
         ] {
-            assert_eq!(renewal_after(life_ms), after, "{life_ms}");
+            assert_eq!(renewal_delay(life_ms), after, "{life_ms}");
         }
-        assert!(renewal_after(u64::MAX) < u64::MAX);
+        assert!(renewal_delay(u64::MAX) < u64::MAX);
     }
 }

@@ -18,14 +18,17 @@ fn only_error(page: &TestPage) -> (&'static str, String) {
 #[test]
 fn the_receipt_goes_out_before_the_handler_runs() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    let place = |wanted: fn(&Effect<String>) -> bool| page.all.iter().position(wanted).unwrap();
+    page.receive(tool_call("c1", "echo"));
+    let place = |wanted: fn(&Effect<String>) -> bool| page.effects.iter().position(wanted).unwrap();
     let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::CallReceived(_))));
     let start = place(|effect| matches!(effect, Effect::StartCall(_)));
     assert!(receipt < start);
     page.finish("c1", returned(r#"{"n":1}"#));
-    assert_eq!(page.sent, [received("c1"), response("c1", r#"{"n":1}"#)]);
-    let ending = Ending::Finished;
+    assert_eq!(
+        page.sent,
+        [call_received("c1"), response("c1", r#"{"n":1}"#)]
+    );
+    let ending = CallOutcome::Finished;
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
 }
 
@@ -33,8 +36,8 @@ fn the_receipt_goes_out_before_the_handler_runs() {
 fn the_newest_definition_of_a_name_runs() {
     let mut page = TestPage::with_echo();
     page.add_tool(2, "echo");
-    page.hear(tool_call("c1", "echo"));
-    let call = page.all.iter().find_map(|effect| match effect {
+    page.receive(tool_call("c1", "echo"));
+    let call = page.effects.iter().find_map(|effect| match effect {
         Effect::StartCall(call) => Some(call.clone()),
         _ => None,
     });
@@ -46,60 +49,60 @@ fn the_newest_definition_of_a_name_runs() {
 #[test]
 fn a_call_that_comes_twice_runs_once() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.hear(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, [CallId::from("c1")]);
-    assert_eq!(page.sent, [received("c1"), received("c1")]);
+    assert_eq!(page.sent, [call_received("c1"), call_received("c1")]);
     page.finish("c1", returned("1"));
-    page.forget();
-    page.hear(tool_call("c1", "echo"));
+    page.clear();
+    page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
-    assert_eq!(page.sent, [received("c1")], "the answer is on its way");
-    page.hear(BridgeToPage::Heartbeat {
+    assert_eq!(page.sent, [call_received("c1")], "the answer is on its way");
+    page.receive(BridgeToPage::Heartbeat {
         sequence: 1,
         answers: 1,
     });
-    page.hear(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
     assert_eq!(only_error(&page).0, "InternalError");
 }
 
 #[test]
-fn another_bridge_gets_no_answers_to_questions_of_the_former() {
+fn another_bridge_gets_no_answers_to_calls_of_the_former() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.hear(tool_call("c2", "echo"));
+    page.receive(tool_call("c1", "echo"));
+    page.receive(tool_call("c2", "echo"));
     page.close(1006);
     page.finish("c1", returned("1"));
-    page.forget();
-    page.tell(|page| page.timer_fired(0.0));
+    page.clear();
+    page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-2");
-    let [(cancelled, Ending::Cancelled(_))] = &page.endings()[..] else {
+    let [(cancelled, CallOutcome::Cancelled(_))] = &page.endings()[..] else {
         panic!("{:?}", page.endings());
     };
     assert_eq!(*cancelled, CallId::from("c2"), "its signal fires");
     page.finish("c2", returned("2"));
     let answers = |message: &&Message| matches!(message, PageToBridge::CallResponse { .. });
     assert_eq!(page.sent.iter().find(answers), None);
-    page.hear(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, [CallId::from("c1")], "the new bridge's own");
 }
 
 #[test]
 fn a_cancelled_call_has_no_result() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.forget();
-    page.hear(cancel("c1"));
-    page.hear(cancel("c1"));
+    page.receive(tool_call("c1", "echo"));
+    page.clear();
+    page.receive(cancel("c1"));
+    page.receive(cancel("c1"));
     page.finish("c1", returned("1"));
-    let ending = Ending::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
+    let ending = CallOutcome::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
     assert_eq!(page.sent, []);
 }
 
 #[test]
-fn what_is_gone_is_said_to_be_gone() {
+fn a_call_of_a_removed_item_fails_as_not_found() {
     for (kind, code) in [
         (Kind::Tool, "ToolNotFound"),
         (Kind::Prompt, "PromptNotFound"),
@@ -110,8 +113,8 @@ fn what_is_gone_is_said_to_be_gone() {
         page.add(1, kind, "x");
         page.flush();
         page.remove(1);
-        page.forget();
-        page.hear(request("c1", kind, "x"));
+        page.clear();
+        page.receive(request("c1", kind, "x"));
         assert_eq!(page.started, []);
         let (found, message) = only_error(&page);
         assert_eq!(found, code);
@@ -120,28 +123,28 @@ fn what_is_gone_is_said_to_be_gone() {
 }
 
 #[test]
-fn kinds_have_their_own_names() {
+fn kinds_have_separate_namespaces() {
     let mut page = TestPage::with_echo();
     page.add(2, Kind::Prompt, "echo");
-    page.hear(request("c1", Kind::Prompt, "echo"));
-    page.hear(request("c2", Kind::Resource, "echo"));
+    page.receive(request("c1", Kind::Prompt, "echo"));
+    page.receive(request("c2", Kind::Resource, "echo"));
     assert_eq!(page.started, [CallId::from("c1")]);
     assert_eq!(only_error(&page).0, "ResourceNotFound");
 }
 
 #[test]
-fn a_throw_is_an_error_with_its_message() {
+fn a_thrown_error_is_sent_with_its_message() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
     page.finish("c1", threw("no such card: 7"));
     let error = ("HandlerFailed", "no such card: 7".to_owned());
     assert_eq!(only_error(&page), error);
-    let ending = Ending::Failed(Failure::new("HandlerFailed", "no such card: 7"));
+    let ending = CallOutcome::Failed(Failure::new("HandlerFailed", "no such card: 7"));
     assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
 }
 
 #[test]
-fn a_handler_chooses_its_code_from_those_it_can_know() {
+fn only_handler_error_codes_are_passed_on() {
     for (thrown, sent) in [
         ("ResourceNotFound", "ResourceNotFound"),
         ("ClientCapabilityMissing", "ClientCapabilityMissing"),
@@ -149,12 +152,12 @@ fn a_handler_chooses_its_code_from_those_it_can_know() {
         ("PageGone", "HandlerFailed"),
     ] {
         let mut page = TestPage::with_echo();
-        page.hear(tool_call("c1", "echo"));
-        let outcome = Outcome::Threw {
+        page.receive(tool_call("c1", "echo"));
+        let outcome = HandlerOutcome::Threw {
             code: Some(thrown.into()),
             message: "why".into(),
-            data: Some(measured("{}".into())),
-            content: Some(measured("[]".into())),
+            data: Some(sized_json("{}".into())),
+            content: Some(sized_json("[]".into())),
         };
         page.finish("c1", outcome);
         assert_eq!(only_error(&page).0, sent);
@@ -162,9 +165,9 @@ fn a_handler_chooses_its_code_from_those_it_can_know() {
 }
 
 #[test]
-fn a_message_is_for_reading() {
+fn long_error_messages_are_truncated() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
+    page.receive(tool_call("c1", "echo"));
     page.finish("c1", threw(&"ü".repeat(100_000)));
     let (_, message) = only_error(&page);
     assert!(message.len() < 66_000 && message.ends_with("ü…"));
@@ -173,9 +176,9 @@ fn a_message_is_for_reading() {
 #[test]
 fn a_result_over_the_limit_names_size_and_limit() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.hear(tool_call("c2", "echo"));
-    page.forget();
+    page.receive(tool_call("c1", "echo"));
+    page.receive(tool_call("c2", "echo"));
+    page.clear();
     let (largest, larger) = ("x".repeat(12_000), "x".repeat(12_001));
     page.finish("c1", returned(&largest));
     page.finish("c2", returned(&larger));
@@ -183,20 +186,20 @@ fn a_result_over_the_limit_names_size_and_limit() {
     let (code, message) = only_error(&page);
     assert_eq!(code, "ResultTooLarge");
     assert!(message.contains("12001 bytes; at most 12000"), "{message}");
-    assert!(matches!(page.endings()[1].1, Ending::Failed(_)));
+    assert!(matches!(page.endings()[1].1, CallOutcome::Failed(_)));
 }
 
 #[test]
-fn what_an_error_carries_leaves_room_for_its_message() {
+fn error_data_that_leaves_no_room_for_the_message_is_dropped() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.hear(tool_call("c2", "echo"));
+    page.receive(tool_call("c1", "echo"));
+    page.receive(tool_call("c2", "echo"));
     for (call, bytes, fits) in [("c1", 11_400, true), ("c2", 11_401, false)] {
-        page.forget();
-        let outcome = Outcome::Threw {
+        page.clear();
+        let outcome = HandlerOutcome::Threw {
             code: None,
             message: "\n".repeat(100),
-            data: Some(measured("x".repeat(bytes))),
+            data: Some(sized_json("x".repeat(bytes))),
             content: None,
         };
         page.finish(call, outcome);
@@ -210,31 +213,31 @@ fn what_an_error_carries_leaves_room_for_its_message() {
 #[test]
 fn disconnecting_cancels_what_runs() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.tell(|page| page.disconnect());
-    let [(_, Ending::Cancelled(reason))] = &page.endings()[..] else {
+    page.receive(tool_call("c1", "echo"));
+    page.dispatch(|page| page.disconnect());
+    let [(_, CallOutcome::Cancelled(reason))] = &page.endings()[..] else {
         panic!();
     };
     assert_eq!(reason.code, Failure::DISCONNECTED);
-    page.tell(|page| page.connect());
+    page.dispatch(|page| page.connect());
     page.accept("b-1");
-    page.forget();
+    page.clear();
     page.finish("c1", returned("1"));
-    assert_eq!(page.all, []);
+    assert_eq!(page.effects, []);
 }
 
 #[test]
-fn progress_and_logs_are_of_running_calls_only() {
+fn progress_and_logs_are_sent_for_running_calls_only() {
     let mut page = TestPage::with_echo();
     let report = |page: &mut TestPage| {
-        page.tell(|page| page.progressed("c1".into(), "0.5".into(), Some("1".into()), None));
-        let data = measured("{}".into());
-        page.tell(|page| page.logged("c1".into(), "info".into(), None, data));
+        page.dispatch(|page| page.progressed("c1".into(), "0.5".into(), Some("1".into()), None));
+        let data = sized_json("{}".into());
+        page.dispatch(|page| page.logged("c1".into(), "info".into(), None, data));
     };
     report(&mut page);
     assert_eq!(page.sent, []);
-    page.hear(tool_call("c1", "echo"));
-    page.forget();
+    page.receive(tool_call("c1", "echo"));
+    page.clear();
     report(&mut page);
     let call = CallId::from("c1");
     assert_eq!(
@@ -255,19 +258,19 @@ fn progress_and_logs_are_of_running_calls_only() {
         ]
     );
     page.close(1006);
-    page.forget();
+    page.clear();
     report(&mut page);
-    assert_eq!(page.all, []);
+    assert_eq!(page.effects, []);
 }
 
 #[test]
 fn a_log_message_has_a_limit() {
     let mut page = TestPage::with_echo();
-    page.hear(tool_call("c1", "echo"));
-    page.forget();
+    page.receive(tool_call("c1", "echo"));
+    page.clear();
     for (length, sent) in [(MAX_LOG_BYTES, 1), (MAX_LOG_BYTES + 1, 0)] {
-        let data = measured("x".repeat(length));
-        page.tell(|page| page.logged("c1".into(), "info".into(), None, data));
+        let data = sized_json("x".repeat(length));
+        page.dispatch(|page| page.logged("c1".into(), "info".into(), None, data));
         assert_eq!(page.sent.len(), sent);
         page.sent.clear();
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bridge_protocol::{CallId, ErrorCode, RegistrationId, SessionId};
 
-use crate::core::frame::{Piece, encode};
+use crate::core::frame::{FramePart, encode};
 use crate::core::{
     Answer, Authenticate, ClientRequest, Definition, Item, Kind, PageToBridge, Token,
 };
@@ -19,17 +19,17 @@ fn golden(name: &str) -> String {
     std::fs::read_to_string(file).unwrap().trim_end().to_owned()
 }
 
-fn text(message: Message) -> String {
+fn encoded(message: Message) -> String {
     let pieces = encode(message).into_iter();
     pieces
         .map(|piece| match piece {
-            Piece::Text(text) | Piece::Json(text) => text,
+            FramePart::Text(text) | FramePart::Json(text) => text,
         })
         .collect()
 }
 
 #[test]
-fn introductions() {
+fn authenticate_frames() {
     let minimal = Authenticate {
         auth_token: Token("0123456789abcdef".into()),
         session_id: Some(SessionId::from("tab-1")),
@@ -50,14 +50,17 @@ fn introductions() {
         timestamp: Some(1_790_000_000_000),
     };
     assert_eq!(
-        text(Message::Authenticate(minimal)),
+        encoded(Message::Authenticate(minimal)),
         golden("authenticate-minimal")
     );
-    assert_eq!(text(Message::Authenticate(whole)), golden("authenticate"));
+    assert_eq!(
+        encoded(Message::Authenticate(whole)),
+        golden("authenticate")
+    );
 }
 
 #[test]
-fn registrations() {
+fn registration_frames() {
     let definition = |kind, json: &str| Definition {
         kind,
         json: json.to_owned(),
@@ -94,8 +97,8 @@ fn registrations() {
             item(Kind::ResourceTemplate, "board://cards/{id}"),
         ],
     };
-    assert_eq!(text(register), golden("register"));
-    assert_eq!(text(unregister), golden("unregister"));
+    assert_eq!(encoded(register), golden("register"));
+    assert_eq!(encoded(unregister), golden("unregister"));
 }
 
 fn call() -> CallId {
@@ -103,7 +106,7 @@ fn call() -> CallId {
 }
 
 #[test]
-fn answers() {
+fn call_response_frames() {
     let value = |result: Option<&str>| Message::CallResponse {
         call: call(),
         answer: Answer {
@@ -125,18 +128,21 @@ fn answers() {
             meta: Some(r#"{"k":null}"#.into()),
         },
     };
-    assert_eq!(text(Message::CallReceived(call())), golden("call-received"));
     assert_eq!(
-        text(value(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
+        encoded(Message::CallReceived(call())),
+        golden("call-received")
+    );
+    assert_eq!(
+        encoded(value(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
         golden("call-response")
     );
-    assert_eq!(text(value(Some("null"))), golden("call-response-null"));
-    assert_eq!(text(value(None)), golden("call-response-nothing"));
-    assert_eq!(text(content), golden("call-response-content"));
+    assert_eq!(encoded(value(Some("null"))), golden("call-response-null"));
+    assert_eq!(encoded(value(None)), golden("call-response-nothing"));
+    assert_eq!(encoded(content), golden("call-response-content"));
 }
 
 #[test]
-fn failures() {
+fn call_error_frames() {
     let error = |code: ErrorCode, message: &str, data: Option<&str>, content: Option<&str>| {
         Message::CallError {
             call: call(),
@@ -152,13 +158,13 @@ fn failures() {
     let shown = error(failed, "no such card", None, Some(shown));
     let large = "the result has 11 MiB; at most 10 MiB are allowed";
     let large = error(ErrorCode::ResultTooLarge, large, None, None);
-    assert_eq!(text(thrown), golden("call-error"));
-    assert_eq!(text(shown), golden("call-error-content"));
-    assert_eq!(text(large), golden("call-error-minimal"));
+    assert_eq!(encoded(thrown), golden("call-error"));
+    assert_eq!(encoded(shown), golden("call-error-content"));
+    assert_eq!(encoded(large), golden("call-error-minimal"));
 }
 
 #[test]
-fn reports_of_running_calls() {
+fn progress_and_log_frames() {
     let minimal = Message::CallProgress {
         call: call(),
         progress: "1".into(),
@@ -171,23 +177,26 @@ fn reports_of_running_calls() {
         total: Some("3".into()),
         message: Some("half of it".into()),
     };
-    assert_eq!(text(minimal), golden("call-progress-minimal"));
-    assert_eq!(text(whole), golden("call-progress"));
+    assert_eq!(encoded(minimal), golden("call-progress-minimal"));
+    assert_eq!(encoded(whole), golden("call-progress"));
     let log = |level: &str, logger: Option<&str>, data: &str| Message::CallLog {
         call: call(),
         level: level.into(),
         logger: logger.map(str::to_owned),
         data: data.into(),
     };
-    assert_eq!(text(log("debug", None, "null")), golden("call-log-minimal"));
     assert_eq!(
-        text(log("warning", Some("board"), r#"{"card":7}"#)),
+        encoded(log("debug", None, "null")),
+        golden("call-log-minimal")
+    );
+    assert_eq!(
+        encoded(log("warning", Some("board"), r#"{"card":7}"#)),
         golden("call-log")
     );
 }
 
 #[test]
-fn questions() {
+fn client_request_frames() {
     let request = |key: &str, method: &str, params: &str| ClientRequest {
         key: key.into(),
         method: method.into(),
@@ -204,12 +213,12 @@ fn questions() {
     let updated = Message::ResourceUpdated {
         uri: "board://cards".into(),
     };
-    assert_eq!(text(requests), golden("client-requests"));
-    assert_eq!(text(updated), golden("resource-updated"));
+    assert_eq!(encoded(requests), golden("client-requests"));
+    assert_eq!(encoded(updated), golden("resource-updated"));
 }
 
 #[test]
-fn signs_of_life() {
+fn heartbeat_activity_and_page_state_frames() {
     let state = |visible, focused, page_title: Option<&str>| Message::PageState {
         visible,
         focused,
@@ -217,12 +226,15 @@ fn signs_of_life() {
         page_title: page_title.map(str::to_owned),
     };
     assert_eq!(
-        text(Message::HeartbeatAck { sequence: 3 }),
+        encoded(Message::HeartbeatAck { sequence: 3 }),
         golden("heartbeat-ack")
     );
-    assert_eq!(text(state(true, true, None)), golden("page-state-minimal"));
     assert_eq!(
-        text(state(false, false, Some("Board (2)"))),
+        encoded(state(true, true, None)),
+        golden("page-state-minimal")
+    );
+    assert_eq!(
+        encoded(state(false, false, Some("Board (2)"))),
         golden("page-state")
     );
     let frozen = Message::PageState {
@@ -231,23 +243,23 @@ fn signs_of_life() {
         frozen: true,
         page_title: None,
     };
-    assert_eq!(text(frozen), golden("page-state-frozen"));
-    assert_eq!(text(Message::Activity), golden("activity"));
-    assert_eq!(text(Message::Leaving), golden("leaving"));
+    assert_eq!(encoded(frozen), golden("page-state-frozen"));
+    assert_eq!(encoded(Message::Activity), golden("activity"));
+    assert_eq!(encoded(Message::Leaving), golden("leaving"));
 }
 
 #[test]
-fn what_the_module_says_of_queries_goes_as_it_is() {
+fn query_messages_are_sent_unchanged() {
     let query = golden("query");
-    assert_eq!(text(Message::Query(query.clone())), query);
+    assert_eq!(encoded(Message::Query(query.clone())), query);
 }
 
 #[test]
-fn what_keeps_a_session_alive() {
+fn calls_check_and_renew_frames() {
     let check = Message::CallsCheck(vec![call(), CallId::from("c2")]);
     let renew = Message::Renew(Token("0123456789abcdef0123456789abcdef".into()));
-    assert_eq!(text(check), golden("calls-check"));
-    assert_eq!(text(renew), golden("renew"));
+    assert_eq!(encoded(check), golden("calls-check"));
+    assert_eq!(encoded(renew), golden("renew"));
 }
 
 #[test]
@@ -266,7 +278,7 @@ fn every_string_is_valid_json() {
         r##" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"##,
         "\u{7f}\u{2028}ü🦀",
     );
-    assert!(text(unregister).contains(&format!("\"name\":\"{escaped}\"}}")));
+    assert!(encoded(unregister).contains(&format!("\"name\":\"{escaped}\"}}")));
 }
 
 #[test]

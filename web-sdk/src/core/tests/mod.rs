@@ -1,18 +1,18 @@
 //! The page's side of the protocol, driven by hand.
 
-mod asking;
 mod calls;
-mod connecting;
+mod client_requests;
+mod connection_lifecycle;
+mod event_sequences;
 mod frames;
-mod late;
-mod orders;
+mod late_calls;
 mod parts;
 mod queries;
-mod registering;
-mod renewing;
+mod registration;
 mod resources;
-mod resuming;
-mod sources;
+mod resumption;
+mod source_rules;
+mod token_renewal;
 
 use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
@@ -20,7 +20,7 @@ use super::*;
 
 type Message = PageToBridge<String>;
 
-pub(super) const LIMITS: Limits = Limits {
+pub(super) const TEST_LIMITS: Limits = Limits {
     max_result_bytes: 12_000,
     max_frame_bytes: 10_000,
     max_message_bytes: 100_000,
@@ -40,21 +40,21 @@ pub(super) struct TestPage {
     pub(super) started: Vec<CallId>,
     pub(super) reports: Vec<Report<String>>,
     pub(super) timer: Option<u32>,
-    pub(super) sockets: usize,
-    pub(super) token_wanted: bool,
-    pub(super) flush_wanted: bool,
+    pub(super) sockets_opened: usize,
+    pub(super) token_requested: bool,
+    pub(super) flush_requested: bool,
     /// Every effect in order.
-    pub(super) all: Vec<Effect<String>>,
+    pub(super) effects: Vec<Effect<String>>,
 }
 
 impl TestPage {
     pub(super) fn new() -> Self {
-        Self::with_token_of(false)
+        Self::with_token_source(false)
     }
 
     /// `renewable`: the token comes from a function.
-    pub(super) fn with_token_of(renewable: bool) -> Self {
-        let introduction = Introduction {
+    pub(super) fn with_token_source(renewable: bool) -> Self {
+        let introduction = PageInfo {
             bridge_url: "http://localhost:3001".into(),
             session_id: SessionId::from("tab-1"),
             session_name: None,
@@ -65,26 +65,26 @@ impl TestPage {
             app: r#"{"name":"board"}"#.into(),
         };
         Self {
-            page: Page::new(introduction, Sight::default()),
+            page: Page::new(introduction, PageVisibility::default()),
             now_ms: NOW_MS,
             socket_open: false,
             sent: Vec::new(),
             started: Vec::new(),
             reports: Vec::new(),
             timer: None,
-            sockets: 0,
-            token_wanted: false,
-            flush_wanted: false,
-            all: Vec::new(),
+            sockets_opened: 0,
+            token_requested: false,
+            flush_requested: false,
+            effects: Vec::new(),
         }
     }
 
     /// A page that is connected to the bridge `b-1`, with nothing noted yet.
     pub(super) fn connected() -> Self {
         let mut page = Self::new();
-        page.tell(|page| page.connect());
+        page.dispatch(|page| page.connect());
         page.accept("b-1");
-        page.forget();
+        page.clear();
         page
     }
 
@@ -93,24 +93,24 @@ impl TestPage {
         let mut page = Self::connected();
         page.add_tool(1, "echo");
         page.flush();
-        page.forget();
+        page.clear();
         page
     }
 
-    pub(super) fn tell(&mut self, event: impl FnOnce(&mut Page<String>)) {
-        self.page.at(self.now_ms);
+    pub(super) fn dispatch(&mut self, event: impl FnOnce(&mut Page<String>)) {
+        self.page.set_now(self.now_ms);
         event(&mut self.page);
         while let Some(effect) = self.page.next_effect() {
-            self.note(&effect);
-            self.all.push(effect);
+            self.record(&effect);
+            self.effects.push(effect);
         }
     }
 
-    fn note(&mut self, effect: &Effect<String>) {
+    fn record(&mut self, effect: &Effect<String>) {
         match effect {
-            Effect::FetchToken => self.token_wanted = true,
+            Effect::FetchToken => self.token_requested = true,
             Effect::OpenSocket => {
-                self.sockets += 1;
+                self.sockets_opened += 1;
                 self.socket_open = false;
             }
             Effect::Send(message) => {
@@ -120,7 +120,7 @@ impl TestPage {
             Effect::CloseSocket | Effect::AbandonSocket => self.socket_open = false,
             Effect::SetTimer(ms) => self.timer = Some(*ms),
             Effect::StopTimer => self.timer = None,
-            Effect::FlushSoon => self.flush_wanted = true,
+            Effect::ScheduleFlush => self.flush_requested = true,
             Effect::StartCall(call) => self.started.push(call.id.clone()),
             Effect::Report(report) => self.reports.push(report.clone()),
         }
@@ -133,20 +133,20 @@ impl TestPage {
 
     pub(super) fn accept_with(&mut self, welcome: BridgeToPage<String>) {
         self.open();
-        self.hear(welcome);
+        self.receive(welcome);
         self.flush();
     }
 
     /// The token is fetched and the socket opens.
     pub(super) fn open(&mut self) {
-        assert!(std::mem::take(&mut self.token_wanted));
-        self.tell(|page| page.token_ready(Token("0123456789abcdef".into())));
+        assert!(std::mem::take(&mut self.token_requested));
+        self.dispatch(|page| page.token_ready(Token("0123456789abcdef".into())));
         self.socket_open = true;
-        self.tell(|page| page.socket_opened());
+        self.dispatch(|page| page.socket_opened());
     }
 
-    pub(super) fn hear(&mut self, message: BridgeToPage<String>) {
-        self.tell(|page| page.message_arrived(message));
+    pub(super) fn receive(&mut self, message: BridgeToPage<String>) {
+        self.dispatch(|page| page.message_arrived(message));
     }
 
     /// The connection breaks, and the wait for the next attempt is over.
@@ -156,24 +156,24 @@ impl TestPage {
     }
 
     /// So much time passes, and nothing happens.
-    pub(super) fn wait(&mut self, ms: u64) {
+    pub(super) fn pass_time(&mut self, ms: u64) {
         self.now_ms += ms;
     }
 
     /// The timer fires when it should.
     pub(super) fn timer_fires(&mut self, random: f64) {
         self.now_ms += u64::from(self.timer.take().unwrap());
-        self.tell(|page| page.timer_fired(random));
+        self.dispatch(|page| page.timer_fired(random));
     }
 
     pub(super) fn close(&mut self, code: u16) {
         self.socket_open = false;
-        self.tell(|page| page.socket_closed(code, "", 0.5));
+        self.dispatch(|page| page.socket_closed(code, "", 0.5));
     }
 
     pub(super) fn flush(&mut self) {
-        self.flush_wanted = false;
-        self.tell(|page| page.flush());
+        self.flush_requested = false;
+        self.dispatch(|page| page.flush());
     }
 
     pub(super) fn add_tool(&mut self, key: u32, name: &str) {
@@ -181,16 +181,16 @@ impl TestPage {
     }
 
     pub(super) fn add(&mut self, key: u32, kind: Kind, name: &str) {
-        let definition = measured(format!(r#"{{"name":"{name}"}}"#));
-        self.tell(|page| page.added(DefinitionKey(key), item(kind, name), definition));
+        let definition = sized_json(format!(r#"{{"name":"{name}"}}"#));
+        self.dispatch(|page| page.added(DefinitionKey(key), item(kind, name), definition));
     }
 
     pub(super) fn remove(&mut self, key: u32) {
-        self.tell(|page| page.removed(DefinitionKey(key)));
+        self.dispatch(|page| page.definition_removed(DefinitionKey(key)));
     }
 
-    pub(super) fn finish(&mut self, call: &str, outcome: Outcome<String>) {
-        self.tell(|page| page.handler_finished(CallId::from(call), outcome));
+    pub(super) fn finish(&mut self, call: &str, outcome: HandlerOutcome<String>) {
+        self.dispatch(|page| page.handler_finished(CallId::from(call), outcome));
     }
 
     pub(super) fn statuses(&self) -> Vec<Status> {
@@ -201,25 +201,28 @@ impl TestPage {
         self.reports.iter().filter_map(status).collect()
     }
 
-    pub(super) fn endings(&self) -> Vec<(CallId, Ending)> {
+    pub(super) fn endings(&self) -> Vec<(CallId, CallOutcome)> {
         let ending = |report: &Report<String>| match report {
-            Report::CallEnded { call, ending } => Some((call.clone(), ending.clone())),
+            Report::CallEnded {
+                call,
+                outcome: ending,
+            } => Some((call.clone(), ending.clone())),
             _ => None,
         };
         self.reports.iter().filter_map(ending).collect()
     }
 
     /// Forgets what was noted, not what the page knows.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.sent.clear();
         self.started.clear();
         self.reports.clear();
-        self.all.clear();
+        self.effects.clear();
     }
 }
 
-pub(super) fn measured(json: String) -> Encoded<String> {
-    Encoded {
+pub(super) fn sized_json(json: String) -> SizedJson<String> {
+    SizedJson {
         bytes: json.len(),
         json,
     }
@@ -233,35 +236,35 @@ pub(super) fn authenticated(bridge_id: &str) -> BridgeToPage<String> {
         awaited: Vec::new(),
         now_ms: NOW_MS,
         token_expires_in_ms: None,
-        limits: LIMITS,
+        limits: TEST_LIMITS,
     }
 }
 
 /// The bridge `b-1` accepts the page and waits for these calls.
-pub(super) fn awaiting(calls: &[&str]) -> BridgeToPage<String> {
+pub(super) fn authenticated_awaiting(calls: &[&str]) -> BridgeToPage<String> {
     let mut welcome = authenticated("b-1");
     if let BridgeToPage::Authenticated { awaited, .. } = &mut welcome {
-        *awaited = ids(calls);
+        *awaited = call_ids(calls);
     }
     welcome
 }
 
-pub(super) fn alive(alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {
+pub(super) fn calls_alive(alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {
     BridgeToPage::CallsAlive {
-        alive: ids(alive),
-        ended: ids(ended),
+        alive: call_ids(alive),
+        ended: call_ids(ended),
     }
 }
 
-pub(super) fn received(call: &str) -> Message {
+pub(super) fn call_received(call: &str) -> Message {
     PageToBridge::CallReceived(CallId::from(call))
 }
 
-pub(super) fn check(calls: &[&str]) -> Message {
-    PageToBridge::CallsCheck(ids(calls))
+pub(super) fn calls_check(calls: &[&str]) -> Message {
+    PageToBridge::CallsCheck(call_ids(calls))
 }
 
-pub(super) fn ids(calls: &[&str]) -> Vec<CallId> {
+pub(super) fn call_ids(calls: &[&str]) -> Vec<CallId> {
     calls.iter().map(|call| CallId::from(*call)).collect()
 }
 
@@ -293,17 +296,17 @@ pub(super) fn cancel(call: &str) -> BridgeToPage<String> {
     }
 }
 
-pub(super) fn returned(json: &str) -> Outcome<String> {
-    Outcome::Returned {
+pub(super) fn returned(json: &str) -> HandlerOutcome<String> {
+    HandlerOutcome::Returned {
         answer: Answer {
             result: Some(json.into()),
-            ..no_answer()
+            ..empty_answer()
         },
         bytes: json.len(),
     }
 }
 
-pub(super) fn no_answer() -> Answer<String> {
+pub(super) fn empty_answer() -> Answer<String> {
     Answer {
         result: None,
         content: None,
@@ -312,8 +315,8 @@ pub(super) fn no_answer() -> Answer<String> {
     }
 }
 
-pub(super) fn threw(message: &str) -> Outcome<String> {
-    Outcome::Threw {
+pub(super) fn threw(message: &str) -> HandlerOutcome<String> {
+    HandlerOutcome::Threw {
         code: None,
         message: message.into(),
         data: None,
@@ -326,7 +329,7 @@ pub(super) fn response(call: &str, json: &str) -> Message {
         call: CallId::from(call),
         answer: Answer {
             result: Some(json.into()),
-            ..no_answer()
+            ..empty_answer()
         },
     }
 }

@@ -1,11 +1,11 @@
 //! Messages in parts, sent and received.
 
-use bridge_protocol::limits::{MAX_UNFINISHED, PART_BYTES};
-use bridge_protocol::parts::{Assembler, Taken, split};
+use bridge_protocol::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
+use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::parts::{LAST, MORE_FOLLOWS, PART_UNITS, Part, cut};
+use crate::core::parts::{LAST_PART_PREFIX, MAX_PART_UNITS, PART_PREFIX, Part, split_point};
 
 fn part(frame: &str) -> Part<String> {
     let (head, text) = frame.split_once(' ').unwrap_or((frame, ""));
@@ -16,9 +16,9 @@ fn part(frame: &str) -> Part<String> {
     }
 }
 
-fn hear(page: &mut TestPage, frame: &str) -> Option<String> {
+fn receive(page: &mut TestPage, frame: &str) -> Option<String> {
     let mut texts = None;
-    page.tell(|page| texts = page.part_arrived(part(frame), 0.5));
+    page.dispatch(|page| texts = page.part_arrived(part(frame), 0.5));
     texts.map(|texts| texts.concat())
 }
 
@@ -26,21 +26,24 @@ fn hear(page: &mut TestPage, frame: &str) -> Option<String> {
 fn frames(message: &str) -> Vec<String> {
     let units: Vec<_> = message.encode_utf16().collect();
     let (mut start, mut frames) = (0, Vec::new());
-    while let Some(end) = cut(start, units.len(), |at| units[at]) {
+    while let Some(end) = split_point(start, units.len(), |at| units[at]) {
         let text = String::from_utf16(&units[start..end]).unwrap();
-        frames.push([MORE_FOLLOWS, &text].concat());
+        frames.push([PART_PREFIX, &text].concat());
         start = end;
     }
     let rest = String::from_utf16(&units[start..]).unwrap();
-    frames.push([LAST, &rest].concat());
+    frames.push([LAST_PART_PREFIX, &rest].concat());
     frames
 }
 
 #[test]
-fn short_messages_are_not_cut() {
-    assert_eq!(cut(0, PART_UNITS, |_| 0), None);
-    assert_eq!(cut(0, PART_UNITS + 1, |_| 0), Some(PART_UNITS));
-    assert_eq!(cut(7, PART_UNITS + 7, |_| 0), None);
+fn short_messages_are_not_split() {
+    assert_eq!(split_point(0, MAX_PART_UNITS, |_| 0), None);
+    assert_eq!(
+        split_point(0, MAX_PART_UNITS + 1, |_| 0),
+        Some(MAX_PART_UNITS)
+    );
+    assert_eq!(split_point(7, MAX_PART_UNITS + 7, |_| 0), None);
 }
 
 proptest! {
@@ -57,7 +60,7 @@ proptest! {
         let mut whole = None;
         for frame in frames(&endless) {
             assert!(frame.len() <= PART_BYTES);
-            if let Taken::Message(message) = assembler.take(&frame).unwrap() {
+            if let AssemblyStatus::Complete(message) = assembler.take(&frame).unwrap() {
                 assert_eq!(whole.replace(message.into_owned()), None);
             }
         }
@@ -66,7 +69,7 @@ proptest! {
 }
 
 #[test]
-fn a_page_puts_together_what_the_bridge_cuts() {
+fn a_page_reassembles_parts_of_the_bridge() {
     let mut page = TestPage::connected();
     page.break_and_retry();
     let mut welcome = authenticated("b-1");
@@ -77,29 +80,29 @@ fn a_page_puts_together_what_the_bridge_cuts() {
     let message = "🦀".repeat(PART_BYTES / 2);
     let (mut heard, mut between) = (Vec::new(), 0);
     for frame in split(&message, 17) {
-        heard.extend(hear(&mut page, &frame));
-        heard.extend(hear(&mut page, &format!("#+18 {between}")));
+        heard.extend(receive(&mut page, &frame));
+        heard.extend(receive(&mut page, &format!("#+18 {between}")));
         between += 1;
     }
     assert_eq!(heard, [message]);
-    assert_eq!(hear(&mut page, "#.18 !").unwrap(), "01!");
+    assert_eq!(receive(&mut page, "#.18 !").unwrap(), "01!");
 }
 
 #[test]
-fn parts_are_signs_of_life() {
+fn parts_reset_the_silence_timer() {
     let mut page = TestPage::connected();
-    page.wait(40_000);
-    hear(&mut page, "#+1 x");
+    page.pass_time(40_000);
+    receive(&mut page, "#+1 x");
     page.now_ms -= 40_000;
     page.timer_fires(0.0);
     assert_eq!(page.timer, Some(40_000));
 }
 
 #[test]
-fn a_bridge_that_breaks_the_rules_loses_the_connection() {
-    let limit = LIMITS.max_message_bytes;
+fn invalid_parts_close_the_connection() {
+    let limit = TEST_LIMITS.max_message_bytes;
     let within = format!("#+1 {}", "x".repeat(limit));
-    let many = (0..=MAX_UNFINISHED).map(|id| format!("#+{id} x"));
+    let many = (0..=MAX_UNFINISHED_MESSAGES).map(|id| format!("#+{id} x"));
     for frames in [
         vec![within.clone(), "#.1 x".to_owned()],
         vec![within, "#.2 x".to_owned()],
@@ -113,14 +116,14 @@ fn a_bridge_that_breaks_the_rules_loses_the_connection() {
         let mut page = TestPage::connected();
         let (last, first) = frames.split_last().unwrap();
         for frame in first {
-            assert_eq!(hear(&mut page, frame), None);
+            assert_eq!(receive(&mut page, frame), None);
             assert_eq!(page.statuses(), []);
         }
-        assert_eq!(hear(&mut page, last), None);
-        assert!(page.all.contains(&Effect::AbandonSocket), "{last}");
+        assert_eq!(receive(&mut page, last), None);
+        assert!(page.effects.contains(&Effect::AbandonSocket), "{last}");
         assert!(matches!(page.statuses()[..], [Status::Reconnecting { .. }]));
         page.timer_fires(0.0);
         page.accept("b-1");
-        assert_eq!(hear(&mut page, "#.1 {}").unwrap(), "{}", "a fresh start");
+        assert_eq!(receive(&mut page, "#.1 {}").unwrap(), "{}", "a fresh start");
     }
 }

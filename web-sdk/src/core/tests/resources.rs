@@ -1,14 +1,14 @@
 //! Who is subscribed, and which content changed.
 
 use super::*;
-use crate::core::updates::REMEMBERED;
+use crate::core::resource_updates::MAX_PENDING;
 
 fn updated(uri: &str) -> Message {
     PageToBridge::ResourceUpdated { uri: uri.into() }
 }
 
 fn update(page: &mut TestPage, uri: &str) {
-    page.tell(|page| page.resource_updated(uri.into()));
+    page.dispatch(|page| page.resource_updated(uri.into()));
 }
 
 fn updates(page: &TestPage) -> Vec<Message> {
@@ -25,7 +25,7 @@ fn subscriptions(page: &TestPage) -> Vec<Option<String>> {
 }
 
 #[test]
-fn several_changes_in_one_task_are_one() {
+fn changes_in_one_task_are_coalesced() {
     let mut page = TestPage::connected();
     update(&mut page, "a:1");
     update(&mut page, "a:2");
@@ -48,13 +48,13 @@ fn a_resource_is_registered_before_it_changes() {
 }
 
 #[test]
-fn what_changes_without_a_connection_is_told_to_the_same_bridge_only() {
+fn offline_changes_are_sent_to_the_same_bridge_only() {
     for (bridge, told) in [("b-1", 1), ("b-2", 0)] {
         let mut page = TestPage::connected();
         page.close(1006);
         update(&mut page, "a:1");
         update(&mut page, "a:1");
-        page.tell(|page| page.timer_fired(0.0));
+        page.dispatch(|page| page.timer_fired(0.0));
         page.accept(bridge);
         assert_eq!(updates(&page).len(), told, "{bridge}");
     }
@@ -64,31 +64,31 @@ fn what_changes_without_a_connection_is_told_to_the_same_bridge_only() {
 fn without_a_connection_the_newest_changes_are_remembered() {
     let mut page = TestPage::connected();
     page.close(1006);
-    for number in 0..=REMEMBERED {
+    for number in 0..=MAX_PENDING {
         update(&mut page, &format!("a:{number}"));
     }
-    page.tell(|page| page.timer_fired(0.0));
+    page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-1");
     let updates = updates(&page);
-    assert_eq!(updates.len(), REMEMBERED);
+    assert_eq!(updates.len(), MAX_PENDING);
     assert_eq!(updates[0], updated("a:1"));
 }
 
 #[test]
-fn subscriptions_outlive_a_break_but_not_the_bridge_nor_the_connection() {
+fn subscriptions_survive_a_reconnect_but_not_another_bridge_or_a_disconnect() {
     let list = || BridgeToPage::Subscriptions("[uris]".to_owned());
     let mut page = TestPage::connected();
-    page.hear(list());
+    page.receive(list());
     assert_eq!(subscriptions(&page), [Some("[uris]".into())]);
-    page.forget();
+    page.clear();
     page.break_and_retry();
     page.accept("b-1");
     assert_eq!(subscriptions(&page), []);
     page.break_and_retry();
     page.accept("b-2");
     assert_eq!(subscriptions(&page), [None]);
-    page.hear(list());
-    page.forget();
-    page.tell(|page| page.disconnect());
+    page.receive(list());
+    page.clear();
+    page.dispatch(|page| page.disconnect());
     assert_eq!(subscriptions(&page), [None]);
 }

@@ -7,8 +7,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::Bench;
-use super::idle::{number, printed};
-use super::tables::time;
+use super::idle::{as_number, run_json_lines};
+use super::tables::format_time;
 
 /// The tables of first words and of queries at once.
 pub(super) fn ask(bench: &Bench) -> Result<String> {
@@ -16,7 +16,7 @@ pub(super) fn ask(bench: &Bench) -> Result<String> {
     let mut command = Command::new(bench.programs.join("ask"));
     command.args(["--queries", &ask.queries.to_string()]);
     command.args(["--at-once", &ask.at_once.to_string()]);
-    let lines = printed("measuring queries", command)?;
+    let lines = run_json_lines("measuring queries", command)?;
     Ok(format!(
         "{} queries on each wire, one after the other; {} at once.\n\n{}",
         ask.queries,
@@ -30,7 +30,7 @@ fn tables(lines: &[Value]) -> String {
         |---|---|---|---|\n"
         .to_owned();
     for line in lines.iter().filter(|line| line["provider"].is_string()) {
-        let of = |key: &str| time(number(&line[key]));
+        let of = |key: &str| format_time(as_number(&line[key]));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
@@ -46,8 +46,8 @@ fn tables(lines: &[Value]) -> String {
          |---|---|---|---|---|---|---|---|\n",
     );
     for line in lines.iter().filter(|line| line["completed"].is_number()) {
-        let mib = |key: &str| format!("{:.1} MiB", number(&line[key]));
-        let seconds = |key: &str| format!("{:.2} s", number(&line[key]));
+        let mib = |key: &str| format!("{:.1} MiB", as_number(&line[key]));
+        let seconds = |key: &str| format!("{:.2} s", as_number(&line[key]));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
@@ -56,7 +56,7 @@ fn tables(lines: &[Value]) -> String {
             mib("before_mib"),
             mib("during_mib"),
             mib("after_mib"),
-            time(number(&line["cpu_us"])),
+            format_time(as_number(&line["cpu_us"])),
             seconds("asked_s"),
             seconds("answered_s"),
         );

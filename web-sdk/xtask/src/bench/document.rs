@@ -27,7 +27,7 @@ pub(super) fn machine(profile: &str) -> String {
 
 /// Puts the text where the docs show this section.
 pub(super) fn write(workspace: &Workspace, section: &str, text: &str) -> Result<()> {
-    document::write(workspace, DOCUMENT, &command(section), text)
+    document::write_section(workspace, DOCUMENT, &command(section), text)
 }
 
 /// What writes a section.
@@ -48,7 +48,7 @@ mod tests {
         for section in Section::value_variants() {
             let name = section.name();
             assert!(
-                document::with(&text, &command(&name), "").is_some(),
+                document::replace_section(&text, &command(&name), "").is_some(),
                 "{name}"
             );
         }

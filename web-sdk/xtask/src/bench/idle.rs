@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::Bench;
-use super::server::pinned;
-use super::tables::time;
-use crate::process::read;
+use super::server::pinned_command;
+use super::tables::format_time;
+use crate::process::capture;
 use crate::step::{Outcome, step};
 
 /// The table of pages at rest.
@@ -31,7 +31,7 @@ pub(super) fn resting(bench: &Bench) -> Result<String> {
         command.args(["resting", &idle.pages.to_string(), &idle.rest.to_string()]);
         command.args(["--heartbeat", &idle.heartbeat.to_string()]);
         command.args(["--per-token", per_token, "--sets", sets]);
-        lines.extend(printed(&what, command)?);
+        lines.extend(run_json_lines(&what, command)?);
     }
     Ok(format!(
         "{} pages with 10 tools each, watched for {} s; a heartbeat every {} s; 100 calls a second for \
@@ -52,20 +52,20 @@ fn resting_table(lines: &[Value]) -> String {
             .to_owned();
     for line in lines {
         let (alone, beside) = (&line["alone"], &line["beside"]);
-        let (p99, p99_beside) = (number(&alone["p99_us"]), number(&beside["p99_us"]));
+        let (p99, p99_beside) = (as_number(&alone["p99_us"]), as_number(&beside["p99_us"]));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {:.1} | {:.2} % | {} | {:.2}× ({}) | {} |",
             line["per_token"],
             line["sets"].as_str().unwrap_or_default(),
-            thousands(number(&line["pages_per_second"]) as usize),
-            time(number(&line["connecting_us"])),
-            number(&line["kib"]),
-            number(&line["cpu_at_rest"]),
-            time(p99),
-            times(p99_beside, p99),
-            time(p99_beside),
-            time(number(&beside["slowest_us"])),
+            thousands(as_number(&line["pages_per_second"]) as usize),
+            format_time(as_number(&line["connecting_us"])),
+            as_number(&line["kib"]),
+            as_number(&line["cpu_at_rest"]),
+            format_time(p99),
+            format_ratio(p99_beside, p99),
+            format_time(p99_beside),
+            format_time(as_number(&beside["slowest_us"])),
         );
     }
     text
@@ -73,11 +73,11 @@ fn resting_table(lines: &[Value]) -> String {
 
 /// The table of what other sessions cost calls and lists.
 pub(super) fn beside(bench: &Bench) -> Result<String> {
-    let mut command = pinned(bench.core);
+    let mut command = pinned_command(bench.core);
     command.arg(bench.programs.join("idle"));
     command.args(["beside", &bench.plan.idle.pages.to_string()]);
     let what = "measuring calls and lists beside other sessions";
-    Ok(beside_table(&printed(what, command)?))
+    Ok(beside_table(&run_json_lines(what, command)?))
 }
 
 fn beside_table(lines: &[Value]) -> String {
@@ -92,14 +92,18 @@ fn beside_table(lines: &[Value]) -> String {
     let (bridge, floor) = (of("bridge"), of("floor"));
     for (with, floor_with) in bridge.iter().zip(&floor) {
         let growth = |all: &[&Value], with: &Value, key: &str| {
-            let alone = all.first().map_or(0.0, |first| number(&first[key]));
-            let micros = number(&with[key]);
-            format!("{:.2}× ({})", times(micros, alone), time(micros))
+            let alone = all.first().map_or(0.0, |first| as_number(&first[key]));
+            let micros = as_number(&with[key]);
+            format!(
+                "{:.2}× ({})",
+                format_ratio(micros, alone),
+                format_time(micros)
+            )
         };
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
-            thousands(number(&with["others"]) as usize),
+            thousands(as_number(&with["others"]) as usize),
             growth(&bridge, with, "call_us"),
             growth(&bridge, with, "list_us"),
             growth(&floor, floor_with, "call_us"),
@@ -110,11 +114,11 @@ fn beside_table(lines: &[Value]) -> String {
 
 /// The table of many pages of one token that register.
 pub(super) fn registering(bench: &Bench) -> Result<String> {
-    let mut command = pinned(bench.core);
+    let mut command = pinned_command(bench.core);
     command.arg(bench.programs.join("idle")).arg("registering");
     let pages = bench.plan.idle.registering.to_string();
     command.args(["--registering", &pages]);
-    Ok(registering_table(&printed(
+    Ok(registering_table(&run_json_lines(
         "measuring registrations",
         command,
     )?))
@@ -133,17 +137,17 @@ fn registering_table(lines: &[Value]) -> String {
         let sets = line["sets"].as_str().unwrap_or_default();
         let _ = write!(text, "| {sets} sets |");
         for near in near(line) {
-            let _ = write!(text, " {} |", time(number(&near["cpu_us"])));
+            let _ = write!(text, " {} |", format_time(as_number(&near["cpu_us"])));
         }
-        let _ = writeln!(text, " {} |", time(number(&line["average_us"])));
+        let _ = writeln!(text, " {} |", format_time(as_number(&line["average_us"])));
     }
     text
 }
 
-pub(super) fn printed(what: &str, mut command: Command) -> Result<Vec<Value>> {
+pub(super) fn run_json_lines(what: &str, mut command: Command) -> Result<Vec<Value>> {
     command.arg("--json");
     step(what, || {
-        let printed = read(&mut command, &format!("{what}: see what is wrong above"))?;
+        let printed = capture(&mut command, &format!("{what}: see what is wrong above"))?;
         let lines = printed.lines().map(serde_json::from_str);
         let lines: Vec<Value> = lines
             .collect::<Result<_, _>>()
@@ -155,11 +159,11 @@ pub(super) fn printed(what: &str, mut command: Command) -> Result<Vec<Value>> {
     })
 }
 
-pub(super) fn number(value: &Value) -> f64 {
+pub(super) fn as_number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_default()
 }
 
-fn times(value: f64, of: f64) -> f64 {
+fn format_ratio(value: f64, of: f64) -> f64 {
     value / of.max(f64::MIN_POSITIVE)
 }
 

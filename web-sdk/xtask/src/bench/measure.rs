@@ -5,8 +5,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 use super::plan::{Cell, Plan, Route, Subject};
-use super::server::{Server, pinned};
-use crate::process::read;
+use super::server::{Server, pinned_command};
+use crate::process::capture;
 
 /// What a call costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ impl Figures {
         several.get(several.len() / 2).copied().unwrap_or_default()
     }
 
-    fn of(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(line).ok()?;
         let figure = |name| line["figures"][name].as_f64();
         Some(Self {
@@ -45,11 +45,11 @@ impl fmt::Display for Figures {
 /// Starts a server and puts load on it.
 pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) -> Result<Figures> {
     let server = Server::start(programs, core, cell)?;
-    let mut load = pinned(core);
+    let mut load = pinned_command(core);
     load.arg(programs.join("load"))
         .args(["--bridge", &server.url])
         .args(["--pid", &server.pid().to_string()])
-        .args(["--target", target(cell.subject)])
+        .args(["--target", target_argument(cell.subject)])
         .args(["--route", cell.route.name()])
         .args(["--result", cell.result])
         .args(["--pages", &cell.pages.to_string()])
@@ -63,12 +63,12 @@ pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) ->
         // There, a call among several pages must name its session.
         load.args(["--pick", "session"]);
     }
-    let printed = read(&mut load, &format!("{cell}: see what is wrong above"))?;
+    let printed = capture(&mut load, &format!("{cell}: see what is wrong above"))?;
     let line = printed.lines().next().unwrap_or_default();
-    Figures::of(line).with_context(|| format!("{cell}: no figures in {line:?}"))
+    Figures::parse(line).with_context(|| format!("{cell}: no figures in {line:?}"))
 }
 
-fn target(subject: Subject) -> &'static str {
+fn target_argument(subject: Subject) -> &'static str {
     match subject {
         Subject::Floor => "floor",
         Subject::FloorMcp => "floor-mcp",
@@ -84,9 +84,9 @@ mod tests {
     fn figures_are_read_from_the_generators_line() {
         let line =
             r#"{"route":"v1","figures":{"calls":3,"cpu_us":20.5,"p50_us":30.0,"p99_us":40.0}}"#;
-        let figures = Figures::of(line).unwrap();
+        let figures = Figures::parse(line).unwrap();
         assert_eq!(figures.to_string(), "20.5 µs CPU, p50 30 µs, p99 40 µs");
-        assert_eq!(Figures::of("no figures"), None);
+        assert_eq!(Figures::parse("no figures"), None);
     }
 
     #[test]

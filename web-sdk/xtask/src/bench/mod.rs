@@ -117,7 +117,7 @@ impl Bench {
         let setting = document::machine(&self.profile);
         match section {
             Section::Calls => {
-                let figures = self.cells(&plan.small_cells())?;
+                let figures = self.measure_cells(&plan.small_cells())?;
                 let setting = format!(
                     "{setting}; {PAGES} pages with 10 tools each; {} s each time after {} s of warming \
                      up, the median of {}.",
@@ -126,7 +126,7 @@ impl Bench {
                 Ok(format!("{setting}\n\n{}", tables::calls(plan, figures)))
             }
             Section::Large => {
-                let figures = self.cells(&plan.large_cells())?;
+                let figures = self.measure_cells(&plan.large_cells())?;
                 let setting = format!(
                     "{setting}; {} s each time ({} s with 10 MB) after {} s of warming up, the median \
                      of {}.",
@@ -142,7 +142,7 @@ impl Bench {
     }
 
     /// Measures each cell in each round, and gives the median of a cell.
-    fn cells(&self, cells: &[Cell]) -> Result<impl Fn(&Cell) -> Figures + use<>> {
+    fn measure_cells(&self, cells: &[Cell]) -> Result<impl Fn(&Cell) -> Figures + use<>> {
         let rounds = self.plan.rounds;
         let mut measured = Vec::new();
         for round in 1..=rounds {

@@ -167,7 +167,7 @@ impl Route {
         }
     }
 
-    pub(super) fn shown(self) -> &'static str {
+    pub(super) fn display_name(self) -> &'static str {
         match self {
             Route::ToolCall => "`POST /tool-call`",
             Route::Mcp2025 => "`/mcp`, 2025-11-25",
@@ -234,8 +234,8 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.subject {
             Subject::Floor => f.write_str("`floor`"),
-            Subject::FloorMcp => write!(f, "`floor-mcp`, as {}", self.route.shown()),
-            Subject::Bridge => f.write_str(self.route.shown()),
+            Subject::FloorMcp => write!(f, "`floor-mcp`, as {}", self.route.display_name()),
+            Subject::Bridge => f.write_str(self.route.display_name()),
         }?;
         f.write_str(if self.schemas { ", both schemas" } else { "" })
     }

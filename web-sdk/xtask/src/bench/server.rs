@@ -19,8 +19,8 @@ const SETTINGS: [&str; 8] = [
 ];
 
 /// What the floors read at a time, of small and of large results: whichever costs them less.
-const SMALL_READ: &str = "--read-buffer=4096";
-const LARGE_READ: &str = "--read-buffer=131072";
+const SMALL_READ_BUFFER: &str = "--read-buffer=4096";
+const LARGE_READ_BUFFER: &str = "--read-buffer=131072";
 
 /// A bridge or a floor on a free port, until this is dropped.
 pub(super) struct Server {
@@ -31,7 +31,7 @@ pub(super) struct Server {
 impl Server {
     /// Starts what `cell` measures.
     pub(super) fn start(programs: &Path, core: usize, cell: &Cell) -> Result<Self> {
-        let mut command = pinned(core);
+        let mut command = pinned_command(core);
         match cell.subject {
             Subject::Bridge => {
                 command.arg(programs.join("mcp-web-bridge")).args(SETTINGS);
@@ -42,7 +42,11 @@ impl Server {
             Subject::Floor | Subject::FloorMcp => {
                 let is_small = cell.result == "1kb";
                 command.arg(programs.join("floor"));
-                command.arg(if is_small { SMALL_READ } else { LARGE_READ });
+                command.arg(if is_small {
+                    SMALL_READ_BUFFER
+                } else {
+                    LARGE_READ_BUFFER
+                });
                 if cell.subject == Subject::FloorMcp {
                     command.arg("--mcp");
                 }
@@ -60,7 +64,7 @@ impl Server {
         let lines = output
             .into_iter()
             .flat_map(|out| BufReader::new(out).lines());
-        let mut urls = lines.map_while(Result::ok).filter_map(url);
+        let mut urls = lines.map_while(Result::ok).filter_map(parse_url);
         server.url = urls
             .next()
             .with_context(|| format!("{cell}: the server does not start"))?;
@@ -81,14 +85,14 @@ impl Drop for Server {
 }
 
 /// A command that runs on one core. It becomes the program: its process id is the program's.
-pub(super) fn pinned(core: usize) -> Command {
+pub(super) fn pinned_command(core: usize) -> Command {
     let mut command = Command::new("taskset");
     command.arg("--cpu-list").arg(core.to_string());
     command
 }
 
 /// Of `listening on http://127.0.0.1:PORT`.
-fn url(line: String) -> Option<String> {
+fn parse_url(line: String) -> Option<String> {
     let (_, address) = line.split_once("listening on http://")?;
     let address = address.split_whitespace().next()?;
     Some(format!("http://{}", address.trim_end_matches('/')))
@@ -101,7 +105,7 @@ mod tests {
     #[test]
     fn the_url_is_found_in_what_a_server_prints() {
         let line = "listening on http://127.0.0.1:3001".to_owned();
-        assert_eq!(url(line).unwrap(), "http://127.0.0.1:3001");
-        assert_eq!(url("a warning".to_owned()), None);
+        assert_eq!(parse_url(line).unwrap(), "http://127.0.0.1:3001");
+        assert_eq!(parse_url("a warning".to_owned()), None);
     }
 }

@@ -6,21 +6,21 @@ use super::plan::{Cell, LARGE_CALLERS, LARGE_PAGES, Plan, Row, Subject};
 /// A measure of a call.
 struct Measure {
     title: &'static str,
-    of: fn(&Figures) -> f64,
+    value: fn(&Figures) -> f64,
 }
 
 const SMALL: [Measure; 3] = [
     Measure {
         title: "CPU of the server for a call",
-        of: |figures| figures.cpu,
+        value: |figures| figures.cpu,
     },
     Measure {
         title: "p50",
-        of: |figures| figures.p50,
+        value: |figures| figures.p50,
     },
     Measure {
         title: "p99",
-        of: |figures| figures.p99,
+        value: |figures| figures.p99,
     },
 ];
 
@@ -49,9 +49,9 @@ fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Ce
     for row in Row::SMALL {
         let _ = write!(text, "| {row} |");
         for &callers in plan.callers {
-            let value = (measure.of)(&figures(&row.cell(callers)));
-            let floor = (measure.of)(&figures(&Row::SMALL[0].cell(callers)));
-            let _ = write!(text, " {} |", ratio(value, floor));
+            let value = (measure.value)(&figures(&row.cell(callers)));
+            let floor = (measure.value)(&figures(&Row::SMALL[0].cell(callers)));
+            let _ = write!(text, " {} |", format_ratio(value, floor));
         }
         text.push('\n');
     }
@@ -73,28 +73,28 @@ pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
         let _ = writeln!(
             text,
             "| {}, {} | {} | {} | {} | {} |",
-            shown(bridge.result),
-            bridge.route.shown(),
-            ratio(of_bridge.cpu, of_floor.cpu),
-            time(of_floor.cpu),
-            ratio(of_bridge.p50, of_floor.p50),
-            time(of_floor.p50),
+            display_result(bridge.result),
+            bridge.route.display_name(),
+            format_ratio(of_bridge.cpu, of_floor.cpu),
+            format_time(of_floor.cpu),
+            format_ratio(of_bridge.p50, of_floor.p50),
+            format_time(of_floor.p50),
         );
     }
     text
 }
 
 /// `2.0× (40 µs)`
-fn ratio(value: f64, floor: f64) -> String {
+fn format_ratio(value: f64, floor: f64) -> String {
     format!(
         "{:.2}× ({})",
         value / floor.max(f64::MIN_POSITIVE),
-        time(value)
+        format_time(value)
     )
 }
 
 /// Of microseconds.
-pub(super) fn time(micros: f64) -> String {
+pub(super) fn format_time(micros: f64) -> String {
     match micros {
         few if few < 100.0 => format!("{few:.1} µs"),
         some if some < 1_000.0 => format!("{some:.0} µs"),
@@ -104,7 +104,7 @@ pub(super) fn time(micros: f64) -> String {
 }
 
 /// `100kb-rows` as people read it.
-fn shown(result: &str) -> String {
+fn display_result(result: &str) -> String {
     let (size, kind) = result.split_once('-').unwrap_or((result, "rows"));
     let size = size.replace("kb", " kB").replace("mb", " MB");
     let kind = if kind == "rows" { "rows" } else { "one string" };

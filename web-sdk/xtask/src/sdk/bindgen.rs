@@ -4,8 +4,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
-use super::names::Names;
-use super::{CORE, panics};
+use super::{CORE_NAME, strip_panics};
+use crate::sdk::mangle_names::NameMangler;
 
 /// Where the wasm finds its imports: `mcp-web.js` instantiates it with the glue under this name.
 const IMPORTS: &str = "glue";
@@ -20,7 +20,7 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(wasm)
-        .out_name(CORE)
+        .out_name(CORE_NAME)
         .typescript(false)
         .remove_name_section(true)
         .remove_producers_section(true)
@@ -32,7 +32,11 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
             "wasm-bindgen refuses the compiled SDK: see that its crates are those of Cargo.lock",
         )?;
     for function in output.wasm_mut().funcs.iter_mut() {
-        if function.name.as_deref().is_some_and(panics::need) {
+        if function
+            .name
+            .as_deref()
+            .is_some_and(strip_panics::is_panic_only)
+        {
             let mut body = function.kind.unwrap_local_mut().builder_mut().func_body();
             body.instrs_mut().clear();
             body.unreachable();
@@ -40,9 +44,9 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
     }
     let segments: Vec<_> = output.wasm().data.iter().map(|data| data.id()).collect();
     for segment in segments {
-        panics::silence(&mut output.wasm_mut().data.get_mut(segment).value);
+        strip_panics::blank_messages(&mut output.wasm_mut().data.get_mut(segment).value);
     }
-    let mut names = Names::default();
+    let mut names = NameMangler::default();
     for import in output.wasm_mut().imports.iter_mut() {
         import.module = IMPORTS.into();
         import.name = names.import(&import.name);
@@ -57,9 +61,9 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
         .start()
         .context("wasm-bindgen wrote no glue: see what its new version calls it")?;
     fs::create_dir_all(folder)?;
-    fs::write(folder.join(format!("{CORE}.js")), names.apply(glue))?;
+    fs::write(folder.join(format!("{CORE_NAME}.js")), names.apply(glue))?;
     fs::write(
-        folder.join(format!("{CORE}_bg.wasm")),
+        folder.join(format!("{CORE_NAME}_bg.wasm")),
         output.wasm_mut().emit_wasm(),
     )?;
     Ok(())

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::Workspace;
 use crate::process::{self, cargo, run};
-use crate::wasm_rustc::{TARGET, WasmRustc};
+use crate::wasm_toolchain::{TARGET, WasmRustc};
 
 /// Compiles the crate `web-sdk` for the browser and returns the path of the wasm file.
 pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBuf> {

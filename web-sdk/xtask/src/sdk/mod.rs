@@ -10,10 +10,10 @@
 
 mod bindgen;
 mod compile;
-mod names;
-mod panics;
-mod shrink;
+mod mangle_names;
+mod minify;
 pub mod size;
+mod strip_panics;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,12 +26,12 @@ use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
 use crate::node;
 use crate::step::{Outcome, step};
-use crate::wasm_rustc::WasmRustc;
+use crate::wasm_toolchain::WasmRustc;
 
 /// What the glue and the wasm are called: `mcp_web_core.js` and `mcp_web_core_bg.wasm`.
-const CORE: &str = "mcp_web_core";
+const CORE_NAME: &str = "mcp_web_core";
 /// The hand-written module that pages import.
-const MODULE: &str = "mcp-web.js";
+const MAIN_MODULE: &str = "mcp-web.js";
 
 /// The files of the built SDK, by name.
 type Files = BTreeMap<String, Vec<u8>>;
@@ -42,10 +42,10 @@ type Files = BTreeMap<String, Vec<u8>>;
 ///
 /// When a tool is missing and cannot be installed, the crate does not compile, or the result is too big.
 pub fn ensure(workspace: &Workspace) -> Result<()> {
-    let _lock = Lock::wait(&workspace.path("target/sdk.lock"))?;
+    let _lock = Lock::acquire(&workspace.path("target/sdk.lock"))?;
     let stamp = workspace.path("target/sdk.stamp");
-    let sources = sources(workspace)?;
-    if let Some(report) = report_of(&stamp, &sources, &outputs(workspace)?) {
+    let sources = source_fingerprint(workspace)?;
+    if let Some(report) = cached_report(&stamp, &sources, &output_fingerprint(workspace)?) {
         step("the web SDK", || Ok(Outcome::UpToDate(())))?;
         print!("{report}");
         return Ok(());
@@ -55,13 +55,13 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     print!("{sizes}");
     sizes.check()?;
     publish(&files, &workspace.sdk())?;
-    let made = format!("{sources}\n{}\n{sizes}", outputs(workspace)?);
+    let made = format!("{sources}\n{}\n{sizes}", output_fingerprint(workspace)?);
     fs::write(&stamp, made).with_context(|| format!("make {} writable", stamp.display()))
 }
 
 fn build(workspace: &Workspace) -> Result<Files> {
     let rustc = WasmRustc::ensure()?;
-    let packages = node::packages(workspace, "web-sdk", "web-sdk-node")?;
+    let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
     })?;
@@ -70,12 +70,12 @@ fn build(workspace: &Workspace) -> Result<Files> {
         Ok(Outcome::Done(bindgen::glue(&wasm, &glue)?))
     })?;
     let mut files = hand_written(&workspace.path("web-sdk/js"))?;
-    for name in [format!("{CORE}.js"), format!("{CORE}_bg.wasm")] {
+    for name in [format!("{CORE_NAME}.js"), format!("{CORE_NAME}_bg.wasm")] {
         files.insert(name.clone(), glue.join(name));
     }
     step("wasm-opt and esbuild", || {
         let small = files.into_iter().map(|(name, path)| {
-            let content = shrink::file(&packages, &path)?;
+            let content = minify::minify(&packages, &path)?;
             Ok((name, content))
         });
         Ok(Outcome::Done(small.collect::<Result<_>>()?))
@@ -93,17 +93,17 @@ fn hand_written(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
             files.insert(entry.file_name().to_string_lossy().into(), entry.path());
         }
     }
-    if !files.contains_key(MODULE) {
+    if !files.contains_key(MAIN_MODULE) {
         bail!(
             "restore {}: it is the module that pages import",
-            folder.join(MODULE).display()
+            folder.join(MAIN_MODULE).display()
         );
     }
     Ok(files)
 }
 
 /// A fingerprint of all that decides what the SDK looks like.
-fn sources(workspace: &Workspace) -> Result<String> {
+fn source_fingerprint(workspace: &Workspace) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
     for path in [
         "Cargo.toml",
@@ -117,19 +117,19 @@ fn sources(workspace: &Workspace) -> Result<String> {
         "web-sdk/src",
         "web-sdk/xtask/src/sdk",
     ] {
-        fingerprint.path(&workspace.path(path))?;
+        fingerprint.add_path(&workspace.path(path))?;
     }
     Ok(fingerprint.finish())
 }
 
-fn outputs(workspace: &Workspace) -> Result<String> {
+fn output_fingerprint(workspace: &Workspace) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
-    fingerprint.path(&workspace.sdk())?;
+    fingerprint.add_path(&workspace.sdk())?;
     Ok(fingerprint.finish())
 }
 
 /// The sizes printed by the run that made what is there now, if that run had the same sources.
-fn report_of(stamp: &Path, sources: &str, outputs: &str) -> Option<String> {
+fn cached_report(stamp: &Path, sources: &str, outputs: &str) -> Option<String> {
     let text = fs::read_to_string(stamp).ok()?;
     let (made_from, rest) = text.split_once('\n')?;
     let (made, report) = rest.split_once('\n')?;
@@ -188,13 +188,13 @@ mod tests {
     fn a_stamp_counts_only_for_its_own_sources_and_outputs() {
         let folder = tempfile::tempdir().unwrap();
         let stamp = folder.path().join("stamp");
-        assert_eq!(report_of(&stamp, "s", "o"), None);
+        assert_eq!(cached_report(&stamp, "s", "o"), None);
         fs::write(&stamp, "s\no\nwasm 1 kB\nsum 1 kB\n").unwrap();
         assert_eq!(
-            report_of(&stamp, "s", "o").as_deref(),
+            cached_report(&stamp, "s", "o").as_deref(),
             Some("wasm 1 kB\nsum 1 kB\n")
         );
-        assert_eq!(report_of(&stamp, "t", "o"), None);
-        assert_eq!(report_of(&stamp, "s", "p"), None);
+        assert_eq!(cached_report(&stamp, "t", "o"), None);
+        assert_eq!(cached_report(&stamp, "s", "p"), None);
     }
 }

@@ -8,10 +8,10 @@ use anyhow::{Result, bail};
 use super::Files;
 
 /// The most that wasm, glue and main module may weigh together, in bytes after brotli.
-pub const LIMIT: usize = 40_000;
+pub const MAX_BROTLI_BYTES: usize = 40_000;
 
 /// The names of modules that are loaded when a page needs them begin with this.
-const LATER: &str = "mcp-web-";
+const LAZY_PREFIX: &str = "mcp-web-";
 
 /// The settings of a server that compresses once and serves often.
 const QUALITY: u32 = 11;
@@ -48,27 +48,27 @@ impl Sizes {
     }
 
     pub(super) fn check(&self) -> Result<()> {
-        let sum = self.brotli();
-        if sum > LIMIT {
+        let sum = self.eager_brotli();
+        if sum > MAX_BROTLI_BYTES {
             bail!(
-                "what every page loads is {sum} bytes after brotli and may be {LIMIT}: make it smaller"
+                "what every page loads is {sum} bytes after brotli and may be {MAX_BROTLI_BYTES}: make it smaller"
             )
         }
         Ok(())
     }
 
-    fn brotli(&self) -> usize {
-        self.at_once().map(|file| file.brotli).sum()
+    fn eager_brotli(&self) -> usize {
+        self.eager().map(|file| file.brotli).sum()
     }
 
-    fn at_once(&self) -> impl Iterator<Item = &Size> {
-        self.files.iter().filter(|file| !file.later())
+    fn eager(&self) -> impl Iterator<Item = &Size> {
+        self.files.iter().filter(|file| !file.is_lazy())
     }
 }
 
 impl Size {
-    fn later(&self) -> bool {
-        self.name.starts_with(LATER)
+    fn is_lazy(&self) -> bool {
+        self.name.starts_with(LAZY_PREFIX)
     }
 }
 
@@ -80,12 +80,12 @@ impl fmt::Display for Sizes {
                 "    {name:<27} {raw:>8} bytes, {brotli:>7} after brotli"
             )
         };
-        for file in self.at_once() {
+        for file in self.eager() {
             line(&file.name, file.raw, file.brotli)?;
         }
-        let raw = self.at_once().map(|file| file.raw).sum();
-        line("sum", raw, self.brotli())?;
-        for file in self.files.iter().filter(|file| file.later()) {
+        let raw = self.eager().map(|file| file.raw).sum();
+        line("sum", raw, self.eager_brotli())?;
+        for file in self.files.iter().filter(|file| file.is_lazy()) {
             line(&format!("{} (later)", file.name), file.raw, file.brotli)?;
         }
         Ok(())
@@ -102,7 +102,7 @@ fn compressed(content: &[u8]) -> Result<usize> {
 mod tests {
     use super::*;
 
-    fn of(content: &[u8]) -> Sizes {
+    fn sizes_of(content: &[u8]) -> Sizes {
         let files = Files::from([
             ("core.wasm".into(), content.to_vec()),
             ("README.md".into(), b"not loaded by a page".to_vec()),
@@ -112,10 +112,10 @@ mod tests {
 
     #[test]
     fn counts_what_a_page_loads_after_brotli() {
-        let sizes = of(&[b'a'; 10_000]);
+        let sizes = sizes_of(&[b'a'; 10_000]);
         assert_eq!(sizes.files.len(), 1);
         assert_eq!(sizes.files[0].raw, 10_000);
-        assert!(sizes.brotli() < 100);
+        assert!(sizes.eager_brotli() < 100);
         assert!(sizes.to_string().contains("sum"));
     }
 
@@ -126,8 +126,8 @@ mod tests {
             ("mcp-web-dialog.js".into(), vec![b'a'; 100]),
         ]);
         let sizes = Sizes::measure(&files).unwrap();
-        let at_once = of(b"at once");
-        assert_eq!(sizes.brotli(), at_once.brotli());
+        let at_once = sizes_of(b"at once");
+        assert_eq!(sizes.eager_brotli(), at_once.eager_brotli());
         assert!(sizes.to_string().contains("mcp-web-dialog.js (later)"));
     }
 
@@ -142,6 +142,6 @@ mod tests {
         };
         let message = sizes.check().unwrap_err().to_string();
         assert!(message.contains("40001") && message.contains("40000"));
-        assert!(of(b"small").check().is_ok());
+        assert!(sizes_of(b"small").check().is_ok());
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct TestProgram {
 ///
 /// One call, because cargo unites the features of what it builds together: a second call with other
 /// packages would compile many dependencies again.
-pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
+pub(super) fn build_tests(workspace: &Workspace) -> Result<Vec<TestProgram>> {
     step("building everything", || {
         let mut build = cargo(workspace);
         build
@@ -42,7 +42,7 @@ pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
             .spawn()
             .context("cargo does not start: install Rust with rustup")?;
         let mut programs = match cargo.stdout.take() {
-            Some(messages) => test_programs(messages, workspace.root())?,
+            Some(messages) => parse_test_programs(messages, workspace.root())?,
             None => Vec::new(),
         };
         if !cargo.wait()?.success() {
@@ -53,16 +53,16 @@ pub(super) fn everything(workspace: &Workspace) -> Result<Vec<TestProgram>> {
     })
 }
 
-fn test_programs(messages: ChildStdout, root: &Path) -> Result<Vec<TestProgram>> {
+fn parse_test_programs(messages: ChildStdout, root: &Path) -> Result<Vec<TestProgram>> {
     let mut programs = Vec::new();
     for line in BufReader::new(messages).lines() {
         let message: Value = serde_json::from_str(&line?).unwrap_or_default();
-        programs.extend(test_program(&message, root));
+        programs.extend(parse_test_program(&message, root));
     }
     Ok(programs)
 }
 
-fn test_program(message: &Value, root: &Path) -> Option<TestProgram> {
+fn parse_test_program(message: &Value, root: &Path) -> Option<TestProgram> {
     let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
     if !is_test {
         return None;
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn finds_test_programs_among_cargos_messages() {
         let root = Path::new("/repo");
-        let found = test_program(
+        let found = parse_test_program(
             &artifact(true, json!("/repo/target/debug/deps/golden-1")),
             root,
         );
@@ -110,12 +110,12 @@ mod tests {
     fn programs_and_libraries_are_not_tests() {
         let root = Path::new("/repo");
         assert_eq!(
-            test_program(&artifact(false, json!("/repo/target/debug/golden")), root),
+            parse_test_program(&artifact(false, json!("/repo/target/debug/golden")), root),
             None
         );
-        assert_eq!(test_program(&artifact(true, Value::Null), root), None);
+        assert_eq!(parse_test_program(&artifact(true, Value::Null), root), None);
         assert_eq!(
-            test_program(&json!({ "reason": "build-finished" }), root),
+            parse_test_program(&json!({ "reason": "build-finished" }), root),
             None
         );
     }

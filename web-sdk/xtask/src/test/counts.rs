@@ -12,7 +12,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which both Rust's
     /// test harness and that of wasm-bindgen print. `None` for any other line.
-    pub(super) fn in_line(line: &str) -> Option<Self> {
+    pub(super) fn parse_line(line: &str) -> Option<Self> {
         let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
         let count = |what: &str| {
             counts
@@ -53,7 +53,7 @@ mod tests {
     fn reads_the_line_of_rusts_harness() {
         let ok = "test result: ok. 41 passed; 0 failed; 2 ignored; 0 measured; 7 filtered out; finished in 0.03s";
         assert_eq!(
-            Counts::in_line(ok),
+            Counts::parse_line(ok),
             Some(Counts {
                 passed: 41,
                 failed: 0,
@@ -62,7 +62,7 @@ mod tests {
         );
         let failed = "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.00s";
         assert_eq!(
-            Counts::in_line(failed),
+            Counts::parse_line(failed),
             Some(Counts {
                 passed: 1,
                 failed: 2,
@@ -76,7 +76,7 @@ mod tests {
         let line =
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 filtered out; finished in 0.12s";
         assert_eq!(
-            Counts::in_line(line),
+            Counts::parse_line(line),
             Some(Counts {
                 passed: 12,
                 failed: 0,
@@ -93,7 +93,7 @@ mod tests {
             "  test result: ok. 1 passed; 0 failed; 0 ignored",
             "test result: ok.",
         ] {
-            assert_eq!(Counts::in_line(line), None, "{line}");
+            assert_eq!(Counts::parse_line(line), None, "{line}");
         }
     }
 

@@ -9,7 +9,7 @@
 mod build;
 mod counts;
 mod report;
-mod runs;
+mod runner;
 mod tools;
 
 use std::path::Path;
@@ -63,7 +63,7 @@ impl Options {
     }
 
     fn wants_program(&self, program: &TestProgram) -> bool {
-        self.wants(if is_of_clients(program) {
+        self.wants(if is_client_test(program) {
             Suite::Clients
         } else if program.crate_folder == Path::new("e2e") {
             Suite::Journeys
@@ -77,7 +77,7 @@ impl Options {
 pub fn run(workspace: &Workspace, options: &Options) -> bool {
     let mut report = Report::default();
     if let Err(error) = run_suites(workspace, options, &mut report) {
-        report.broken(&error);
+        report.add_error(&error);
     }
     print!("{report}");
     report.all_is_well()
@@ -85,44 +85,44 @@ pub fn run(workspace: &Workspace, options: &Options) -> bool {
 
 fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
     if options.wants(Suite::Lint) {
-        report.check(lint::format(workspace));
+        report.add_lint(lint::format(workspace));
     }
     sdk::ensure(workspace)?;
     let tools = Tools::ensure(workspace, options)?;
     if options.wants(Suite::Lint) {
-        report.check(lint::clippy(workspace));
+        report.add_lint(lint::clippy(workspace));
     }
     if !options.wants_programs() {
         return Ok(());
     }
-    let mut programs = build::everything(workspace)?;
+    let mut programs = build::build_tests(workspace)?;
     programs.retain(|program| options.wants_program(program));
     let filter = options.filter.as_deref();
     let (journeys, rust): (Vec<_>, Vec<_>) = programs
         .iter()
         .partition(|program| program.crate_folder == Path::new("e2e"));
     for program in rust {
-        report.suite(runs::program(workspace, program, &tools, filter)?);
+        report.add_suite(runner::run_program(workspace, program, &tools, filter)?);
     }
     if options.wants(Suite::Rust) {
-        report.suite(runs::documentation(workspace, filter)?);
+        report.add_suite(runner::run_doc_tests(workspace, filter)?);
     }
     if options.wants(Suite::Wasm) {
-        report.suite(runs::sdk_in_browser(workspace, &tools, filter)?);
+        report.add_suite(runner::run_sdk_tests(workspace, &tools, filter)?);
     }
     for program in journeys {
-        let run = runs::program(workspace, program, &tools, filter)?;
-        let is_whole = is_of_clients(program) && filter.is_none() && run.counts.failed == 0;
-        report.suite(run);
+        let run = runner::run_program(workspace, program, &tools, filter)?;
+        let is_whole = is_client_test(program) && filter.is_none() && run.counts.failed == 0;
+        report.add_suite(run);
         if is_whole {
-            report.check(clients::check_document(workspace));
+            report.add_lint(clients::check_document(workspace));
         }
     }
     Ok(())
 }
 
 /// The tests that run MCP clients.
-fn is_of_clients(program: &TestProgram) -> bool {
+fn is_client_test(program: &TestProgram) -> bool {
     program.crate_folder == Path::new("e2e") && program.target == clients::TARGET
 }
 
@@ -139,11 +139,11 @@ pub(crate) fn run_clients(
     let mut tools = Tools::ensure(workspace, &options)?;
     change(&mut tools);
     let mut counts = Counts::default();
-    for program in build::everything(workspace)?
+    for program in build::build_tests(workspace)?
         .iter()
-        .filter(|it| is_of_clients(it))
+        .filter(|it| is_client_test(it))
     {
-        counts += runs::program(workspace, program, &tools, None)?.counts;
+        counts += runner::run_program(workspace, program, &tools, None)?.counts;
     }
     Ok(counts)
 }

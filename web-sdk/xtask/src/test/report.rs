@@ -3,32 +3,32 @@ use std::fmt;
 use anyhow::{Error, Result};
 
 use super::counts::Counts;
-use super::runs::SuiteRun;
+use crate::test::runner::SuiteRun;
 
 /// What all suites came to. Prints a line per suite and the sums last.
 #[derive(Default)]
 pub(super) struct Report {
     suites: Vec<SuiteRun>,
-    broken: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn suite(&mut self, suite: SuiteRun) {
+    pub(super) fn add_suite(&mut self, suite: SuiteRun) {
         self.suites.push(suite);
     }
 
     /// A lint is not a test: it adds a failure, but never to what passed.
-    pub(super) fn check(&mut self, outcome: Result<()>) {
+    pub(super) fn add_lint(&mut self, outcome: Result<()>) {
         if let Err(error) = outcome {
-            self.broken(&error);
+            self.add_error(&error);
         }
     }
 
     /// Something beside the tests went wrong.
-    pub(super) fn broken(&mut self, error: &Error) {
+    pub(super) fn add_error(&mut self, error: &Error) {
         let sentence = format!("{error:#}");
         println!("error: {sentence}");
-        self.broken.push(sentence);
+        self.errors.push(sentence);
     }
 
     pub(super) fn all_is_well(&self) -> bool {
@@ -37,7 +37,7 @@ impl Report {
 
     fn sum(&self) -> Counts {
         let mut sum = Counts {
-            failed: self.broken.len() as u64,
+            failed: self.errors.len() as u64,
             ..Counts::default()
         };
         for suite in &self.suites {
@@ -56,13 +56,13 @@ impl fmt::Display for Report {
             writeln!(
                 out,
                 "    {name}: {counts} in {:.1} s",
-                suite.took.as_secs_f64()
+                suite.duration.as_secs_f64()
             )?;
             for figures in &suite.figures {
                 writeln!(out, "        {figures}")?;
             }
         }
-        for sentence in &self.broken {
+        for sentence in &self.errors {
             writeln!(out, "    error: {sentence}")?;
         }
         writeln!(out, "{}", self.sum())
@@ -87,7 +87,7 @@ mod tests {
             name: "bridge: lib".into(),
             counts,
             figures: vec!["7 checks".into()],
-            took: Duration::from_millis(1_200),
+            duration: Duration::from_millis(1_200),
         }
     }
 
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn the_last_line_is_the_sum() {
         let mut report = Report::default();
-        report.suite(suite(3, 0));
-        report.suite(suite(4, 0));
-        report.check(Ok(()));
+        report.add_suite(suite(3, 0));
+        report.add_suite(suite(4, 0));
+        report.add_lint(Ok(()));
         assert!(report.all_is_well());
         assert_eq!(last_line(&report), "7 passed, 0 failed, 2 skipped");
         assert!(
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn a_failed_test_and_a_failed_lint_both_count() {
         let mut report = Report::default();
-        report.suite(suite(3, 1));
-        report.check(Err(anyhow!("run `cargo fmt`")));
+        report.add_suite(suite(3, 1));
+        report.add_lint(Err(anyhow!("run `cargo fmt`")));
         assert!(!report.all_is_well());
         assert_eq!(last_line(&report), "3 passed, 2 failed, 1 skipped");
     }

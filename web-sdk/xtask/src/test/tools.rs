@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{Options, Suite};
 use crate::chromium::Chromium;
-use crate::process::ask;
+use crate::process::try_capture;
 use crate::step::{Outcome, step};
-use crate::wasm_rustc::WasmRustc;
+use crate::wasm_toolchain::WasmRustc;
 use crate::{Workspace, apt, clients, node, python};
 
 /// What tests need beside Rust. Tests are told by environment where it is.
@@ -38,7 +38,7 @@ impl Tools {
     /// Installs what the chosen suites need and is not there yet.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
         let wasm_rustc = WasmRustc::ensure()?;
-        node::packages(workspace, "web-sdk", "web-sdk-node")?;
+        node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
         let clients = options.wants(Suite::Clients);
         let journeys = options.wants(Suite::Journeys) || clients;
         let chromium = (journeys || options.wants(Suite::Wasm))
@@ -95,12 +95,12 @@ impl ClientPackages {
     fn ensure(workspace: &Workspace) -> Result<Self> {
         let python = |major: u8| {
             let requirements = format!("e2e/clients/python/mcp-{major}.txt");
-            python::environment(workspace, &requirements, &format!("clients-python-{major}"))
+            python::ensure_environment(workspace, &requirements, &format!("clients-python-{major}"))
         };
         Ok(Self {
-            node: node::packages(workspace, "e2e/clients/node", "clients-node")?,
+            node: node::install_pinned(workspace, "e2e/clients/node", "clients-node")?,
             python: [python(1)?, python(2)?],
-            rows: clients::rows(workspace),
+            rows: clients::rows_folder(workspace),
         })
     }
 }
@@ -108,8 +108,8 @@ impl ClientPackages {
 impl Node {
     fn ensure(workspace: &Workspace) -> Result<Self> {
         Ok(Self {
-            program: node::node22(workspace)?,
-            packages: node::packages(workspace, "e2e/node", "e2e-node")?,
+            program: node::ensure_node(workspace)?,
+            packages: node::install_pinned(workspace, "e2e/node", "e2e-node")?,
         })
     }
 }
@@ -117,10 +117,10 @@ impl Node {
 /// A journey runs the README's commands, and one of them is `curl`.
 fn ensure_curl() -> Result<()> {
     step("curl", || {
-        if ask(Command::new("curl").arg("--version")).is_some() {
+        if try_capture(Command::new("curl").arg("--version")).is_some() {
             return Ok(Outcome::UpToDate(()));
         }
-        if !apt::is_here() {
+        if !apt::is_available() {
             bail!("install curl and try again");
         }
         apt::install(&["curl"])?;

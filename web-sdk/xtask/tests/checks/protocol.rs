@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use xtask::Workspace;
-use xtask::wasm_rustc::{TARGET, WasmRustc};
+use xtask::wasm_toolchain::{TARGET, WasmRustc};
 
 use crate::succeed;
 

@@ -2,9 +2,9 @@
 //! tool use", "with extended thinking"); the second call is added in the form of the first.
 
 use super::*;
-use crate::model::genai::tests::wire::Then;
+use crate::model::genai::tests::fake_provider::ReplyEnd;
 
-pub(super) const BEGUN: &str = r#"event: message_start
+pub(super) const STREAM_START: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_014p7gG3wDgGV9EUtLvnow3U","type":"message","role":"assistant","model":"claude-sonnet-4-5","stop_sequence":null,"usage":{"input_tokens":472,"output_tokens":2},"content":[],"stop_reason":null}}
 
 event: content_block_start
@@ -24,7 +24,7 @@ data: {"type":"content_block_stop","index":0}
 
 "#;
 
-const CALLS: &str = r#"event: content_block_start
+const CALL_EVENTS: &str = r#"event: content_block_start
 data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_01T1x1fJ34qAmk2tNTrN7Up6","name":"get_weather","input":{}}}
 
 event: content_block_delta
@@ -50,7 +50,7 @@ data: {"type":"content_block_stop","index":2}
 
 "#;
 
-const THOUGHT: &str = r#"event: message_start
+const THINKING_EVENTS: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_01","type":"message","role":"assistant","content":[],"model":"claude-sonnet-4-5","stop_reason":null,"stop_sequence":null}}
 
 event: content_block_start
@@ -71,7 +71,7 @@ data: {"type":"content_block_stop","index":0}
 "#;
 
 /// The end, for a reason.
-pub(super) fn end(reason: &str) -> String {
+pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\
          \"{reason}\",\"stop_sequence\":null}},\"usage\":{{\"output_tokens\":89}}}}\n\n\
@@ -80,21 +80,21 @@ pub(super) fn end(reason: &str) -> String {
 }
 
 /// A call whose arguments are not said to the end.
-pub(super) fn cut_off() -> String {
-    let (half, _) = CALLS.split_once(" Francisco").unwrap();
+pub(super) fn truncated_call() -> String {
+    let (half, _) = CALL_EVENTS.split_once(" Francisco").unwrap();
     let (half, _) = half.rsplit_once("event: ").unwrap();
-    format!("{BEGUN}{half}{}", end("max_tokens"))
+    format!("{STREAM_START}{half}{}", stream_end("max_tokens"))
 }
 
 #[tokio::test]
 async fn text_and_two_calls_come_in_pieces_of_every_size() {
-    let whole = format!("{BEGUN}{CALLS}{}", end("tool_use"));
+    let whole = format!("{STREAM_START}{CALL_EVENTS}{}", stream_end("tool_use"));
     let sizes = [1, 7, 64, usize::MAX];
-    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
-    let wire = Wire::new(replies).await;
-    let model = asking(Provider::Anthropic, &settings(&wire));
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
+    let wire = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Anthropic, &settings(&wire));
     for size in sizes {
-        let heard = hear(&model, request(vec![question()])).await;
+        let heard = collect_turn(&model, request(vec![question()])).await;
         let (turn, usage) = heard.end.unwrap();
         assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
         assert_eq!(turn.text, heard.text);
@@ -113,11 +113,18 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 }
 
 #[tokio::test]
-async fn system_tools_and_last_message_are_kept_in_the_providers_cache() {
-    let wire = Wire::new([Reply::new(format!("{BEGUN}{}", end("end_turn")))]).await;
-    let model = asking(Provider::Anthropic, &settings(&wire));
-    hear(&model, request(vec![question()])).await.end.unwrap();
-    let asked = wire.asked().remove(0);
+async fn system_tools_and_last_message_are_marked_for_caching() {
+    let wire = FakeProvider::new([Reply::new(format!(
+        "{STREAM_START}{}",
+        stream_end("end_turn")
+    ))])
+    .await;
+    let model = model_for(Provider::Anthropic, &settings(&wire));
+    collect_turn(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap();
+    let asked = wire.requests().remove(0);
     assert_eq!(asked.path, "/v1/messages");
     assert_eq!(asked.headers["x-api-key"], KEY);
     let body = asked.body;
@@ -133,10 +140,10 @@ async fn system_tools_and_last_message_are_kept_in_the_providers_cache() {
 }
 
 #[tokio::test]
-async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinking() {
-    let calls = format!("{THOUGHT}{CALLS}{}", end("tool_use"));
-    let done = format!("{BEGUN}{}", end("end_turn"));
-    let wire = Wire::new([
+async fn signed_thinking_is_returned_and_a_forced_tool_disables_thinking() {
+    let calls = format!("{THINKING_EVENTS}{CALL_EVENTS}{}", stream_end("tool_use"));
+    let done = format!("{STREAM_START}{}", stream_end("end_turn"));
+    let wire = FakeProvider::new([
         Reply::new(calls),
         Reply::new(done.clone()),
         Reply::new(done),
@@ -146,20 +153,23 @@ async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinkin
         thinking: Thinking::Low,
         ..settings(&wire)
     };
-    let model = asking(Provider::Anthropic, &settings);
-    let first = hear(&model, request(vec![question()])).await;
+    let model = model_for(Provider::Anthropic, &settings);
+    let first = collect_turn(&model, request(vec![question()])).await;
     assert_eq!(first.thoughts, "I need to find the weather");
     let (turn, _) = first.end.unwrap();
     let results = results(&turn);
     let history = vec![question(), Message::Model(turn), results];
-    hear(&model, request(history.clone())).await.end.unwrap();
+    collect_turn(&model, request(history.clone()))
+        .await
+        .end
+        .unwrap();
     let forced = Request {
-        choice: Choice::Only("get_time".to_owned()),
+        tool_selection: ToolSelection::Only("get_time".to_owned()),
         ..request(history)
     };
-    hear(&model, forced).await.end.unwrap();
+    collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.asked();
+    let asked = wire.requests();
     let thinking = json!({"type": "enabled", "budget_tokens": 1024});
     assert_eq!(asked[0].body["thinking"], thinking);
     assert_eq!(asked[0].body["max_tokens"], 100 + 1024);
@@ -189,14 +199,14 @@ async fn signed_thoughts_go_back_and_a_demanded_tool_is_demanded_without_thinkin
 }
 
 #[tokio::test]
-async fn no_piece_is_lost_without_a_word_where_lines_end_with_two_characters() {
-    let whole = format!("{BEGUN}{}", end("end_turn")).replace('\n', "\r\n");
+async fn crlf_line_ends_never_lose_text_silently() {
+    let whole = format!("{STREAM_START}{}", stream_end("end_turn")).replace('\n', "\r\n");
     let whole = Reply::new(whole);
-    let wire = Wire::new([whole.clone(), whole.in_pieces_of(1)]).await;
-    let model = asking(Provider::Anthropic, &settings(&wire));
-    let heard = hear(&model, request(vec![question()])).await;
+    let wire = FakeProvider::new([whole.clone(), whole.with_chunk_size(1)]).await;
+    let model = model_for(Provider::Anthropic, &settings(&wire));
+    let heard = collect_turn(&model, request(vec![question()])).await;
     assert_eq!(heard.end.unwrap().0.text, "Okay, München – 天气:");
-    let failure = hear(&model, request(vec![question()]))
+    let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
         .unwrap_err();
@@ -205,12 +215,12 @@ async fn no_piece_is_lost_without_a_word_where_lines_end_with_two_characters() {
 
 #[tokio::test]
 async fn a_turn_that_is_dropped_closes_the_connection() {
-    let wire = Wire::new([Reply::new(BEGUN).then(Then::Hang)]).await;
-    let model = asking(Provider::Anthropic, &settings(&wire));
+    let wire = FakeProvider::new([Reply::new(STREAM_START).ending_with(ReplyEnd::Hang)]).await;
+    let model = model_for(Provider::Anthropic, &settings(&wire));
     let mut events = model.turn(request(vec![question()]));
     assert!(matches!(events.next().await, Some(Ok(Event::Text(_)))));
     drop(events);
-    tokio::time::timeout(Duration::from_secs(20), wire.gone())
+    tokio::time::timeout(Duration::from_secs(20), wire.disconnected())
         .await
         .expect("the connection is still open");
 }

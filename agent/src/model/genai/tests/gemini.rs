@@ -13,13 +13,13 @@ fn chunk(parts: &str, rest: &str) -> String {
     )
 }
 
-pub(super) fn begun() -> String {
+pub(super) fn stream_start() -> String {
     [r#"{"text": "Okay, München"}"#, r#"{"text": " – 天气:"}"#]
         .map(|part| chunk(part, ""))
         .concat()
 }
 
-fn calls() -> String {
+fn call_chunks() -> String {
     [
         r#"{"functionCall": {"name": "get_weather","args": {"location": "Paris"}},"thoughtSignature": "<Signature A>"}"#,
         r#"{"functionCall": {"name": "get_weather","args": {"location": "London"}}}"#,
@@ -29,7 +29,7 @@ fn calls() -> String {
 }
 
 /// The end, for a reason.
-pub(super) fn end(reason: &str) -> String {
+pub(super) fn stream_end(reason: &str) -> String {
     chunk(
         r#"{"text": ""}"#,
         &format!(",\"finishReason\": \"{reason}\""),
@@ -38,13 +38,13 @@ pub(super) fn end(reason: &str) -> String {
 
 #[tokio::test]
 async fn text_and_two_calls_come_in_pieces_of_every_size() {
-    let whole = format!("{}{}{}", begun(), calls(), end("STOP"));
+    let whole = format!("{}{}{}", stream_start(), call_chunks(), stream_end("STOP"));
     let sizes = [1, 7, 64, usize::MAX];
-    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
-    let wire = Wire::new(replies).await;
-    let model = asking(Provider::Gemini, &settings(&wire));
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
+    let wire = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Gemini, &settings(&wire));
     for size in sizes {
-        let heard = hear(&model, request(vec![question()])).await;
+        let heard = collect_turn(&model, request(vec![question()])).await;
         let (turn, usage) = heard.end.unwrap();
         assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
         let [paris, london] = &turn.calls[..] else {
@@ -60,19 +60,22 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 
 #[tokio::test]
 async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
-    let calls = format!("{}{}{}", begun(), calls(), end("STOP"));
-    let done = format!("{}{}", begun(), end("STOP"));
-    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
-    let model = asking(Provider::Gemini, &settings(&wire));
-    let (turn, _) = hear(&model, request(vec![question()])).await.end.unwrap();
+    let calls = format!("{}{}{}", stream_start(), call_chunks(), stream_end("STOP"));
+    let done = format!("{}{}", stream_start(), stream_end("STOP"));
+    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+    let model = model_for(Provider::Gemini, &settings(&wire));
+    let (turn, _) = collect_turn(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap();
     let results = results(&turn);
     let forced = Request {
-        choice: Choice::Only("get_time".to_owned()),
+        tool_selection: ToolSelection::Only("get_time".to_owned()),
         ..request(vec![question(), Message::Model(turn), results])
     };
-    hear(&model, forced).await.end.unwrap();
+    collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.asked();
+    let asked = wire.requests();
     let path = "/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
     assert_eq!(asked[0].path, path);
     assert_eq!(asked[0].headers["x-goog-api-key"], KEY);
@@ -95,19 +98,19 @@ async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_is_blocked_is_refused_and_a_frame_without_anything_is_passed_over() {
+async fn a_blocked_prompt_is_refused_and_an_empty_frame_is_skipped() {
     let blocked = "data: {\"promptFeedback\": {\"blockReason\": \"SAFETY\"}}\r\n\r\n";
     let idle = "data: {\"usageMetadata\": {\"promptTokenCount\": 11}}\r\n\r\n";
-    let answer = format!("{}{idle}{}", begun(), end("STOP"));
-    let wire = Wire::new([Reply::new(blocked), Reply::new(answer)]).await;
-    let model = asking(Provider::Gemini, &settings(&wire));
-    let failure = hear(&model, request(vec![question()]))
+    let answer = format!("{}{idle}{}", stream_start(), stream_end("STOP"));
+    let wire = FakeProvider::new([Reply::new(blocked), Reply::new(answer)]).await;
+    let model = model_for(Provider::Gemini, &settings(&wire));
+    let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
         .unwrap_err();
     assert_eq!(failure.code, ErrorCode::ModelRefused);
     assert_eq!(failure.message, "gemini declines to answer: SAFETY");
-    let heard = hear(&model, request(vec![question()])).await;
+    let heard = collect_turn(&model, request(vec![question()])).await;
     assert_eq!(heard.text, "Okay, München – 天气:");
     assert!(heard.end.is_ok());
 }

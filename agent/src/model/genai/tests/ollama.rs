@@ -4,32 +4,32 @@
 use super::*;
 
 /// A line with this message.
-fn line(message: &str) -> String {
+fn message_line(message: &str) -> String {
     format!(
         "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.184789Z\",\"message\":\
          {message},\"done\":false}}\n"
     )
 }
 
-pub(super) fn begun() -> String {
+pub(super) fn stream_start() -> String {
     [
         r#"{"role":"assistant","content":"Okay, München"}"#,
         r#"{"role":"assistant","content":" – 天气:"}"#,
     ]
-    .map(line)
+    .map(message_line)
     .concat()
 }
 
-fn calls() -> String {
+fn call_lines() -> String {
     [
         r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"get_weather","arguments":{"location":"Tokyo"}}},{"function":{"name":"get_time","arguments":{}}}]}"#,
     ]
-    .map(line)
+    .map(message_line)
     .concat()
 }
 
 /// The end, for a reason.
-pub(super) fn end(reason: &str) -> String {
+pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.19314Z\",\"message\":\
          {{\"role\":\"assistant\",\"content\":\"\"}},\"done_reason\":\"{reason}\",\"done\":true,\
@@ -40,13 +40,13 @@ pub(super) fn end(reason: &str) -> String {
 
 #[tokio::test]
 async fn text_and_two_calls_come_in_pieces_of_every_size() {
-    let whole = format!("{}{}{}", begun(), calls(), end("stop"));
+    let whole = format!("{}{}{}", stream_start(), call_lines(), stream_end("stop"));
     let sizes = [1, 7, 64, usize::MAX];
-    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
-    let wire = Wire::new(replies).await;
-    let model = asking(Provider::Ollama, &settings(&wire));
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
+    let wire = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Ollama, &settings(&wire));
     for size in sizes {
-        let heard = hear(&model, request(vec![question()])).await;
+        let heard = collect_turn(&model, request(vec![question()])).await;
         let (turn, usage) = heard.end.unwrap();
         assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
         let [weather, time] = &turn.calls[..] else {
@@ -62,26 +62,26 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 
 #[tokio::test]
 async fn every_result_goes_back_with_the_name_of_its_tool() {
-    let thought = line(r#"{"role":"assistant","content":"","thinking":"Two things."}"#);
-    let calls = format!("{thought}{}{}", calls(), end("stop"));
-    let done = format!("{}{}", begun(), end("stop"));
-    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
+    let thought = message_line(r#"{"role":"assistant","content":"","thinking":"Two things."}"#);
+    let calls = format!("{thought}{}{}", call_lines(), stream_end("stop"));
+    let done = format!("{}{}", stream_start(), stream_end("stop"));
+    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
     let settings = ModelSettings {
         thinking: Thinking::High,
         ..settings(&wire)
     };
-    let model = asking(Provider::Ollama, &settings);
-    let heard = hear(&model, request(vec![question()])).await;
+    let model = model_for(Provider::Ollama, &settings);
+    let heard = collect_turn(&model, request(vec![question()])).await;
     assert_eq!(heard.thoughts, "Two things.");
     let (turn, _) = heard.end.unwrap();
     let results = results(&turn);
     let forced = Request {
-        choice: Choice::Only("get_time".to_owned()),
+        tool_selection: ToolSelection::Only("get_time".to_owned()),
         ..request(vec![question(), Message::Model(turn), results])
     };
-    hear(&model, forced).await.end.unwrap();
+    collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.asked();
+    let asked = wire.requests();
     assert_eq!(asked[0].path, "/v1/api/chat");
     assert_eq!(asked[0].body["think"], true);
     assert_eq!(asked[0].body["options"]["num_predict"], 100 + 24_000);

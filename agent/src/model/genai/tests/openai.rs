@@ -13,7 +13,7 @@ fn chunk(delta: &str, finish: &str) -> String {
     )
 }
 
-pub(super) fn begun() -> String {
+pub(super) fn stream_start() -> String {
     [
         r#"{"role":"assistant","content":"","refusal":null}"#,
         r#"{"content":"Okay, München"}"#,
@@ -23,7 +23,7 @@ pub(super) fn begun() -> String {
     .concat()
 }
 
-fn calls() -> String {
+fn call_chunks() -> String {
     [
         r#"{"tool_calls":[{"index":0,"id":"call_DdmO9pD3xa9XTPNJ32zg2hcA","function":{"arguments":"","name":"get_weather"},"type":"function"}]}"#,
         r#"{"tool_calls":[{"index":0,"id":null,"function":{"arguments":"{\"","name":null},"type":null}]}"#,
@@ -36,7 +36,7 @@ fn calls() -> String {
 }
 
 /// The end, for a reason, with the usage that was asked for.
-pub(super) fn end(reason: &str) -> String {
+pub(super) fn stream_end(reason: &str) -> String {
     let finish = chunk("{}", &format!("\"{reason}\""));
     format!(
         "{finish}data: {{\"id\":\"chatcmpl-123\",\"object\":\"chat.completion.chunk\",\"created\":\
@@ -46,22 +46,27 @@ pub(super) fn end(reason: &str) -> String {
 }
 
 /// A call whose arguments are not said to the end.
-pub(super) fn cut_off() -> String {
-    let calls = calls();
+pub(super) fn truncated_call() -> String {
+    let calls = call_chunks();
     let (half, _) = calls.split_once("France").unwrap();
     let (half, _) = half.rsplit_once("data: ").unwrap();
-    format!("{}{half}{}", begun(), end("tool_calls"))
+    format!("{}{half}{}", stream_start(), stream_end("tool_calls"))
 }
 
 #[tokio::test]
 async fn text_and_two_calls_come_in_pieces_of_every_size() {
-    let whole = format!("{}{}{}", begun(), calls(), end("tool_calls"));
+    let whole = format!(
+        "{}{}{}",
+        stream_start(),
+        call_chunks(),
+        stream_end("tool_calls")
+    );
     let sizes = [1, 7, 64, usize::MAX];
-    let replies = sizes.map(|size| Reply::new(whole.as_str()).in_pieces_of(size));
-    let wire = Wire::new(replies).await;
-    let model = asking(Provider::Openai, &settings(&wire));
+    let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
+    let wire = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Openai, &settings(&wire));
     for size in sizes {
-        let heard = hear(&model, request(vec![question()])).await;
+        let heard = collect_turn(&model, request(vec![question()])).await;
         let (turn, usage) = heard.end.unwrap();
         assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
         let weather = call(
@@ -76,26 +81,34 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 }
 
 #[tokio::test]
-async fn a_compatible_server_is_asked_only_for_what_all_of_them_know() {
-    let calls = format!("{}{}{}", begun(), calls(), end("tool_calls"));
-    let done = format!("{}{}", begun(), end("stop"));
-    let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
-    let access = Access {
+async fn a_compatible_server_gets_only_common_parameters() {
+    let calls = format!(
+        "{}{}{}",
+        stream_start(),
+        call_chunks(),
+        stream_end("tool_calls")
+    );
+    let done = format!("{}{}", stream_start(), stream_end("stop"));
+    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+    let access = ProviderAccess {
         provider: Provider::Openai,
         // genai would take the last part for a reasoning effort.
         model: "mistral-medium".to_owned(),
         key: None,
     };
-    let model = Retrying::new(Hosted::new(access, &settings(&wire)).unwrap(), 0);
-    let (turn, _) = hear(&model, request(vec![question()])).await.end.unwrap();
+    let model = RetryingModel::new(HostedModel::new(access, &settings(&wire)).unwrap(), 0);
+    let (turn, _) = collect_turn(&model, request(vec![question()]))
+        .await
+        .end
+        .unwrap();
     let results = results(&turn);
     let forced = Request {
-        choice: Choice::Only("get_time".to_owned()),
+        tool_selection: ToolSelection::Only("get_time".to_owned()),
         ..request(vec![question(), Message::Model(turn), results])
     };
-    hear(&model, forced).await.end.unwrap();
+    collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.asked();
+    let asked = wire.requests();
     assert_eq!(asked[0].path, "/v1/chat/completions");
     assert!(!asked[0].headers.contains_key("authorization"));
     let body = &asked[0].body;
@@ -123,9 +136,9 @@ async fn a_compatible_server_is_asked_only_for_what_all_of_them_know() {
 async fn a_refusal_beside_the_text_is_a_refusal() {
     let refusal = [r#"{"refusal":"I'm sorry, "}"#, r#"{"refusal":"I cannot."}"#];
     let refusal = refusal.map(|delta| chunk(delta, "null")).concat();
-    let wire = Wire::new([Reply::new(refusal + &end("stop"))]).await;
-    let model = asking(Provider::Openai, &settings(&wire));
-    let failure = hear(&model, request(vec![question()]))
+    let wire = FakeProvider::new([Reply::new(refusal + &stream_end("stop"))]).await;
+    let model = model_for(Provider::Openai, &settings(&wire));
+    let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
         .unwrap_err();
@@ -137,20 +150,20 @@ async fn a_refusal_beside_the_text_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn thoughts_go_back_to_a_server_that_says_them_in_a_field_of_its_own() {
+async fn reasoning_content_is_returned_to_servers_that_send_it() {
     for (field, goes_back) in [("reasoning_content", true), ("reasoning", false)] {
         let thought = chunk(&format!("{{\"{field}\":\"Hm.\"}}"), "null");
-        let calls = format!("{thought}{}{}", calls(), end("tool_calls"));
-        let done = format!("{}{}", begun(), end("stop"));
-        let wire = Wire::new([Reply::new(calls), Reply::new(done)]).await;
-        let model = asking(Provider::Openai, &settings(&wire));
-        let heard = hear(&model, request(vec![question()])).await;
+        let calls = format!("{thought}{}{}", call_chunks(), stream_end("tool_calls"));
+        let done = format!("{}{}", stream_start(), stream_end("stop"));
+        let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+        let model = model_for(Provider::Openai, &settings(&wire));
+        let heard = collect_turn(&model, request(vec![question()])).await;
         assert_eq!(heard.thoughts, "Hm.");
         let (turn, _) = heard.end.unwrap();
         let results = results(&turn);
         let history = vec![question(), Message::Model(turn), results];
-        hear(&model, request(history)).await.end.unwrap();
-        let asked = wire.asked();
+        collect_turn(&model, request(history)).await.end.unwrap();
+        let asked = wire.requests();
         let bearer = format!("Bearer {KEY}");
         assert_eq!(asked[0].headers["authorization"], bearer.as_str());
         let said = asked[1].body["messages"][2].get("reasoning_content");

@@ -3,76 +3,82 @@
 use super::*;
 
 #[test]
-fn a_query_waits_for_a_page_that_is_gone_and_one_of_v1_does_not() {
-    let mut scene = Scene::at_work();
-    scene.end(FIRST, Parting::Gone);
-    assert!(scene.told().is_empty());
+fn a_query_waits_for_a_closed_page_except_with_v1() {
+    let mut scene = Harness::with_accepted_query();
+    scene.disconnect(FIRST_CONNECTION, Disconnect::DocumentGone);
+    assert!(scene.effect_log().is_empty());
     scene.progress("held").unwrap();
     let gone = scene.call_for_query("c", "echo").unwrap_err();
     assert_eq!(gone.code, ErrorCode::InvalidSession);
-    assert!(!scene.realm.is_only_remembered());
-    scene.after(LIMITS.queries.attach_within.as_secs_f32());
-    assert_eq!(scene.told(), ["stop q"]);
-    assert_eq!(scene.complete(), Err(QueryRefusal::PageGone));
-    scene.after(2.0 * LIMITS.queries.attach_within.as_secs_f32());
-    assert_eq!(scene.told(), ["forgotten q"]);
-    assert!(scene.realm.is_only_remembered());
+    assert!(!scene.realm.is_inactive());
+    scene.advance_to(TEST_LIMITS.queries.attach_timeout.as_secs_f32());
+    assert_eq!(scene.effect_log(), ["stop q"]);
+    assert_eq!(scene.complete(), Err(ReportRejected::PageGone));
+    scene.advance_to(2.0 * TEST_LIMITS.queries.attach_timeout.as_secs_f32());
+    assert_eq!(scene.effect_log(), ["forgotten q"]);
+    assert!(scene.realm.is_inactive());
 
-    let mut scene = Scene::new();
+    let mut scene = Harness::new();
     let v1 = PageHello {
-        dialect: Dialect::V1,
-        ..hello(TAB)
+        protocol: PageProtocol::V1,
+        ..page_hello(TAB)
     };
     let (_, effects) = scene
         .realm
-        .page_connected(FIRST, v1.clone(), scene.now)
+        .page_connected(FIRST_CONNECTION, v1.clone(), scene.now)
         .unwrap();
-    scene.then(effects).ask_agent(asked(QUERY)).accept();
-    scene.end(FIRST, Parting::Broken);
+    scene
+        .apply(effects)
+        .ask_agent(query_message(QUERY))
+        .accept();
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
     // Its agents hear of the page's cancel, and of nothing else.
-    assert_eq!(scene.told(), ["ended q"]);
-    assert_eq!(scene.progress("late"), Err(QueryRefusal::PageGone));
+    assert_eq!(scene.effect_log(), ["ended q"]);
+    assert_eq!(scene.progress("late"), Err(ReportRejected::PageGone));
     // The page comes back on another socket, and waits for an answer.
-    let (_, effects) = scene.realm.page_connected(SECOND, v1, scene.now).unwrap();
-    assert_eq!(scene.then(effects).told(), ["failure PageGone"]);
+    let (_, effects) = scene
+        .realm
+        .page_connected(SECOND_CONNECTION, v1, scene.now)
+        .unwrap();
+    assert_eq!(scene.apply(effects).effect_log(), ["failure PageGone"]);
 }
 
 #[test]
-fn a_page_hears_what_it_missed_while_its_connection_was_broken() {
-    let mut scene = Scene::at_work();
-    scene.end(FIRST, Parting::Broken);
+fn a_reconnected_page_is_sent_missed_query_messages() {
+    let mut scene = Harness::with_accepted_query();
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
     scene.progress("one").unwrap();
-    assert!(scene.told().is_empty());
-    scene.connect(SECOND);
-    assert_eq!(scene.told(), ["\"one\""]);
-    scene.end(SECOND, Parting::Broken);
+    assert!(scene.effect_log().is_empty());
+    scene.connect(SECOND_CONNECTION);
+    assert_eq!(scene.effect_log(), ["\"one\""]);
+    scene.disconnect(SECOND_CONNECTION, Disconnect::ConnectionLost);
     scene.progress("two").unwrap();
     scene.complete().unwrap();
-    assert_eq!(scene.told(), ["ended q", "forgotten q"]);
+    assert_eq!(scene.effect_log(), ["ended q", "forgotten q"]);
     scene.connect(ConnectionId(3));
-    assert_eq!(scene.told(), ["\"two\"", "complete \"done\" []"]);
+    assert_eq!(scene.effect_log(), ["\"two\"", "complete \"done\" []"]);
 }
 
 #[test]
-fn what_pages_have_not_been_told_of_ended_queries_is_bounded_and_the_newest_is_kept() {
-    let mut scene = Scene::with_page();
+fn undelivered_messages_of_ended_queries_are_bounded_and_the_newest_is_kept() {
+    let mut scene = Harness::with_page();
     let ids = ["q0", "q1"];
     for query in ids {
-        scene.ask_agent(asked(query));
+        scene.ask_agent(query_message(query));
         let effects = scene.realm.query_accepted(&id(query));
-        scene.then(effects);
+        scene.apply(effects);
     }
-    scene.end(FIRST, Parting::Broken);
+    scene.disconnect(FIRST_CONNECTION, Disconnect::ConnectionLost);
     for query in ids {
         let result = raw(&format!("\"{query}{}\"", " ".repeat(12 * 1024 * 1024)));
         let effects = scene
             .realm
             .query_completed(&id(query), Some(result), scene.now)
             .1;
-        scene.then(effects);
+        scene.apply(effects);
     }
-    scene.connect(SECOND);
-    let told = scene.told();
+    scene.connect(SECOND_CONNECTION);
+    let told = scene.effect_log();
     let completed: Vec<_> = told.iter().map(|it| &it[10..12]).collect();
     assert_eq!(completed, ["q1"]);
 }

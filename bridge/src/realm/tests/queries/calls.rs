@@ -3,18 +3,18 @@
 use super::*;
 
 #[test]
-fn restricted_tools_bite_only_when_tools_are_named() {
+fn restrict_tools_applies_only_with_a_tool_list() {
     let allows = |tools: Option<&[&str]>, restrict, response: Option<&str>| {
-        let mut scene = Scene::with_page();
-        let tools = tools.map(|names| names.iter().map(|name| named(name)).collect());
+        let mut scene = Harness::with_page();
+        let tools = tools.map(|names| names.iter().map(|name| query_tool(name)).collect());
         let asked = Asked {
             tools,
             restrict_tools: Some(restrict),
-            response_tool: response.map(named),
-            ..asked(QUERY)
+            response_tool: response.map(query_tool),
+            ..query_message(QUERY)
         };
         scene.ask_agent(asked).accept();
-        let allowed = |name| scene.realm.query_allows(&id(QUERY), name);
+        let allowed = |name| scene.realm.check_tool_allowed(&id(QUERY), name);
         let list = allowed("list_sessions").is_ok();
         let echo = allowed("echo").is_ok();
         assert_eq!(scene.call_for_query("c", "echo").is_ok(), echo);
@@ -28,28 +28,31 @@ fn restricted_tools_bite_only_when_tools_are_named() {
 }
 
 #[test]
-fn the_response_tool_completes_the_query_before_its_caller_hears() {
-    let mut scene = Scene::with_page();
+fn the_response_tool_completes_the_query_before_the_call() {
+    let mut scene = Harness::with_page();
     let asked = Asked {
-        response_tool: Some(named("echo")),
-        ..asked(QUERY)
+        response_tool: Some(query_tool("echo")),
+        ..query_message(QUERY)
     };
     scene.ask_agent(asked).accept();
     scene.call_for_query("a", "other").unwrap();
-    scene.answer(FIRST, "a");
-    assert_eq!(scene.told(), ["end a"]);
+    scene.answer(FIRST_CONNECTION, "a");
+    assert_eq!(scene.effect_log(), ["end a"]);
     scene.call_for_query("b", "echo").unwrap();
-    let failure = Failure::new(ErrorCode::HandlerFailed, "no".to_owned());
-    let effects =
-        scene
-            .realm
-            .call_answered(&TAB.into(), FIRST, &"b".into(), Err(failure), scene.now);
-    assert_eq!(scene.then(effects).told(), ["end b"]);
+    let failure = CallFailure::new(ErrorCode::HandlerFailed, "no".to_owned());
+    let effects = scene.realm.call_answered(
+        &TAB.into(),
+        FIRST_CONNECTION,
+        &"b".into(),
+        Err(failure),
+        scene.now,
+    );
+    assert_eq!(scene.apply(effects).effect_log(), ["end b"]);
     scene.call_for_query("c", "echo").unwrap();
     scene.call_for_query("d", "other").unwrap();
-    scene.answer(FIRST, "c");
+    scene.answer(FIRST_CONNECTION, "c");
     assert_eq!(
-        scene.told(),
+        scene.effect_log(),
         [
             r#"complete nothing ["other", "echo", "echo"]"#,
             "call-cancel d",
@@ -62,45 +65,51 @@ fn the_response_tool_completes_the_query_before_its_caller_hears() {
 }
 
 #[test]
-fn completing_a_query_that_demands_a_response_tool_fails_it() {
-    let mut scene = Scene::with_page();
+fn completing_without_the_required_response_tool_fails_the_query() {
+    let mut scene = Harness::with_page();
     let asked = Asked {
-        response_tool: Some(named("echo")),
-        ..asked(QUERY)
+        response_tool: Some(query_tool("echo")),
+        ..query_message(QUERY)
     };
     scene.ask_agent(asked).accept();
-    let QueryRefusal::ResponseToolDemanded(why) = scene.complete().unwrap_err() else {
+    let ReportRejected::ResponseToolRequired(why) = scene.complete().unwrap_err() else {
         panic!("another refusal")
     };
     assert_eq!(
         why,
         "Query specified responseTool 'echo' but agent called queryComplete() instead"
     );
-    assert_eq!(scene.told()[0], "failure AgentFailed");
+    assert_eq!(scene.effect_log()[0], "failure AgentFailed");
 }
 
 #[test]
-fn tool_calls_are_told_in_order_of_completion_with_failures_and_within_bytes() {
-    let mut scene = Scene::at_work();
+fn tool_calls_are_reported_in_completion_order_within_a_byte_limit() {
+    let mut scene = Harness::with_accepted_query();
     for call in ["a", "b", "c", "d"] {
         scene.call_for_query(call, "echo").unwrap();
     }
-    let answer = |scene: &mut Scene, call: &str, answer| {
-        let effects =
-            scene
-                .realm
-                .call_answered(&TAB.into(), FIRST, &call.into(), answer, scene.now);
-        scene.then(effects);
+    let answer = |scene: &mut Harness, call: &str, answer| {
+        let effects = scene.realm.call_answered(
+            &TAB.into(),
+            FIRST_CONNECTION,
+            &call.into(),
+            answer,
+            scene.now,
+        );
+        scene.apply(effects);
     };
     answer(&mut scene, "b", Ok(Answer::Value(Some(raw("1.50").into()))));
-    let failure = Failure::new(ErrorCode::HandlerFailed, "no".to_owned());
+    let failure = CallFailure::new(ErrorCode::HandlerFailed, "no".to_owned());
     answer(&mut scene, "a", Err(failure));
-    let theirs = Failure {
+    let theirs = CallFailure {
         data: Some(raw(r#"{"z":1,"error":"own"}"#)),
-        ..Failure::new(ErrorCode::HandlerFailed, "own".to_owned())
+        ..CallFailure::new(ErrorCode::HandlerFailed, "own".to_owned())
     };
     answer(&mut scene, "c", Err(theirs));
-    let large = format!("\"{}\"", "x".repeat(LIMITS.queries.tool_call_bytes));
+    let large = format!(
+        "\"{}\"",
+        "x".repeat(TEST_LIMITS.queries.max_tool_call_bytes)
+    );
     answer(&mut scene, "d", Ok(Answer::Value(Some(raw(&large).into()))));
     scene.complete().unwrap();
     let Effect::Send {
@@ -128,27 +137,27 @@ fn tool_calls_are_told_in_order_of_completion_with_failures_and_within_bytes() {
 
 #[test]
 fn tool_calls_are_bounded_in_number() {
-    let mut scene = Scene::at_work();
-    let mut limits = LIMITS;
-    limits.queries.tool_call_bytes = usize::MAX;
+    let mut scene = Harness::with_accepted_query();
+    let mut limits = TEST_LIMITS;
+    limits.queries.max_tool_call_bytes = usize::MAX;
     scene.realm.limits = limits.into();
     scene.complete().unwrap();
-    scene.ask_agent(asked("many"));
+    scene.ask_agent(query_message("many"));
     for n in 0..1025 {
         let call = n.to_string();
-        let new = call_for("many", &call, tool("echo"));
+        let new = query_call("many", &call, tool("echo"));
         let effects = scene
             .realm
             .call_requested(&TAB.into(), new, scene.now)
             .unwrap();
-        scene.then(effects);
-        scene.answer(FIRST, &call);
+        scene.apply(effects);
+        scene.answer(FIRST_CONNECTION, &call);
     }
     let effects = scene
         .realm
         .query_completed(&id("many"), Some(raw("1")), scene.now)
         .1;
-    scene.then(effects);
+    scene.apply(effects);
     let calls = scene.effects.iter().find_map(|effect| match effect {
         Effect::Send {
             message: BridgeToPage::QueryComplete(complete),
@@ -160,40 +169,40 @@ fn tool_calls_are_bounded_in_number() {
 }
 
 #[test]
-fn an_agent_that_streams_is_heard_out_when_its_response_tool_was_called() {
+fn a_streaming_agent_is_drained_after_its_response_tool_was_called() {
     let answered = || {
-        let mut scene = Scene::with_page();
+        let mut scene = Harness::with_page();
         let asked = Asked {
-            response_tool: Some(named("echo")),
-            ..asked(QUERY)
+            response_tool: Some(query_tool("echo")),
+            ..query_message(QUERY)
         };
         scene.ask_agent(asked);
-        let effects = scene.realm.query_streams(&id(QUERY));
-        scene.then(effects);
+        let effects = scene.realm.query_stream_opened(&id(QUERY));
+        scene.apply(effects);
         scene.call_for_query("a", "echo").unwrap();
         scene.call_for_query("b", "other").unwrap();
-        scene.answer(FIRST, "a");
-        assert_eq!(scene.told(), ["call-cancel b", "end b", "end a"]);
+        scene.answer(FIRST_CONNECTION, "a");
+        assert_eq!(scene.effect_log(), ["call-cancel b", "end b", "end a"]);
         // No tool runs afterwards.
         assert!(scene.call_for_query("c", "echo").is_err());
         scene.progress("said before").unwrap();
-        assert_eq!(scene.told(), ["\"said before\""]);
+        assert_eq!(scene.effect_log(), ["\"said before\""]);
         scene
     };
     let complete = r#"complete nothing ["echo", "other"]"#;
     let told = [complete, "ended q", "forgotten q"];
     let mut scene = answered();
     scene.complete().unwrap();
-    assert_eq!(scene.told(), told);
+    assert_eq!(scene.effect_log(), told);
     let mut scene = answered();
     let lost = agent_failed("cut");
     let effects = scene.realm.agent_lost(&id(QUERY), lost, scene.now);
-    assert_eq!(scene.then(effects).told(), told);
+    assert_eq!(scene.apply(effects).effect_log(), told);
     // One that says nothing more is not waited for.
     let mut scene = answered();
-    scene.after(1.0);
-    assert_eq!(scene.told(), told);
+    scene.advance_to(1.0);
+    assert_eq!(scene.effect_log(), told);
     let mut scene = answered();
     scene.cancel_by_page();
-    assert_eq!(scene.told(), ["stop q"]);
+    assert_eq!(scene.effect_log(), ["stop q"]);
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bridge_protocol::QueryId;
 use proptest::prelude::*;
 
-use super::super::queries::{agent_failed, asked, call_for, id, named};
+use super::super::queries::{agent_failed, id, query_call, query_message, query_tool};
 use super::super::*;
-use super::World;
+use super::ScheduleRun;
 
 #[derive(Clone, Debug)]
 pub(super) enum QueryStep {
@@ -50,10 +50,10 @@ pub(super) fn any_query_step() -> impl Strategy<Value = QueryStep> {
 
 /// How far a query is, as those outside its realm see it.
 #[derive(Debug, Default)]
-struct Seen {
+struct ObservedQuery {
     accepted: bool,
     /// The page has heard the end.
-    told: bool,
+    final_message_delivered: bool,
     /// Its agent has been told, or need not be; its token is void.
     ended: bool,
     cancelled_by_page: bool,
@@ -63,48 +63,51 @@ struct Seen {
 
 /// All queries that agents were asked. An id may be asked again once it is forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
-    asked: u64,
+pub(super) struct QueryTracker {
+    started: u64,
     ended: u64,
-    seen: BTreeMap<QueryId, Seen>,
+    observed: BTreeMap<QueryId, ObservedQuery>,
 }
 
-impl Ledger {
-    pub(super) fn note(&mut self, effect: &Effect) {
+impl QueryTracker {
+    pub(super) fn observe(&mut self, effect: &Effect) {
         match effect {
-            Effect::AskAgent { query, .. } => self.begins(&query.uuid, Seen::default()),
+            Effect::AskAgent { query, .. } => self.begin(&query.uuid, ObservedQuery::default()),
             Effect::StopAgent { query } | Effect::QueryEnded { query } => {
                 self.ended += 1;
-                let seen = self.seen.get_mut(query).unwrap();
+                let seen = self.observed.get_mut(query).unwrap();
                 assert!(
                     !std::mem::replace(&mut seen.ended, true),
                     "{query} ended twice"
                 );
             }
             Effect::QueryHasPage { query } => {
-                assert!(!self.seen[query].ended, "{query} has a page after its end");
+                assert!(
+                    !self.observed[query].ended,
+                    "{query} has a page after its end"
+                );
             }
-            Effect::QueryForgotten { query } => assert!(self.seen[query].ended, "{query}"),
-            Effect::Send { message, .. } => self.note_message(message),
+            Effect::QueryForgotten { query } => assert!(self.observed[query].ended, "{query}"),
+            Effect::Send { message, .. } => self.observe_message(message),
             _ => {}
         }
     }
 
-    fn begins(&mut self, query: &QueryId, seen: Seen) {
-        self.asked += 1;
-        let former = self.seen.insert(query.clone(), seen);
+    fn begin(&mut self, query: &QueryId, seen: ObservedQuery) {
+        self.started += 1;
+        let former = self.observed.insert(query.clone(), seen);
         assert!(former.is_none_or(|it| it.ended), "{query} runs twice");
     }
 
     /// The page wants to hear again what it may have heard.
-    fn hears_again(&mut self, query: &QueryId) {
-        if let Some(seen) = self.seen.get_mut(query) {
+    fn reset_delivery(&mut self, query: &QueryId) {
+        if let Some(seen) = self.observed.get_mut(query) {
             seen.accepted = false;
-            seen.told = false;
+            seen.final_message_delivered = false;
         }
     }
 
-    fn note_message(&mut self, message: &BridgeToPage) {
+    fn observe_message(&mut self, message: &BridgeToPage) {
         let (query, is_end) = match message {
             BridgeToPage::QueryAccepted(it) => (&it.uuid, false),
             BridgeToPage::QueryProgress(it) => (&it.uuid, false),
@@ -115,14 +118,17 @@ impl Ledger {
             BridgeToPage::QueryFailure(it) => (&it.uuid, true),
             _ => return,
         };
-        let seen = self.seen.get_mut(query).unwrap();
+        let seen = self.observed.get_mut(query).unwrap();
         assert!(!seen.silent, "{query} is told to a page that has not asked");
-        assert!(!seen.told, "{query} goes on after its end");
+        assert!(
+            !seen.final_message_delivered,
+            "{query} goes on after its end"
+        );
         assert!(
             !seen.cancelled_by_page,
             "{query} is told after the page's cancel"
         );
-        seen.told = is_end;
+        seen.final_message_delivered = is_end;
         match message {
             BridgeToPage::QueryAccepted(_) => {
                 assert!(!std::mem::replace(&mut seen.accepted, true), "{query}");
@@ -133,7 +139,7 @@ impl Ledger {
     }
 
     pub(super) fn check_end(&self) {
-        assert_eq!(self.asked, self.ended);
+        assert_eq!(self.started, self.ended);
     }
 }
 
@@ -144,7 +150,7 @@ fn is_refusal(code: ErrorCode) -> bool {
     )
 }
 
-impl World {
+impl ScheduleRun {
     fn has_tools(&self, session: &SessionId) -> bool {
         let tools = self.realm.published_by(Kind::Tool, session);
         tools.is_some_and(|tools| !tools.is_empty())
@@ -156,12 +162,12 @@ impl World {
         match step {
             QueryStep::Asked { tab, query } => {
                 let connection = self.connection(tab);
-                let mut asked = asked(name(query).as_str());
+                let mut asked = query_message(name(query).as_str());
                 // What is called in these schedules.
-                asked.response_tool = (query % 2 == 1).then(|| named("t0"));
+                asked.response_tool = (query % 2 == 1).then(|| query_tool("t0"));
                 let session = Self::session(tab);
-                if self.realm.knows_for(&session, &asked.uuid) {
-                    self.queries.hears_again(&asked.uuid);
+                if self.realm.can_attach_query(&session, &asked.uuid) {
+                    self.queries.reset_delivery(&asked.uuid);
                 }
                 self.realm
                     .query_asked(&session, connection, asked, self.now)
@@ -169,34 +175,36 @@ impl World {
             QueryStep::Attached { tab, query } => {
                 let (session, connection) = (Self::session(tab), self.connection(tab));
                 let query = name(query);
-                if self.realm.knows_for(&session, &query) {
-                    self.queries.hears_again(&query);
+                if self.realm.can_attach_query(&session, &query) {
+                    self.queries.reset_delivery(&query);
                 }
                 let effects = self.realm.query_attached(&session, connection, &query);
-                let awaits = self.realm.query_awaits_page(&query);
+                let awaits = self.realm.is_query_detached(&query);
                 let is_back = |it: &Effect| matches!(it, Effect::QueryHasPage { .. });
                 assert!(!effects.iter().any(is_back) || !awaits || !self.has_tools(&session));
                 effects
             }
             QueryStep::Opened { tab, query } => {
-                let terms = Terms::of(&asked(name(query).as_str()));
+                let terms = QueryPolicy::from_query(&query_message(name(query).as_str()));
                 let session = Self::session(tab);
                 let opened = self
                     .realm
                     .query_opened(&name(query), &session, terms, self.now);
                 if opened.is_ok() {
-                    let silent = Seen {
+                    let silent = ObservedQuery {
                         silent: true,
-                        ..Seen::default()
+                        ..ObservedQuery::default()
                     };
-                    self.queries.begins(&name(query), silent);
+                    self.queries.begin(&name(query), silent);
                 }
                 Vec::new()
             }
-            QueryStep::Accepted { query } if query % 4 == 1 => realm.query_streams(&name(query)),
+            QueryStep::Accepted { query } if query % 4 == 1 => {
+                realm.query_stream_opened(&name(query))
+            }
             QueryStep::Accepted { query } => realm.query_accepted(&name(query)),
             QueryStep::Refused { query } => {
-                let why = QueryFailed::new(ErrorCode::AgentUnavailable, "no", None);
+                let why = QueryError::new(ErrorCode::AgentUnavailable, "no", None);
                 realm.query_refused(&name(query), why, self.now)
             }
             QueryStep::Progressed { query } => realm
@@ -212,7 +220,7 @@ impl World {
             }
             QueryStep::AgentLost { query } => {
                 // A stream of events begins with the acceptance.
-                let mut effects = realm.query_streams(&name(query));
+                let mut effects = realm.query_stream_opened(&name(query));
                 let why = agent_failed("cut");
                 effects.extend(realm.agent_lost(&name(query), why, self.now));
                 effects
@@ -225,21 +233,25 @@ impl World {
                     .realm
                     .query_cancelled_by_page(&session, connection, &query, self.now);
                 if !effects.is_empty() {
-                    self.queries.seen.get_mut(&query).unwrap().cancelled_by_page = true;
+                    self.queries
+                        .observed
+                        .get_mut(&query)
+                        .unwrap()
+                        .cancelled_by_page = true;
                 }
                 effects
             }
-            QueryStep::AgentStopped { query } => realm.agent_stopped(&name(query)),
+            QueryStep::AgentStopped { query } => realm.agent_cancelled(&name(query)),
             QueryStep::Called { tab, query } => {
                 let call = CallId(format!("c{number}"));
-                let new = call_for(name(query).as_str(), call.as_str(), tool("t0"));
+                let new = query_call(name(query).as_str(), call.as_str(), tool("t0"));
                 let session = Self::session(tab);
                 let Ok(effects) = self.realm.call_requested(&session, new, self.now) else {
                     return Vec::new();
                 };
-                let running = &self.queries.seen[&name(query)];
+                let running = &self.queries.observed[&name(query)];
                 assert!(!running.ended, "a tool runs after the end of its query");
-                self.made.push((call, tab));
+                self.calls.push((call, tab));
                 effects
             }
         }

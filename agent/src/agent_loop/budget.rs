@@ -1,0 +1,205 @@
+//! What a query may use, and what it has used.
+
+use bridge_protocol::ErrorCode;
+
+use crate::config::Limits;
+use crate::failure::Failure;
+use crate::model::{Message, Usage};
+
+/// Where a provider does not count tokens, this many bytes are taken for one.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// What a query may use, and what it has used.
+#[derive(Debug)]
+pub(super) struct Budget<'a> {
+    limits: &'a Limits,
+    rounds: usize,
+    calls: usize,
+    tokens: u64,
+}
+
+/// What there is no more of after one turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ExhaustedLimit {
+    Rounds,
+    Calls,
+    Tokens,
+}
+
+impl<'a> Budget<'a> {
+    pub(super) fn new(limits: &'a Limits) -> Self {
+        Self {
+            limits,
+            rounds: 0,
+            calls: 0,
+            tokens: 0,
+        }
+    }
+
+    /// Another turn, which reads this many bytes: how many tokens it may write.
+    pub(super) fn begin_turn(&mut self, reads: u64) -> Result<u32, Failure> {
+        if self.rounds == self.limits.max_rounds {
+            return Err(self.exceeded(ExhaustedLimit::Rounds));
+        }
+        let after = self.tokens.saturating_add(estimate_tokens(reads));
+        let left = self.limits.max_tokens.saturating_sub(after);
+        if left == 0 {
+            return Err(self.tokens_exceeded());
+        }
+        self.rounds += 1;
+        let most = self.limits.max_output_tokens;
+        Ok(u32::try_from(left).map_or(most, |left| left.min(most)))
+    }
+
+    /// It has ended, and has read and written this many bytes: they are counted where the provider
+    /// has not counted tokens.
+    pub(super) fn end_turn(&mut self, usage: Usage, read: u64, wrote: u64) {
+        let counted = |told: u64, bytes: u64| match told {
+            0 => estimate_tokens(bytes),
+            told => told,
+        };
+        let used = counted(usage.input, read).saturating_add(counted(usage.output, wrote));
+        self.tokens = self.tokens.saturating_add(used);
+    }
+
+    /// How many of these calls may be made.
+    pub(super) fn reserve_calls(&mut self, wanted: usize) -> usize {
+        let granted = wanted.min(self.limits.max_calls - self.calls);
+        self.calls += granted;
+        granted
+    }
+
+    /// What leaves room for one turn only, which reads this many bytes: it must be the answer. Of
+    /// tokens, one turn more would take at least as many again.
+    pub(super) fn last_turn_reason(&self, reads: u64) -> Option<ExhaustedLimit> {
+        let two = estimate_tokens(reads).saturating_mul(2);
+        if self.rounds + 1 >= self.limits.max_rounds {
+            Some(ExhaustedLimit::Rounds)
+        } else if self.calls == self.limits.max_calls {
+            Some(ExhaustedLimit::Calls)
+        } else if self.tokens.saturating_add(two) >= self.limits.max_tokens {
+            Some(ExhaustedLimit::Tokens)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.rounds
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The model goes on where it should have answered.
+    pub(super) fn exceeded(&self, scarce: ExhaustedLimit) -> Failure {
+        let (what, setting) = match scarce {
+            ExhaustedLimit::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),
+            ExhaustedLimit::Calls => (format!("{} calls of tools", self.calls), "max_calls"),
+            ExhaustedLimit::Tokens => (format!("{} tokens", self.limits.max_tokens), "max_tokens"),
+        };
+        let message = format!("the model has used its {what} and has not answered");
+        budget_exceeded(message, setting)
+    }
+
+    fn tokens_exceeded(&self) -> Failure {
+        let Limits { max_tokens, .. } = self.limits;
+        let message = match self.rounds {
+            0 => format!("what is asked takes more than the {max_tokens} tokens of a query"),
+            rounds => format!(
+                "the query has used its {max_tokens} tokens in {rounds} rounds, without an answer"
+            ),
+        };
+        budget_exceeded(message, "max_tokens")
+    }
+}
+
+fn budget_exceeded(message: String, setting: &str) -> Failure {
+    let remedy = format!("ask for less at once, or raise `{setting}` of the agent");
+    Failure::new(ErrorCode::QueryBudgetExceeded, message).with_remedy(remedy)
+}
+
+fn estimate_tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// How much a model reads of this, in bytes.
+pub(super) fn history_bytes(history: &[Message]) -> u64 {
+    let of = |message: &Message| match message {
+        Message::User(text) => text.len(),
+        Message::Model(turn) => {
+            let calls = turn.calls.iter();
+            let calls = calls.map(|call| call.tool.len() + json_bytes(&call.arguments));
+            turn.text.len() + calls.sum::<usize>()
+        }
+        Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
+    };
+    history.iter().map(|message| of(message) as u64).sum()
+}
+
+fn json_bytes(arguments: &serde_json::Map<String, serde_json::Value>) -> usize {
+    serde_json::to_string(arguments).map_or(0, |text| text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits() -> Limits {
+        Limits {
+            max_rounds: 3,
+            max_calls: 5,
+            max_tokens: 100,
+            max_output_tokens: 40,
+            ..Limits::default()
+        }
+    }
+
+    #[test]
+    fn the_last_turn_is_known_before_it_begins() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        for last in [None, Some(ExhaustedLimit::Rounds)] {
+            budget.begin_turn(0).unwrap();
+            assert_eq!(budget.last_turn_reason(0), last);
+        }
+        budget.begin_turn(0).unwrap();
+        let failure = budget.begin_turn(0).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+        assert!(failure.message.contains("3 rounds"), "{failure}");
+        assert!(failure.remedy.unwrap().contains("max_rounds"));
+    }
+
+    #[test]
+    fn calls_beyond_the_limit_are_not_granted() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        assert_eq!(budget.reserve_calls(4), 4);
+        assert_eq!(budget.last_turn_reason(0), None);
+        assert_eq!(budget.reserve_calls(4), 1);
+        assert_eq!(budget.last_turn_reason(0), Some(ExhaustedLimit::Calls));
+        assert_eq!(budget.reserve_calls(1), 0);
+        let failure = budget.exceeded(ExhaustedLimit::Calls);
+        assert!(failure.message.contains("5 calls"), "{failure}");
+    }
+
+    #[test]
+    fn tokens_are_reported_or_estimated_from_bytes() {
+        let limits = limits();
+        let mut budget = Budget::new(&limits);
+        assert_eq!(budget.begin_turn(40), Ok(40));
+        let told = Usage {
+            input: 50,
+            output: 0,
+        };
+        budget.end_turn(told, 40, 17);
+        assert_eq!(budget.tokens(), 55);
+        assert_eq!(budget.last_turn_reason(80), None);
+        assert_eq!(budget.last_turn_reason(90), Some(ExhaustedLimit::Tokens));
+        assert_eq!(budget.begin_turn(80), Ok(25), "what is left");
+        let failure = budget.begin_turn(180).unwrap_err();
+        assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
+        assert!(failure.remedy.unwrap().contains("max_tokens"));
+    }
+}

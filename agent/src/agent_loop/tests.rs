@@ -1,0 +1,14 @@
+//! Queries answered by a model that says what the test has written down, with the tools of a page
+//! behind a real bridge.
+
+mod cancellation;
+mod fake_model;
+mod limits;
+mod outcomes;
+mod page;
+mod test_bed;
+mod tool_calls;
+
+use fake_model::{FakeModel, call_turn, text_turn, tool_definition};
+use page::Page;
+use test_bed::{TestBed, with_deadline};

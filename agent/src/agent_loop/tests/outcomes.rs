@@ -1,0 +1,164 @@
+//! How queries end: the response tool, and failures.
+
+use bridge_protocol::ErrorCode;
+use serde_json::{Value, json};
+
+use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
+use crate::config::Limits;
+use crate::failure::Failure;
+use crate::model::{Event, Message, ToolSelection};
+
+fn with_response_tool() -> Value {
+    json!({ "responseTool": { "name": "plan" } })
+}
+
+async fn no_page_actions(_: &mut Page) {}
+
+#[tokio::test]
+async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() {
+    let mut world = TestBed::with_query(
+        &[tool_definition("plan"), tool_definition("add")],
+        with_response_tool(),
+    )
+    .await;
+    let model = FakeModel::new([call_turn(&[
+        ("plan", json!({ "n": 1 })),
+        ("add", json!({ "n": 2 })),
+        ("add", json!({ "n": 3 })),
+    ])]);
+    let (answer, said) = world
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            for _ in 0..2 {
+                assert_eq!(page.answer_next_call(json!(null)).await.tool, "add");
+            }
+            assert_eq!(page.answer_next_call(json!("planned")).await.tool, "plan");
+            let complete = page.recv_kind("query_complete").await;
+            assert_eq!(complete["toolCalls"].as_array().unwrap().len(), 3);
+        })
+        .await;
+    let answer = answer.unwrap();
+    assert!(answer.result.is_none());
+    assert_eq!(answer.tool_calls[2].tool, "plan");
+    let last = said.last().unwrap();
+    assert_eq!(
+        (&last["tool"], &last["isError"]),
+        (&json!("plan"), &json!(false))
+    );
+    let started: Vec<_> = said
+        .iter()
+        .filter(|event| event["type"] == "tool-started")
+        .map(|event| event["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(started, ["2", "3", "1"]);
+}
+
+#[tokio::test]
+async fn a_failed_response_call_goes_back_to_the_model() {
+    let mut world = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
+    let model = FakeModel::new([
+        call_turn(&[("plan", json!({ "n": "one" })), ("plan", json!({ "n": 2 }))]),
+        call_turn(&[("plan", json!({ "n": 1 }))]),
+    ]);
+    let (answer, _) = world
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            let call = page.answer_next_call(json!(null)).await;
+            assert_eq!(call.input, json!({ "n": 1 }));
+        })
+        .await;
+    assert!(answer.unwrap().result.is_none());
+    let results = model.last_results();
+    assert!(results.iter().all(|result| result.is_error));
+    assert_eq!(results[1].text, "Not called: the answer is one call.");
+}
+
+#[tokio::test]
+async fn a_model_that_stops_without_the_response_tool_must_call_it() {
+    let mut world = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
+    let model = FakeModel::new([
+        text_turn("Here is my plan."),
+        call_turn(&[("plan", json!({}))]),
+    ]);
+    let (answer, _) = world
+        .answer(&model, &Limits::default(), async |page: &mut Page| {
+            page.answer_next_call(json!(null)).await;
+        })
+        .await;
+    assert!(answer.is_ok());
+    let [first, second] = &model.requests()[..] else {
+        panic!("two turns");
+    };
+    assert_eq!(first.tool_selection, ToolSelection::Auto);
+    assert_eq!(
+        second.tool_selection,
+        ToolSelection::Only("plan".to_owned())
+    );
+    let last = second.history.last();
+    assert!(
+        matches!(last, Some(Message::User(text)) if text.contains("must be a call of `plan`")),
+        "{last:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
+    let mut world = TestBed::with_query(
+        &[tool_definition("plan"), tool_definition("add")],
+        with_response_tool(),
+    )
+    .await;
+    for second in [text_turn("No."), call_turn(&[("add", json!({}))])] {
+        let model = FakeModel::new([text_turn(""), second]);
+        let (answer, _) = world
+            .answer(&model, &Limits::default(), no_page_actions)
+            .await;
+        let failure = answer.unwrap_err();
+        assert_eq!(failure.code, ErrorCode::ResponseToolNotCalled);
+        assert!(failure.message.contains("`plan`"), "{failure}");
+        let heard = model.requests();
+        assert!(
+            matches!(&heard[1].history[..], [Message::User(_)]),
+            "an empty turn is not told to the model"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_missing_response_tool_fails_before_the_first_turn() {
+    let mut world = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
+    let model = FakeModel::new([]);
+    let (answer, _) = world
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap_err().code, ErrorCode::ToolNotFound);
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_failure_of_the_model_comes_after_what_it_has_said() {
+    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let broken = Failure::new(ErrorCode::ModelStreamBroken, "cut");
+    let text = || Ok(Event::Text("I".to_owned()));
+    let model = FakeModel::new([vec![text(), Err(broken.clone())]]);
+    let (answer, said) = world
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap_err(), broken);
+    assert_eq!(said, [json!({ "type": "text", "text": "I" })]);
+}
+
+#[tokio::test]
+async fn notes_and_thoughts_are_sent_to_the_page() {
+    let mut world = TestBed::with_query(&[], json!({})).await;
+    let mut turn = text_turn("Yes.");
+    turn.insert(0, Ok(Event::Thinking("Hm".to_owned())));
+    turn.insert(0, Ok(Event::Note("busy".to_owned())));
+    let model = FakeModel::new([turn]);
+    let (answer, said) = world
+        .answer(&model, &Limits::default(), no_page_actions)
+        .await;
+    assert_eq!(answer.unwrap().result.as_deref(), Some("Yes."));
+    let kinds: Vec<_> = said.iter().map(|event| &event["type"]).collect();
+    assert_eq!(kinds, ["note", "thinking", "text"]);
+    let first = &model.requests()[0];
+    assert!(matches!(&first.history[..], [Message::User(text)] if text == "Do it"));
+}

@@ -1,0 +1,58 @@
+//! The calls of a query, as its end tells of them.
+
+use bridge_protocol::QueryToolCall;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+/// Of calls beyond this the results are left out.
+const MAX_RESULT_BYTES: usize = 4 * 1024 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct ToolCallLog {
+    calls: Vec<QueryToolCall>,
+    result_bytes: usize,
+}
+
+impl ToolCallLog {
+    /// A call has ended.
+    pub(super) fn add(
+        &mut self,
+        tool: String,
+        arguments: &Map<String, Value>,
+        result: Option<Box<RawValue>>,
+    ) {
+        let arguments = to_raw_value(arguments).unwrap_or_default();
+        let bytes = result.as_ref().map_or(0, |result| result.get().len());
+        let fits = self.result_bytes + bytes <= MAX_RESULT_BYTES;
+        if fits {
+            self.result_bytes += bytes;
+        }
+        self.calls.push(QueryToolCall {
+            tool,
+            arguments,
+            result: result.filter(|_| fits),
+        });
+    }
+
+    pub(super) fn into_calls(self) -> Vec<QueryToolCall> {
+        self.calls
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_beyond_the_limit_are_left_out_and_their_calls_are_not() {
+        let large = || to_raw_value(&"x".repeat(MAX_RESULT_BYTES / 2)).ok();
+        let mut record = ToolCallLog::default();
+        for _ in 0..2 {
+            record.add("large".to_owned(), &Map::new(), large());
+        }
+        record.add("small".to_owned(), &Map::new(), to_raw_value(&1).ok());
+        let calls = record.into_calls();
+        let kept: Vec<_> = calls.iter().map(|call| call.result.is_some()).collect();
+        assert_eq!(kept, [true, false, true]);
+    }
+}

@@ -1,0 +1,72 @@
+//! Why the bridge was of no use. In our own words: those of rmcp may quote addresses and bodies.
+
+use std::error::Error;
+
+use bridge_protocol::ErrorCode;
+use rmcp::ServiceError;
+use rmcp::service::ClientInitializeError;
+use rmcp::transport::DynamicTransportError;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use crate::bridge::BridgeClient;
+use crate::failure::Failure;
+use crate::outgoing::last_cause;
+
+type HttpError = StreamableHttpError<reqwest::Error>;
+
+/// Before anything was asked of it.
+pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError) -> Failure {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => transport_error(bridge, error),
+        ClientInitializeError::ConnectionClosed(_) => bridge.unreachable("the connection ended"),
+        // Anything else is an answer, of something that is no bridge of ours.
+        _ => Failure::new(
+            ErrorCode::BridgeUnavailable,
+            "what answers at `bridge_url` is no bridge of this version",
+        )
+        .with_remedy("see what listens there, and whether bridge and agent are of one version"),
+    }
+}
+
+pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
+    match error {
+        ServiceError::McpError(error) => Failure::new(
+            ErrorCode::BridgeUnavailable,
+            format!(
+                "the bridge does not list the tools of the query: {}",
+                error.message
+            ),
+        ),
+        error => call_error(bridge, error),
+    }
+}
+
+/// The bridge has not answered.
+pub(super) fn call_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
+    match error {
+        ServiceError::TransportSend(error) => transport_error(bridge, error),
+        ServiceError::TransportClosed => bridge.unreachable("the connection ended"),
+        _ => bridge.unreachable("it answered something else than was asked"),
+    }
+}
+
+fn transport_error(bridge: &BridgeClient, error: &DynamicTransportError) -> Failure {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
+    while let Some(current) = cause {
+        match current.downcast_ref::<HttpError>() {
+            Some(HttpError::AuthRequired(_)) => return bridge.token_refused(),
+            Some(HttpError::HttpStatus(status)) => {
+                return bridge.unreachable(&format!("it answers {}", status.status));
+            }
+            Some(HttpError::Client(error)) => return bridge.unreachable(&last_cause(error)),
+            Some(HttpError::TransportChannelClosed) => {
+                return bridge.unreachable("the connection ended");
+            }
+            Some(HttpError::ResponseBodyTooLarge { max_size }) => {
+                return bridge.unreachable(&format!("it answers with more than {max_size} bytes"));
+            }
+            _ => cause = current.source(),
+        }
+    }
+    bridge.unreachable("it answers something that is not MCP")
+}

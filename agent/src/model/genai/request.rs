@@ -1,0 +1,233 @@
+//! What a provider is asked.
+
+use genai::Headers;
+use genai::chat::{
+    CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatRole, ContentPart, MessageContent,
+    Tool as TheirTool, ToolChoice, ToolName, ToolResponse,
+};
+use serde_json::{Map, Value, json};
+
+use super::{thinking_state, tool_names};
+use crate::model::{CallResult, Message, Provider, Request, Thinking, Tool, ToolSelection};
+
+/// How one provider is asked.
+#[derive(Debug)]
+pub(super) struct RequestBuilder {
+    pub(super) provider: Provider,
+    pub(super) model: String,
+    /// The provider itself, not another server that speaks its words.
+    pub(super) is_official_api: bool,
+    pub(super) thinking: Thinking,
+    pub(super) headers: Option<Headers>,
+}
+
+impl RequestBuilder {
+    pub(super) fn build(&self, request: &Request) -> (ChatRequest, ChatOptions) {
+        let mut chat = ChatRequest::new(self.messages(request));
+        if self.provider != Provider::Anthropic && !request.system.is_empty() {
+            chat.system = Some(request.system.clone());
+        }
+        let tools = self.tools(request);
+        if !tools.is_empty() {
+            chat.tools = Some(tools);
+        }
+        (chat, self.options(request))
+    }
+
+    fn messages(&self, request: &Request) -> Vec<ChatMessage> {
+        // Who does not think needs no thoughts, and may refuse them.
+        let with_thoughts = !self.is_thinking_disabled(&request.tool_selection);
+        let history = request.history.iter();
+        let mut messages: Vec<_> = history
+            .flat_map(|message| self.convert_message(message, with_thoughts))
+            .collect();
+        if self.provider == Provider::Anthropic {
+            messages = merge_user_messages(messages);
+            // What is asked again begins with all that was asked before.
+            if let Some(last) = messages.last_mut() {
+                last.options = Some(CacheControl::Ephemeral.into());
+            }
+            if !request.system.is_empty() {
+                let system = ChatMessage::system(request.system.as_str());
+                messages.insert(0, system.with_options(CacheControl::Ephemeral));
+            }
+        }
+        messages
+    }
+
+    fn convert_message(&self, message: &Message, with_thoughts: bool) -> Vec<ChatMessage> {
+        match message {
+            Message::User(text) => vec![ChatMessage::user(text.as_str())],
+            Message::Model(turn) => {
+                match thinking_state::turn_parts(turn, self.provider, with_thoughts) {
+                    nothing if nothing.is_empty() => Vec::new(),
+                    parts => vec![ChatMessage::assistant(MessageContent::from_parts(parts))],
+                }
+            }
+            Message::Results(results) if self.provider == Provider::Ollama => {
+                separate_results(results)
+            }
+            Message::Results(results) => {
+                let parts: Vec<_> = results
+                    .iter()
+                    .map(|result| self.result_part(result))
+                    .collect();
+                vec![ChatMessage::tool(MessageContent::from_parts(parts))]
+            }
+        }
+    }
+
+    fn result_part(&self, result: &CallResult) -> ContentPart {
+        // genai has no place for it.
+        if self.provider == Provider::Anthropic && result.is_error {
+            let block = json!({
+                "type": "tool_result",
+                "tool_use_id": result.id,
+                "content": result.text,
+                "is_error": true,
+            });
+            return ContentPart::from_custom(block, None);
+        }
+        let name = tool_names::to_provider(self.provider, &result.tool);
+        ToolResponse::new(result.id.as_str(), result_text(result))
+            .with_fn_name(name)
+            .into()
+    }
+
+    fn tools(&self, request: &Request) -> Vec<TheirTool> {
+        let only = match &request.tool_selection {
+            ToolSelection::Only(name) if self.forces_by_single_tool() => Some(name),
+            ToolSelection::Only(_) | ToolSelection::Auto => None,
+        };
+        let offered = request.tools.iter();
+        let offered = offered.filter(|tool| only.is_none_or(|name| tool.name == *name));
+        let mut tools: Vec<TheirTool> = offered.map(|tool| self.convert_tool(tool)).collect();
+        if self.provider == Provider::Anthropic
+            && let Some(last) = tools.last_mut()
+        {
+            last.cache_control = Some(CacheControl::Ephemeral);
+        }
+        tools
+    }
+
+    fn convert_tool(&self, tool: &Tool) -> TheirTool {
+        let name = tool_names::to_provider(self.provider, &tool.name).into_owned();
+        let theirs = TheirTool::new(ToolName::Custom(name))
+            .with_schema(normalize_schema(&tool.input_schema));
+        match &tool.description {
+            Some(description) => theirs.with_description(description),
+            None => theirs,
+        }
+    }
+
+    /// Ollama has no way to demand a tool, and not every server that speaks OpenAI's words takes the
+    /// name of one ("auto", "none" and "required" are all that LM Studio knows): there only that tool
+    /// is offered.
+    fn forces_by_single_tool(&self) -> bool {
+        match self.provider {
+            Provider::Anthropic | Provider::Gemini => false,
+            Provider::Openai => !self.is_official_api,
+            Provider::Ollama | Provider::Commands => true,
+        }
+    }
+
+    fn options(&self, request: &Request) -> ChatOptions {
+        let effort = self.reasoning_effort(&request.tool_selection);
+        let mut options = ChatOptions::default()
+            .with_max_tokens(
+                request
+                    .max_output_tokens
+                    .saturating_add(self.thinking_budget()),
+            )
+            .with_capture_content(true)
+            .with_capture_tool_calls(true)
+            .with_capture_usage(true)
+            // Gemini takes it for the wish to see thoughts, which not every model has.
+            .with_capture_reasoning_content(
+                self.provider != Provider::Gemini || self.thinking != Thinking::Off,
+            )
+            .with_reasoning_effort(effort);
+        options.tool_choice = self.tool_choice(&request.tool_selection);
+        options.extra_headers = self.headers.clone();
+        // Others refuse fields that they do not know.
+        if self.provider == Provider::Openai && self.is_official_api {
+            options.prompt_cache_key = Some(cache_key(request.query.as_str()));
+        }
+        options
+    }
+
+    fn tool_choice(&self, choice: &ToolSelection) -> Option<ToolChoice> {
+        let ToolSelection::Only(name) = choice else {
+            return None;
+        };
+        match self.provider {
+            Provider::Ollama | Provider::Commands => None,
+            _ if self.forces_by_single_tool() => Some(ToolChoice::Required),
+            _ => Some(ToolChoice::tool(tool_names::to_provider(
+                self.provider,
+                name,
+            ))),
+        }
+    }
+}
+
+/// The longest key that is taken.
+const MAX_CACHE_KEY_CHARS: usize = 64;
+
+fn cache_key(query: &str) -> String {
+    query.chars().take(MAX_CACHE_KEY_CHARS).collect()
+}
+
+/// What came of a call. Most providers have no other way to say that it failed.
+fn result_text(result: &CallResult) -> String {
+    match result.is_error {
+        true => format!("Error: {}", result.text),
+        false => result.text.clone(),
+    }
+}
+
+/// Model and person take turns: what the person says after results belongs to them.
+fn merge_user_messages(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
+    let mut turns: Vec<ChatMessage> = Vec::new();
+    for message in messages {
+        match turns.last_mut() {
+            Some(last) if is_user_message(last) && is_user_message(&message) => {
+                last.role = ChatRole::User;
+                last.content.extend(message.content);
+            }
+            _ => turns.push(message),
+        }
+    }
+    turns
+}
+
+fn is_user_message(message: &ChatMessage) -> bool {
+    matches!(message.role, ChatRole::User | ChatRole::Tool)
+}
+
+/// genai keeps the last result of a message for Ollama, and of none which tool it is of: of several
+/// the text says so.
+fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
+    let text = |result: &CallResult| match results.len() {
+        1 => result_text(result),
+        _ => format!("{}: {}", result.tool, result_text(result)),
+    };
+    let responses = results
+        .iter()
+        .map(|result| ToolResponse::new(result.id.as_str(), text(result)));
+    responses.map(ChatMessage::from).collect()
+}
+
+/// Providers want an object with properties, even if there are none.
+fn normalize_schema(schema: &Value) -> Value {
+    let mut schema = match schema {
+        Value::Object(schema) => schema.clone(),
+        _ => Map::new(),
+    };
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| json!({}));
+    Value::Object(schema)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::model::ModelTurn;
+
+fn builder(provider: Provider, model: &str, thinking: Thinking) -> RequestBuilder {
+    RequestBuilder {
+        provider,
+        model: model.to_owned(),
+        is_official_api: true,
+        thinking,
+        headers: None,
+    }
+}
+
+fn request() -> Request {
+    Request {
+        query: "ä".repeat(100).into(),
+        prompt: "p".into(),
+        system: String::new(),
+        history: vec![
+            Message::User("p".to_owned()),
+            Message::Model(ModelTurn::default()),
+        ],
+        tools: Arc::new([Tool {
+            name: "web_search".to_owned(),
+            description: None,
+            input_schema: Value::Null,
+        }]),
+        tool_selection: ToolSelection::Auto,
+        max_output_tokens: 100,
+    }
+}
+
+#[test]
+fn openai_gets_a_cache_key_and_no_reasoning_where_supported() {
+    for (model, expected) in [
+        ("gpt-5.4-mini", "zero"),
+        ("gpt-5.1", "zero"),
+        ("gpt-6-astra", "zero"),
+        ("gpt-5-mini", "budget"),
+        ("gpt-4o", "budget"),
+        ("o3", "budget"),
+    ] {
+        let (_, options) = builder(Provider::Openai, model, Thinking::Off).build(&request());
+        let effort = options.reasoning_effort.unwrap();
+        assert_eq!(effort.variant_name(), expected, "{model}");
+        let key = options.prompt_cache_key.unwrap();
+        assert_eq!(key.chars().count(), MAX_CACHE_KEY_CHARS);
+    }
+}
+
+#[test]
+fn gemini_gets_the_lowest_supported_effort() {
+    for (model, expected) in [
+        ("gemini-3.8-flash", "low"),
+        ("gemini-2.5-flash-lite", "budget"),
+        ("gemini-2.5-pro", "zero"),
+    ] {
+        let (_, options) = builder(Provider::Gemini, model, Thinking::Off).build(&request());
+        let effort = options.reasoning_effort.unwrap();
+        assert_eq!(effort.variant_name(), expected, "{model}");
+        assert_eq!(options.capture_reasoning_content, Some(false));
+    }
+}
+
+#[test]
+fn only_gpt_oss_has_levels_of_thinking_at_ollama() {
+    for (model, thinking, expected) in [
+        ("gpt-oss:20b", Thinking::High, "high"),
+        ("qwen3", Thinking::High, "budget"),
+        ("qwen3", Thinking::Off, "zero"),
+    ] {
+        let (_, options) = builder(Provider::Ollama, model, thinking).build(&request());
+        let effort = options.reasoning_effort.unwrap();
+        assert_eq!(effort.variant_name(), expected, "{model}");
+    }
+}
+
+#[test]
+fn a_reserved_tool_name_is_prefixed_and_its_schema_is_an_object() {
+    let (chat, _) = builder(Provider::Anthropic, "claude", Thinking::Off).build(&request());
+    let tools = chat.tools.unwrap();
+    assert_eq!(tools[0].name.as_str(), "page_web_search");
+    let empty = json!({"type": "object", "properties": {}});
+    assert_eq!(tools[0].schema, Some(empty));
+}
+
+#[test]
+fn an_empty_turn_is_left_out() {
+    for provider in [Provider::Anthropic, Provider::Openai, Provider::Gemini] {
+        let (chat, _) = builder(provider, "m", Thinking::Off).build(&request());
+        assert_eq!(chat.messages.len(), 1, "{provider}");
+    }
+}
+
+#[test]
+fn anthropic_messages_alternate_between_roles() {
+    let result = CallResult {
+        id: "1".to_owned(),
+        tool: "add".to_owned(),
+        text: "done".to_owned(),
+        is_error: false,
+    };
+    let said = ModelTurn {
+        text: "I add it.".to_owned(),
+        ..ModelTurn::default()
+    };
+    let request = Request {
+        history: vec![
+            Message::User("Add it".to_owned()),
+            Message::Model(said),
+            Message::Results(vec![result]),
+            Message::Model(ModelTurn::default()),
+            Message::User("Now call the other tool".to_owned()),
+        ],
+        ..request()
+    };
+    let (chat, _) = builder(Provider::Anthropic, "claude", Thinking::Off).build(&request);
+    let roles: Vec<_> = chat.messages.iter().map(|message| &message.role).collect();
+    assert_eq!(
+        roles,
+        [&ChatRole::User, &ChatRole::Assistant, &ChatRole::User]
+    );
+    let parts = chat.messages[2].content.parts();
+    assert!(matches!(
+        &parts[..],
+        [ContentPart::ToolResponse(_), ContentPart::Text(_)]
+    ));
+}

@@ -1,0 +1,242 @@
+//! No language model: the lines of the prompt are run. The demo works with it without a key, and
+//! tests are exact.
+
+mod script;
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+
+use self::script::{Script, ScriptCommand};
+use super::{
+    Call, CallResult, Event, Message, Model, ModelTurn, Request, Tool, ToolSelection, Usage,
+};
+use crate::failure::Failure;
+
+/// Runs commands.
+#[derive(Debug)]
+pub(crate) struct ScriptedModel;
+
+impl Model for ScriptedModel {
+    fn label(&self) -> &str {
+        "commands (no language model)"
+    }
+
+    fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
+        stream::iter(events(&request)).boxed()
+    }
+}
+
+fn events(request: &Request) -> Vec<Result<Event, Failure>> {
+    let turn = next_turn(request);
+    let text = match turn.text.is_empty() {
+        true => None,
+        false => Some(Ok(Event::Text(turn.text.clone()))),
+    };
+    let usage = Usage::default();
+    text.into_iter()
+        .chain([Ok(Event::End { turn, usage })])
+        .collect()
+}
+
+fn next_turn(request: &Request) -> ModelTurn {
+    // Only what the person wrote: a line of the page's content is never a command.
+    let script = match Script::parse(&request.prompt) {
+        Ok(script) => script,
+        Err(problem) => return text_turn(format!("{problem}\n\n{}", usage_text(&request.tools))),
+    };
+    if let ToolSelection::Only(tool) = &request.tool_selection {
+        return match script.last_command(tool) {
+            Some(line) => call_turn(std::slice::from_ref(line), request),
+            None => text_turn(format!("There is no line `/{tool} {{…}}` in the prompt.")),
+        };
+    }
+    let turns = request.history.iter();
+    let turns = turns.filter(|message| matches!(message, Message::Model(_)));
+    match script.blocks.get(turns.count()) {
+        Some(block) => call_turn(block, request),
+        None if script.blocks.is_empty() => text_turn(usage_text(&request.tools)),
+        None => text_turn(summarize_results(request)),
+    }
+}
+
+fn text_turn(text: String) -> ModelTurn {
+    ModelTurn {
+        text,
+        ..ModelTurn::default()
+    }
+}
+
+/// Ids go on through the whole query.
+fn call_turn(lines: &[ScriptCommand], request: &Request) -> ModelTurn {
+    let before: usize = request.history.iter().map(call_count).sum();
+    let calls = lines.iter().enumerate().map(|(index, line)| Call {
+        id: (before + index + 1).to_string(),
+        tool: line.tool.clone(),
+        arguments: line.arguments.clone(),
+    });
+    ModelTurn {
+        calls: calls.collect(),
+        ..ModelTurn::default()
+    }
+}
+
+fn call_count(message: &Message) -> usize {
+    match message {
+        Message::Model(turn) => turn.calls.len(),
+        Message::User(_) | Message::Results(_) => 0,
+    }
+}
+
+/// What has come of every call, a line each.
+fn summarize_results(request: &Request) -> String {
+    let results = request.history.iter().filter_map(|message| match message {
+        Message::Results(results) => Some(results),
+        Message::User(_) | Message::Model(_) => None,
+    });
+    let lines: Vec<String> = results.flatten().map(result_line).collect();
+    lines.join("\n")
+}
+
+/// How much of a result is told.
+const MAX_RESULT_CHARS: usize = 200;
+
+fn result_line(result: &CallResult) -> String {
+    let CallResult { tool, text, .. } = result;
+    let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = text.char_indices().nth(MAX_RESULT_CHARS) {
+        text.truncate(end);
+        text.push('…');
+    }
+    match (result.is_error, text.is_empty()) {
+        (true, _) => format!("{tool} failed: {text}"),
+        (false, true) => format!("{tool}: done"),
+        (false, false) => format!("{tool}: {text}"),
+    }
+}
+
+fn usage_text(tools: &[Tool]) -> String {
+    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let example = names.first().copied().unwrap_or("tool");
+    let names = match names.is_empty() {
+        true => "There are no tools at the moment.".to_owned(),
+        false => format!("Tools: {}.", names.join(", ")),
+    };
+    format!(
+        "There is no language model here: this agent runs commands. Write one a line, such as \
+         `/{example} {{\"name\": \"value\"}}`. Lines that follow each other run at the same time, \
+         those after an empty line when the ones before it are done. {names}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn request(prompt: &str, history: Vec<Message>) -> Request {
+        let tool = |name: &str| Tool {
+            name: name.to_owned(),
+            description: None,
+            input_schema: json!({"type": "object"}),
+        };
+        Request {
+            query: "5f0f6b0e".into(),
+            prompt: prompt.into(),
+            system: String::new(),
+            history,
+            tools: Arc::new([tool("add"), tool("list")]),
+            tool_selection: ToolSelection::Auto,
+            max_output_tokens: 100,
+        }
+    }
+
+    /// Runs a prompt as the loop would, every call answered with its own arguments.
+    async fn run_prompt(prompt: &str) -> (Vec<Vec<Call>>, String) {
+        // What the page holds is no command.
+        let mut history = vec![Message::User(format!("{prompt}\n\n/list {{}}"))];
+        let mut rounds = Vec::new();
+        loop {
+            let mut events: Vec<_> = ScriptedModel
+                .turn(request(prompt, history.clone()))
+                .collect()
+                .await;
+            let Some(Ok(Event::End { turn, .. })) = events.pop() else {
+                panic!("no end");
+            };
+            if turn.calls.is_empty() {
+                let [Ok(Event::Text(said))] = &events[..] else {
+                    panic!("{events:?}");
+                };
+                assert_eq!(*said, turn.text);
+                return (rounds, turn.text);
+            }
+            let results = turn.calls.iter().map(|call| CallResult {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                text: Value::Object(call.arguments.clone()).to_string(),
+                is_error: call.tool != "add",
+            });
+            let results = results.collect();
+            rounds.push(turn.calls.clone());
+            history.push(Message::Model(turn));
+            history.push(Message::Results(results));
+        }
+    }
+
+    #[tokio::test]
+    async fn blocks_are_rounds_and_the_answer_summarizes_results() {
+        let (rounds, text) = run_prompt("/add {\"n\": 1}\n/add {\"n\": 2}\n\n/drop").await;
+        let ids: Vec<Vec<&str>> = rounds
+            .iter()
+            .map(|calls| calls.iter().map(|call| call.id.as_str()).collect())
+            .collect();
+        assert_eq!(ids, [vec!["1", "2"], vec!["3"]]);
+        assert_eq!(rounds[1][0].tool, "drop");
+        assert_eq!(text, "add: {\"n\":1}\nadd: {\"n\":2}\ndrop failed: {}");
+    }
+
+    #[tokio::test]
+    async fn other_prompts_are_answered_with_usage() {
+        let (rounds, text) = run_prompt("Plan my day").await;
+        assert!(rounds.is_empty());
+        assert!(
+            text.starts_with("There is no language model here"),
+            "{text}"
+        );
+        assert!(text.ends_with("Tools: add, list."), "{text}");
+        let (rounds, text) = run_prompt("/add {\"n\": 1}\n/add {").await;
+        assert!(rounds.is_empty());
+        assert!(text.starts_with("Line 2: what follows /add"), "{text}");
+    }
+
+    #[test]
+    fn a_forced_tool_is_called_by_its_last_line_if_it_has_one() {
+        let forced = |prompt: &str| {
+            next_turn(&Request {
+                tool_selection: ToolSelection::Only("list".to_owned()),
+                ..request(prompt, Vec::new())
+            })
+        };
+        let turn = forced("/list {\"n\": 1}\n\n/list {\"n\": 2}\n/add");
+        assert_eq!(turn.calls.len(), 1);
+        assert_eq!(turn.calls[0].arguments["n"], 2);
+        let turn = forced("/add");
+        assert!(turn.calls.is_empty());
+        assert_eq!(turn.text, "There is no line `/list {…}` in the prompt.");
+    }
+
+    #[test]
+    fn a_long_result_is_truncated() {
+        let result = CallResult {
+            id: "1".to_owned(),
+            tool: "list".to_owned(),
+            text: "ä\n".repeat(300),
+            is_error: false,
+        };
+        let line = result_line(&result);
+        assert_eq!(line.chars().count(), "list: ".len() + MAX_RESULT_CHARS + 1);
+    }
+}

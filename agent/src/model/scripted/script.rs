@@ -1,0 +1,151 @@
+//! The commands in a prompt.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// The commands of a prompt, in blocks: those of one run at the same time.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Script {
+    pub(super) blocks: Vec<Vec<ScriptCommand>>,
+}
+
+/// `/tool {"name": "value"}`
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ScriptCommand {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+}
+
+/// A line that begins like a command and is none.
+#[derive(Debug, PartialEq)]
+pub(super) struct ScriptError {
+    /// From one.
+    number: usize,
+    tool: String,
+    reason: String,
+}
+
+impl fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            number,
+            tool,
+            reason: why,
+        } = self;
+        write!(
+            f,
+            "Line {number}: what follows /{tool} must be one JSON object: {why}. Nothing was run."
+        )
+    }
+}
+
+impl Script {
+    /// Lines that are no commands are for people. All lines are read before any is run.
+    pub(super) fn parse(prompt: &str) -> Result<Self, ScriptError> {
+        let mut script = Self::default();
+        let mut block = Vec::new();
+        for (index, text) in prompt.lines().enumerate() {
+            let text = text.trim();
+            if text.is_empty() {
+                script.push_block(&mut block);
+            } else if let Some(command) = text.strip_prefix('/') {
+                block.extend(ScriptCommand::parse(index + 1, command)?);
+            }
+        }
+        script.push_block(&mut block);
+        Ok(script)
+    }
+
+    fn push_block(&mut self, block: &mut Vec<ScriptCommand>) {
+        if !block.is_empty() {
+            self.blocks.push(std::mem::take(block));
+        }
+    }
+
+    /// The last command that calls this tool.
+    pub(super) fn last_command(&self, tool: &str) -> Option<&ScriptCommand> {
+        let lines = self.blocks.iter().flatten();
+        lines.rev().find(|line| line.tool == tool)
+    }
+}
+
+impl ScriptCommand {
+    /// `None` if this is a path or a comment rather than a tool's name.
+    fn parse(number: usize, command: &str) -> Result<Option<Self>, ScriptError> {
+        let (tool, rest) = match command.split_once(char::is_whitespace) {
+            Some((tool, rest)) => (tool, rest.trim()),
+            None => (command, ""),
+        };
+        if !is_tool_name(tool) {
+            return Ok(None);
+        }
+        let arguments = match rest {
+            "" => Ok(Map::new()),
+            json => serde_json::from_str(json).map_err(|error| error.to_string()),
+        };
+        match arguments {
+            Ok(arguments) => Ok(Some(Self {
+                tool: tool.to_owned(),
+                arguments,
+            })),
+            Err(why) => Err(ScriptError {
+                number,
+                tool: tool.to_owned(),
+                reason: why,
+            }),
+        }
+    }
+}
+
+/// As the names of tools are published.
+fn is_tool_name(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    !text.is_empty() && text.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn command(tool: &str, arguments: Value) -> ScriptCommand {
+        ScriptCommand {
+            tool: tool.to_owned(),
+            arguments: arguments.as_object().unwrap().clone(),
+        }
+    }
+
+    #[test]
+    fn lines_make_blocks_and_other_text_is_for_people() {
+        let prompt =
+            "Please:\r\n/add {\"n\": 1}\r\n  /add {\"n\": 2}\n\n\n// a comment\n/list\n/a/path";
+        let script = Script::parse(prompt).unwrap();
+        let add = |n: u8| command("add", json!({ "n": n }));
+        assert_eq!(script.blocks.len(), 2);
+        assert_eq!(script.blocks[0], [add(1), add(2)]);
+        assert_eq!(script.blocks[1], [command("list", json!({}))]);
+        assert_eq!(script.last_command("add"), Some(&add(2)));
+        assert_eq!(script.last_command("drop"), None);
+    }
+
+    #[test]
+    fn a_line_whose_json_is_cut_or_no_object_runs_nothing() {
+        for (prompt, number) in [
+            ("/add {\"n\":", 1),
+            ("/list\n\n/add [1]", 3),
+            ("/add {} {}", 1),
+        ] {
+            let problem = Script::parse(prompt).unwrap_err();
+            assert_eq!(problem.number, number, "{problem}");
+            assert!(problem.to_string().contains("/add must be one JSON object"));
+        }
+    }
+
+    #[test]
+    fn a_prompt_without_commands_has_no_block() {
+        assert_eq!(Script::parse("Plan my day"), Ok(Script::default()));
+        assert_eq!(Script::parse(""), Ok(Script::default()));
+    }
+}

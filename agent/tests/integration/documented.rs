@@ -1,0 +1,199 @@
+//! What docs/agent.md says is so: settings, limits, and the line to try.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::kit::*;
+
+const DOCUMENT: &str = include_str!("../../../docs/agent.md");
+
+fn section(heading: &str) -> &'static str {
+    let from = DOCUMENT.split_once(heading).unwrap().1;
+    from.split("\n#").next().unwrap()
+}
+
+fn rows(section: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    let cells = |row: &'static str| row.trim_matches('|').split('|').map(str::trim).collect();
+    // The first one names the columns.
+    rows.map(cells).skip(1)
+}
+
+fn code(cell: &'static str) -> &'static str {
+    cell.trim_matches('`')
+}
+
+/// Key, default, what happens over it, tests.
+fn limits() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
+    let rows = rows(section("\n## Limits\n"));
+    rows.map(|row| {
+        let tests = row[4].split(", ").map(code).collect();
+        (code(row[1]), code(row[2]), row[3], tests)
+    })
+    .collect()
+}
+
+fn is_key(key: &str) -> bool {
+    !key.contains("::")
+}
+
+fn program_output(argument: &str) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
+    let output = program.env_clear().arg(argument).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// What the program itself says its keys and their defaults are.
+fn real_settings() -> BTreeMap<String, String> {
+    let setting = |line: &str| {
+        if let Some(key) = line.strip_suffix(" is not set") {
+            return Some((key.strip_prefix("# ")?.to_owned(), "none".to_owned()));
+        }
+        let (key, value) = line.split_once(" = ").filter(|_| !line.starts_with('#'))?;
+        let value = value.replace("false", "off");
+        Some((key.to_owned(), value.replace(['[', ']', '"'], "")))
+    };
+    program_output("--print-config")
+        .lines()
+        .filter_map(setting)
+        .collect()
+}
+
+#[test]
+fn every_setting_has_a_flag_and_a_variable_of_its_name() {
+    let help = program_output("--help");
+    for key in real_settings().keys() {
+        let flag = format!("\n      --{}", key.replace('_', "-"));
+        let (_, entry) = help.split_once(&flag).unwrap_or_else(|| panic!("{flag}"));
+        let entry = entry.split("\n      --").next().unwrap();
+        let variable = format!("[env: MCP_WEB_AGENT_{}", key.to_uppercase());
+        assert!(entry.contains(&variable), "{flag} has no {variable}");
+    }
+}
+
+#[test]
+fn every_setting_is_documented_once_with_its_default() {
+    let settings = rows(section("\n## Settings\n"));
+    let settings = settings.map(|row| (code(row[0]), code(row[1])));
+    let limits = limits().into_iter().filter(|(key, ..)| is_key(key));
+    let limits = limits.map(|(key, default, ..)| (key, default));
+    let mut documented: Vec<_> = settings
+        .chain(limits)
+        .map(|(key, default)| (key.to_owned(), default.to_owned()))
+        .collect();
+    documented.sort_unstable();
+    let real: Vec<_> = real_settings().into_iter().collect();
+    assert!(real.len() > 20, "{real:?}");
+    assert_eq!(documented, real);
+}
+
+#[test]
+fn every_fixed_limit_is_a_constant_of_the_source_with_that_value() {
+    for (key, default, ..) in limits() {
+        let Some((file, name)) = key.split_once("::") else {
+            continue;
+        };
+        let declares = format!("const {name}: ");
+        let values: Vec<_> = sources(file)
+            .iter()
+            .filter_map(|text| {
+                let (_, declared) = text.split_once(&declares)?;
+                let value = declared.split_once(" = ")?.1.split_once(';')?.0;
+                Some(value.replace("Duration::from_secs(", "").replace(')', "s"))
+            })
+            .collect();
+        assert_eq!(values, [default], "{key}");
+    }
+}
+
+#[test]
+fn every_limit_says_what_happens_over_it_and_has_a_test_that_exists() {
+    let limits = limits();
+    assert!(limits.len() > 25);
+    for (key, _, over, tests) in limits {
+        assert!(!over.is_empty() && !tests.is_empty(), "{key}");
+        for test in tests {
+            let (file, name) = test
+                .split_once("::")
+                .unwrap_or_else(|| panic!("{key}: {test} is no test"));
+            let function = format!("fn {name}()");
+            let exists = sources(file).iter().any(|text| text.contains(&function));
+            assert!(exists, "{key}: there is no test {test}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_configuration_file_of_the_guide_can_be_read() {
+    let block = DOCUMENT.split("```toml\n").nth(1).unwrap();
+    let text = block.split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.toml");
+    // The key is not on this machine, and that is the first thing that is missed.
+    std::fs::write(&path, text).unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
+    let program = program.env_clear().arg("--config").arg(&path);
+    let output = program.stdin(Stdio::null()).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.contains("anthropic-key"), "{error}");
+}
+
+/// The line with `curl`, as it stands there but for the port.
+#[tokio::test]
+async fn the_line_to_try_shows_the_stream() {
+    let world = TestBed::start().await;
+    let mut page = world.connect_page().await;
+    let block = section("\n## Ask it by hand\n").split("```sh\n").nth(1);
+    let line = block.unwrap().split("```").next().unwrap();
+    assert!(line.starts_with("curl -N -X PUT http://127.0.0.1:3003/query "));
+    let line = line.replace("127.0.0.1:3003", &world.agent.local_addr().to_string());
+    let mut shell = tokio::process::Command::new("sh");
+    let shell = shell.arg("-c").arg(line).env("TOKEN", TOKEN);
+    let curl = shell.kill_on_drop(true).stdout(Stdio::piped()).spawn();
+    let call = page.recv_call().await;
+    assert_eq!(call.tool_name, "add_card");
+    page.answer(&call, json!({ "id": 7 })).await;
+    let output = with_deadline("end of curl", curl.unwrap().wait_with_output()).await;
+    let output = String::from_utf8(output.unwrap().stdout).unwrap();
+    let names: Vec<_> = output
+        .lines()
+        .filter_map(|line| line.strip_prefix("event: "))
+        .collect();
+    assert_eq!(names.first(), Some(&"query_accepted"), "{output}");
+    assert_eq!(names.last(), Some(&"query_complete"), "{output}");
+    // What the guide shows is what comes.
+    for shown in ["tool-started", "tool-finished"] {
+        let part = format!("\"content\":{{\"type\":\"{shown}\",\"id\":\"1\",\"tool\":\"add_card\"");
+        assert!(
+            output.contains(&part) && DOCUMENT.contains(&part),
+            "{output}"
+        );
+    }
+}
+
+/// The source files of this crate whose path ends so.
+fn sources(end: &str) -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    collect(&root.join("src"), &mut files);
+    collect(&root.join("tests"), &mut files);
+    let files = files.iter().filter(|file| file.ends_with(end));
+    files
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            files.push(path);
+        }
+    }
+}

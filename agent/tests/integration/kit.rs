@@ -1,0 +1,138 @@
+//! A bridge and an agent on free ports, and a page that asks.
+
+mod events;
+mod page;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use agent::{ModelSettings, Provider, Secret};
+use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+
+pub(crate) use events::EventStream;
+pub(crate) use page::Page;
+
+/// The token of the page.
+pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
+
+/// What bridge and agent share.
+pub(crate) const CREDENTIAL: &str = "credential-of-bridge-and-agent-01";
+
+/// A random UUID, as pages make them.
+pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
+
+/// No wait in these tests takes longer unless something is broken.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Waits for something that must happen.
+pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(DEADLINE, future)
+        .await
+        .unwrap_or_else(|_| panic!("no {what} in time"))
+}
+
+/// An agent that runs commands, on a free port.
+pub(crate) fn settings() -> agent::Config {
+    agent::Config {
+        bind: ([127, 0, 0, 1], 0).into(),
+        token: Some(CREDENTIAL.parse::<Secret>().unwrap()),
+        model: ModelSettings {
+            provider: Some(Provider::Commands),
+            ..ModelSettings::default()
+        },
+        ..agent::Config::default()
+    }
+}
+
+/// A bridge and its agent.
+pub(crate) struct TestBed {
+    pub(crate) bridge: bridge::ServerHandle,
+    pub(crate) agent: agent::ServerHandle,
+}
+
+impl TestBed {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(settings()).await
+    }
+
+    pub(crate) async fn start_with(settings: agent::Config) -> Self {
+        let bound = agent::bind(settings).await.unwrap();
+        let config = bridge::Config {
+            bind: ([127, 0, 0, 1], 0).into(),
+            agent: bridge::Agent {
+                agent_url: Some(bound.url().parse().unwrap()),
+                agent_token: Some(CREDENTIAL.parse().unwrap()),
+                ..bridge::Agent::default()
+            },
+            ..bridge::Config::default()
+        };
+        let bridge = bridge::serve(config, bridge::App::default()).await.unwrap();
+        let agent = bound.serve(&bridge.url()).unwrap();
+        Self { bridge, agent }
+    }
+
+    /// A page with the tools of these tests.
+    pub(crate) async fn connect_page(&self) -> Page {
+        Page::connect(&self.bridge).await
+    }
+
+    /// `PUT /query/{uuid}` to the agent, as nobody yet.
+    pub(crate) fn put(&self, uuid: &str, query: &Value) -> RequestBuilder {
+        put(&self.agent, uuid, query)
+    }
+
+    /// How many queries the agent has, once it is this many.
+    pub(crate) async fn wait_for_running(&self, expected: u64) {
+        let url = format!("http://{}/healthz", self.agent.local_addr());
+        let counted = async {
+            loop {
+                let health = http_client().get(&url).send().await.unwrap();
+                let health: Value = health.json().await.unwrap();
+                if health["queries"] == expected {
+                    break;
+                }
+            }
+        };
+        with_deadline("end of queries", counted).await;
+    }
+}
+
+pub(crate) fn put(agent: &agent::ServerHandle, uuid: &str, query: &Value) -> RequestBuilder {
+    let url = format!("{}/{uuid}", agent.url());
+    http_client().put(url).json(query)
+}
+
+/// As the bridge asks: with the credential and a token that no bridge knows.
+pub(crate) fn as_bridge(request: RequestBuilder) -> RequestBuilder {
+    let request = request.bearer_auth(CREDENTIAL);
+    request.header("mcp-web-query-token", "mcp-web-query-of-nobody")
+}
+
+pub(crate) fn streaming(request: RequestBuilder) -> RequestBuilder {
+    request.header("accept", "text/event-stream")
+}
+
+/// Status and body.
+pub(crate) async fn status_and_body(request: RequestBuilder) -> (u16, Value) {
+    let response = with_deadline("answer", request.send()).await.unwrap();
+    let status = response.status().as_u16();
+    let body = with_deadline("body", response.bytes()).await.unwrap();
+    (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
+}
+
+/// One for all tests. It keeps no connection: that would belong to the runtime of one test.
+pub(crate) fn http_client() -> reqwest::Client {
+    static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
+        // The reqwest of this build has TLS and wants a provider.
+        let provider = rustls::crypto::ring::default_provider();
+        let _ = provider.install_default();
+        let builder = reqwest::Client::builder().pool_max_idle_per_host(0);
+        builder.no_proxy().build().unwrap()
+    });
+    HTTP.clone()
+}
+
+pub(crate) fn prompt(text: &str) -> Value {
+    json!({ "prompt": text })
+}

@@ -1,0 +1,66 @@
+//! A stream of events, read one by one.
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use reqwest::{RequestBuilder, Response};
+use serde_json::Value;
+
+use super::with_deadline;
+
+/// The events of a query.
+pub(crate) struct EventStream {
+    chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
+    text: String,
+}
+
+impl EventStream {
+    /// Asks, and expects to be answered with a stream.
+    pub(crate) async fn open(request: RequestBuilder) -> Self {
+        let response = with_deadline("answer", request.send()).await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self::from_response(response)
+    }
+
+    pub(crate) fn from_response(response: Response) -> Self {
+        Self {
+            chunks: response.bytes_stream().boxed(),
+            text: String::new(),
+        }
+    }
+
+    /// The next event that is no comment; `None` at the end. Its name is the type of its message, which
+    /// is one line.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let (event, rest) = (event.to_owned(), rest.to_owned());
+                self.text = rest;
+                if event.starts_with(':') {
+                    continue;
+                }
+                let (name, data) = event.split_once('\n').unwrap();
+                let data: Value =
+                    serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
+                assert_eq!(name.strip_prefix("event: "), data["type"].as_str());
+                return Some(data);
+            }
+            let piece = with_deadline("event", self.chunks.next()).await?.unwrap();
+            self.text.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+    }
+
+    /// All that are left.
+    pub(crate) async fn collect(mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    /// The last one.
+    pub(crate) async fn last(self) -> Value {
+        self.collect().await.pop().unwrap()
+    }
+}

@@ -1,0 +1,67 @@
+//! In the way of mcp-web 0.1: 200 once accepted, and reports to the bridge's routes.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use http::StatusCode;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+
+use crate::kit::*;
+
+type Report = (String, Value);
+
+/// Something that takes reports as a bridge does, and is none: it has no tools.
+async fn record_report(State(heard): State<mpsc::Sender<Report>>, request: Request) -> StatusCode {
+    let route = format!("{} {}", request.method(), request.uri().path());
+    if request.uri().path() == "/mcp" {
+        return StatusCode::UNAUTHORIZED;
+    }
+    let bearer = request.headers()["authorization"].clone();
+    assert_eq!(bearer, "Bearer mcp-web-query-of-nobody");
+    let body = axum::body::to_bytes(request.into_body(), 10_000);
+    let body = serde_json::from_slice(&body.await.unwrap()).unwrap();
+    heard.send((route, body)).await.unwrap();
+    StatusCode::OK
+}
+
+#[tokio::test]
+async fn who_reads_no_events_is_told_by_reports() {
+    let (sender, mut heard) = mpsc::channel(8);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().fallback(record_report).with_state(sender);
+    let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let agent = agent::bind(settings()).await.unwrap();
+    let agent = agent.serve(&format!("http://{address}")).unwrap();
+    let accepted = status_and_body(as_bridge(put(&agent, UUID, &prompt("hello")))).await;
+    assert_eq!(accepted, (200, json!({ "uuid": UUID })));
+    let (route, body) = with_deadline("report", heard.recv()).await.unwrap();
+    assert_eq!(route, format!("PUT /query/{UUID}/fail"));
+    let error = body["error"].as_str().unwrap();
+    assert!(error.contains("the bridge at"), "{error}");
+    agent.shutdown().await;
+    server.abort();
+}
+
+#[tokio::test]
+async fn the_bridge_takes_them() {
+    let world = TestBed::start().await;
+    let mut page = world.connect_page().await;
+    // The bridge opens a query as for a frontend, and gives its token.
+    let opened = http_client().put(format!("{}/query/{UUID}", world.bridge.url()));
+    let (status, opened) = status_and_body(opened.bearer_auth(TOKEN).json(&json!({}))).await;
+    assert_eq!(status, 200, "{opened}");
+    let token = opened["token"].as_str().unwrap();
+    let asked = world
+        .put(UUID, &prompt("/add_card {}"))
+        .bearer_auth(CREDENTIAL);
+    let accepted = status_and_body(asked.header("mcp-web-query-token", token)).await;
+    assert_eq!(accepted, (200, json!({ "uuid": UUID })));
+    let call = page.recv_call().await;
+    page.answer(&call, json!(1)).await;
+    world.wait_for_running(0).await;
+    // It has ended there: its token is void.
+    let tools = http_client().get(format!("{}/tools", world.bridge.url()));
+    assert_eq!(status_and_body(tools.bearer_auth(token)).await.0, 401);
+}

@@ -1,0 +1,218 @@
+//! What a page registers and answers comes out of the door as it went in.
+
+use std::sync::Arc;
+
+use bridge_protocol::ErrorCode;
+use futures_util::future::join;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+
+use crate::any_definition::{any_object, any_tool};
+use crate::kit::*;
+
+const DEFINITIONS: usize = 100;
+const RESULTS: usize = 40;
+
+/// The same ones in each run.
+fn some<T>(count: usize, strategy: impl Strategy<Value = T>) -> Vec<T> {
+    let mut runner = TestRunner::deterministic();
+    let mut next = || strategy.new_tree(&mut runner).unwrap().current();
+    (0..count).map(|_| next()).collect()
+}
+
+async fn get_tools(bridge: &bridge::ServerHandle) -> Vec<Value> {
+    let request = http()
+        .get(format!("{}/tools", bridge.url()))
+        .bearer_auth(TOKEN);
+    let answer = soon("list", request.send()).await.unwrap();
+    let mut answer: Value = answer.json().await.unwrap();
+    serde_json::from_value(answer["tools"].take()).unwrap()
+}
+
+fn without_session(mut tool: Value) -> Value {
+    let properties = tool.pointer_mut("/inputSchema/properties").unwrap();
+    properties
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("session_id");
+    tool
+}
+
+fn named<'a>(tools: &'a [Value], name: &Value) -> &'a Value {
+    let found = tools.iter().find(|tool| tool["name"] == *name);
+    found.unwrap_or_else(|| panic!("{name} is not listed"))
+}
+
+#[tokio::test]
+async fn definitions_come_out_as_they_went_in() {
+    let bridge = bridge().await;
+    let definitions: Vec<Value> = some(DEFINITIONS, any_tool())
+        .into_iter()
+        .enumerate()
+        .map(|(n, mut tool)| {
+            tool["name"] = json!(format!("tool-{n}"));
+            tool
+        })
+        .collect();
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let answer = page.register(&definitions).await;
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+
+    let plain = get_tools(&bridge).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let listed = client.request("tools/list", json!({})).await;
+    let listed = listed["result"]["tools"].as_array().unwrap();
+    for definition in &definitions {
+        let name = &definition["name"];
+        let whole = without_session(named(&plain, name).clone());
+        assert_eq!(whole.to_string(), definition.to_string());
+        let tool = without_session(named(listed, name).clone());
+        for field in [
+            "title",
+            "description",
+            "inputSchema",
+            "outputSchema",
+            "_meta",
+        ] {
+            assert_eq!(
+                tool[field].to_string(),
+                definition[field].to_string(),
+                "{field}"
+            );
+        }
+        // rmcp writes the fields of these in its own order.
+        for field in ["annotations", "icons"] {
+            assert_eq!(tool[field], definition[field], "{field}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_arrive_as_they_were_sent() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "any" })]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let objects = some(2 * RESULTS, any_object());
+    for pair in objects.chunks(2) {
+        let (arguments, result) = (&pair[0], &pair[1]);
+        let serve = async {
+            let call = page.call().await;
+            page.answer(&call, result.clone()).await;
+            call
+        };
+        let (answer, call) = join(client.call("any", arguments.clone()), serve).await;
+        assert_eq!(call.tool_input.get(), arguments.to_string());
+        let answer = &answer["result"];
+        assert_eq!(answer["structuredContent"].to_string(), result.to_string());
+        assert_eq!(text_of(answer), result.to_string());
+    }
+}
+
+#[tokio::test]
+async fn one_bad_definition_hides_no_other() {
+    let bridge = bridge().await;
+    let mut page = Page::connect(&bridge, "s", TOKEN).await;
+    let schema = |schema: Value| json!({ "type": "object", "properties": { "a": schema } });
+    let bad = [
+        (
+            json!({ "name": "b0", "inputSchema": { "type": "string" } }),
+            "must be an object schema",
+        ),
+        (
+            json!({ "name": "b1", "inputSchema": schema(json!({ "type": "text" })) }),
+            "/properties/a/type",
+        ),
+        (
+            json!({ "name": "b2", "inputSchema": schema(json!({ "pattern": "(" })) }),
+            "not a regular expression",
+        ),
+        (
+            json!({ "name": "b3", "inputSchema": schema(json!({ "$ref": "https://example.com/s" })) }),
+            "not found",
+        ),
+        (
+            json!({ "name": "b4", "inputSchema": { "properties": { "größe": {} } } }),
+            "größe",
+        ),
+        (
+            json!({ "name": "b5", "annotations": { "readOnlyHint": "yes" } }),
+            "readOnlyHint",
+        ),
+        (json!({ "name": "b6", "icons": "icon.png" }), "icons"),
+        (json!({ "name": "b7", "_meta": [] }), "_meta"),
+        (json!({ "name": "b8", "title": 8 }), "title"),
+        (
+            json!({ "name": "b9", "outputSchema": { "$schema": "https://example.com/d" } }),
+            "dialect",
+        ),
+    ];
+    let mut definitions: Vec<Value> = bad
+        .iter()
+        .map(|(definition, _)| definition.clone())
+        .collect();
+    definitions.insert(3, json!({ "name": "good" }));
+    let answer = page.register(&definitions).await;
+    assert_eq!(answer.errors.len(), bad.len(), "{:?}", answer.errors);
+    for (failure, (definition, word)) in answer.errors.iter().zip(&bad) {
+        assert_eq!(failure.code, ErrorCode::DefinitionInvalid);
+        assert!(
+            failure.message.contains(word),
+            "{definition}: {}",
+            failure.message
+        );
+    }
+    let client = Arc::new(McpClient::connect(&bridge, TOKEN).await);
+    assert!(client.tool_names().await.contains(&"good".to_owned()));
+}
+
+#[tokio::test]
+async fn two_tools_that_clients_would_know_by_one_name_are_not_both_listed() {
+    let bridge = bridge().await;
+    let mut page = Page::with_tools(&bridge, "s", &[json!({ "name": "add card" })]).await;
+    let client = McpClient::connect(&bridge, TOKEN).await;
+    let repaired = client.tool_names().await.pop().unwrap();
+    assert!(repaired.starts_with("add_card_"), "{repaired}");
+    let answer = page.register(&[json!({ "name": repaired })]).await;
+    assert_eq!(answer.errors[0].code, ErrorCode::DefinitionInvalid);
+    assert!(
+        answer.errors[0].message.contains("\"add card\""),
+        "{:?}",
+        answer.errors
+    );
+
+    // The other way round, and each may still be registered anew.
+    page.register(&[
+        json!({ "name": "x_12345678" }),
+        json!({ "name": "add card" }),
+    ])
+    .await;
+    let again = page.register(&[json!({ "name": "x_12345678" })]).await;
+    assert!(again.errors.is_empty(), "{:?}", again.errors);
+}
+
+#[tokio::test]
+async fn unions_at_the_root_are_shown_to_clients_that_take_them() {
+    let bridge = bridge().await;
+    let schema = json!({ "type": "object", "oneOf": [
+        { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
+        { "properties": { "name": { "type": "string" } }, "required": ["name"] } ] });
+    let tool = json!({ "name": "find", "inputSchema": schema });
+    let _page = Page::with_tools(&bridge, "s", &[tool]).await;
+
+    let older = McpClient::connect(&bridge, TOKEN).await;
+    let listed = older.request("tools/list", json!({})).await;
+    let listed = listed["result"]["tools"].as_array().unwrap();
+    let shown = &named(listed, &json!("find"))["inputSchema"];
+    assert!(shown.get("oneOf").is_none(), "{shown}");
+    assert_eq!(shown["properties"]["name"], json!({ "type": "string" }));
+
+    let newer = crate::mcp::stateless(&bridge, "tools/list", json!({}));
+    let listed = answer(soon("list", newer.send()).await.unwrap()).await;
+    let listed = listed["result"]["tools"].as_array().unwrap();
+    let shown = &named(listed, &json!("find"))["inputSchema"];
+    assert_eq!(shown["oneOf"], schema["oneOf"]);
+
+    let (_, refused) = tool_call(&bridge, "find", json!({ "id": 1, "name": "x" })).await;
+    assert!(text_of(&refused).contains("/oneOf"), "{refused}");
+}

@@ -1,0 +1,207 @@
+//! What Gemini demands of a request.
+//!
+//! <https://ai.google.dev/api/generate-content>, <https://ai.google.dev/api/caching>
+//! (`FunctionDeclaration`, `Schema`); signatures of thoughts:
+//! <https://ai.google.dev/gemini-api/docs/thought-signatures>. The words of the refusals are those
+//! that users report.
+
+use serde_json::Value;
+
+use super::super::{ProviderError, ProviderRequest, array, is_key, text};
+use super::{SIGNATURE, error_response, unknown_key};
+use crate::mock_provider::script::Script;
+
+/// The fields of `Schema`: what `parameters` may have, unlike `parametersJsonSchema`.
+const SCHEMA_FIELDS: [&str; 22] = [
+    "type",
+    "format",
+    "title",
+    "description",
+    "nullable",
+    "enum",
+    "maxItems",
+    "minItems",
+    "properties",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "example",
+    "anyOf",
+    "propertyOrdering",
+    "default",
+    "items",
+    "minimum",
+    "maximum",
+];
+
+pub(in crate::mock_provider::formats) fn validate(
+    asked: &ProviderRequest<'_>,
+    script: &Script,
+) -> Result<(), ProviderError> {
+    match asked.header("x-goog-api-key") {
+        None => return Err(error_response(403, None)),
+        Some(key) if !is_key(key) => return Err(unknown_key()),
+        Some(_) => {}
+    }
+    if !asked
+        .query
+        .split('&')
+        .any(|parameter| parameter == "alt=sse")
+    {
+        return bad_request("this provider only sends events: the query must have `alt=sse`");
+    }
+    let body = asked.body;
+    for group in array(&body["tools"]) {
+        for declaration in array(&group["functionDeclarations"]) {
+            check_declaration(declaration)?;
+        }
+    }
+    contents(array(&body["contents"]))?;
+    match asked.model().contains("gemini-3") {
+        true => check_signatures(array(&body["contents"]), script),
+        false => Ok(()),
+    }
+}
+
+fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
+    let name = text(&declaration["name"]).unwrap_or_default();
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !begins || name.len() > 64 || !name.chars().all(is_fine) {
+        return bad_request(&format!(
+            "Invalid function name. Must start with a letter or an underscore. Must be alphameric \
+             (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of \
+             64. ({name})"
+        ));
+    }
+    let parameters = &declaration["parameters"];
+    if !parameters.is_null() && !declaration["parametersJsonSchema"].is_null() {
+        return bad_request("`parameters` and `parametersJsonSchema` are mutually exclusive");
+    }
+    check_schema_fields(parameters)
+}
+
+/// A `Schema` has no other fields than those it has.
+fn check_schema_fields(schema: &Value) -> Result<(), ProviderError> {
+    let Some(fields) = schema.as_object() else {
+        return Ok(());
+    };
+    if let Some(unknown) = fields
+        .keys()
+        .find(|key| !SCHEMA_FIELDS.contains(&key.as_str()))
+    {
+        return bad_request(&format!(
+            "Invalid JSON payload received. Unknown name \"{unknown}\" at \
+             'tools[0].function_declarations[0].parameters': Cannot find field."
+        ));
+    }
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    for (_, property) in properties {
+        check_schema_fields(property)?;
+    }
+    check_schema_fields(&schema["items"])
+}
+
+fn contents(contents: &[Value]) -> Result<(), ProviderError> {
+    if contents.is_empty() {
+        return bad_request("* GenerateContentRequest.contents: contents is not specified\n");
+    }
+    let mut asked: Vec<&Value> = Vec::new();
+    for (index, content) in contents.iter().enumerate() {
+        let role = text(&content["role"]).unwrap_or_default();
+        if !["user", "model"].contains(&role) {
+            return bad_request("Please use a valid role: user, model.");
+        }
+        let parts = array(&content["parts"]);
+        if parts.is_empty() {
+            return bad_request(&format!(
+                "* GenerateContentRequest.contents[{index}].parts: contents.parts must not be \
+                 empty.\n"
+            ));
+        }
+        let before = index.checked_sub(1).map(|before| &contents[before]["role"]);
+        if role == "model" && before.is_none_or(|before| before != "user") {
+            return bad_request(
+                "Please ensure that function call turn comes immediately after a user turn or \
+                 after a function response turn.",
+            );
+        }
+        responses(index, parts, &asked)?;
+        asked = field(parts, "functionCall");
+    }
+    match asked.is_empty() {
+        true => Ok(()),
+        false => unbalanced(),
+    }
+}
+
+/// The responses in a content are those that the one before it asks for.
+fn responses(index: usize, parts: &[Value], asked: &[&Value]) -> Result<(), ProviderError> {
+    let given = field(parts, "functionResponse");
+    if given.len() != asked.len() {
+        return unbalanced();
+    }
+    for (at, response) in given.iter().enumerate() {
+        if text(&response["name"]).is_none() {
+            return bad_request(&format!(
+                "* GenerateContentRequest.contents[{index}].parts[{at}].function_response.name: \
+                 Name cannot be empty.\n"
+            ));
+        }
+        if !response["response"].is_object() {
+            return bad_request(&format!(
+                "Invalid value at 'contents[{index}].parts[{at}].function_response.response' \
+                 (type.googleapis.com/google.protobuf.Struct)"
+            ));
+        }
+        let is_meant = |call: &&&Value| call["name"] == response["name"];
+        let is_this = |call: &&&Value| response["id"].is_null() || call["id"] == response["id"];
+        if !asked.iter().filter(is_meant).any(|call| is_this(&call)) {
+            return bad_request(&format!(
+                "Function response {} answers no function call of the turn before it.",
+                response["name"]
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// From the third generation on, the first call of a turn has the signature that it came with.
+fn check_signatures(contents: &[Value], script: &Script) -> Result<(), ProviderError> {
+    let said = contents.iter().filter(|content| content["role"] == "model");
+    for (content, turn) in said.zip(&script.turns) {
+        let parts = array(&content["parts"]);
+        let first = parts.iter().find(|part| !part["functionCall"].is_null());
+        let Some(part) = first.filter(|_| turn.calls() > 0) else {
+            continue;
+        };
+        if part["thoughtSignature"] != SIGNATURE {
+            let name = &part["functionCall"]["name"];
+            return bad_request(&format!(
+                "Function call is missing a thought_signature in functionCall parts. This is \
+                 required for tools to work correctly, and missing thought_signature may lead to \
+                 degraded model performance. Additional data, function call {name}."
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn unbalanced() -> Result<(), ProviderError> {
+    bad_request(
+        "Please ensure that the number of function response parts is equal to the number of \
+         function call parts of the function call turn.",
+    )
+}
+
+fn field<'a>(parts: &'a [Value], name: &str) -> Vec<&'a Value> {
+    let fields = parts.iter().map(|part| &part[name]);
+    fields.filter(|field| !field.is_null()).collect()
+}
+
+fn bad_request(message: &str) -> Result<(), ProviderError> {
+    Err(error_response(400, Some(message.to_owned())))
+}

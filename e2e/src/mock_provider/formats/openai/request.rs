@@ -1,0 +1,144 @@
+//! What OpenAI demands of a request.
+//!
+//! <https://platform.openai.com/docs/api-reference/chat/create>.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::super::{ProviderError, ProviderRequest, array, is_key, text};
+use super::error_response;
+
+pub(in crate::mock_provider::formats) fn validate(
+    asked: &ProviderRequest<'_>,
+) -> Result<(), ProviderError> {
+    key(asked)?;
+    let body = asked.body;
+    if text(&body["model"]).is_none() {
+        return bad_request("you must provide a model parameter");
+    }
+    if body["stream"] != true {
+        return bad_request("this provider only streams: `stream` must be true");
+    }
+    tools(body)?;
+    messages(array(&body["messages"]))
+}
+
+fn key(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
+    let header = asked.header("authorization").unwrap_or_default();
+    match header.strip_prefix("Bearer ") {
+        None => {
+            let message = "You didn't provide an API key. You need to provide your API key in an \
+                           Authorization header using Bearer auth (i.e. Authorization: Bearer \
+                           YOUR_KEY).";
+            Err(error_response(401, Some(message.to_owned())))
+        }
+        Some(key) if !is_key(key) => Err(error_response(401, None)),
+        Some(_) => Ok(()),
+    }
+}
+
+fn tools(body: &Value) -> Result<(), ProviderError> {
+    let mut names = HashSet::new();
+    for (index, tool) in array(&body["tools"]).iter().enumerate() {
+        if tool["type"] != "function" {
+            return bad_request(&format!(
+                "Missing required parameter: 'tools[{index}].type'."
+            ));
+        }
+        let function = &tool["function"];
+        let name = text(&function["name"]).unwrap_or_default();
+        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_fine) {
+            return bad_request(&format!(
+                "Invalid 'tools[{index}].function.name': string does not match pattern. Expected \
+                 a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            ));
+        }
+        let parameters = &function["parameters"];
+        if !parameters.is_null() && parameters["type"] != "object" {
+            return bad_request(&format!(
+                "Invalid schema for function '{name}': schema must be a JSON Schema of 'type: \
+                 \"object\"', got 'type: {}'.",
+                parameters["type"]
+            ));
+        }
+        names.insert(name);
+    }
+    match body["tool_choice"]["function"]["name"].as_str() {
+        Some(forced) if !names.contains(forced) => bad_request(&format!(
+            "Invalid value for 'tool_choice': function '{forced}' is not in 'tools'."
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn messages(messages: &[Value]) -> Result<(), ProviderError> {
+    if messages.is_empty() {
+        return bad_request(
+            "Invalid 'messages': empty array. Expected an array with minimum length 1.",
+        );
+    }
+    let mut missing: Vec<&str> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = text(&message["role"]).unwrap_or_default();
+        if role == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            let Some(found) = missing.iter().position(|missing| *missing == id) else {
+                return bad_request(
+                    "Invalid parameter: messages with role 'tool' must be a response to a \
+                     preceeding message with 'tool_calls'.",
+                );
+            };
+            if !message["content"].is_string() && !message["content"].is_array() {
+                return bad_request(&format!(
+                    "Invalid value for 'messages[{index}].content': expected a string or an array."
+                ));
+            }
+            missing.remove(found);
+            continue;
+        }
+        require_answered(&missing)?;
+        if !["system", "developer", "user", "assistant"].contains(&role) {
+            return bad_request(&format!(
+                "Invalid value: '{role}'. Supported values are: 'system', 'assistant', 'user', \
+                 'function', 'tool', and 'developer'."
+            ));
+        }
+        let calls = array(&message["tool_calls"]);
+        if calls.is_empty() && message["content"].is_null() {
+            return bad_request(&format!(
+                "Invalid value for 'content': expected a string, got null. (messages[{index}])"
+            ));
+        }
+        if calls
+            .iter()
+            .any(|call| !call["function"]["arguments"].is_string())
+        {
+            return bad_request(&format!(
+                "Invalid type for 'messages[{index}].tool_calls[0].function.arguments': expected a \
+                 string."
+            ));
+        }
+        missing = calls
+            .iter()
+            .filter_map(|call| call["id"].as_str())
+            .collect();
+    }
+    require_answered(&missing)
+}
+
+fn require_answered(missing: &[&str]) -> Result<(), ProviderError> {
+    match missing.is_empty() {
+        true => Ok(()),
+        false => bad_request(&format!(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding \
+             to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+            missing.join(", ")
+        )),
+    }
+}
+
+fn bad_request(message: &str) -> Result<(), ProviderError> {
+    Err(error_response(400, Some(message.to_owned())))
+}

@@ -1,0 +1,107 @@
+//! Where the programs are that the journeys run. `cargo xtask test` installs and builds them all.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The workspace's folder.
+pub fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate is a folder of the workspace")
+}
+
+/// A program of this workspace, built beside the test or the program that runs it.
+pub fn built(name: &str) -> PathBuf {
+    let own = env::current_exe().expect("a program knows its own path");
+    // target/<profile>/deps/<test> or target/<profile>/<program>
+    let mut folders = own.ancestors().skip(1);
+    let profile = folders.find(|folder| !folder.ends_with("deps"));
+    require_existing(
+        profile.expect("a program lies in a folder").join(name),
+        name,
+    )
+}
+
+/// The built npm package, for projects that install it.
+pub fn sdk_package() -> PathBuf {
+    let default = workspace().join("target/sdk");
+    require_existing(path_from_env("MCP_WEB_SDK_DIR", default), "the built SDK")
+}
+
+/// Node 22: the Inspector needs it.
+pub fn node() -> PathBuf {
+    let default = workspace().join("target/tools/node22/bin/node");
+    require_existing(path_from_env("MCP_WEB_NODE", default), "Node 22")
+}
+
+/// The installed packages of `e2e/node/package.json`.
+pub fn node_modules() -> PathBuf {
+    let default = workspace().join("target/tools/e2e-node/node_modules");
+    require_existing(
+        path_from_env("MCP_WEB_E2E_NODE_MODULES", default),
+        "the npm packages of e2e/node",
+    )
+}
+
+/// The installed packages of `e2e/clients/node/package.json`.
+pub fn clients_node_modules() -> PathBuf {
+    let default = workspace().join("target/tools/clients-node/node_modules");
+    require_existing(
+        path_from_env("MCP_WEB_CLIENTS_NODE_MODULES", default),
+        "the npm packages of e2e/clients/node",
+    )
+}
+
+/// The name and the version of one of them.
+pub fn clients_package(name: &str) -> String {
+    let manifest = clients_node_modules().join(name).join("package.json");
+    let manifest = std::fs::read_to_string(manifest).expect("the package is installed");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it has a manifest");
+    let version = manifest["version"].as_str().expect("it has a version");
+    format!("{name} {version}")
+}
+
+/// The Python environment with the libraries on this major version of the MCP SDK.
+pub fn clients_python(major: u8) -> PathBuf {
+    let default = workspace().join(format!("target/tools/clients-python-{major}"));
+    require_existing(
+        path_from_env(&format!("MCP_WEB_CLIENTS_PYTHON_{major}"), default),
+        "the Python packages of e2e/clients/python",
+    )
+}
+
+/// Chromium.
+pub fn chromium() -> PathBuf {
+    require_existing(
+        path_from_env("MCP_WEB_CHROMIUM", "/usr/bin/chromium".into()),
+        "Chromium",
+    )
+}
+
+/// The WebDriver server of that Chromium.
+pub fn chromedriver() -> PathBuf {
+    require_existing(
+        path_from_env("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver".into()),
+        "chromedriver",
+    )
+}
+
+/// Where screenshots go.
+pub fn screenshots() -> PathBuf {
+    let folder = workspace().join("target/e2e-screenshots");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    folder
+}
+
+fn path_from_env(key: &str, default: PathBuf) -> PathBuf {
+    env::var_os(key).map_or(default, PathBuf::from)
+}
+
+fn require_existing(path: PathBuf, what: &str) -> PathBuf {
+    assert!(
+        path.exists(),
+        "{what} is not at {}: run `cargo xtask test`",
+        path.display()
+    );
+    path
+}

@@ -1,0 +1,52 @@
+//! What happens when, in virtual time.
+
+use std::collections::BTreeMap;
+
+/// Events in order of time; those of one time in the order in which they were planned.
+#[derive(Debug)]
+pub(super) struct EventQueue<E> {
+    now: u64,
+    scheduled: u64,
+    events: BTreeMap<(u64, u64), E>,
+}
+
+impl<E> EventQueue<E> {
+    pub(super) fn new() -> Self {
+        Self {
+            now: 0,
+            scheduled: 0,
+            events: BTreeMap::new(),
+        }
+    }
+
+    /// Milliseconds since the beginning.
+    pub(super) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(super) fn schedule_at(&mut self, time: u64, event: E) {
+        self.scheduled += 1;
+        self.events
+            .insert((time.max(self.now), self.scheduled), event);
+    }
+
+    pub(super) fn schedule_after(&mut self, span: u64, event: E) {
+        self.schedule_at(self.now + span, event);
+    }
+
+    /// The next event, if there is one before `end`. Its time is now.
+    pub(super) fn pop_before(&mut self, end: u64) -> Option<E> {
+        let ((time, _), _) = self.events.first_key_value()?;
+        if *time >= end {
+            return None;
+        }
+        let ((time, _), event) = self.events.pop_first()?;
+        self.now = time;
+        Some(event)
+    }
+
+    /// Nothing happens until then.
+    pub(super) fn advance_to(&mut self, time: u64) {
+        self.now = self.now.max(time);
+    }
+}

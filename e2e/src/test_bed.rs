@@ -1,0 +1,279 @@
+//! A running bridge of one's own.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::{ProcessGroup, program_paths};
+
+/// Worlds exist side by side, except for those in which time is measured.
+static TEST_BEDS: RwLock<()> = RwLock::const_new(());
+
+/// A bridge (or the demo, which is one with a page) as a child process on a free port.
+///
+/// Each journey has its own, so that journeys run side by side. Everything stops on drop.
+#[derive(Debug)]
+pub struct TestBed {
+    program: Program,
+    arguments: Vec<String>,
+    process: ProcessGroup,
+    address: SocketAddr,
+    token: String,
+    _exclusivity: Exclusivity,
+    _companions: Option<(Option<ProcessGroup>, TempDir)>,
+}
+
+/// Held as long as the world exists.
+#[derive(Debug)]
+enum Exclusivity {
+    Shared {
+        _guard: RwLockReadGuard<'static, ()>,
+    },
+    Exclusive {
+        _guard: RwLockWriteGuard<'static, ()>,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Program {
+    Bridge,
+    Demo,
+}
+
+impl Program {
+    fn name(self) -> &'static str {
+        match self {
+            Program::Bridge => "mcp-web-bridge",
+            Program::Demo => "demo-app",
+        }
+    }
+
+    /// What it prints before its URL once it listens.
+    fn announcement(self) -> &'static str {
+        match self {
+            Program::Bridge => "listening on http://",
+            Program::Demo => "open http://",
+        }
+    }
+}
+
+impl TestBed {
+    /// Starts `mcp-web-bridge`.
+    pub async fn bridge() -> Self {
+        Self::bridge_with(&[]).await
+    }
+
+    /// Starts `mcp-web-bridge` with further arguments.
+    pub async fn bridge_with(arguments: &[&str]) -> Self {
+        Self::start(Program::Bridge, arguments, Exclusivity::shared().await).await
+    }
+
+    /// Starts `mcp-web-bridge` while no other world exists, to measure how long something takes.
+    pub async fn bridge_exclusive() -> Self {
+        Self::start(Program::Bridge, &[], Exclusivity::exclusive().await).await
+    }
+
+    /// Starts `demo-app`. No language model answers its page, whatever keys this machine has.
+    pub async fn demo() -> Self {
+        Self::demo_with(&["--agent-provider", "commands"]).await
+    }
+
+    /// Starts `demo-app` with further arguments.
+    pub async fn demo_with(arguments: &[&str]) -> Self {
+        Self::start(Program::Demo, arguments, Exclusivity::shared().await).await
+    }
+
+    /// Starts a bridge as a guide says: `script` is for a shell that finds the programs of this
+    /// workspace and, in place of ports and a home, has ones of its own. It cannot be started again.
+    pub async fn from_shell(script: &str, variables: &[(&str, &str)]) -> Self {
+        let place = Exclusivity::shared().await;
+        let home = TempDir::with_prefix("mcp-web-home-").unwrap();
+        let bridge = shell(script, variables, &home);
+        Self::from_processes(bridge, None, home, place).await
+    }
+
+    /// The same with an agent that a second shell starts. The ports that the guide names are others
+    /// here.
+    pub async fn from_two_shells(bridge: &str, agent: &str, variables: &[(&str, &str)]) -> Self {
+        let place = Exclusivity::shared().await;
+        let home = TempDir::with_prefix("mcp-web-home-").unwrap();
+        let port = free_port();
+        let bind = format!("127.0.0.1:{port}");
+        let agent = agent.replace("localhost:3001", &format!("localhost:{port}"));
+        let mut agent = shell(&agent, variables, &home);
+        agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
+        let mut agent = ProcessGroup::start("mcp-web-agent", agent);
+        let line = agent.wait_for_line("listening on http://").await;
+        let there = format!("localhost:{}", port_in(&line));
+        let bridge = bridge.replace("localhost:3003", &there);
+        let mut bridge = shell(&bridge, variables, &home);
+        bridge.env("MCP_WEB_BIND", bind);
+        Self::from_processes(bridge, Some(agent), home, place).await
+    }
+
+    async fn from_processes(
+        bridge: Command,
+        agent: Option<ProcessGroup>,
+        home: TempDir,
+        place: Exclusivity,
+    ) -> Self {
+        let program = Program::Bridge;
+        let mut process = ProcessGroup::start(program.name(), bridge);
+        let line = process.wait_for_line(program.announcement()).await;
+        Self {
+            program,
+            arguments: Vec::new(),
+            process,
+            address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
+            token: "a-token-for-one-journey-0123456789".to_owned(),
+            _exclusivity: place,
+            _companions: Some((agent, home)),
+        }
+    }
+
+    async fn start(program: Program, arguments: &[&str], place: Exclusivity) -> Self {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
+        let bind = (Ipv4Addr::LOCALHOST, 0).into();
+        let (process, address) = listen(program, &arguments, bind).await;
+        Self {
+            program,
+            arguments,
+            process,
+            address,
+            token: "a-token-for-one-journey-0123456789".to_owned(),
+            _exclusivity: place,
+            _companions: None,
+        }
+    }
+
+    /// The token of the pages and clients in this world.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Takes the token that a page made for itself, as a person does who copies the page's
+    /// configuration into an AI client.
+    pub fn set_token(&mut self, token: String) {
+        self.token = token;
+    }
+
+    /// Base URL without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// URL of the MCP endpoint.
+    pub fn mcp_url(&self) -> String {
+        format!("{}/mcp", self.url())
+    }
+
+    /// URL of the page socket for `session`.
+    pub fn page_url(&self, session: &str) -> String {
+        format!("ws://{}/ws?session={session}", self.address)
+    }
+
+    /// Where the bridge listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Everything the bridge printed.
+    pub fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// The bridge's process.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// The processor time that the bridge has used so far.
+    pub fn cpu_time(&self) -> Duration {
+        self.process.cpu_time()
+    }
+
+    /// The most memory that the bridge has used so far, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        self.process.peak_memory()
+    }
+
+    /// Kills the bridge as a crash would. [`TestBed::restart`] brings it back.
+    pub async fn crash(&mut self) {
+        self.process.kill().await;
+    }
+
+    /// Stops the bridge as an operator would. [`TestBed::restart`] brings it back.
+    pub async fn stop(&mut self) {
+        self.process.terminate().await;
+    }
+
+    /// Starts the bridge again on the port it had.
+    pub async fn restart(&mut self) {
+        let (process, address) = listen(self.program, &self.arguments, self.address).await;
+        assert_eq!(address, self.address, "the port is the same as before");
+        self.process = process;
+    }
+}
+
+impl Exclusivity {
+    // Neither wait has a deadline of its own: the journeys that are waited for have theirs.
+
+    async fn shared() -> Self {
+        let guard = TEST_BEDS.read().await;
+        Self::Shared { _guard: guard }
+    }
+
+    async fn exclusive() -> Self {
+        let guard = TEST_BEDS.write().await;
+        Self::Exclusive { _guard: guard }
+    }
+}
+
+async fn listen(
+    program: Program,
+    arguments: &[String],
+    bind: SocketAddr,
+) -> (ProcessGroup, SocketAddr) {
+    let mut command = Command::new(program_paths::built(program.name()));
+    command.args(["--bind", &bind.to_string()]).args(arguments);
+    let mut process = ProcessGroup::start(program.name(), command);
+    let line = process.wait_for_line(program.announcement()).await;
+    let address = (Ipv4Addr::LOCALHOST, port_in(&line)).into();
+    (process, address)
+}
+
+/// A shell that runs a block of a guide.
+fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
+    let programs = program_paths::built("mcp-web-bridge");
+    let programs = programs.parent().expect("a program lies in a folder");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("sh");
+    command
+        .args(["-euc", script])
+        .env("PATH", format!("{}:{path}", programs.display()))
+        .env("XDG_CONFIG_HOME", home.path())
+        .env("NO_PROXY", "localhost,127.0.0.1")
+        .env("MCP_WEB_BIND", "127.0.0.1:0")
+        .envs(variables.iter().copied());
+    command
+}
+
+/// One that the system has just given and taken back, for a program that must know another's before
+/// that has one.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// The port in `… http://host:PORT/…`.
+fn port_in(line: &str) -> u16 {
+    let (_, url) = line.split_once("://").expect("the line has a URL");
+    let (_, port) = url.split_once(':').expect("the URL has a port");
+    let digits = port.split(|c: char| !c.is_ascii_digit()).next();
+    digits
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or_else(|| panic!("no port in {line:?}"))
+}

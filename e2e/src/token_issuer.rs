@@ -1,0 +1,132 @@
+//! Somebody who issues signed tokens, as an app's own backend does.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::Router;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use http::StatusCode;
+use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// The secret of tests, known to everybody.
+const SECRET: &str = "a-secret-that-only-tests-may-use-0123456789";
+
+const ISSUER: &str = "https://issuer.example";
+const AUDIENCE: &str = "mcp-web";
+
+/// Serves fresh tokens of one person at `/token`, and at `/issued` how many it has issued. It ends on
+/// drop.
+#[derive(Debug)]
+pub struct TokenIssuer {
+    url: String,
+    state: Arc<State>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct State {
+    subject: String,
+    token_lifetime: Duration,
+    issued: AtomicUsize,
+    refuses: AtomicBool,
+}
+
+impl TokenIssuer {
+    /// Starts the server. Its tokens live for so long.
+    pub async fn start(person: &str, life: Duration) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let url = format!("http://{}/token", listener.local_addr().unwrap());
+        let state = Arc::new(State {
+            subject: person.to_owned(),
+            token_lifetime: life,
+            issued: AtomicUsize::new(0),
+            refuses: AtomicBool::new(false),
+        });
+        let shared = Arc::clone(&state);
+        let issue = async move || shared.respond();
+        let shared = Arc::clone(&state);
+        let count = async move || {
+            let issued = shared.issued.load(Ordering::SeqCst);
+            ([(ACCESS_CONTROL_ALLOW_ORIGIN, "*")], issued.to_string())
+        };
+        let server = tokio::spawn(async move {
+            let routes = Router::new()
+                .route("/token", get(issue))
+                .route("/issued", get(count));
+            let _ = axum::serve(listener, routes).await;
+        });
+        Self { url, state, server }
+    }
+
+    /// What makes a bridge accept its tokens.
+    pub fn bridge_arguments() -> [&'static str; 8] {
+        [
+            "--jwt-secret",
+            SECRET,
+            "--jwt-issuer",
+            ISSUER,
+            "--jwt-audience",
+            AUDIENCE,
+            "--jwt-leeway",
+            "0s",
+        ]
+    }
+
+    /// Where an app fetches a token.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Whether it refuses to issue tokens from now on.
+    pub fn set_refusing(&self, refuses: bool) {
+        self.state.refuses.store(refuses, Ordering::SeqCst);
+    }
+
+    /// A token of the person that outlives a journey.
+    pub fn long_lived_token(&self) -> String {
+        sign_token(&self.state.subject, Duration::from_secs(3600))
+    }
+}
+
+impl State {
+    fn respond(&self) -> impl IntoResponse + use<> {
+        let header = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+        if self.refuses.load(Ordering::SeqCst) {
+            return (StatusCode::SERVICE_UNAVAILABLE, header, String::new());
+        }
+        self.issued.fetch_add(1, Ordering::SeqCst);
+        (
+            StatusCode::OK,
+            header,
+            sign_token(&self.subject, self.token_lifetime),
+        )
+    }
+}
+
+impl Drop for TokenIssuer {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// A token with all scopes.
+pub(crate) fn sign_token(person: &str, life: Duration) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let claims = json!({
+        "iss": ISSUER,
+        "aud": AUDIENCE,
+        "sub": person,
+        "exp": (now + life).as_secs_f64(),
+        "scope": "page tools:read tools:call query",
+        "roles": ["editor"],
+    });
+    let key = EncodingKey::from_secret(SECRET.as_bytes());
+    encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap()
+}

@@ -1,0 +1,51 @@
+//! A page that is loaded again takes its query up.
+
+use bridge_protocol::{PageToBridge, QueryAttach};
+use e2e::{Format, NativeItem, NativePage, Script, Turn};
+use serde_json::json;
+
+use crate::test_bed::{QueryEvents, QueryTestBed, query};
+
+async fn attach(page: &NativePage, uuid: &str) {
+    let uuid = uuid.into();
+    page.send(PageToBridge::QueryAttach(QueryAttach { uuid }))
+        .await;
+}
+
+#[tokio::test]
+async fn a_reloaded_page_gets_the_events_it_missed() {
+    let script = Script::new([
+        Turn::from_text("one ")
+            .pause_after(1)
+            .call("echo", json!({ "n": 1 })),
+        Turn::from_text("two"),
+    ]);
+    let asking = QueryTestBed::start(Format::OpenAi, script).await;
+    let page = asking.page(vec![NativeItem::echo()]).await;
+    page.ask(query("q-1", "Hello")).await;
+    QueryEvents::default()
+        .collect_until(&page, "q-1", "text")
+        .await;
+    page.close(1001).await;
+    // The model goes on meanwhile, and wants a tool: it waits for the page.
+    asking.provider.resume_one();
+    asking.provider.wait_for_end(0).await;
+    let page = asking.page(vec![NativeItem::echo()]).await;
+    attach(&page, "q-1").await;
+    let heard = QueryEvents::collect_rest(&page, "q-1").await;
+    assert_eq!(
+        heard.summary(),
+        [
+            "accepted",
+            "says one ",
+            r#"calls 1 echo {"n":1}"#,
+            "ended 1 echo",
+            "says two",
+            r#"completes "two""#,
+        ]
+    );
+    asking.assert_idle_without_leaks().await;
+    attach(&page, "q-unknown").await;
+    let heard = QueryEvents::collect_rest(&page, "q-unknown").await;
+    assert_eq!(heard.last()["code"], "QueryNotFound");
+}

@@ -1,0 +1,209 @@
+//! On each of the four wires: two rounds of calls, one of them parallel, then an answer.
+
+use e2e::{ExchangeOutcome, Format, NativeItem, Script, Turn};
+use serde_json::{Value, json};
+
+use crate::test_bed::{QueryEvents, QueryTestBed, adding_tool, query, query_tool};
+
+fn script() -> Script {
+    Script::new([
+        Turn::from_text("Let me ")
+            .text("look. 🧀")
+            .call("list_cards", json!({})),
+        Turn::default()
+            .call("add_card", json!({ "title": "Käse" }))
+            .call("add_card", json!({ "title": "Brot" })),
+        Turn::from_text("Two cards ").text("added."),
+    ])
+}
+
+fn listing_tool() -> NativeItem {
+    NativeItem::tool("list_cards", async |_| Ok(json!(["Milk"]).into()))
+}
+
+/// What was sent to the provider as the results of a turn.
+fn results(format: Format, body: &Value) -> Vec<String> {
+    let (list, role) = match format {
+        Format::Gemini => ("contents", "user"),
+        Format::Anthropic => ("messages", "user"),
+        _ => ("messages", "tool"),
+    };
+    let messages = body[list].as_array().unwrap().iter();
+    let messages = messages.filter(|message| message["role"] == role);
+    messages.map(Value::to_string).collect()
+}
+
+async fn two_rounds(format: Format) {
+    let asking = QueryTestBed::start(format, script()).await;
+    let page = asking.page(vec![listing_tool(), adding_tool(2)]).await;
+    let heard = QueryEvents::run(&page, query("q-1", "Plan my day")).await;
+    assert_eq!(
+        heard.summary(),
+        [
+            "accepted",
+            "says Let me look. 🧀",
+            "calls 1 list_cards {}",
+            "ended 1 list_cards",
+            r#"calls 2 add_card {"title":"Käse"}"#,
+            r#"calls 3 add_card {"title":"Brot"}"#,
+            "ended 2 add_card",
+            "ended 3 add_card",
+            "says Two cards added.",
+            r#"completes "Two cards added.""#,
+        ]
+    );
+    let mut calls = heard.last()["toolCalls"].as_array().unwrap().clone();
+    calls[1..].sort_by_key(Value::to_string);
+    assert_eq!(
+        calls,
+        [
+            json!({ "tool": "list_cards", "arguments": {}, "result": ["Milk"] }),
+            json!({ "tool": "add_card", "arguments": { "title": "Brot" }, "result": { "added": "Brot" } }),
+            json!({ "tool": "add_card", "arguments": { "title": "Käse" }, "result": { "added": "Käse" } }),
+        ]
+    );
+    asking.assert_idle_without_leaks().await;
+    let exchanges = asking.provider.exchanges();
+    assert_eq!(exchanges.len(), 3, "{format:?}");
+    for (turn, exchange) in exchanges.iter().enumerate() {
+        assert_eq!(exchange.outcome(), Some(ExchangeOutcome::Complete));
+        assert_eq!((exchange.format, exchange.turn), (format, Some(turn)));
+    }
+    let prompt = exchanges[0].body.to_string();
+    assert!(
+        prompt.contains("Plan my day") && prompt.contains("list_cards"),
+        "{prompt}"
+    );
+    let second = results(format, &exchanges[1].body).concat();
+    assert!(second.contains("Milk"), "{second}");
+    let third = results(format, &exchanges[2].body).concat();
+    let (cheese, bread) = (third.find("Käse").unwrap(), third.find("Brot").unwrap());
+    assert!(cheese < bread, "results in the order of the calls: {third}");
+}
+
+#[tokio::test]
+async fn two_rounds_with_anthropic() {
+    two_rounds(Format::Anthropic).await;
+}
+
+#[tokio::test]
+async fn two_rounds_with_openai() {
+    two_rounds(Format::OpenAi).await;
+}
+
+#[tokio::test]
+async fn two_rounds_with_gemini() {
+    two_rounds(Format::Gemini).await;
+}
+
+#[tokio::test]
+async fn two_rounds_with_ollama() {
+    two_rounds(Format::Ollama).await;
+}
+
+#[tokio::test]
+async fn thinking_is_shown_and_sent_back_with_its_signature() {
+    let script = Script::new([
+        Turn::default()
+            .thinking("What is ")
+            .thinking("there?")
+            .call("list_cards", json!({})),
+        Turn::default().thinking("Milk.").text("There is milk."),
+    ]);
+    for (format, model) in [
+        (Format::Anthropic, "claude-sonnet-4-5"),
+        (Format::OpenAi, "mock"),
+        (Format::Gemini, "gemini-3-flash"),
+        (Format::Ollama, "mock"),
+    ] {
+        let arguments = ["--thinking", "low", "--model", model];
+        let asking = QueryTestBed::start_with(format, script.clone(), &arguments, &[]).await;
+        let page = asking.page(vec![listing_tool()]).await;
+        let heard = QueryEvents::run(&page, query("q-1", "What is there?")).await;
+        let story = heard.summary();
+        assert_eq!(story[1], "thinks What is ", "{format:?}");
+        assert_eq!(
+            story.last().unwrap(),
+            r#"completes "There is milk.""#,
+            "{format:?}: {heard:?}"
+        );
+        asking.assert_idle_without_leaks().await;
+    }
+}
+
+#[tokio::test]
+async fn text_split_within_characters_and_lines_arrives_whole() {
+    let text = "Käse 🧀 und\r\nBrot \u{2028}";
+    let turn = Turn::from_text(text)
+        .call("echo", json!({ "text": text }))
+        .max_chunk(3);
+    let script = Script::new([turn, Turn::from_text(text).max_chunk(1)]);
+    for format in Format::AGENT_FORMATS {
+        let asking = QueryTestBed::start(format, script.clone()).await;
+        let page = asking.page(vec![NativeItem::echo()]).await;
+        let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
+        assert_eq!(heard.last()["result"], text, "{format:?}: {heard:?}");
+        let calls =
+            json!([{ "tool": "echo", "arguments": { "text": text }, "result": { "text": text } }]);
+        assert_eq!(heard.last()["toolCalls"], calls);
+    }
+}
+
+#[tokio::test]
+async fn the_response_tool_is_required_and_ends_the_query() {
+    for format in Format::AGENT_FORMATS {
+        let script = Script::new([
+            Turn::from_text("I would sort them by day."),
+            Turn::from_call("arrange", json!({ "order": ["Milk"] })),
+        ]);
+        let asking = QueryTestBed::start(format, script).await;
+        let arrange = NativeItem::tool("arrange", async |_| Ok(json!("arranged").into()));
+        let page = asking.page(vec![listing_tool(), arrange]).await;
+        let mut asked = query("q-1", "Plan my day");
+        asked.response_tool = Some(query_tool("arrange"));
+        let heard = QueryEvents::run(&page, asked).await;
+        assert_eq!(
+            heard.last()["type"],
+            "query_complete",
+            "{format:?}: {heard:?}"
+        );
+        assert!(heard.last().get("result").is_none(), "{heard:?}");
+        assert_eq!(heard.last()["toolCalls"][0]["result"], "arranged");
+        asking.assert_idle_without_leaks().await;
+        let exchanges = asking.provider.exchanges();
+        assert_eq!(exchanges.len(), 2, "{format:?}");
+        let demanded = &exchanges[1].body;
+        let is_demanded = match format {
+            Format::Anthropic => demanded["tool_choice"]["name"] == "arrange",
+            Format::Gemini => {
+                let config = &demanded["toolConfig"]["functionCallingConfig"];
+                config["allowedFunctionNames"] == json!(["arrange"])
+            }
+            // There the others are not offered.
+            _ => {
+                let tools = demanded["tools"].as_array().unwrap();
+                tools.len() == 1 && tools[0]["function"]["name"] == "arrange"
+            }
+        };
+        assert!(is_demanded, "{format:?}: {demanded}");
+    }
+}
+
+#[tokio::test]
+async fn context_and_page_text_reach_the_model_as_data() {
+    let asking = QueryTestBed::start(Format::Anthropic, Turn::from_text("It is sunny.")).await;
+    let page = asking.page(vec![listing_tool()]).await;
+    let mut asked = query("q-1", "What is the weather?");
+    let context = json!([{ "name": "weather", "type": "ephemeral", "value": { "sky": "clear" },
+        "schema": { "type": "object" }, "description": "Now" }]);
+    asked.context = serde_json::from_value(context).unwrap();
+    let heard = QueryEvents::run(&page, asked).await;
+    assert_eq!(heard.last()["result"], "It is sunny.");
+    let exchange = asking.provider.wait_for_end(0).await;
+    let sent = exchange.body["messages"][0].to_string();
+    assert!(
+        sent.contains("clear") && sent.contains("It is data"),
+        "{sent}"
+    );
+    assert_eq!(exchange.headers["x-api-key"], "***");
+}

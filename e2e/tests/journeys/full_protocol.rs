@@ -1,0 +1,184 @@
+//! Everything but tools' plain results, from a native page to an able client, on every way: what a
+//! handler reports and asks, prompts, resources, templates, completions, subscriptions.
+
+use bridge_protocol::LogLevel;
+use e2e::{
+    CallInput, ClientEvent, Era, FullClient, NativeCall, NativeItem, NativeOutcome, NativePage,
+    TestBed, Transport,
+};
+use rmcp::model::ErrorCode;
+use rmcp::service::ServiceError;
+use serde_json::{Value, json};
+
+#[tokio::test]
+async fn over_http_2025() {
+    uses_everything(Transport::Http, Era::Initialize).await;
+}
+
+#[tokio::test]
+async fn over_http_2026() {
+    uses_everything(Transport::Http, Era::Discover).await;
+}
+
+#[tokio::test]
+async fn over_stdio_2025() {
+    uses_everything(Transport::Stdio, Era::Initialize).await;
+}
+
+#[tokio::test]
+async fn over_stdio_2026() {
+    uses_everything(Transport::Stdio, Era::Discover).await;
+}
+
+async fn uses_everything(leg: Transport, era: Era) {
+    let world = TestBed::bridge().await;
+    let page = NativePage::open(&world, "a-page", items()).await;
+    let mut client = FullClient::connect(&world, leg, era).await;
+
+    receives_reports_and_answers_requests(&client).await;
+    gets_prompts(&client).await;
+    reads_resources(&client, era).await;
+    receives_updates(&mut client, &page).await;
+}
+
+async fn receives_reports_and_answers_requests(client: &FullClient) {
+    let result = client.call("ask", json!({})).await.unwrap();
+    let expected = json!({
+        "first": ["Ada", "hello", "file:///home/ada"],
+        "second": "Ada",
+    });
+    assert_eq!(result.structured_content, Some(expected));
+    // They may travel on different streams.
+    let heard = [client.next_event().await, client.next_event().await];
+    for report in [
+        ClientEvent::Progress(1.0),
+        ClientEvent::Log(json!({ "asks": 3 })),
+    ] {
+        assert!(heard.contains(&report), "{report:?} in {heard:?}");
+    }
+}
+
+async fn gets_prompts(client: &FullClient) {
+    let prompt = client.prompt("greet", json!({ "whom": "Bob" })).await;
+    let prompt = serde_json::to_value(prompt.unwrap()).unwrap();
+    assert_eq!(prompt["messages"][0]["content"]["text"], "Ada greets Bob");
+    assert_eq!(client.complete_prompt("greet", "whom", "B").await, ["Bob"]);
+}
+
+async fn reads_resources(client: &FullClient, era: Era) {
+    let read = async |uri| {
+        let result = client.read(uri).await.unwrap();
+        serde_json::to_value(result).unwrap()["contents"][0]["text"].take()
+    };
+    assert_eq!(read("notes://all").await, "every note");
+    assert_eq!(read("notes://note/7").await, "the note 7");
+    let ids = client
+        .complete_resource("notes://note/{id}", "id", "1")
+        .await;
+    assert_eq!(ids, ["1", "12"]);
+
+    let unknown = client.read("other://thing").await.unwrap_err();
+    let ServiceError::McpError(error) = unknown else {
+        panic!("{unknown}");
+    };
+    let code = match era {
+        Era::Initialize => -32002,
+        Era::Discover => -32602,
+    };
+    assert_eq!(error.code, ErrorCode(code), "{error}");
+}
+
+async fn receives_updates(client: &mut FullClient, page: &NativePage) {
+    client.subscribe("notes://all").await;
+    assert_eq!(page.next_subscriptions().await, ["notes://all"]);
+    page.resource_updated("notes://all").await;
+    assert_eq!(
+        client.next_event().await,
+        ClientEvent::Updated("notes://all".to_owned())
+    );
+}
+
+fn items() -> Vec<NativeItem> {
+    let text = |call: NativeCall, text: &str| {
+        let CallInput::Resource { uri, .. } = call.request else {
+            panic!("not a resource: {:?}", call.request);
+        };
+        Ok(json!({ "contents": [{ "uri": uri, "text": text }] }).into())
+    };
+    vec![
+        NativeItem::tool("ask", ask),
+        NativeItem::prompt("greet", &["whom"], greet)
+            .with_completer(|call| completions(call, &["Ada", "Bob"])),
+        NativeItem::resource("notes://all", move |call| async move {
+            text(call, "every note")
+        }),
+        NativeItem::template("notes://note/{id}", move |call| async move {
+            let CallInput::Resource { variables, .. } = &call.request else {
+                panic!("not a resource: {:?}", call.request);
+            };
+            let id = variables.as_ref().unwrap()["id"].clone();
+            text(call, &format!("the note {id}"))
+        })
+        .with_completer(|call| completions(call, &["1", "12", "2"])),
+    ]
+}
+
+/// Two rounds of questions: three at once, then one.
+async fn ask(call: NativeCall) -> NativeOutcome {
+    call.progress(1, Some(2), None);
+    call.log(LogLevel::Info, &json!({ "asks": 3 }));
+    let sampling = json!({
+        "messages": [{ "role": "user", "content": { "type": "text", "text": "say hello" } }],
+        "maxTokens": 10,
+    });
+    let first = call.ask_all(vec![
+        ("elicit-1", "elicitation/create", form()),
+        ("sample-1", "sampling/createMessage", sampling),
+        ("roots-1", "roots/list", json!({})),
+    ]);
+    let first: Vec<Value> = first.await.into_iter().map(Result::unwrap).collect();
+    let second = call.ask("elicit-2", "elicitation/create", form()).await;
+    let answer = json!({
+        "first": [
+            first[0]["content"]["name"],
+            first[1]["content"]["text"],
+            first[2]["roots"][0]["uri"],
+        ],
+        "second": second.unwrap()["content"]["name"],
+    });
+    Ok(answer.into())
+}
+
+async fn greet(call: NativeCall) -> NativeOutcome {
+    let whom = call.input()["whom"].clone();
+    let who = call.ask("elicit-1", "elicitation/create", form()).await;
+    let who = who.unwrap()["content"]["name"].clone();
+    let text = format!(
+        "{} greets {}",
+        who.as_str().unwrap(),
+        whom.as_str().unwrap()
+    );
+    let message = json!({ "role": "user", "content": { "type": "text", "text": text } });
+    Ok(json!({ "messages": [message] }).into())
+}
+
+async fn completions(call: NativeCall, all: &[&str]) -> NativeOutcome {
+    let CallInput::Completion { argument, .. } = call.request else {
+        panic!("not a completion: {:?}", call.request);
+    };
+    let values = all
+        .iter()
+        .filter(|value| value.starts_with(&argument.value));
+    Ok(json!({ "values": values.collect::<Vec<_>>() }).into())
+}
+
+fn form() -> Value {
+    json!({
+        "message": "Who are you?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": { "name": { "type": "string" } },
+            "required": ["name"],
+        },
+    })
+}

@@ -1,0 +1,81 @@
+//! A tab that stands still looks alive to the network: what callers hear, and that nothing runs later.
+
+use std::time::{Duration, Instant};
+
+use e2e::{Era, McpClient, PlainHttp, StaticSite, TestBed, Transport, with_deadline};
+use futures_util::future::join_all;
+use rmcp::model::CallToolResult;
+use serde_json::json;
+
+use crate::{EVERY_WAY, open_app};
+
+/// The bridge waits 5 s for the page to take a call; the rest is what machines need.
+const CALLER_ERROR_TIMEOUT: Duration = Duration::from_secs(7);
+
+fn text(result: &CallToolResult) -> String {
+    serde_json::to_string(&result.content).unwrap()
+}
+
+#[tokio::test]
+async fn a_suspended_tab_fails_calls_in_time_runs_none_of_them_later_and_works_again() {
+    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &world).await;
+    let script = PlainHttp::new(&world);
+    let mut clients = Vec::new();
+    for (leg, era) in EVERY_WAY {
+        clients.push(McpClient::connect(&world, leg, era).await);
+    }
+    script.call("echo", json!({ "id": 1 })).await.unwrap();
+
+    let suspended = browser.suspend_pages();
+    let calls = clients.iter().map(async |client| {
+        let called = Instant::now();
+        let result = client.call("echo", json!({ "id": 2 })).await.unwrap();
+        (result, called.elapsed())
+    });
+    for (result, took) in with_deadline("the calls to fail", join_all(calls)).await {
+        assert_eq!(result.is_error, Some(true), "{result:?}");
+        let text = text(&result);
+        assert!(text.contains("tab is suspended"), "{text}");
+        assert!(text.contains("ring it to the front"), "{text}");
+        println!("told after {took:?}");
+        assert!(took < CALLER_ERROR_TIMEOUT, "{took:?}");
+    }
+    drop(suspended);
+
+    let answer = with_deadline("the answer", script.call("echo", json!({ "id": 3 }))).await;
+    assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 3 }));
+    let echoed = browser.eval("return journey.echoed", json!(null)).await;
+    assert_eq!(echoed, json!([1, 3]), "what was over did not run");
+}
+
+/// Longer than the bridge waits for a receipt, and than a page may be silent for it.
+const BLOCKED_MS: u64 = 8_000;
+
+#[tokio::test]
+async fn a_handler_that_blocks_the_page_is_not_mistaken_for_a_suspended_tab() {
+    let (world, site) = (TestBed::bridge().await, StaticSite::start().await);
+    let browser = open_app(&site, &world).await;
+    let client = McpClient::connect(&world, Transport::Http, Era::Initialize).await;
+    let script = PlainHttp::new(&world);
+
+    let long = client
+        .start_call("block", json!({ "ms": BLOCKED_MS }))
+        .await;
+    assert_eq!(site.beacon().await, "blocked");
+    let busy = with_deadline("the other call", script.call("echo", json!({ "id": 7 }))).await;
+    let busy = busy.unwrap();
+    assert_eq!(busy["_meta"]["mcp-web/error"]["code"], "PageBusy", "{busy}");
+    let words = busy["content"][0]["text"].as_str().unwrap();
+    assert!(words.contains("busy with `block`"), "{words}");
+    let result = with_deadline("the long call", long.result()).await.unwrap();
+    assert_eq!(result.is_error, Some(false), "{result:?}");
+    assert!(text(&result).contains("done"), "{result:?}");
+
+    let answer = with_deadline("the answer", script.call("echo", json!({ "id": 9 }))).await;
+    assert_eq!(answer.unwrap()["structuredContent"], json!({ "id": 9 }));
+    let started = browser.eval("return journey.started", json!(null)).await;
+    assert_eq!(started, 1);
+    let echoed = browser.eval("return journey.echoed", json!(null)).await;
+    assert_eq!(echoed, json!([9]), "what was over did not run");
+}

@@ -1,0 +1,78 @@
+//! From the root files of a crate's targets to its module tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::module_tree::{Module, ModuleId, ModuleTree};
+use super::visitor::{ModuleFile, visit_file};
+
+/// A file to load into a module that stands in the tree already.
+struct PendingFile {
+    module: ModuleId,
+    path: PathBuf,
+    /// Where the files of its child modules lie.
+    children: PathBuf,
+}
+
+/// Parses all modules that the root files reach, except those that only tests see.
+pub(super) fn load(workspace: &Path, roots: &[PathBuf]) -> Result<ModuleTree> {
+    let mut tree = ModuleTree::default();
+    let mut pending: Vec<PendingFile> = Vec::new();
+    for root in roots {
+        pending.push(PendingFile {
+            module: tree.add_module(Module::default()),
+            path: root.clone(),
+            children: folder(root).to_owned(),
+        });
+    }
+    while let Some(next) = pending.pop() {
+        let text = fs::read_to_string(&next.path)
+            .with_context(|| format!("{} cannot be read", next.path.display()))?;
+        let syntax = syn::parse_file(&text)
+            .with_context(|| format!("{} cannot be parsed", next.path.display()))?;
+        let name = next.path.strip_prefix(workspace).unwrap_or(&next.path);
+        tree.modules[next.module].file = tree.file_id(&name.display().to_string());
+        for declared in visit_file(&mut tree, next.module, &syntax) {
+            pending.push(locate(&next, &declared)?);
+        }
+    }
+    Ok(tree)
+}
+
+fn locate(parent: &PendingFile, declared: &ModuleFile) -> Result<PendingFile> {
+    let mut base = parent.children.clone();
+    base.extend(&declared.inline_modules);
+    if let Some(path) = &declared.path {
+        if declared.inline_modules.is_empty() {
+            base = folder(&parent.path).to_owned();
+        }
+        let path = base.join(path);
+        return Ok(PendingFile {
+            module: declared.module,
+            children: folder(&path).to_owned(),
+            path,
+        });
+    }
+    let children = base.join(&declared.name);
+    for path in [children.with_extension("rs"), children.join("mod.rs")] {
+        if path.is_file() {
+            return Ok(PendingFile {
+                module: declared.module,
+                path,
+                children,
+            });
+        }
+    }
+    bail!(
+        "{} declares the module `{}`, but there is no {}.rs",
+        parent.path.display(),
+        declared.name,
+        children.display()
+    );
+}
+
+fn folder(file: &Path) -> &Path {
+    file.parent().unwrap_or(Path::new(""))
+}

@@ -1,0 +1,133 @@
+//! What the files of one crate define, bring into scope and refer to, module by module.
+
+use std::collections::{HashMap, HashSet};
+
+pub(super) type ModuleId = usize;
+pub(super) type FileId = usize;
+
+/// The modules of all targets of one crate. Each target's root has no parent.
+#[derive(Debug, Default)]
+pub(super) struct ModuleTree {
+    /// Paths relative to the workspace's root, in the order in which they were loaded.
+    pub(super) files: Vec<String>,
+    pub(super) modules: Vec<Module>,
+    /// How many `use` declarations there are.
+    pub(super) uses: usize,
+}
+
+/// A module, or a block with items or `use` declarations of its own: Rust looks names up in both alike.
+#[derive(Debug, Default)]
+pub(super) struct Module {
+    pub(super) file: FileId,
+    pub(super) parent: Option<ModuleId>,
+    pub(super) is_block: bool,
+    pub(super) definitions: HashMap<String, Vec<Definition>>,
+    pub(super) uses: HashMap<String, Vec<Use>>,
+    pub(super) globs: Vec<Use>,
+    pub(super) references: Vec<Reference>,
+    /// Identifiers in the module's macros: the only trace of the items that a macro makes.
+    pub(super) macro_words: HashSet<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Definition {
+    /// The module itself where the definition is one.
+    pub(super) module: Option<ModuleId>,
+    pub(super) namespaces: Namespaces,
+    pub(super) is_private: bool,
+}
+
+/// A name, or with `::*` many, that a `use` declaration brings into scope.
+#[derive(Debug)]
+pub(super) struct Use {
+    /// Unique in its tree.
+    pub(super) id: usize,
+    pub(super) path: NamePath,
+    pub(super) is_private: bool,
+}
+
+/// A path as it is written, without generic arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NamePath {
+    pub(super) segments: Vec<String>,
+    /// Begins with `::`: its first segment is a crate.
+    pub(super) is_global: bool,
+}
+
+/// A path in the code that names something.
+#[derive(Debug)]
+pub(super) struct Reference {
+    pub(super) path: NamePath,
+    pub(super) namespaces: Namespaces,
+    pub(super) line: usize,
+    pub(super) kind: ReferenceKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReferenceKind {
+    /// In a private `use` declaration.
+    Use,
+    /// In a `pub use` or `pub(…) use` declaration.
+    Reexport,
+    /// Anywhere else.
+    Inline,
+}
+
+/// Rust's namespaces, as a set: a module and a function may have one name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Namespaces(u8);
+
+impl Namespaces {
+    pub(super) const TYPES: Self = Self(1);
+    pub(super) const VALUES: Self = Self(2);
+    pub(super) const MACROS: Self = Self(4);
+    pub(super) const TYPES_AND_VALUES: Self = Self(3);
+    pub(super) const ALL: Self = Self(7);
+
+    pub(super) fn overlaps(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl ModuleTree {
+    pub(super) fn add_module(&mut self, module: Module) -> ModuleId {
+        self.modules.push(module);
+        self.modules.len() - 1
+    }
+
+    /// The id of a file, which is new when the path is.
+    pub(super) fn file_id(&mut self, path: &str) -> FileId {
+        let known = self.files.iter().position(|file| file == path);
+        known.unwrap_or_else(|| {
+            self.files.push(path.to_owned());
+            self.files.len() - 1
+        })
+    }
+
+    /// The module that a block stands in, or the module itself.
+    pub(super) fn enclosing_module(&self, mut module: ModuleId) -> ModuleId {
+        while let (true, Some(parent)) = (self.modules[module].is_block, self.parent(module)) {
+            module = parent;
+        }
+        module
+    }
+
+    pub(super) fn parent(&self, module: ModuleId) -> Option<ModuleId> {
+        self.modules[module].parent
+    }
+
+    pub(super) fn ancestors(&self, module: ModuleId) -> impl Iterator<Item = ModuleId> {
+        std::iter::successors(Some(module), |module| self.parent(*module))
+    }
+
+    pub(super) fn is_within(&self, module: ModuleId, ancestor: ModuleId) -> bool {
+        self.ancestors(module).any(|module| module == ancestor)
+    }
+}
+
+impl std::fmt::Display for NamePath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let start = if self.is_global { "::" } else { "" };
+        write!(f, "{start}{}", self.segments.join("::"))
+    }
+}

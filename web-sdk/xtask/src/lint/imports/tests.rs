@@ -1,0 +1,70 @@
+mod names;
+mod rules;
+
+use std::fs;
+
+use tempfile::TempDir;
+
+use super::import_graph::ImportGraph;
+use super::{cycles, load};
+
+/// The imports of a crate that consists of these files; its root is `src/lib.rs`.
+fn graph(files: &[(&str, &str)]) -> ImportGraph {
+    let folder = TempDir::new().unwrap();
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let root = folder.path().join("src/lib.rs");
+    let graph = ImportGraph::new(load::load(folder.path(), &[root]).unwrap());
+    assert_eq!(graph.unresolved, [], "every path is found");
+    graph
+}
+
+#[test]
+fn files_that_import_each_other_are_a_cycle_with_the_line_of_each_name() {
+    let graph = graph(&[
+        ("src/lib.rs", "mod a;\nmod b;\nmod c;"),
+        ("src/a.rs", "//! A.\n\nuse crate::b::B;\n\npub struct A(B);"),
+        ("src/b.rs", "use super::{c::{self, C}};\npub struct B(C);"),
+        ("src/c.rs", "pub struct C(Vec<super::a::A>);"),
+    ]);
+    let cycles = cycles(&graph);
+    assert_eq!(cycles.len(), 1);
+    for line in [
+        "3 files import each other:",
+        "src/a.rs:3 crate::b::B is from src/b.rs",
+        "src/b.rs:1 super::c::C is from src/c.rs",
+        "src/c.rs:1 super::a::A is from src/a.rs",
+    ] {
+        assert!(cycles[0].contains(line), "{line}\n{}", cycles[0]);
+    }
+}
+
+#[test]
+fn a_cycle_through_a_re_export_is_found() {
+    let graph = graph(&[
+        ("src/lib.rs", "mod a;\nmod b;\npub(crate) use b::B;"),
+        ("src/a.rs", "use crate::B;\npub struct A(B);"),
+        (
+            "src/b.rs",
+            "pub struct B;\nimpl B { fn a(_: crate::a::A) {} }",
+        ),
+    ]);
+    assert_eq!(cycles(&graph).len(), 1);
+}
+
+#[test]
+fn a_module_that_exports_its_children_again_may_be_imported_by_them() {
+    let parent = "mod child;\npub(crate) use child::Child;\npub struct Parent;";
+    let child = ("src/parent/child.rs", "pub struct Child(super::Parent);");
+    let root = ("src/lib.rs", "mod parent;");
+    let graph_without_use = graph(&[root, ("src/parent.rs", parent), child]);
+    assert_eq!(cycles(&graph_without_use).len(), 0);
+
+    let parent = format!("{parent}\nfn new() -> Option<Child> {{ None }}");
+    let graph_with_use = graph(&[root, ("src/parent.rs", &parent), child]);
+    let cycles = cycles(&graph_with_use);
+    assert!(cycles[0].contains("src/parent.rs:4 Child is from src/parent/child.rs"));
+}

@@ -1,0 +1,70 @@
+use super::super::foreign_crates::{self, Rule};
+use super::super::layers;
+use super::graph;
+
+const RULES: &[Rule] = &[Rule {
+    crates: &["axum", "hyper"],
+    reason: "Only the edge knows HTTP.",
+    importers: &["src/http", "src/main.rs"],
+}];
+
+#[test]
+fn a_foreign_crate_is_imported_only_where_its_rule_allows_it() {
+    let graph = graph(&[
+        ("src/lib.rs", "mod http;\nmod http_client;\nmod realm;"),
+        ("src/http.rs", "mod route;\nuse axum::Router;"),
+        ("src/http/route.rs", "fn f() { hyper::f() }"),
+        ("src/http_client.rs", "use ::hyper as h;"),
+        (
+            "src/realm.rs",
+            "#[cfg(test)]\nuse axum::Router;\nfn f() {\n    g(axum::f)\n}",
+        ),
+    ]);
+    let mut violations = foreign_crates::violations(&[&graph], RULES);
+    violations.sort();
+    assert_eq!(
+        violations,
+        [
+            "src/http_client.rs:1 ::hyper: this file may not import hyper. Only the edge knows HTTP.",
+            "src/main.rs does not import axum or hyper: take it out of the rule in foreign_crates.rs",
+            "src/realm.rs:4 axum::f: this file may not import axum. Only the edge knows HTTP.",
+        ]
+    );
+}
+
+#[test]
+fn a_module_with_the_name_of_a_crate_is_not_the_crate() {
+    let graph = graph(&[
+        ("src/lib.rs", "mod model;"),
+        ("src/model.rs", "mod axum;\nfn f() { axum::f() }"),
+        ("src/model/axum.rs", "pub fn f() {}"),
+    ]);
+    assert!(graph.foreign.is_empty(), "{:?}", graph.foreign);
+}
+
+#[test]
+fn a_lower_layer_does_not_import_a_higher_one() {
+    let graph = graph(&[
+        ("src/lib.rs", "mod hub;\nmod calls;\nmod peer;\nmod other;"),
+        ("src/hub.rs", "mod timer;\npub struct Hub;"),
+        ("src/hub/timer.rs", "use crate::calls::Call;"),
+        (
+            "src/calls.rs",
+            "use crate::{hub::Hub, peer::Peer, other::Other};\npub struct Call;",
+        ),
+        ("src/peer.rs", "pub struct Peer;"),
+        ("src/other.rs", "use crate::calls::Call;\npub struct Other;"),
+    ]);
+    let layers: &[&[&str]] = &[&["hub"], &["calls", "peer"]];
+    assert_eq!(
+        layers::violations(&graph, "src/", layers),
+        [
+            "src/hub/timer.rs:1 crate::calls::Call is from src/calls.rs: \
+             `hub` is in a lower layer than `calls`"
+        ]
+    );
+    let unlayered: Vec<_> = layers::unlayered(&graph, "src/", layers)
+        .into_iter()
+        .collect();
+    assert_eq!(unlayered, ["other"]);
+}

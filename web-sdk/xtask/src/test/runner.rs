@@ -1,0 +1,187 @@
+use std::io::{self, BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::build::TestProgram;
+use super::counts::Counts;
+use super::tools::Tools;
+use crate::Workspace;
+use crate::process::cargo;
+use crate::wasm_toolchain::TARGET;
+
+/// What one run of tests came to.
+pub(super) struct SuiteRun {
+    pub(super) name: String,
+    pub(super) counts: Counts,
+    /// What a test wants to be seen in the end: the rest of its lines with [`FIGURES_MARKER`].
+    pub(super) figures: Vec<String>,
+    pub(super) duration: Duration,
+}
+
+/// Marks what a test printed for the end of the report. It may stand after the beginning of a line
+/// that another test printed at the same time.
+const FIGURES_MARKER: &str = "figures: ";
+
+/// Test programs whose tests wait for sockets to close rather than compute, and how many of them
+/// run at a time.
+const SOCKET_TESTS: [&str; 2] = ["integration", "stdio"];
+const SOCKET_TEST_THREADS: &str = "8";
+
+/// Runs a test program the way cargo would: in its crate's folder.
+pub(super) fn run_program(
+    workspace: &Workspace,
+    program: &TestProgram,
+    tools: &Tools,
+    filter: Option<&str>,
+) -> Result<SuiteRun> {
+    let folder = workspace.root().join(&program.crate_folder);
+    let mut command = Command::new(&program.executable);
+    command
+        .args(filter)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .current_dir(&folder);
+    if SOCKET_TESTS.contains(&program.target.as_str()) {
+        command.env("RUST_TEST_THREADS", SOCKET_TEST_THREADS);
+    }
+    tools.apply(&mut command);
+    run_and_count(
+        format!("{}: {}", program.crate_folder.display(), program.target),
+        command,
+    )
+}
+
+/// Runs the examples in the documentation.
+pub(super) fn run_doc_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
+    let mut command = cargo(workspace);
+    command
+        .args([
+            "test",
+            "--workspace",
+            "--doc",
+            "--no-fail-fast",
+            "--quiet",
+            "--",
+        ])
+        .args(filter);
+    run_and_count("documentation examples".into(), command)
+}
+
+/// Runs the SDK's own tests, compiled to wasm, in headless Chromium.
+pub(super) fn run_sdk_tests(
+    workspace: &Workspace,
+    tools: &Tools,
+    filter: Option<&str>,
+) -> Result<SuiteRun> {
+    let mut command = cargo(workspace);
+    command
+        .args([
+            "test",
+            "--package",
+            "web-sdk",
+            "--lib",
+            "--tests",
+            "--no-fail-fast",
+        ])
+        .args(["--target", TARGET, "--"])
+        .args(filter)
+        .env(
+            "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER",
+            workspace.path("target/debug/wasm-test-runner"),
+        );
+    tools.wasm_rustc.apply(workspace, &mut command);
+    tools.apply(&mut command);
+    run_and_count("web-sdk: in the browser".into(), command)
+}
+
+/// Shows what a command prints and counts the tests in it.
+fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
+    println!("==> {name}");
+    let started = Instant::now();
+    let (output, input) = io::pipe().context("close some programs: there are no pipes left")?;
+    command
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("{name} does not start"))?;
+    // The command holds the pipe's other end: the output would never end.
+    drop(command);
+    let mut counts = Counts::default();
+    let mut figures = Vec::new();
+    for line in BufReader::new(output).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        counts += Counts::parse_line(&line).unwrap_or_default();
+        figures.extend(
+            line.split_once(FIGURES_MARKER)
+                .map(|(_, figures)| figures.to_owned()),
+        );
+    }
+    let succeeded = child.wait()?.success();
+    if !succeeded && counts.failed == 0 {
+        println!("{name} ended without saying which test failed");
+        counts.failed = 1;
+    }
+    Ok(SuiteRun {
+        name,
+        counts,
+        figures,
+        duration: started.elapsed(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts_of(script: &str) -> Counts {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        run_and_count("a suite".into(), command).unwrap().counts
+    }
+
+    const RESULT: &str = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'";
+
+    #[test]
+    fn sums_over_all_results_on_both_streams() {
+        let counts = counts_of(&format!("{RESULT}; {RESULT} >&2"));
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 4,
+                failed: 0,
+                skipped: 2
+            }
+        );
+    }
+
+    #[test]
+    fn keeps_figures_for_the_report() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "echo 'test a ... figures: 3 checks'; echo 'no figures'",
+        ]);
+        assert_eq!(
+            run_and_count("a suite".into(), command).unwrap().figures,
+            ["3 checks"]
+        );
+    }
+
+    #[test]
+    fn a_crash_counts_as_a_failure() {
+        let counts = counts_of(&format!("{RESULT}; kill -SEGV $$"));
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 2,
+                failed: 1,
+                skipped: 1
+            }
+        );
+    }
+}
