@@ -1,0 +1,150 @@
+//! Reads the body of a request up to a limit.
+
+use std::error::Error;
+use std::pin::{Pin, pin};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::Body;
+use http_body_util::BodyExt;
+use tokio::time::timeout;
+
+/// How many times the limit is read and dropped of a body that is too large. A peer that is still
+/// sending would lose the refusal with the connection (RFC 9112 section 9.6).
+const DRAIN_LIMIT_FACTOR: usize = 4;
+
+/// How long a body that is too large is read and dropped at most.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why a body could not be read.
+#[derive(Debug, PartialEq, Eq)]
+pub enum BodyError {
+    /// It has more bytes than the limit.
+    TooLarge,
+    /// The connection or the encoding broke, with the cause.
+    Unreadable(String),
+}
+
+/// Reads a whole body of at most `max_bytes`.
+///
+/// A body that is too large is read on for a moment and dropped, so that the peer gets the refusal.
+/// There is no time limit for a body that is not too large: a caller that wants one sets it.
+///
+/// # Errors
+///
+/// [`BodyError`] when the body is larger than the limit or did not arrive whole.
+pub async fn read_to_end_limited<B>(body: B, max_bytes: usize) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let mut body = pin!(body);
+    if body.size_hint().lower() > max_bytes as u64 {
+        drain(body, max_bytes).await;
+        return Err(BodyError::TooLarge);
+    }
+    // Most bodies are in one piece, which is returned without a copy.
+    let mut first = Bytes::new();
+    let mut rest = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| BodyError::Unreadable(error.into().to_string()))?;
+        // Trailers have no data.
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        if first.len() + rest.len() + data.len() > max_bytes {
+            drain(body, max_bytes).await;
+            return Err(BodyError::TooLarge);
+        }
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+        } else {
+            if rest.is_empty() {
+                rest.extend_from_slice(&std::mem::take(&mut first));
+            }
+            rest.extend_from_slice(&data);
+        }
+    }
+    Ok(if rest.is_empty() {
+        first
+    } else {
+        rest.freeze()
+    })
+}
+
+async fn drain<B: Body<Data = Bytes>>(mut body: Pin<&mut B>, max_bytes: usize) {
+    let mut remaining = max_bytes.saturating_mul(DRAIN_LIMIT_FACTOR);
+    let dropped = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            match remaining.checked_sub(bytes) {
+                Some(less) => remaining = less,
+                None => return,
+            }
+        }
+    };
+    // A peer that sends slowly does not delay the refusal for longer.
+    let _ = timeout(DRAIN_TIMEOUT, dropped).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use futures_util::{StreamExt, stream};
+    use http_body::Frame;
+    use http_body_util::StreamBody;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn draining_is_limited_in_bytes_and_time() {
+        let mut pieces = 0;
+        let endless = stream::repeat_with(|| {
+            pieces += 1;
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(&[0; 10])))
+        });
+        drain(pin!(StreamBody::new(endless)), 100).await;
+        let expected = DRAIN_LIMIT_FACTOR * 100 / 10;
+        assert!((expected..=expected + 1).contains(&pieces), "{pieces}");
+
+        let started = Instant::now();
+        let silent = stream::pending::<Result<Frame<Bytes>, Infallible>>();
+        drain(pin!(StreamBody::new(silent.boxed())), 100).await;
+        assert_eq!(started.elapsed(), DRAIN_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_over_the_limit_is_refused_once_it_was_drained() {
+        // What is too much, what is drained, and one more; then silence.
+        let pieces = 10 + 1 + DRAIN_LIMIT_FACTOR * 10 + 1;
+        let pieces =
+            (0..pieces).map(|_| Ok::<_, Infallible>(Frame::data(Bytes::from(vec![0; 10]))));
+        let body = StreamBody::new(stream::iter(pieces).chain(stream::pending()));
+        let started = Instant::now();
+        let refused = read_to_end_limited(body, 100).await;
+        assert_eq!(refused, Err(BodyError::TooLarge));
+        assert_eq!(started.elapsed(), Duration::ZERO);
+
+        let one = [Ok::<_, Infallible>(Frame::data(Bytes::from_static(
+            &[0; 11],
+        )))];
+        let silent = StreamBody::new(stream::iter(one).chain(stream::pending()));
+        let refused = read_to_end_limited(silent, 10).await;
+        assert_eq!(refused, Err(BodyError::TooLarge));
+        assert_eq!(started.elapsed(), DRAIN_TIMEOUT);
+    }
+
+    #[tokio::test]
+    async fn a_body_in_pieces_is_joined_and_a_broken_one_is_an_error() {
+        let pieces = ["a", "b", "c"].map(|it| Ok::<_, Infallible>(Frame::data(Bytes::from(it))));
+        let body = StreamBody::new(stream::iter(pieces));
+        let read = read_to_end_limited(body, 3).await;
+        assert_eq!(read, Ok(Bytes::from("abc")));
+
+        let broken = [Ok(Frame::data(Bytes::from("a"))), Err("reset")];
+        let read = read_to_end_limited(StreamBody::new(stream::iter(broken)), 3).await;
+        assert_eq!(read, Err(BodyError::Unreadable("reset".to_owned())));
+    }
+}

@@ -1,0 +1,382 @@
+//! Which `Host` and `Origin` headers are accepted: the guard against DNS rebinding and foreign
+//! pages (RFC 6454; Fetch standard, "CORS protocol").
+
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, Uri};
+
+/// The entry of a list that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
+pub const LOOPBACK: &str = "loopback";
+
+/// What the `Origin` header of a request means for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OriginCheck {
+    /// There is no header: the client is no browser, or the request is a navigation.
+    Absent,
+    /// A page of this origin may use the service.
+    Allowed(String),
+    /// A page of this origin may not.
+    Foreign(String),
+}
+
+/// The hosts and origins that a service accepts.
+#[derive(Clone, Debug)]
+pub struct HostOriginPolicy {
+    allows_own_origin: bool,
+    hosts: Vec<AuthorityPattern>,
+    origins: Vec<OriginPattern>,
+}
+
+/// A host and, unless any port is allowed, a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AuthorityPattern {
+    host: HostPattern,
+    port: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum HostPattern {
+    Loopback,
+    Name(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OriginPattern {
+    /// `None`: http or https.
+    scheme: Option<String>,
+    authority: AuthorityPattern,
+}
+
+impl HostOriginPolicy {
+    /// Parses the lists of the configuration. `service` is the word for it in the error: `bridge`.
+    ///
+    /// # Errors
+    ///
+    /// The entry that is wrong, and what is allowed.
+    pub fn new(service: &str, hosts: &[String], origins: &[String]) -> Result<Self, String> {
+        if hosts.is_empty() {
+            return Err(format!(
+                "`allowed_hosts` is empty, so every request would be refused: set `{LOOPBACK}`, or \
+                 the names of this {service}"
+            ));
+        }
+        let hosts = hosts.iter().map(|text| parse_host_pattern(text));
+        let origins = origins.iter().map(|text| parse_origin_pattern(text));
+        Ok(Self {
+            allows_own_origin: true,
+            hosts: hosts.collect::<Result<_, _>>()?,
+            origins: origins.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The same lists for a service that has no pages of its own: an origin is not allowed for being
+    /// the host of the request.
+    pub fn without_own_origin(self) -> Self {
+        Self {
+            allows_own_origin: false,
+            ..self
+        }
+    }
+
+    /// Whether the `Host` of a request, or the authority of its URI, is one of the service.
+    pub fn is_host_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let loopback = || {
+            self.hosts
+                .iter()
+                .any(|host| host.host == HostPattern::Loopback)
+        };
+        if headers
+            .get(HOST)
+            .is_some_and(|it| is_common_loopback(it.as_bytes()))
+            && loopback()
+        {
+            return true;
+        }
+        request_host(uri, headers).is_some_and(|host| {
+            self.hosts
+                .iter()
+                .any(|pattern| pattern.matches(host.host(), host.port_u16()))
+        })
+    }
+
+    /// Checks the `Origin` of a request. A page of the request's own host is allowed, unless
+    /// [`without_own_origin`](Self::without_own_origin) says otherwise.
+    pub fn check_origin(&self, uri: &Uri, headers: &HeaderMap) -> OriginCheck {
+        let Some(value) = headers.get(ORIGIN) else {
+            return OriginCheck::Absent;
+        };
+        let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let Some((scheme, authority)) = split_origin(&text) else {
+            return OriginCheck::Foreign(text);
+        };
+        let port = authority.port_u16().or_else(|| default_port(&scheme));
+        let is_own = |host: Authority| {
+            let own_port = host.port_u16().or_else(|| default_port(&scheme));
+            host.host().eq_ignore_ascii_case(authority.host()) && own_port == port
+        };
+        let own = self.allows_own_origin && request_host(uri, headers).is_some_and(is_own);
+        let listed = self.origins.iter().any(|origin| {
+            origin
+                .scheme
+                .as_deref()
+                .is_none_or(|allowed| allowed == scheme)
+                && origin.authority.matches(authority.host(), port)
+        });
+        if own || listed {
+            OriginCheck::Allowed(text)
+        } else {
+            OriginCheck::Foreign(text)
+        }
+    }
+}
+
+impl AuthorityPattern {
+    fn matches(&self, host: &str, port: Option<u16>) -> bool {
+        let host_matches = match &self.host {
+            HostPattern::Loopback => is_loopback_host(host),
+            HostPattern::Name(name) => name.eq_ignore_ascii_case(host),
+        };
+        host_matches && self.port.is_none_or(|allowed| port == Some(allowed))
+    }
+}
+
+/// Whether the host is a loopback name in its most common spelling, which needs no parsing.
+fn is_common_loopback(host: &[u8]) -> bool {
+    let names: [&[u8]; 2] = [b"127.0.0.1", b"localhost"];
+    let port = names.iter().find_map(|name| host.strip_prefix(*name));
+    port.is_some_and(|port| match port {
+        [] => true,
+        [b':', number @ ..] => {
+            (1..=5).contains(&number.len()) && number.iter().all(u8::is_ascii_digit)
+        }
+        _ => false,
+    })
+}
+
+/// Whether a host is `localhost`, `127.0.0.1` or `[::1]`.
+pub fn is_loopback_host(host: &str) -> bool {
+    ["localhost", "127.0.0.1", "[::1]"]
+        .iter()
+        .any(|name| name.eq_ignore_ascii_case(host))
+}
+
+/// Whether an entry of `allowed_hosts` allows loopback hosts only.
+pub fn is_loopback_entry(entry: &str) -> bool {
+    let entry = entry.trim();
+    entry == LOOPBACK || Authority::try_from(entry).is_ok_and(|it| is_loopback_host(it.host()))
+}
+
+fn request_host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+    match headers.get(HOST) {
+        Some(host) => Authority::try_from(host.as_bytes()).ok(),
+        None => uri.authority().cloned(),
+    }
+    .filter(is_plain)
+}
+
+/// Scheme and authority of an origin; `None` for `null` and everything that is no web origin.
+fn split_origin(origin: &str) -> Option<(String, Authority)> {
+    let (scheme, rest) = origin.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let authority = Authority::try_from(rest).ok().filter(is_plain)?;
+    matches!(scheme.as_str(), "http" | "https").then_some((scheme, authority))
+}
+
+/// Whether an authority is a host and at most a port.
+fn is_plain(authority: &Authority) -> bool {
+    !authority.as_str().contains('@') && !authority.host().is_empty()
+}
+
+fn default_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    }
+}
+
+fn parse_host_pattern(text: &str) -> Result<AuthorityPattern, String> {
+    let text = text.trim();
+    if text == LOOPBACK {
+        return Ok(AuthorityPattern {
+            host: HostPattern::Loopback,
+            port: None,
+        });
+    }
+    let authority = Authority::try_from(text).ok().filter(is_plain);
+    let authority = authority.ok_or_else(|| {
+        format!("`allowed_hosts` has {text:?}: allowed are `host`, `host:port` and `{LOOPBACK}`")
+    })?;
+    let port = authority.port_u16();
+    Ok(AuthorityPattern {
+        host: HostPattern::Name(authority.host().to_owned()),
+        port,
+    })
+}
+
+fn parse_origin_pattern(text: &str) -> Result<OriginPattern, String> {
+    let text = text.trim();
+    if text == LOOPBACK {
+        let authority = AuthorityPattern {
+            host: HostPattern::Loopback,
+            port: None,
+        };
+        return Ok(OriginPattern {
+            scheme: None,
+            authority,
+        });
+    }
+    let (base, any_port) = match text.strip_suffix(":*") {
+        Some(base) => (base, true),
+        None => (text, false),
+    };
+    let (scheme, authority) = split_origin(base).ok_or_else(|| {
+        format!(
+            "`allowed_origins` has {text:?}: allowed are `https://host`, `http://host:port`, \
+             `http://host:*` and `{LOOPBACK}`"
+        )
+    })?;
+    let port = authority
+        .port_u16()
+        .or_else(|| default_port(&scheme))
+        .filter(|_| !any_port);
+    let host = HostPattern::Name(authority.host().to_owned());
+    Ok(OriginPattern {
+        scheme: Some(scheme),
+        authority: AuthorityPattern { host, port },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(hosts: &[&str], origins: &[&str]) -> HostOriginPolicy {
+        let own = |list: &[&str]| {
+            list.iter()
+                .map(|text| (*text).to_owned())
+                .collect::<Vec<_>>()
+        };
+        HostOriginPolicy::new("bridge", &own(hosts), &own(origins)).unwrap()
+    }
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn loopback_hosts_are_allowed_on_any_port_and_no_others() {
+        let policy = policy(&[LOOPBACK, "bridge.example.com:443"], &[LOOPBACK]);
+        let allowed =
+            |host: &str| policy.is_host_allowed(&Uri::from_static("/"), &headers(host, None));
+        for host in [
+            "localhost",
+            "localhost:3001",
+            "127.0.0.1:1",
+            "[::1]:3001",
+            "LOCALHOST",
+            "bridge.example.com:443",
+        ] {
+            assert!(allowed(host), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "[",
+            "",
+            "127.0.0.1@evil.example",
+            "bridge.example.com",
+        ] {
+            assert!(!allowed(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn origins_must_match_exactly() {
+        let policy = policy(
+            &[LOOPBACK],
+            &[LOOPBACK, "https://app.example.com", "http://10.0.0.5:*"],
+        );
+        let verdict = |origin: &str| {
+            policy.check_origin(
+                &Uri::from_static("/"),
+                &headers("localhost:3001", Some(origin)),
+            )
+        };
+        for origin in [
+            "http://localhost:5173",
+            "https://127.0.0.1",
+            "http://[::1]:8080",
+            "https://app.example.com",
+            "https://app.example.com:443",
+            "http://10.0.0.5:1234",
+        ] {
+            assert_eq!(verdict(origin), OriginCheck::Allowed(origin.to_owned()));
+        }
+        for origin in [
+            "null",
+            "https://evil.example",
+            "http://app.example.com",
+            "https://app.example.com:8443",
+            "https://app.example.com.evil.example",
+            "file://",
+            "chrome-extension://abc",
+            "http://localhost@evil.example",
+        ] {
+            assert_eq!(verdict(origin), OriginCheck::Foreign(origin.to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_same_origin_page_is_allowed_unless_the_service_has_no_pages() {
+        let policy = policy(&["bridge.example.com"], &["https://app.example.com"]);
+        let uri = Uri::from_static("/");
+        let own = headers("bridge.example.com", Some("https://bridge.example.com"));
+        assert!(matches!(
+            policy.check_origin(&uri, &own),
+            OriginCheck::Allowed(_)
+        ));
+        let without = policy.clone().without_own_origin();
+        assert!(matches!(
+            without.check_origin(&uri, &own),
+            OriginCheck::Foreign(_)
+        ));
+        let foreign = headers("bridge.example.com", Some("http://localhost"));
+        assert!(matches!(
+            policy.check_origin(&uri, &foreign),
+            OriginCheck::Foreign(_)
+        ));
+        assert_eq!(
+            policy.check_origin(&uri, &headers("bridge.example.com", None)),
+            OriginCheck::Absent
+        );
+    }
+
+    #[test]
+    fn an_invalid_entry_is_named_in_the_error() {
+        let error = HostOriginPolicy::new(
+            "bridge",
+            &[LOOPBACK.to_owned()],
+            &["app.example.com".to_owned()],
+        )
+        .unwrap_err();
+        assert!(
+            error.contains("app.example.com") && error.contains("https://host"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_list_without_hosts_is_refused() {
+        let error = HostOriginPolicy::new("agent", &[], &[]).unwrap_err();
+        assert!(
+            error.contains("is empty") && error.contains("this agent"),
+            "{error}"
+        );
+    }
+}

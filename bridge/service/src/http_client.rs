@@ -1,0 +1,83 @@
+//! The HTTP client for requests that a service makes itself: what it trusts, and where it does not go.
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+
+/// Builds a client for the host of this URL.
+///
+/// It follows no redirect: a credential goes to where the operator says and nowhere else. Requests
+/// to a loopback address go past every proxy. For `https://` the system's roots of trust are read,
+/// which takes milliseconds.
+///
+/// # Errors
+///
+/// The cause, when the roots of trust cannot be read or TLS cannot be set up.
+pub fn build(url: &Url) -> Result<Client, String> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let tls = match url.scheme() {
+        "https" => builder
+            .with_platform_verifier()
+            .map_err(|error| error.to_string())?,
+        // reqwest wants a configuration even when nothing will be encrypted.
+        _ => builder.with_root_certificates(RootCertStore::empty()),
+    };
+    let mut client = Client::builder()
+        .tls_backend_preconfigured(tls.with_no_client_auth())
+        .tcp_nodelay(true)
+        .redirect(Policy::none());
+    if is_loopback(url) {
+        client = client.no_proxy();
+    }
+    client.build().map_err(|error| last_cause(&error))
+}
+
+/// Whether the host of the URL is `localhost` or a loopback address.
+pub fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address = address.parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The innermost cause of an error. It says most, and shows neither URL nor headers.
+pub fn last_cause(error: &(dyn Error + 'static)) -> String {
+    let request = error.downcast_ref::<reqwest::Error>();
+    if request.is_some_and(|error| error.is_redirect() || error.is_builder()) {
+        return "the request cannot be made".to_owned();
+    }
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_is_recognised_by_name_and_by_address() {
+        for (url, expected) in [
+            ("http://localhost:3001", true),
+            ("http://127.0.0.2:3001", true),
+            ("http://[::1]:3001", true),
+            ("https://bridge.example", false),
+            ("http://localhost.example", false),
+            ("http://192.168.0.7", false),
+        ] {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(is_loopback(&url), expected, "{url}");
+            assert!(build(&url).is_ok(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What the bridge and the agent both need at their edge, in no web framework's vocabulary.
+//!
+//! - [`host_origin`] decides which `Host` and `Origin` headers are accepted, [`body`] reads a request
+//!   body up to a limit, [`connections`] is the accept loop.
+//! - [`http_client`] builds the client for requests that a service makes itself.
+//! - [`values`] parses the values of settings, [`shared_credential`] keeps the secret that a bridge and
+//!   an agent of one user share.
+//! - [`cpu_pool`] runs work that would hold up the sockets, [`shutdown_signal`](mod@shutdown_signal)
+//!   waits until the process is asked to stop.
+//!
+//! It knows hyper and reqwest, and neither axum nor MCP.
+
+pub mod body;
+pub mod connections;
+pub mod cpu_pool;
+pub mod host_origin;
+pub mod http_client;
+pub mod shared_credential;
+pub mod shutdown_signal;
+pub mod values;
+
+pub use host_origin::{HostOriginPolicy, LOOPBACK, OriginCheck};
+pub use shutdown_signal::{shutdown_signal, stdin_closed};
+pub use values::Secret;

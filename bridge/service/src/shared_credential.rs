@@ -1,0 +1,191 @@
+//! The credential that a bridge and an agent of one user share without configuration: a file that
+//! whichever of them starts first creates.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use bridge_protocol::limits::MIN_TOKEN_CHARS;
+use uuid::Uuid;
+
+use crate::values::{Secret, parse_credential};
+
+/// The name of the file, in the user's configuration directory.
+const CREDENTIAL_FILE: &str = "mcp-web/agent-token";
+
+/// Why there is no shared credential. No message contains one.
+#[derive(Debug, thiserror::Error)]
+pub enum SharedCredentialError {
+    /// The user has no configuration directory.
+    #[error("there is no directory for the credential that bridge and agent share: set HOME")]
+    NoDirectory,
+    /// The file cannot be created or read.
+    #[error(
+        "the credential that bridge and agent share cannot be kept in {path}: {error}",
+        path = .0.display(), error = .1
+    )]
+    Unusable(PathBuf, io::Error),
+    /// Others than the user can read the file.
+    #[error(
+        "others can read the credential in {}: remove the file, and a new one is made", .0.display()
+    )]
+    ReadableByOthers(PathBuf),
+    /// The file has no credential in it.
+    #[error(
+        "the credential in {} is too short or has spaces in it: it must have at least \
+         {MIN_TOKEN_CHARS} visible ASCII characters", .0.display()
+    )]
+    Malformed(PathBuf),
+}
+
+/// Loads the credential of this user, and creates it if there is none yet.
+///
+/// # Errors
+///
+/// [`SharedCredentialError`] when the file cannot be used, or others than the user can read it.
+pub fn load_or_create() -> Result<Secret, SharedCredentialError> {
+    let folder = config_directory().ok_or(SharedCredentialError::NoDirectory)?;
+    load_or_create_at(&folder.join(CREDENTIAL_FILE))
+}
+
+/// Parses a credential that somebody chose: at least [`MIN_TOKEN_CHARS`] visible ASCII characters.
+/// `None` when it is shorter or has other characters.
+pub fn parse_long_credential(text: &str) -> Option<Secret> {
+    let secret = parse_credential(text).ok()?;
+    (text.len() >= MIN_TOKEN_CHARS).then_some(secret)
+}
+
+/// Where a user's programs keep their configuration (XDG Base Directory Specification).
+fn config_directory() -> Option<PathBuf> {
+    let from_env = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    if cfg!(windows) {
+        from_env("APPDATA")
+    } else {
+        from_env("XDG_CONFIG_HOME").or_else(|| Some(from_env("HOME")?.join(".config")))
+    }
+}
+
+/// Loads the file, or creates it once, whoever else creates it at this moment.
+fn load_or_create_at(path: &Path) -> Result<Secret, SharedCredentialError> {
+    let unusable = |error| SharedCredentialError::Unusable(path.to_owned(), error);
+    if let Some(secret) = load(path)? {
+        return Ok(secret);
+    }
+    create(path).map_err(unusable)?;
+    load(path)?.ok_or_else(|| unusable(ErrorKind::NotFound.into()))
+}
+
+fn load(path: &Path) -> Result<Option<Secret>, SharedCredentialError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(SharedCredentialError::Unusable(path.to_owned(), error)),
+    };
+    if others_can_read(path) {
+        return Err(SharedCredentialError::ReadableByOthers(path.to_owned()));
+    }
+    match parse_long_credential(text.trim()) {
+        Some(secret) => Ok(Some(secret)),
+        None => Err(SharedCredentialError::Malformed(path.to_owned())),
+    }
+}
+
+/// Writes a new secret beside the name and links it there: the name shows a whole one, or none, and
+/// the first process that links wins.
+fn create(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private_folder(folder)?;
+    let temporary = folder.join(format!("agent-token.{}", Uuid::new_v4().simple()));
+    let written = private_file(&temporary).and_then(|mut file| {
+        writeln!(file, "{}", Secret::random().expose())?;
+        file.sync_all()
+    });
+    let linked = written.and_then(|()| std::fs::hard_link(&temporary, path));
+    let _ = std::fs::remove_file(&temporary);
+    match linked {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn private_folder(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+#[cfg(not(unix))]
+fn private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).create(folder)
+}
+
+#[cfg(unix)]
+fn private_file(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(not(unix))]
+fn private_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+#[cfg(unix)]
+fn others_can_read(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn others_can_read(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn concurrent_starts_share_one_credential() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CREDENTIAL_FILE);
+        let starting: Vec<_> = (0..8)
+            .map(|_| {
+                let path = path.clone();
+                thread::spawn(move || load_or_create_at(&path).unwrap())
+            })
+            .collect();
+        let found: Vec<_> = starting.into_iter().map(|it| it.join().unwrap()).collect();
+        assert!(found.iter().all(|it| *it == found[0]));
+        assert_eq!(found[0].expose().len(), 64);
+        let files = path.parent().unwrap().read_dir().unwrap().count();
+        assert_eq!(files, 1, "no temporary file is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_private_and_errors_do_not_show_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(CREDENTIAL_FILE);
+        load_or_create_at(&path).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        for malformed in ["hush-hush", "hush hush hush hush hush"] {
+            std::fs::write(&path, malformed).unwrap();
+            let error = load_or_create_at(&path).unwrap_err().to_string();
+            assert!(error.contains("16") && !error.contains("hush"), "{error}");
+        }
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(&path, open).unwrap();
+        let error = load_or_create_at(&path).unwrap_err().to_string();
+        assert!(error.contains("others can read"), "{error}");
+    }
+}
