@@ -20,7 +20,6 @@ mod definition;
 mod hashing;
 mod http;
 mod hub;
-mod json;
 mod kept;
 mod mcp;
 mod meta_tools;

@@ -16,10 +16,10 @@ pub(crate) use long::parse_long_response;
 
 use crate::config::Config;
 use crate::definition::{Definition, DefinitionRegistry};
-use crate::json::RawJson;
 use crate::realm::{
     Answer, CallEvent, CallFailure, ConnectionId, Effects, Now, Realm, SessionAccepted,
 };
+use bridge_json::RawJson;
 
 /// Items that are too many are refused one by one, up to this many times `max_definitions`.
 const REGISTRATION_FACTOR: usize = 16;

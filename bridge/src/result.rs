@@ -4,9 +4,7 @@
 //! larger than its client takes, [`size`] measures.
 
 mod blocks;
-pub(crate) mod escape;
 pub(crate) mod fit;
-mod look;
 mod raw;
 pub(crate) mod size;
 mod written;
@@ -19,8 +17,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::json::RawJson;
 use crate::realm::CallFailure;
+use bridge_json::RawJson;
 use raw::{ContentParts, PassthroughResult};
 pub(crate) use written::EncodedBody;
 

@@ -12,7 +12,6 @@ use super::leaving::{continue_in_background, detach_after, handle_result};
 use super::{Arguments, CallError, CallerContext, RoundOutcome, attend, fitting, for_query};
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::json::RawJson;
 use crate::meta_tools;
 use crate::off_thread::{self, INLINE_LIMIT};
 use crate::realm::{
@@ -21,6 +20,7 @@ use crate::realm::{
 use crate::result::ToolResult;
 use crate::schema::{self, ValidationFailure};
 use crate::tool::{SESSION_ARGUMENT, Tool};
+use bridge_json::RawJson;
 
 /// Which tool, with what. The argument `session_id` goes before the caller's session.
 pub(crate) struct CallRequest<'a> {

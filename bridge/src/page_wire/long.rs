@@ -3,7 +3,7 @@
 use bridge_protocol::CallId;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use crate::json::{JsonSlice, RawJson};
+use bridge_json::{JsonSlice, RawJson};
 
 /// How `call-response` begins, as the SDK writes it.
 const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
 use crate::auth::Subject;
-use crate::json::RawJson;
+use bridge_json::RawJson;
 
 pub(crate) type Effects = Vec<Effect>;
 

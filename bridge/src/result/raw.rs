@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use super::ToolResult;
 use super::blocks::can_pass_through;
-use super::escape::escape_string;
-use super::look::{JsonTraits, compact};
 use super::written::{EncodedBody, Segments};
-use crate::json::{JsonSlice, RawJson};
+use bridge_json::escape::escape_string;
+use bridge_json::inspection::{JsonTraits, compact};
+use bridge_json::{JsonSlice, RawJson};
 
 /// The content of a result, not read.
 #[derive(Clone, Debug)]

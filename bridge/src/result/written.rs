@@ -14,8 +14,8 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::escape::escape_content;
-use crate::json::JsonSlice;
+use bridge_json::JsonSlice;
+use bridge_json::escape::escape_content;
 
 /// So much of a text is escaped at a time: the processor still has it at hand when the kernel takes it,
 /// and the kernel takes it with few calls.

@@ -37,14 +37,14 @@ const ESCAPED_LENGTHS: [u8; 256] = {
 
 /// Writes JSON text as a JSON string, quotes included. There is no control character in it but line
 /// breaks and tabs between values.
-pub(super) fn escape_string(json: &str, out: &mut Vec<u8>) {
+pub fn escape_string(json: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     escape_content(json.as_bytes(), out);
     out.push(b'"');
 }
 
 /// The same without the quotes.
-pub(crate) fn escape_content(json: &[u8], out: &mut Vec<u8>) {
+pub fn escape_content(json: &[u8], out: &mut Vec<u8>) {
     let mut buffer = [0; 2 * BLOCK_BYTES + 1];
     for block in json.chunks(BLOCK_BYTES) {
         let end = escape_block(block, &mut buffer);

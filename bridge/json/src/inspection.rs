@@ -5,7 +5,7 @@
 
 use memchr::{memchr2, memmem};
 
-use crate::json::MAX_JSON_DEPTH;
+use crate::scanner::{MAX_JSON_DEPTH, must_be_unicode_escape};
 
 /// Longer texts are judged by so many bytes of their beginning.
 const SAMPLE_BYTES: usize = 4096;
@@ -18,18 +18,18 @@ const BRACKET_CHUNK_BYTES: usize = 64;
 
 /// What one pass over a text finds. The text must be JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct JsonTraits {
+pub struct JsonTraits {
     /// It is not as `JSON.stringify` writes it: white space, or escapes that need not be.
-    pub(super) needs_compacting: bool,
+    pub needs_compacting: bool,
     /// Too deep for most readers.
-    pub(super) too_deep: bool,
+    pub too_deep: bool,
     /// It may be an image, or have one, or have a `_meta` of its own (only of a text that is not
     /// loose).
-    pub(super) needs_parsing: bool,
+    pub needs_parsing: bool,
 }
 
 impl JsonTraits {
-    pub(super) fn scan(json: &str) -> Self {
+    pub fn scan(json: &str) -> Self {
         let bytes = json.as_bytes();
         if bytes.len() <= 2 * SAMPLE_BYTES {
             return Self::scan_all(json);
@@ -132,15 +132,14 @@ fn is_shallow(json: &[u8]) -> bool {
 fn is_required_escape(escape: &[u8]) -> bool {
     match escape {
         [_, b'"' | b'\\' | b'b' | b'f' | b'n' | b'r' | b't', ..] => true,
-        [_, b'u', b'0', b'0', b'0', low, ..] => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
-        [_, b'u', b'0', b'0', b'1', low, ..] => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+        [_, b'u', b'0', b'0', high, low, ..] => must_be_unicode_escape(*high, *low),
         _ => false,
     }
 }
 
 /// The same value as `JSON.stringify` would write it, but for its numbers and for names that stand
 /// twice. `None` for a string that cannot be read.
-pub(super) fn compact(json: &str) -> Option<String> {
+pub fn compact(json: &str) -> Option<String> {
     let mut compacted = String::with_capacity(json.len());
     let mut rest = json;
     while let Some(at) = rest.find(['"', ' ', '\n', '\r', '\t']) {

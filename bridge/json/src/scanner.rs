@@ -6,7 +6,7 @@
 //! for those who look inside, to say what it is.
 
 /// serde_json makes values up to this depth: a peer that reads with it takes no deeper ones.
-pub(crate) const MAX_JSON_DEPTH: usize = 127;
+pub const MAX_JSON_DEPTH: usize = 127;
 
 /// A string that is no longer is gone through byte by byte.
 const SHORT_STRING_BYTES: usize = 16;
@@ -16,15 +16,15 @@ const IMAGE_PREFIX: &[u8] = b"\"data:image/";
 
 /// A value that is written so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct CompactJson {
+pub struct CompactJson {
     /// Where it ends.
-    pub(super) end: usize,
+    pub end: usize,
     /// How many of its characters are escaped where its text stands in a string.
-    pub(super) escape_count: usize,
+    pub escape_count: usize,
 }
 
 /// The value that begins here. `None`: it is none, or not written so.
-pub(super) fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
+pub fn scan_value(text: &str, begin: usize) -> Option<CompactJson> {
     let bytes = text.as_bytes();
     let mut scanner = Scanner {
         bytes,
@@ -124,6 +124,16 @@ const IS_PLAIN: [bool; 256] = {
     is_plain[b'\\' as usize] = false;
     is_plain
 };
+
+/// Whether `JSON.stringify` writes the character of the escape `\u00` + `high` + `low` so: a control
+/// character without a short escape of its own.
+pub(crate) fn must_be_unicode_escape(high: u8, low: u8) -> bool {
+    match high {
+        b'0' => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
+        b'1' => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
+        _ => false,
+    }
+}
 
 struct Scanner<'a> {
     bytes: &'a [u8],
@@ -242,12 +252,7 @@ impl Scanner<'_> {
                 let &[b'0', b'0', high, low] = self.bytes[self.position..].first_chunk()? else {
                     return None;
                 };
-                let is_needed = match high {
-                    b'0' => matches!(low, b'0'..=b'7' | b'b' | b'e' | b'f'),
-                    b'1' => matches!(low, b'0'..=b'9' | b'a'..=b'f'),
-                    _ => false,
-                };
-                is_needed.then_some(())?;
+                must_be_unicode_escape(high, low).then_some(())?;
                 self.position += 4;
             }
             _ => return None,

@@ -1,19 +1,17 @@
 //! JSON text that goes on as it came.
 
-mod scan;
-
 use std::ops::Range;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
-use tokio_tungstenite::tungstenite::Utf8Bytes;
+use tungstenite::Utf8Bytes;
 
-pub(crate) use scan::MAX_JSON_DEPTH;
+use crate::scanner::{self, CompactJson};
 
 /// The text of a value.
 #[derive(Clone, Debug)]
-pub(crate) enum RawJson {
+pub enum RawJson {
     /// In memory of its own.
     Owned(Box<RawValue>),
     /// Within the message that it came in.
@@ -23,7 +21,7 @@ pub(crate) enum RawJson {
 /// A value that stays where it came: a long one is not copied. It is written as `JSON.stringify`
 /// writes it, is not too deep for anybody, and has nothing that an answer would lift out of it.
 #[derive(Clone, Debug)]
-pub(crate) struct JsonSlice {
+pub struct JsonSlice {
     message: Utf8Bytes,
     range: Range<usize>,
     escape_count: usize,
@@ -31,7 +29,7 @@ pub(crate) struct JsonSlice {
 
 impl RawJson {
     /// Its text.
-    pub(crate) fn get(&self) -> &str {
+    pub fn get(&self) -> &str {
         match self {
             RawJson::Owned(raw) => raw.get(),
             RawJson::Borrowed(within) => within.get(),
@@ -39,7 +37,7 @@ impl RawJson {
     }
 
     /// The same in memory of its own.
-    pub(crate) fn to_raw_value(&self) -> Option<Box<RawValue>> {
+    pub fn to_raw_value(&self) -> Option<Box<RawValue>> {
         match self {
             RawJson::Owned(raw) => Some(raw.clone()),
             RawJson::Borrowed(within) => RawValue::from_string(within.get().to_owned()).ok(),
@@ -50,11 +48,11 @@ impl RawJson {
 impl JsonSlice {
     /// The value that begins here, and the text behind it. `None`: it is none, or has to be looked
     /// into.
-    pub(crate) fn parse_at(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
-        let scan::CompactJson {
+    pub fn parse_at(message: &Utf8Bytes, begin: usize) -> Option<(Self, &str)> {
+        let CompactJson {
             end,
             escape_count: escaped,
-        } = scan::scan_value(message, begin)?;
+        } = scanner::scan_value(message, begin)?;
         let slice = Self {
             message: message.clone(),
             range: begin..end,
@@ -64,17 +62,17 @@ impl JsonSlice {
     }
 
     /// Its text.
-    pub(crate) fn get(&self) -> &str {
+    pub fn get(&self) -> &str {
         &self.message[self.range.clone()]
     }
 
     /// The same as bytes, without a copy.
-    pub(crate) fn bytes(&self) -> Bytes {
+    pub fn bytes(&self) -> Bytes {
         Bytes::from(self.message.clone()).slice(self.range.clone())
     }
 
     /// How many bytes it has as a JSON string, quotes included.
-    pub(crate) fn quoted_len(&self) -> usize {
+    pub fn quoted_len(&self) -> usize {
         self.range.len() + self.escape_count + 2
     }
 }
