@@ -18,6 +18,7 @@ mod resources;
 mod tools;
 mod unreachable;
 mod unshaped;
+mod validation;
 
 use std::time::Duration;
 

@@ -23,7 +23,6 @@ mod hub;
 mod kept;
 mod mcp;
 mod meta_tools;
-mod off_thread;
 mod origin;
 mod outgoing;
 mod own_resources;
@@ -32,7 +31,6 @@ mod program;
 mod queries;
 mod realm;
 mod result;
-mod schema;
 mod server;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]

@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 use crate::calls::{self, CallError, CallerContext};
 use crate::hub::Hub;
 use crate::kept::ResultHandle;
-use crate::{meta_tools, off_thread};
+use crate::meta_tools;
+use bridge_service::cpu_pool;
 
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -71,8 +72,7 @@ async fn read_stored_result(
         ));
     };
     let of_uri = uri.to_owned();
-    let read =
-        off_thread::spawn(move || contents_object(result.to_resource_contents(&of_uri))).await;
+    let read = cpu_pool::spawn(move || contents_object(result.to_resource_contents(&of_uri))).await;
     let read = read.ok_or_else(|| not_there("the bridge failed to read it"))?;
     let client = (caller.realm, caller.limits);
     calls::enforce_contents_limit(hub, client, uri, read, Some(handle.clone())).await

@@ -22,8 +22,8 @@ use crate::definition::{Definition, DefinitionRegistry};
 use crate::realm::{
     CallOutcome, ConnectionId, Effect, Effects, NewCall, Now, PageRequest, Realm, Target,
 };
-use crate::schema::Validator;
 use bridge_json::escape::escape_content;
+use bridge_schema::Validator;
 use line::SimulatedConnection;
 
 pub use line::TokenLifetime;

@@ -23,8 +23,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::definition;
-use crate::schema::Validator;
 use crate::v1::ListingCache;
+use bridge_schema::Validator;
 pub(crate) use fields::check_icons;
 use opened::ParsedTool;
 use place::NameSpan;

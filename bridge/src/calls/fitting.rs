@@ -11,11 +11,12 @@ use crate::auth::RealmId;
 use crate::config::TextLimit;
 use crate::hub::Hub;
 use crate::kept::ResultHandle;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::realm::{Answer, CallFailure};
 use crate::result::ToolResult;
 use crate::result::fit::{ResultLimit, truncate};
 use crate::result::size::{self, ENVELOPE_BYTES};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// An MCP result object.
 type Object = Map<String, Value>;
@@ -96,7 +97,7 @@ pub(crate) async fn enforce_limit(
     if is_small {
         return work();
     }
-    off_thread::spawn(work)
+    cpu_pool::spawn(work)
         .await
         .unwrap_or_else(internal_error_result)
 }
@@ -115,7 +116,7 @@ pub(super) async fn enforce_limit_on_stored(
             None => result,
         }
     };
-    off_thread::spawn(work)
+    cpu_pool::spawn(work)
         .await
         .unwrap_or_else(internal_error_result)
 }
@@ -153,7 +154,7 @@ pub(super) async fn parse_object_with(
         parse_object(what, answer)?
     } else {
         let what = what.to_owned();
-        let read = off_thread::spawn(move || parse_object(&what, answer)).await;
+        let read = cpu_pool::spawn(move || parse_object(&what, answer)).await;
         read.unwrap_or_else(|| {
             Err(CallError::failed(
                 ErrorCode::InternalError,
@@ -184,7 +185,7 @@ async fn within_limit(
         let bytes = size::encoded_len(&result);
         (result, bytes)
     };
-    match off_thread::spawn(measure).await {
+    match cpu_pool::spawn(measure).await {
         Some((result, bytes)) if bytes <= max_bytes => Ok(result),
         Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
         // Counting does not panic.

@@ -14,10 +14,10 @@ use super::leaving::handle_result;
 use super::progress::ProgressReporter;
 use crate::hub::Hub;
 use crate::kept::{ResultHandle, StoredResult};
-use crate::off_thread;
 use crate::realm::CallFailure;
 use crate::result::ToolResult;
 use crate::result::fit::text_part;
+use bridge_service::cpu_pool;
 
 /// What is wanted of a result.
 struct GetResultArguments {
@@ -86,7 +86,7 @@ pub(crate) async fn get_result(
     let limit = caller.limits.result_limit(None, false);
     let offset = arguments.offset.unwrap_or(0);
     let part =
-        off_thread::spawn(move || text_part(&result, &handle, offset, arguments.length, limit));
+        cpu_pool::spawn(move || text_part(&result, &handle, offset, arguments.length, limit));
     part.await.unwrap_or_else(internal_error_result)
 }
 

@@ -12,10 +12,10 @@ use super::{CallerContext, DeliveryLimits, RoundOutcome};
 use crate::auth::RealmId;
 use crate::hub::Hub;
 use crate::kept::{BackgroundCall, PendingResult, ResultHandle};
-use crate::off_thread;
 use crate::realm::{CallFailure, CallOutcome};
 use crate::result::{ToolResult, size};
 use crate::tool::Tool;
+use bridge_service::cpu_pool;
 
 /// The key in `_meta` of the answer that comes before the result.
 const HANDLE_META_KEY: &str = "mcp-web/handle";
@@ -72,7 +72,7 @@ async fn store_result(pending_result: PendingResult, result: ToolResult) {
         pending_result.complete(result, bytes);
     };
     // A place that is lost says so.
-    let _ = off_thread::spawn(work).await;
+    let _ = cpu_pool::spawn(work).await;
 }
 
 /// What a client hears instead of the result. One that was promised structured content refuses a

@@ -9,18 +9,21 @@ use serde_json::{Map, Value, json};
 use super::attend::{DriveResult, InFlightCall};
 use super::fitting::{enforce_limit, internal_error_result};
 use super::leaving::{continue_in_background, detach_after, handle_result};
-use super::{Arguments, CallError, CallerContext, RoundOutcome, attend, fitting, for_query};
+use super::{
+    Arguments, CallError, CallerContext, RoundOutcome, attend, fitting, for_query, validation,
+};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::realm::{
     Answer, CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
 use crate::result::ToolResult;
-use crate::schema::{self, ValidationFailure};
 use crate::tool::{SESSION_ARGUMENT, Tool};
 use bridge_json::RawJson;
+use bridge_schema::ValidationFailure;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// Which tool, with what. The argument `session_id` goes before the caller's session.
 pub(crate) struct CallRequest<'a> {
@@ -172,7 +175,7 @@ pub(super) async fn validate_input(
 ) -> Result<Box<RawValue>, String> {
     if !tool.input_validator().accepts_any_object() {
         let parsed = arguments.take_parsed()?;
-        let checked = schema::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
+        let checked = validation::validate(tool, |tool| Some(tool.input_validator()), parsed).await;
         arguments.restore_parsed(checked.map_err(|failure| {
             let name = tool.name();
             format!("the arguments of `{name}` do not fit its input schema: {failure}")
@@ -294,7 +297,7 @@ pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> Too
         validate_output(tool, answer).await
     } else {
         let tool = Arc::clone(tool);
-        let validated = off_thread::spawn(move || validate_output_blocking(&tool, answer));
+        let validated = cpu_pool::spawn(move || validate_output_blocking(&tool, answer));
         validated
             .await
             .unwrap_or_else(|| Ok(internal_error_result()))
@@ -308,7 +311,7 @@ async fn validate_output(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult,
     if tool.output_validator().is_some()
         && let Some(structured) = parse_structured(tool, &mut result)?
     {
-        let checked = schema::validate(tool, Tool::output_validator, structured).await;
+        let checked = validation::validate(tool, Tool::output_validator, structured).await;
         result
             .restore_structured(checked.map_err(|misfit| output_schema_violation(tool, &misfit))?);
     }

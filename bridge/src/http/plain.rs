@@ -25,8 +25,9 @@ use crate::auth::Scope;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
 use crate::definition::Definition;
 use crate::meta_tools;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::result::{ToolResult, size};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,7 +136,7 @@ async fn json_response(result: ToolResult) -> Response {
     let body = if result.is_borrowed() || size::fits_within(&result, 2 * INLINE_LIMIT) {
         written(&result)
     } else {
-        let writing = off_thread::spawn(move || written(&result)).await;
+        let writing = cpu_pool::spawn(move || written(&result)).await;
         writing.unwrap_or_else(|| Vec::new().into())
     };
     let mut response = Response::new(body.into());

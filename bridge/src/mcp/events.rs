@@ -19,8 +19,9 @@ use rmcp::transport::streamable_http_server::session::{
 use tokio::sync::Notify;
 
 use super::replay::to_sse_message;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::result::size;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// What an event costs beside its message, about.
 const EVENT_OVERHEAD_BYTES: usize = 256;
@@ -324,7 +325,7 @@ async fn event_cost(event: &ServerSseMessage) -> usize {
         return EVENT_OVERHEAD_BYTES + size::encoded_len(&**message);
     }
     let message = Arc::clone(message);
-    let encoded_len = off_thread::spawn(move || size::encoded_len(&*message)).await;
+    let encoded_len = cpu_pool::spawn(move || size::encoded_len(&*message)).await;
     EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
 }
 

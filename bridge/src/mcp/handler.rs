@@ -37,10 +37,10 @@ use crate::calls::{
 use crate::config::RESULT_SIZE_KEY;
 use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::off_thread::INLINE_LIMIT;
 use crate::realm::Refusal;
 use crate::result::size;
 use crate::{meta_tools, own_resources};
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// The header with which a client pins itself to a page.
 pub(super) const SESSION_PIN_HEADER: &str = "mcp-web-session";

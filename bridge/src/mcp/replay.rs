@@ -13,7 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::events::StoredEvent;
-use crate::off_thread::{self, INLINE_LIMIT};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// A client that lost its stream comes back after this, as rmcp has it for its own.
 pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
@@ -45,7 +46,7 @@ pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessa
         StoredEvent::Response(json) => {
             let Response { id, result, error } = match json.len() < INLINE_LIMIT {
                 true => decode(&json)?,
-                false => off_thread::spawn(move || decode(&json)).await??,
+                false => cpu_pool::spawn(move || decode(&json)).await??,
             };
             match error {
                 Some(error) => ServerJsonRpcMessage::error(error, Some(id)),

@@ -1,5 +1,6 @@
 //! What is in a definition: what clients see of a tool, and what its calls are checked against.
 
+use bridge_schema::dialect;
 use std::sync::OnceLock;
 
 use bridge_protocol::{ErrorCode, limits};
@@ -8,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 use super::{ORIGINAL_NAME_KEY, SESSION_ARGUMENT, fields, marks, repair};
 use crate::meta_tools;
-use crate::schema::Validator;
 use crate::v1::ListingCache;
+use bridge_schema::Validator;
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -57,12 +58,12 @@ impl ParsedTool {
         }
         fields::check_fields(&mut published).map_err(|error| invalid(&error))?;
         let schema_error = |key: &str, error: String| invalid(&format!("`{key}`: {error}"));
-        let input = repair::to_2020_12(published.get("inputSchema"))
+        let input = dialect::to_2020_12(published.get("inputSchema"))
             .and_then(Validator::new)
             .map_err(|error| schema_error("inputSchema", error))?;
         let output = published
             .get("outputSchema")
-            .map(|schema| repair::to_2020_12(Some(schema)).and_then(Validator::new))
+            .map(|schema| dialect::to_2020_12(Some(schema)).and_then(Validator::new))
             .transpose()
             .map_err(|error| schema_error("outputSchema", error))?;
         let has_own_session_argument = input

@@ -25,46 +25,11 @@
 //! `^[a-zA-Z0-9_.-]{1,64}$` (Claude's service refuses every request with such a tool), and remote references.
 
 mod clients;
-mod draft;
 mod root;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 pub(super) use root::without_unions;
-
-/// The dialect that clients and the validator agree on.
-const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-
-/// The same schema in the words of 2020-12, with an object at its root.
-pub(crate) fn to_2020_12(schema: Option<&Value>) -> Result<Value, String> {
-    let mut schema = match schema {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(root)) => root.clone(),
-        Some(_) => return Err(ROOT_NOT_OBJECT.to_owned()),
-    };
-    match schema.get("type") {
-        None => {
-            schema.shift_insert(0, "type".to_owned(), json!("object"));
-        }
-        Some(Value::String(kind)) if kind == "object" => {}
-        Some(_) => return Err(ROOT_NOT_OBJECT.to_owned()),
-    }
-    let mut schema = Value::Object(schema);
-    draft::upgrade(&mut schema)?;
-    match jsonschema::draft202012::meta::validate(&schema) {
-        Ok(()) => Ok(schema),
-        Err(error) => Err(format!(
-            "at {}: {} (JSON Schema 2020-12)",
-            match error.instance_path().to_string() {
-                path if path.is_empty() => "/".to_owned(),
-                path => path,
-            },
-            error.masked_with("the keyword's value")
-        )),
-    }
-}
-
-const ROOT_NOT_OBJECT: &str = "its root must be an object schema (`\"type\": \"object\"`)";
 
 /// Mends what only clients mind. The result is for showing, not for validation.
 pub(super) fn apply_client_quirks(mut schema: Value) -> Result<Value, String> {

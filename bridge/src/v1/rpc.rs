@@ -21,9 +21,10 @@ use super::streams::CompatSessions;
 use crate::auth::Authenticator;
 use crate::calls;
 use crate::hub::Hub;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::realm::{CallOutcome, PageProtocol, PageRequest};
 use crate::tool::Tool;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 use places::{CallTarget, builtin_resource, route_call, route_resource};
 use sight::RequestScope;
 
@@ -249,7 +250,7 @@ impl CompatService {
             return results.write_outcome(outcome, out);
         }
         let mut body = std::mem::take(out);
-        let task = off_thread::spawn(move || {
+        let task = cpu_pool::spawn(move || {
             results.write_outcome(outcome, &mut body);
             body
         });

@@ -22,8 +22,9 @@ use crate::hub::Hub;
 use crate::mcp::convert;
 use crate::mcp::session::request_key;
 use crate::meta_tools;
-use crate::off_thread::{self, INLINE_LIMIT};
 use crate::result::{ToolResult, size};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// An answer that comes within this, with nothing before it, is one JSON body. What takes longer is a
 /// stream: the client hears that its call goes on, and in an MCP session where to come back to. Nobody
@@ -118,7 +119,7 @@ impl FastPathCall {
                 encode_result(&id, &result, is_modern)
             }
             Ok(RoundOutcome::Complete(result)) => {
-                let encoded = off_thread::spawn(move || encode_result(&id, &result, is_modern));
+                let encoded = cpu_pool::spawn(move || encode_result(&id, &result, is_modern));
                 encoded.await.unwrap_or_else(|| EncodedResponse {
                     status: StatusCode::INTERNAL_SERVER_ERROR,
                     json: Vec::new().into(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::schema::walk;
+use bridge_schema::walk;
 
 /// Claude's service refuses every request in which the name of a top-level argument is longer.
 const MAX_ARGUMENT_NAME_CHARS: usize = 64;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::price;
+use super::keyword_cost;
 
 /// Keywords whose subschemas look at the value itself.
 const IN_PLACE_APPLICATORS: [&str; 10] = [
@@ -41,22 +41,22 @@ const META_SCHEMA_PREFIX: &str = "https://json-schema.org/draft/";
 
 /// One subschema: which others it applies, by index.
 #[derive(Debug, Default)]
-pub(super) struct Node {
-    pub(super) in_place_applicators: Vec<usize>,
-    pub(super) children: Vec<usize>,
+pub struct Node {
+    pub in_place_applicators: Vec<usize>,
+    pub children: Vec<usize>,
     /// One for each name (`properties`) or place (`prefixItems`): a value meets only one.
     /// With the name, as a number.
-    pub(super) by_property: Vec<(usize, usize)>,
+    pub by_property: Vec<(usize, usize)>,
     /// Those of `below` that look at what the others have left over.
-    pub(super) unevaluated: Vec<usize>,
+    pub unevaluated: Vec<usize>,
     /// What the keywords themselves cost, in looks at one value.
-    pub(super) cost: u64,
+    pub cost: u64,
     /// Whether an error tells what is wrong with each of its branches.
-    pub(super) is_union: bool,
+    pub is_union: bool,
 }
 
 /// Every subschema that validation can reach; the root is the first.
-pub(super) fn collect_nodes(root: &Value) -> Result<Vec<Node>, String> {
+pub fn collect_nodes(root: &Value) -> Result<Vec<Node>, String> {
     let mut builder = GraphBuilder {
         targets: ReferenceTargets::new(root)?,
         node_indices: HashMap::new(),
@@ -123,7 +123,7 @@ impl<'a> GraphBuilder<'a> {
         node.children = self.subschemas(at, fields, &CHILD_APPLICATORS);
         node.by_property = self.children_by_property(at, fields);
         node.unevaluated = self.subschemas(at, fields, &UNEVALUATED_KEYWORDS);
-        node.cost = price::subschema_cost(fields);
+        node.cost = keyword_cost::subschema_cost(fields);
         node.is_union = fields.contains_key("anyOf") || fields.contains_key("oneOf");
         for keyword in REFERENCE_KEYWORDS {
             if let Some(reference) = fields.get(keyword).and_then(Value::as_str)

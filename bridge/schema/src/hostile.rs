@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::ValidationFailure;
-use super::table::validator;
+use crate::table::validator;
+use crate::validator::ValidationFailure;
 
 /// Each schema with a value that is much work for it.
 fn hostile_cases() -> Vec<(&'static str, Value, Value)> {

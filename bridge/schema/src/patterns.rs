@@ -8,14 +8,14 @@ use super::walk;
 
 /// States that the automata of one schema's patterns may have together: some 25 MB once they have
 /// run. 1,000 patterns like `\w{100}` would hold a hundred.
-pub(super) const MAX_STATES: u64 = 50_000;
+pub const MAX_STATES: u64 = 50_000;
 
 /// What each pattern holds beside its states, in states: mostly what it remembers while it runs.
 const STATES_PER_PATTERN: u64 = 64;
 
 /// Takes out the patterns that no linear-time engine runs, and refuses those that are none, or
 /// that are too large together.
-pub(super) fn retain_linear(schema: &mut Value) -> Result<(), String> {
+pub fn retain_linear(schema: &mut Value) -> Result<(), String> {
     let mut total = 0_u64;
     let mut refused = None;
     walk::for_each_subschema(schema, &mut |fields| {
@@ -64,7 +64,7 @@ pub(super) fn retain_linear(schema: &mut Value) -> Result<(), String> {
 const INVALID_PATTERN: &str = "is not a regular expression (ECMA-262)";
 
 /// The states of a pattern that was kept.
-pub(super) fn state_count(pattern: &str) -> u64 {
+pub fn state_count(pattern: &str) -> u64 {
     match Pattern::parse(pattern) {
         Pattern::Linear(states) => states,
         Pattern::Backtracking | Pattern::Invalid => 0,

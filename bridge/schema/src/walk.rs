@@ -31,10 +31,7 @@ const SCHEMA_MAP_KEYWORDS: [&str; 6] = [
 ];
 
 /// Visits every subschema that is an object, inner ones first, the root last.
-pub(crate) fn for_each_subschema(
-    schema: &mut Value,
-    visit: &mut impl FnMut(&mut Map<String, Value>),
-) {
+pub fn for_each_subschema(schema: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>)) {
     let Value::Object(fields) = schema else {
         return;
     };

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::graph::{self, Node};
+use super::subschemas;
+use crate::subschemas::Node;
 
 /// Subschemas that may look at one value, with all references written out.
-pub(super) const MAX_VISITS: u64 = 50_000;
+pub const MAX_VISITS: u64 = 50_000;
 
 /// Looks at the values of one argument object or result. A look takes 5 to 30 ns.
-pub(super) const MAX_COST: u64 = 300_000_000;
+pub const MAX_COST: u64 = 300_000_000;
 
 /// Subschemas inside each other, references followed: each takes a few hundred bytes of stack.
 const MAX_STACK: usize = 1_000;
@@ -32,7 +33,7 @@ const BYTES_PER_STEP: usize = 16;
 
 /// What one schema costs, by the depth of the value. A scalar and an empty container have depth 0.
 #[derive(Debug)]
-pub(super) struct CostModel {
+pub struct CostModel {
     /// The last one goes for deeper values too, if `is_steady`.
     by_depth: Vec<Cost>,
     is_steady: bool,
@@ -40,11 +41,11 @@ pub(super) struct CostModel {
 
 /// Looks at each part of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Cost {
+pub struct Cost {
     /// To say whether the value fits.
-    pub(super) validate: u64,
+    pub validate: u64,
     /// To say everything that does not.
-    pub(super) explain: u64,
+    pub explain: u64,
 }
 
 impl Cost {
@@ -78,8 +79,8 @@ impl Cost {
 }
 
 impl CostModel {
-    pub(super) fn new(schema: &Value) -> Result<Self, String> {
-        let nodes = graph::collect_nodes(schema)?;
+    pub fn new(schema: &Value) -> Result<Self, String> {
+        let nodes = subschemas::collect_nodes(schema)?;
         let order = topological_order(&nodes)?;
         let mut previous = vec![NodeCost::default(); nodes.len()];
         let mut by_depth = Vec::new();
@@ -116,7 +117,7 @@ impl CostModel {
     }
 
     /// The price for a whole value. `None` is too much.
-    pub(super) fn cost(&self, value: &Value) -> Option<Cost> {
+    pub fn cost(&self, value: &Value) -> Option<Cost> {
         let size = ValueSize::from_value(value);
         let price = match self.by_depth.get(size.depth) {
             None if self.is_steady => self.by_depth.last(),

@@ -16,7 +16,7 @@ const FORMAT_COST: u64 = 4;
 /// Decimal fractions are divided exactly.
 const MULTIPLE_OF_COST: u64 = 50;
 
-pub(super) fn subschema_cost(fields: &Map<String, Value>) -> u64 {
+pub fn subschema_cost(fields: &Map<String, Value>) -> u64 {
     1 + fields
         .iter()
         .map(|(keyword, value)| keyword_cost(keyword, value))

@@ -1,9 +1,9 @@
 //! What each feature of JSON Schema accepts and refuses here, with the path and the rule told.
 
+use crate::dialect;
 use serde_json::{Map, Value, json};
 
-use super::{MAX_VIOLATIONS, ValidationFailure, Validator};
-use crate::tool::repair;
+use crate::validator::{MAX_VIOLATIONS, ValidationFailure, Validator};
 
 /// A schema of the argument `v` (its `$defs` are the root's), values that fit, and values that do
 /// not with the path below `v` and the keyword that says so.
@@ -15,7 +15,7 @@ type SchemaCase = (
 );
 
 /// For the schema as that of the argument `v`.
-pub(super) fn validator(mut schema: Value) -> Validator {
+pub(crate) fn validator(mut schema: Value) -> Validator {
     let mut root = json!({"type": "object"});
     for keyword in ["$defs", "definitions", "$schema"] {
         if let Some(value) = schema.as_object_mut().and_then(|s| s.shift_remove(keyword)) {
@@ -23,7 +23,7 @@ pub(super) fn validator(mut schema: Value) -> Validator {
         }
     }
     root["properties"] = json!({ "v": schema });
-    Validator::new(repair::to_2020_12(Some(&root)).unwrap()).unwrap()
+    Validator::new(dialect::to_2020_12(Some(&root)).unwrap()).unwrap()
 }
 
 fn check_cases(rows: Vec<SchemaCase>) {

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::DIALECT;
-use crate::schema::walk;
+use crate::walk;
+
+/// The `$schema` of the dialect.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// The anchor that stands for 2019-09's `$recursiveAnchor: true`.
 const RECURSIVE_ANCHOR: &str = "recursive";

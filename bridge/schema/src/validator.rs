@@ -8,27 +8,16 @@
 //! - An error names up to [`MAX_VIOLATIONS`] places and rules, in bounded text, and does not
 //!   repeat the value.
 
-mod graph;
-#[cfg(test)]
-mod hostile;
-mod off_thread;
-mod patterns;
-mod price;
-#[cfg(test)]
-mod table;
-pub(crate) mod walk;
-mod work;
-
 use std::fmt;
 use std::sync::OnceLock;
 
 use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
 
-pub(crate) use off_thread::validate;
+use crate::{cost, patterns};
 
 /// Violations that one error tells.
-const MAX_VIOLATIONS: usize = 5;
+pub(crate) const MAX_VIOLATIONS: usize = 5;
 
 /// Of each path, rule and message.
 const MAX_TEXT_CHARS: usize = 240;
@@ -49,22 +38,22 @@ const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 const MAX_PATTERN_CACHE_BYTES: usize = 64 * 1024;
 
 /// A schema and, once it was needed, its compiled form.
-pub(crate) struct Validator {
+pub struct Validator {
     schema: Value,
     /// Without the patterns that cannot be run, where there are some.
     enforced: Option<Value>,
     compiled: OnceLock<Result<jsonschema::Validator, String>>,
-    cost_model: work::CostModel,
+    pub(crate) cost_model: cost::CostModel,
     accepts_any_object: bool,
 }
 
 impl Validator {
     /// Takes a schema whose work is bearable.
-    pub(crate) fn new(schema: Value) -> Result<Self, String> {
+    pub fn new(schema: Value) -> Result<Self, String> {
         let mut enforced = schema.clone();
         patterns::retain_linear(&mut enforced)?;
         Ok(Self {
-            cost_model: work::CostModel::new(&enforced)?,
+            cost_model: cost::CostModel::new(&enforced)?,
             accepts_any_object: accepts_any_object(&schema),
             enforced: (enforced != schema).then_some(enforced),
             schema,
@@ -72,17 +61,17 @@ impl Validator {
         })
     }
 
-    pub(crate) fn schema(&self) -> &Value {
+    pub fn schema(&self) -> &Value {
         &self.schema
     }
 
     /// Whether every object fits: there is nothing to look for.
-    pub(crate) fn accepts_any_object(&self) -> bool {
+    pub fn accepts_any_object(&self) -> bool {
         self.accepts_any_object
     }
 
     /// What does not fit: where, which rule, and why.
-    pub(crate) fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
+    pub fn validate(&self, value: &Value) -> Result<(), ValidationFailure> {
         let cost = self
             .cost_model
             .cost(value)
@@ -108,7 +97,7 @@ impl Validator {
     }
 
     /// Whether [`check`](Self::check) takes a few milliseconds at most.
-    fn is_cheap(&self, value: &Value) -> bool {
+    pub fn is_cheap(&self, value: &Value) -> bool {
         let is_small = || remaining_nodes(&self.schema, MAX_INLINE_SCHEMA_NODES) > 0;
         (self.compiled.get().is_some() || is_small())
             && self
@@ -163,7 +152,7 @@ impl fmt::Debug for Validator {
 
 /// Why a value does not fit a schema.
 #[derive(Debug)]
-pub(crate) enum ValidationFailure {
+pub enum ValidationFailure {
     /// The schema itself is wrong.
     InvalidSchema(String),
     /// The value is too large or too deep for a schema of this kind.
@@ -177,10 +166,10 @@ pub(crate) enum ValidationFailure {
 
 /// The value at `path` breaks `rule` (both JSON pointers).
 #[derive(Debug)]
-pub(crate) struct Violation {
-    pub(crate) path: String,
-    pub(crate) rule: String,
-    pub(crate) message: String,
+pub struct Violation {
+    pub path: String,
+    pub rule: String,
+    pub message: String,
 }
 
 impl From<ValidationError<'_>> for Violation {
@@ -203,7 +192,7 @@ impl fmt::Display for ValidationFailure {
                 f,
                 "the value is too large or nested too deeply to be checked against this schema \
                  (more than {} steps): make it smaller",
-                work::MAX_COST
+                cost::MAX_COST
             ),
             ValidationFailure::Value { violations, more } => {
                 if violations.is_empty() {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ValidationFailure, Validator};
-use crate::off_thread;
+use bridge_schema::{ValidationFailure, Validator};
+use bridge_service::cpu_pool;
 
 /// Checks a value against one of the schemas of `owner`, on a thread of its own if it is much work,
 /// and gives the value back.
@@ -21,7 +21,7 @@ pub(crate) async fn validate<T: Send + Sync + 'static>(
         return validator.validate(&value).map(|()| value);
     }
     let owner = Arc::clone(owner);
-    let outcome = off_thread::spawn(move || {
+    let outcome = cpu_pool::spawn(move || {
         schema(&owner)
             .map_or(Ok(()), |validator| validator.validate(&value))
             .map(|()| value)
