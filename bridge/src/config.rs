@@ -6,13 +6,13 @@ mod compat;
 mod file;
 mod identity;
 mod keys;
+mod parsers;
 mod print;
 mod profiles;
 mod reading;
 mod results;
 mod tabs;
 mod text_limit;
-mod values;
 mod written;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,22 +20,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bridge_protocol::limits;
+use bridge_service::values;
 use clap::Parser;
 
-use crate::origin::is_loopback_entry;
 use crate::realm::{QueryLimits, RealmLimits};
+use bridge_service::host_origin::is_loopback_entry;
 
 pub use agent::{Agent, AgentUrl};
+use bridge_service::Secret;
 pub use compat::Compat;
 pub use identity::Identity;
+use parsers::{parse_icon, parse_result_bytes};
 pub(crate) use print::may_have_credentials;
 pub use profiles::{ClientProfile, Profile, Profiles};
 pub(crate) use reading::{LoadError, LoadedSettings};
 pub use results::Results;
 pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
 pub(crate) use text_limit::{RESULT_SIZE_KEY, TextLimit, TextLimitRule, TextUnit};
-pub use values::Secret;
-use values::{count, duration, duration_or_none, icon, result_bytes};
 
 /// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub(crate) const LOOPBACK: &str = "loopback";
@@ -112,79 +113,79 @@ pub struct Config {
 
     /// Icon that MCP clients may show: an `https:` or `http:` address, or a `data:image/…` URI of at
     /// most 64 KiB.
-    #[arg(long, env = "MCP_WEB_ICON", value_name = "URI", value_parser = icon)]
+    #[arg(long, env = "MCP_WEB_ICON", value_name = "URI", value_parser = parse_icon)]
     pub icon: Option<String>,
 
     /// Largest HTTP request body, in bytes.
     #[arg(long, env = "MCP_WEB_MAX_REQUEST_BYTES", value_name = "BYTES",
-        default_value_t = 4 * 1024 * 1024, value_parser = count)]
+        default_value_t = 4 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_request_bytes: usize,
 
     /// Connections that are open at the same time, those of pages included.
-    #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N", default_value_t = 20_000, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_CONNECTIONS", value_name = "N", default_value_t = 20_000, value_parser = values::parse_count)]
     pub max_connections: usize,
 
     /// How long the head of a request may take to come, from its connection or from the request
     /// before.
-    #[arg(long, env = "MCP_WEB_REQUEST_HEAD_WITHIN", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_REQUEST_HEAD_WITHIN", value_name = "TIME", default_value = "60s", value_parser = values::parse_duration)]
     pub request_head_within: Duration,
 
     /// Largest tool result, in bytes of JSON. Larger messages than 256 KiB travel in parts.
     #[arg(long, env = "MCP_WEB_MAX_RESULT_BYTES", value_name = "BYTES",
-        default_value_t = limits::MAX_RESULT_BYTES, value_parser = result_bytes)]
+        default_value_t = limits::MAX_RESULT_BYTES, value_parser = parse_result_bytes)]
     pub max_result_bytes: usize,
 
     /// Tokens that pages can use at the same time, and tokens that clients can wait with.
-    #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_REALMS", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_realms: usize,
 
     /// Pages per token.
-    #[arg(long, env = "MCP_WEB_MAX_SESSIONS", value_name = "N", default_value_t = 64, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_SESSIONS", value_name = "N", default_value_t = 64, value_parser = values::parse_count)]
     pub max_sessions: usize,
 
     /// Tools, prompts, resources and resource templates per page.
-    #[arg(long, env = "MCP_WEB_MAX_DEFINITIONS", value_name = "N", default_value_t = 512, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_DEFINITIONS", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_definitions: usize,
 
     /// Bytes of their definitions per page.
     #[arg(long, env = "MCP_WEB_MAX_DEFINITION_BYTES", value_name = "BYTES",
-        default_value_t = 1024 * 1024, value_parser = count)]
+        default_value_t = 1024 * 1024, value_parser = values::parse_count)]
     pub max_definition_bytes: usize,
 
     /// Calls in flight per token.
-    #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_CALLS", value_name = "N", default_value_t = 256, value_parser = values::parse_count)]
     pub max_calls: usize,
 
     /// MCP sessions and listening clients per token.
-    #[arg(long, env = "MCP_WEB_MAX_CLIENTS", value_name = "N", default_value_t = 64, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_CLIENTS", value_name = "N", default_value_t = 64, value_parser = values::parse_count)]
     pub max_clients: usize,
 
     /// Resources that one MCP client can be subscribed to.
-    #[arg(long, env = "MCP_WEB_MAX_SUBSCRIPTIONS", value_name = "N", default_value_t = 256, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_SUBSCRIPTIONS", value_name = "N", default_value_t = 256, value_parser = values::parse_count)]
     pub max_subscriptions: usize,
 
     /// MCP sessions in all. Each costs about 50 KiB.
-    #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_MCP_SESSIONS", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_mcp_sessions: usize,
 
     /// What is kept of answers that a client may have lost with its stream, in bytes, for all MCP
     /// sessions together; one stream keeps an eighth of it. Over it the session that holds most
     /// loses its oldest.
     #[arg(long, env = "MCP_WEB_MAX_REPLAY_BYTES", value_name = "BYTES",
-        default_value_t = 64 * 1024 * 1024, value_parser = count)]
+        default_value_t = 64 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_replay_bytes: usize,
 
     /// An MCP session without any request or open stream ends after this.
-    #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_MCP_SESSION_IDLE", value_name = "TIME", default_value = "1h", value_parser = values::parse_duration)]
     pub mcp_session_idle: Duration,
 
     /// A call that the page has not answered fails after this.
-    #[arg(long, env = "MCP_WEB_CALL_TIMEOUT", value_name = "TIME", default_value = "2m", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_CALL_TIMEOUT", value_name = "TIME", default_value = "2m", value_parser = values::parse_duration)]
     pub call_timeout: Duration,
 
     /// How long a call waits for what its handler asks the client: the person's input, the model's
     /// answer. That time does not count as the call's own.
-    #[arg(long, env = "MCP_WEB_INPUT_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_INPUT_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub input_timeout: Duration,
 
     /// Secret that seals the state which clients of MCP 2026-07-28 carry between the rounds of a
@@ -199,19 +200,19 @@ pub struct Config {
     pub state_key: Option<Secret>,
 
     /// A call that the page has not acknowledged fails after this: its tab is suspended.
-    #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_CALL_RECEIPT", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration)]
     pub call_receipt: Duration,
 
     /// A page must authenticate within this.
-    #[arg(long, env = "MCP_WEB_AUTHENTICATE_WITHIN", value_name = "TIME", default_value = "10s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_AUTHENTICATE_WITHIN", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration)]
     pub authenticate_within: Duration,
 
     /// How long a page whose connection broke keeps its tools and calls. 0s: not at all.
-    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_PAGE_GRACE", value_name = "TIME", default_value = "5s", value_parser = values::parse_duration_or_zero)]
     pub page_grace: Duration,
 
     /// How often page code must show that it is alive.
-    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "25s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_HEARTBEAT", value_name = "TIME", default_value = "25s", value_parser = values::parse_duration)]
     pub heartbeat: Duration,
 
     /// Serve clients as another bridge did: `mcp-web` is the TypeScript project's 0.1, and every path

@@ -23,8 +23,8 @@ use tokio_util::task::TaskTracker;
 use crate::auth::Authenticator;
 use crate::hub::Hub;
 use crate::mcp::McpService;
-use crate::origin::HostOriginPolicy;
 use crate::v1::CompatService;
+use bridge_service::HostOriginPolicy;
 
 pub(crate) use body::read_to_end_limited;
 pub(crate) use front::RequestHandler;

@@ -23,8 +23,6 @@ mod hub;
 mod kept;
 mod mcp;
 mod meta_tools;
-mod origin;
-mod outgoing;
 mod own_resources;
 mod page_wire;
 mod program;
@@ -40,9 +38,10 @@ mod uri_template;
 mod v1;
 mod websocket;
 
+pub use bridge_service::Secret;
 pub use config::{
     Agent, AgentUrl, AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity,
-    Profile, Profiles, Results, Secret, SessionLimitPolicy, Tabs,
+    Profile, Profiles, Results, SessionLimitPolicy, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, arguments, run};

@@ -1,6 +1,5 @@
 //! What every program around a bridge does: read settings, log, serve, announce, stop when asked.
 
-mod stop;
 mod summary;
 
 use std::io::{IsTerminal, Write};
@@ -124,7 +123,7 @@ pub async fn run(
     log_to_stderr(settings.log);
     fill_in_credential(&mut settings.bridge);
     retain_freed_memory();
-    let shutdown = stop::shutdown_signal();
+    let shutdown = bridge_service::shutdown_signal();
     match serve(settings.bridge, app).await {
         Ok(running) => {
             println!("{}", announcement(&running));

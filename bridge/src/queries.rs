@@ -32,7 +32,7 @@ use asking::QueryTask;
 use token::{QueryToken, TokenHash};
 
 pub(crate) use child::find_program as agent_program;
-pub(crate) use credential::fill_in as fill_in_credential;
+pub(crate) use credential::fill_in_credential;
 pub(crate) use life::QueryLifetime;
 pub(crate) use token::is_query_token;
 

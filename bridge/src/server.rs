@@ -1,12 +1,12 @@
 //! Starting and stopping a bridge.
 
-mod connections;
 mod ready;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_service::connections::{self, ConnectionLimits, WhenFull};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,11 @@ pub use ready::StartError;
 
 /// Open connections have this long to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The response to a connection over `max_connections`.
+const TOO_MANY_CONNECTIONS: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    content-type: text/plain\r\nconnection: close\r\ncontent-length: 84\r\n\r\n\
+    the bridge serves as many connections as it may: retry, or raise `max_connections`.\n";
 
 /// Starts a bridge and returns once it listens. `app` is served on the same port, under the same
 /// checks of `Host` and `Origin`.
@@ -73,10 +78,22 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     };
     let sockets = state.page_sockets.clone();
     let handler = http::front(state, app);
-    let server = tokio::spawn({
-        let (hub, stopping) = (Arc::clone(&hub), stopping.clone());
-        async move { connections::serve(listener, handler, &hub.config, stopping).await }
-    });
+    let handler = Arc::new(handler);
+    let respond = move |request| {
+        let handler = Arc::clone(&handler);
+        async move { handler.answer(request).await }
+    };
+    let limits = ConnectionLimits {
+        max_connections: hub.config.max_connections,
+        head_timeout: hub.config.request_head_within,
+        when_full: WhenFull::Reject(TOO_MANY_CONNECTIONS),
+    };
+    let server = tokio::spawn(connections::serve(
+        listener,
+        respond,
+        limits,
+        stopping.clone(),
+    ));
     Ok(ServerHandle {
         address,
         hub,

@@ -1,6 +1,7 @@
 //! Values of settings: how they are written, and what is allowed.
 
 use std::fmt;
+use std::str::FromStr;
 use std::time::Duration;
 
 use uuid::Uuid;
@@ -39,6 +40,15 @@ impl Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
+    }
+}
+
+impl FromStr for Secret {
+    type Err = String;
+
+    /// Parses a [key](parse_key).
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse_key(text)
     }
 }
 

@@ -30,7 +30,7 @@ impl SignedTokens {
     pub(super) fn new(identity: &Identity) -> Result<Option<Self>, String> {
         let mut configured_keys = Vec::new();
         if let Some(secret) = &identity.jwt_secret {
-            let key = VerificationKey::from_secret(None, secret.expose_bytes());
+            let key = VerificationKey::from_secret(None, secret.expose().as_bytes());
             configured_keys.push(Arc::new(key.map_err(|why| format!("`jwt_secret`: {why}"))?));
         }
         if let Some(path) = &identity.jwt_keys {

@@ -7,8 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use http::Uri;
 
-use super::values::credential;
-use super::{Secret, count, duration, duration_or_none};
+use bridge_service::{Secret, values};
 
 /// Settings of the agent and of queries.
 #[derive(Clone, Debug, Args)]
@@ -33,36 +32,36 @@ pub struct Agent {
         env = "MCP_WEB_AGENT_TOKEN",
         value_name = "SECRET",
         hide_env_values = true,
-        value_parser = credential
+        value_parser = values::parse_credential
     )]
     pub agent_token: Option<Secret>,
 
     /// The agent must take a query, or the end of one, within this.
-    #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_AGENT_TIMEOUT", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration)]
     pub agent_timeout: Duration,
 
     /// An agent that streams its events and sends nothing at all for this long is lost, and its
     /// query fails. It should send comments between its events.
-    #[arg(long, env = "MCP_WEB_AGENT_SILENCE", value_name = "TIME", default_value = "45s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_AGENT_SILENCE", value_name = "TIME", default_value = "45s", value_parser = values::parse_duration)]
     pub agent_silence: Duration,
 
     /// Queries in flight per token.
-    #[arg(long, env = "MCP_WEB_MAX_QUERIES", value_name = "N", default_value_t = 16, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_QUERIES", value_name = "N", default_value_t = 16, value_parser = values::parse_count)]
     pub max_queries: usize,
 
     /// A query that the agent has not completed fails after this.
-    #[arg(long, env = "MCP_WEB_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub query_timeout: Duration,
 
     /// How long the queries of a page that is gone go on, for the page to attach to them again.
     /// 0s: not at all.
-    #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_QUERY_ATTACH", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
     pub query_attach: Duration,
 
     /// What a query's end tells of its tool calls, in bytes. Of calls beyond it the results are
     /// left out.
     #[arg(long, env = "MCP_WEB_MAX_QUERY_BYTES", value_name = "BYTES",
-        default_value_t = 4 * 1024 * 1024, value_parser = count)]
+        default_value_t = 4 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_query_bytes: usize,
 }
 

@@ -8,7 +8,7 @@ use super::keys::SettingKind;
 use super::profiles::{ClientProfile, Profile};
 use super::text_limit::MIN_TEXT_CHARS;
 use super::written::{flag_text, unknown_key_message};
-use super::{count, duration};
+use bridge_service::values::{parse_count, parse_duration};
 
 const PROFILE_KEYS: [&str; 5] = [
     "name",
@@ -53,7 +53,8 @@ fn parse_profile(
                 )?)
             }
             "max_result_bytes" => {
-                let bytes = parse_field("max_result_bytes", SettingKind::Number, value, count)?;
+                let bytes =
+                    parse_field("max_result_bytes", SettingKind::Number, value, parse_count)?;
                 profile.max_result_bytes = Some(bytes);
             }
             "max_text_chars" => {
@@ -75,8 +76,12 @@ fn parse_profile(
                 profile.max_image_edge = Some(pixels);
             }
             "patience" => {
-                profile.patience =
-                    Some(parse_field("patience", SettingKind::Time, value, duration)?);
+                profile.patience = Some(parse_field(
+                    "patience",
+                    SettingKind::Time,
+                    value,
+                    parse_duration,
+                )?);
             }
             other => {
                 let problem = unknown_key_message(other, PROFILE_KEYS.into_iter(), value.get_ref());
@@ -119,7 +124,7 @@ fn parse_client_name(text: &str) -> Result<String, String> {
 }
 
 fn parse_text_chars(text: &str) -> Result<usize, String> {
-    match count(text)? {
+    match parse_count(text)? {
         chars if chars >= MIN_TEXT_CHARS => Ok(chars),
         _ => Err(format!(
             "allowed are whole numbers from {MIN_TEXT_CHARS} up"
@@ -128,6 +133,6 @@ fn parse_text_chars(text: &str) -> Result<usize, String> {
 }
 
 fn parse_image_edge(text: &str) -> Result<u32, String> {
-    let pixels = count(text)?;
+    let pixels = parse_count(text)?;
     u32::try_from(pixels).map_err(|_| format!("allowed are 1 to {}", u32::MAX))
 }

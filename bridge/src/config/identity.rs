@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Secret, duration, duration_or_none};
+use bridge_service::{Secret, values};
 
 /// Settings of JSON Web Tokens (RFC 7519) and of OAuth 2.0 Protected Resource Metadata (RFC 9728).
 #[derive(Clone, Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Identity {
 
     /// Published keys are fetched again after this, and earlier when a token names one that is not
     /// among them.
-    #[arg(long, env = "MCP_WEB_JWKS_REFRESH", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_JWKS_REFRESH", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub jwks_refresh: Duration,
 
     /// The issuer (`iss`) that signed tokens must have. Needed with any key.
@@ -48,7 +48,7 @@ pub struct Identity {
     pub jwt_audience: Vec<String>,
 
     /// How far clocks may be apart, for `exp` and `nbf`.
-    #[arg(long, env = "MCP_WEB_JWT_LEEWAY", value_name = "TIME", default_value = "30s", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_JWT_LEEWAY", value_name = "TIME", default_value = "30s", value_parser = values::parse_duration_or_zero)]
     pub jwt_leeway: Duration,
 
     /// The claim with the caller's roles: a list of texts, or one text with spaces between.

@@ -2,40 +2,39 @@
 
 use std::time::Duration;
 
+use bridge_service::values;
 use clap::Args;
-
-use super::{count, duration, duration_or_none};
 
 /// Settings of long calls and large results.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Long calls and large results")]
 pub struct Results {
     /// The longest time that a tool may set for itself in place of `call_timeout`.
-    #[arg(long, env = "MCP_WEB_MAX_CALL_TIMEOUT", value_name = "TIME", default_value = "1h", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_MAX_CALL_TIMEOUT", value_name = "TIME", default_value = "1h", value_parser = values::parse_duration)]
     pub max_call_timeout: Duration,
 
     /// How often a client that wants progress hears that the page is still at work. 0s: only what
     /// the page says.
-    #[arg(long, env = "MCP_WEB_PROGRESS_EVERY", value_name = "TIME", default_value = "10s", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_PROGRESS_EVERY", value_name = "TIME", default_value = "10s", value_parser = values::parse_duration_or_zero)]
     pub progress_every: Duration,
 
     /// The largest answer to a tool call, in bytes as it is sent, for clients without a profile.
     /// More is cut, and the whole kept for `get_result`.
     #[arg(long, env = "MCP_WEB_MAX_CLIENT_RESULT_BYTES", value_name = "BYTES",
-        default_value_t = 15 * 1024 * 1024, value_parser = count)]
+        default_value_t = 15 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_client_result_bytes: usize,
 
     /// How long a result is kept for `get_result`.
-    #[arg(long, env = "MCP_WEB_RESULT_TTL", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_RESULT_TTL", value_name = "TIME", default_value = "10m", value_parser = values::parse_duration)]
     pub result_ttl: Duration,
 
     /// Calls and results kept for `get_result`, per token. Over it the oldest result goes.
-    #[arg(long, env = "MCP_WEB_MAX_KEPT_RESULTS", value_name = "N", default_value_t = 64, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_KEPT_RESULTS", value_name = "N", default_value_t = 64, value_parser = values::parse_count)]
     pub max_kept_results: usize,
 
     /// Bytes of all kept results. Over it the oldest go.
     #[arg(long, env = "MCP_WEB_MAX_KEPT_BYTES", value_name = "BYTES",
-        default_value_t = 256 * 1024 * 1024, value_parser = count)]
+        default_value_t = 256 * 1024 * 1024, value_parser = values::parse_count)]
     pub max_kept_bytes: usize,
 }
 

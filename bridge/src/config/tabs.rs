@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use bridge_service::values;
 use clap::{Args, ValueEnum};
-
-use super::{count, duration_or_none};
 
 /// Settings of sessions.
 #[derive(Clone, Debug, Args)]
@@ -20,7 +19,7 @@ pub struct Tabs {
     pub session_limit_policy: SessionLimitPolicy,
 
     /// A session ends after this, whatever happens in it. 0s: never.
-    #[arg(long, env = "MCP_WEB_MAX_SESSION_DURATION", value_name = "TIME", default_value = "0s", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_MAX_SESSION_DURATION", value_name = "TIME", default_value = "0s", value_parser = values::parse_duration_or_zero)]
     pub max_session_duration: Duration,
 
     /// What happens to a page whose session name another one of its token has.
@@ -42,15 +41,15 @@ pub struct Tabs {
     pub ambiguous_calls: AmbiguousCalls,
 
     /// How long the tools of an app stay listed after its last page has left. 0s: not at all.
-    #[arg(long, env = "MCP_WEB_CATALOGUE_TTL", value_name = "TIME", default_value = "24h", value_parser = duration_or_none)]
+    #[arg(long, env = "MCP_WEB_CATALOGUE_TTL", value_name = "TIME", default_value = "24h", value_parser = values::parse_duration_or_zero)]
     pub catalogue_ttl: Duration,
 
     /// Tokens without any page whose apps' tools stay listed.
-    #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", default_value_t = 1_000, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_CATALOGUES", value_name = "N", default_value_t = 1_000, value_parser = values::parse_count)]
     pub max_catalogues: usize,
 
     /// Page sockets that have not authenticated yet. Over it a page is told to come back later.
-    #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_MAX_PENDING_PAGES", value_name = "N", default_value_t = 512, value_parser = values::parse_count)]
     pub max_pending_pages: usize,
 }
 

@@ -14,7 +14,7 @@ use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{AppState, Problem, page_socket};
 use crate::auth::{Principal, Scope, bearer_token};
-use crate::origin::{HostOriginPolicy, OriginCheck};
+use bridge_service::{HostOriginPolicy, OriginCheck};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
 pub(super) async fn check(

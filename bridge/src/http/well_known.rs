@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{AppState, Problem, problem};
 use crate::auth::Scope;
 use crate::config::Identity;
-use crate::origin::is_loopback_host;
+use bridge_service::host_origin::is_loopback_host;
 
 /// The path of the metadata of `/mcp`: the well-known one, with that of the resource behind it
 /// (RFC 9728 section 3.1). Without, it is that of the host; both say the same.

@@ -50,7 +50,7 @@ impl RequestStateSealer {
     /// With the configured key, or a new one.
     pub(super) fn new(config: &Config) -> Self {
         let codec = match &config.state_key {
-            Some(key) => RequestStateCodec::new(key.expose_bytes()),
+            Some(key) => RequestStateCodec::new(key.expose().as_bytes()),
             None => {
                 let random_bytes = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
                 RequestStateCodec::new(random_bytes.map(uuid::Uuid::into_bytes).concat())

@@ -11,9 +11,10 @@ use tokio::sync::{OnceCell, watch};
 use super::events::{Event, SseDecoder};
 use super::said::{self, AgentEvent};
 use super::token::QueryToken;
-use crate::config::{self, Secret};
-use crate::outgoing;
+use crate::config;
 use crate::realm::QueryError;
+use bridge_service::Secret;
+use bridge_service::http_client;
 
 /// Carries the token that the agent calls tools and reports with.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
@@ -131,10 +132,10 @@ impl AgentClient {
             let client = client.map_err(|error| unreachable(&error))?;
             let mut request = build(client.request(method, query_url(url, id)));
             if let Some(credential) = &self.credential {
-                request = request.bearer_auth(credential.text());
+                request = request.bearer_auth(credential.expose());
             }
             let response = request.send().await;
-            response.map_err(|error| unreachable(&outgoing::last_cause(&error)))
+            response.map_err(|error| unreachable(&http_client::last_cause(&error)))
         });
         let timed_out = |_| unavailable(format!("Agent did not answer within {:?}", self.timeout));
         outcome.await.map_err(timed_out)?
@@ -204,7 +205,7 @@ impl AgentEventStream {
                     return Err(stream_lost("The agent ended its stream before the query"));
                 }
                 Ok(Err(error)) => {
-                    let cause = outgoing::last_cause(&error);
+                    let cause = http_client::last_cause(&error);
                     return Err(stream_lost(&format!(
                         "The stream of the agent broke: {cause}"
                     )));
@@ -269,6 +270,6 @@ fn unavailable(error: String) -> QueryError {
 
 async fn build_client(url: &Url) -> Result<reqwest::Client, String> {
     let url = url.clone();
-    let built = tokio::task::spawn_blocking(move || outgoing::client(&url)).await;
+    let built = tokio::task::spawn_blocking(move || http_client::build(&url)).await;
     built.map_err(|error| error.to_string())?
 }

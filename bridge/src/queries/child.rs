@@ -16,7 +16,7 @@ use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::Instant;
 
 use super::agent::{AgentAddress, AgentClient};
-use crate::outgoing;
+use bridge_service::http_client;
 
 const PROGRAM: &str = "mcp-web-agent";
 
@@ -91,7 +91,7 @@ impl AgentProcess {
     fn spawn(&self) -> io::Result<Child> {
         let mut command = Command::new(&self.program);
         if let Some(credential) = self.agent.credential() {
-            command.env("MCP_WEB_AGENT_TOKEN", credential.text());
+            command.env("MCP_WEB_AGENT_TOKEN", credential.expose());
         }
         command
             .args(["--bind", "127.0.0.1:0", "--bridge-url"])
@@ -111,7 +111,7 @@ impl AgentProcess {
             let Some(url) = line.strip_prefix(LISTENING_PREFIX) else {
                 continue;
             };
-            match url.parse::<Url>().ok().filter(outgoing::is_loopback) {
+            match url.parse::<Url>().ok().filter(http_client::is_loopback) {
                 Some(url) => {
                     tracing::info!("the agent listens on {url}");
                     self.agent.set_address(AgentAddress::At(url));

@@ -8,8 +8,8 @@ use bridge_protocol::limits;
 use crate::auth::Authenticator;
 use crate::config::Config;
 use crate::http::ProtectedResource;
-use crate::origin::HostOriginPolicy;
 use crate::queries::agent_program;
+use bridge_service::HostOriginPolicy;
 
 /// Why a bridge does not start. The message says what to change.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +90,8 @@ impl CheckedConfig {
             return Err(StartError::NoAgent);
         }
         let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
-        let policy = HostOriginPolicy::new(&config.allowed_hosts, &config.effective_origins());
+        let policy =
+            HostOriginPolicy::new("bridge", &config.allowed_hosts, &config.effective_origins());
         let policy = policy.map_err(StartError::Policy)?;
         Ok(Self {
             policy,

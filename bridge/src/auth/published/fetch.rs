@@ -7,7 +7,8 @@ use reqwest::Url;
 
 use crate::auth::jwk::parse_jwk_set;
 use crate::auth::keys::{Algorithm, VerificationKey};
-use crate::outgoing::{self, is_loopback, last_cause};
+use bridge_service::http_client;
+use bridge_service::http_client::{is_loopback, last_cause};
 
 /// A set may have so many bytes.
 const MAX_SET_BYTES: usize = 1024 * 1024;
@@ -53,7 +54,7 @@ impl JwksSource {
 
     async fn fetch(&self) -> Result<Vec<Arc<VerificationKey>>, String> {
         // Made anew for each fetch, so that a new certificate authority counts.
-        let request = outgoing::client(&self.0)?.get(self.0.clone());
+        let request = http_client::build(&self.0)?.get(self.0.clone());
         let mut response = request.send().await.map_err(|error| last_cause(&error))?;
         if response.status() != reqwest::StatusCode::OK {
             return Err(format!("it answered {}", response.status()));

@@ -12,11 +12,11 @@ use super::{HandshakeContext, PageSession, PageSocket, binary_unsupported, frame
 use crate::auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
 use crate::http::{AppState, guard};
 use crate::hub::OutboxReceiver;
-use crate::origin::OriginCheck;
 use crate::page_wire::CloseFrame;
 use crate::realm::{PageHello, PageProtocol};
 use crate::v1::page;
 use crate::websocket::{Frame, SocketError};
+use bridge_service::OriginCheck;
 
 /// Why a page is not let in.
 pub(super) enum HandshakeError {
