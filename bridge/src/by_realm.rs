@@ -3,7 +3,7 @@
 use dashmap::DashMap;
 use indexmap::IndexSet;
 
-use crate::auth::RealmId;
+use bridge_auth::RealmId;
 
 /// The ids of each realm that has some, the oldest first.
 #[derive(Debug)]

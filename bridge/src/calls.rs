@@ -28,9 +28,9 @@ use bridge_protocol::{
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
-use crate::auth::RealmId;
 use crate::config::TextLimitRule;
 use crate::realm::{CallFailure, OfflineApp, RouteError, Target};
+use bridge_auth::RealmId;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use attend::ClientChannel;

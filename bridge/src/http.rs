@@ -20,10 +20,10 @@ use axum::routing::{MethodRouter, any, get, post};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::Authenticator;
 use crate::hub::Hub;
 use crate::mcp::McpService;
 use crate::v1::CompatService;
+use bridge_auth::Authenticator;
 use bridge_service::HostOriginPolicy;
 
 pub(crate) use body::read_to_end_limited;

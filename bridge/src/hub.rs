@@ -21,7 +21,6 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry as MapEntry;
 use tokio::sync::Semaphore;
 
-use crate::auth::RealmId;
 use crate::config::Config;
 use crate::definition::DefinitionRegistry;
 use crate::hashing::FastHash;
@@ -32,6 +31,7 @@ use crate::realm::{
     ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
     Refusal,
 };
+use bridge_auth::RealmId;
 use line::CallSender;
 use outbox::OutboxSender;
 use places::{RealmClass, RealmPermit, RealmSlots};

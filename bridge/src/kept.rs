@@ -14,10 +14,10 @@ use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::RealmId;
 use crate::config::Results;
 use crate::realm::CallFailure;
 use crate::result::ToolResult;
+use bridge_auth::RealmId;
 use shelf::{RetentionLimits, RetentionState};
 
 pub(crate) use shelf::{ResultHandle, StoreFull};

@@ -12,7 +12,6 @@
 //!
 //! To run a bridge inside another process, see [`serve`].
 
-mod auth;
 mod by_realm;
 mod calls;
 mod config;

@@ -38,10 +38,10 @@ use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::RealmId;
 use crate::http::AppState;
 use crate::hub::Hub;
 use crate::queries::QueryLifetime;
+use bridge_auth::RealmId;
 use handler::Handler;
 use rounds::RequestStateSealer;
 use session::McpSession;

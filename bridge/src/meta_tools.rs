@@ -6,13 +6,13 @@ use std::sync::{Arc, LazyLock};
 use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
-use crate::auth::RealmId;
 use crate::calls::{self, CallError, CallRequest, Invocation, RoundOutcome};
 use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::realm::{CallFailure, Realm, RouteError, Target};
 use crate::result::ToolResult;
 use crate::v1::LIST_SESSIONS;
+use bridge_auth::RealmId;
 
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =

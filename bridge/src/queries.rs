@@ -11,7 +11,6 @@ mod direct;
 mod events;
 mod life;
 mod said;
-mod token;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -23,18 +22,19 @@ use dashmap::mapref::entry::Entry as MapEntry;
 use serde_json::value::RawValue;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use crate::auth::{AuthError, Principal, RealmId, Subject};
 use crate::config::Config;
 use crate::hub::Hub;
 use crate::realm::{Effect, QueryError, Realm, ReportRejected};
 use agent::AgentClient;
 use asking::QueryTask;
-use token::{QueryToken, TokenHash};
+use bridge_auth::query_token::{QueryToken, TokenHash};
+use bridge_auth::{AuthError, Principal, RealmId};
+use bridge_protocol::Subject;
 
+pub(crate) use bridge_auth::query_token::is_query_token;
 pub(crate) use child::find_program as agent_program;
 pub(crate) use credential::fill_in_credential;
 pub(crate) use life::QueryLifetime;
-pub(crate) use token::is_query_token;
 
 /// How long an agent may take to end the stream of a query that is over.
 const STREAM_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);

@@ -43,8 +43,8 @@ pub use messages::{
     LogLevel, PageLimits, PageState, PageToBridge, PromptGet, Query, QueryAccepted, QueryAttach,
     QueryCancel, QueryComplete, QueryContent, QueryFailure, QueryProgress, QueryTool,
     QueryToolCall, Register, Registered, RegisteredItem, RegistrationFailure, Renew, RenewalFailed,
-    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subscriptions, ToolCall, Unregister,
-    Unregistered, Visibility,
+    Renewed, ResourceRead, ResourceUpdated, SessionClosed, Subject, Subscriptions, ToolCall,
+    Unregister, Unregistered, Visibility,
 };
 
 /// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge

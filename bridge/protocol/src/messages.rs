@@ -9,6 +9,7 @@ mod connection;
 mod during;
 mod query;
 mod registration;
+mod subject;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -40,6 +41,7 @@ pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
     ResourceUpdated, Subscriptions, Unregister, Unregistered,
 };
+pub use subject::Subject;
 
 /// Why a frame is not a message.
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 
 use super::progress::ProgressReporter;
 use super::{CallError, CallerContext, DETACHED_CLIENT, ResumeToken, RoundOutcome};
-use crate::auth::RealmId;
 use crate::hub::{CallMessage, CallReceiver, Hub};
 use crate::kept::BackgroundCall;
 use crate::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
+use bridge_auth::RealmId;
 
 /// A client while its call runs. A leg that cannot reach its client any more says so by dropping
 /// the call.

@@ -7,7 +7,6 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 use super::{CallError, CallerContext, DeliveryLimits};
-use crate::auth::RealmId;
 use crate::config::TextLimit;
 use crate::hub::Hub;
 use crate::kept::ResultHandle;
@@ -15,6 +14,7 @@ use crate::realm::{Answer, CallFailure};
 use crate::result::ToolResult;
 use crate::result::fit::{ResultLimit, truncate};
 use crate::result::size::{self, ENVELOPE_BYTES};
+use bridge_auth::RealmId;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 

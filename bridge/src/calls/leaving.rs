@@ -9,12 +9,12 @@ use super::attend::{self, InFlightCall};
 use super::tools::finish_result;
 use super::unreachable::DETACHED_CLIENT;
 use super::{CallerContext, DeliveryLimits, RoundOutcome};
-use crate::auth::RealmId;
 use crate::hub::Hub;
 use crate::kept::{BackgroundCall, PendingResult, ResultHandle};
 use crate::realm::{CallFailure, CallOutcome};
 use crate::result::{ToolResult, size};
 use crate::tool::Tool;
+use bridge_auth::RealmId;
 use bridge_service::cpu_pool;
 
 /// The key in `_meta` of the answer that comes before the result.

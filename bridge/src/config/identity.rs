@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use bridge_auth::JwtSettings;
 use bridge_service::{Secret, values};
 
 /// Settings of JSON Web Tokens (RFC 7519) and of OAuth 2.0 Protected Resource Metadata (RFC 9728).
@@ -83,6 +84,23 @@ pub struct Identity {
     /// Without it, what the request's `Host` says.
     #[arg(long, env = "MCP_WEB_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
+}
+
+impl Identity {
+    /// The settings of signed tokens.
+    pub(crate) fn jwt_settings(&self) -> JwtSettings {
+        JwtSettings {
+            secret: self.jwt_secret.clone(),
+            key_file: self.jwt_keys.clone(),
+            jwks_url: self.jwks_url.clone(),
+            jwks_refresh: self.jwks_refresh,
+            issuer: self.jwt_issuer.clone(),
+            audience: self.jwt_audience.clone(),
+            leeway: self.jwt_leeway,
+            roles_claim: self.jwt_roles_claim.clone(),
+            default_scopes: self.jwt_default_scopes.clone(),
+        }
+    }
 }
 
 impl Default for Identity {

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri};
 use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
 
 use super::{AppState, Problem, page_socket};
-use crate::auth::{Principal, Scope, bearer_token};
+use bridge_auth::{Principal, Scope, bearer_token};
 use bridge_service::{HostOriginPolicy, OriginCheck};
 
 /// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.

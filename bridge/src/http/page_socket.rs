@@ -24,12 +24,12 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 use super::{AppState, Problem};
-use crate::auth::{Authenticator, RealmId};
 use crate::hub::{Hub, OutboxReceiver, SessionIdLease};
 use crate::page_wire::{CloseFrame, PageEvent};
 use crate::realm::{ConnectionId, Disconnect, PageProtocol};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use admission::{HandshakeError, accept, authenticate};
+use bridge_auth::{Authenticator, RealmId};
 use bridge_json::RawJson;
 use bridge_service::OriginCheck;
 use serving::ConnectionState;

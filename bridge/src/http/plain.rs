@@ -21,11 +21,11 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::{AppState, Problem, page_socket, read_to_end_limited};
-use crate::auth::Scope;
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
 use crate::definition::Definition;
 use crate::meta_tools;
 use crate::result::{ToolResult, size};
+use bridge_auth::Scope;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 

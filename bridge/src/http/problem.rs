@@ -7,7 +7,7 @@ use http::header::WWW_AUTHENTICATE;
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use crate::auth::{AuthError, InsufficientScope, Scope};
+use bridge_auth::{AuthError, InsufficientScope, Scope};
 
 /// How our challenges begin (RFC 6750 section 3).
 pub(super) const CHALLENGE_PREFIX: &str = "Bearer realm=\"mcp-web\"";

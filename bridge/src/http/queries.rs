@@ -22,9 +22,10 @@ use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::{AppState, Problem, plain};
-use crate::auth::{RealmId, bearer_token};
-use crate::queries::{AgentReport, is_query_token};
+use crate::queries::AgentReport;
 use crate::realm::{QueryError, ReportRejected, is_unguessable_id};
+use bridge_auth::is_query_token;
+use bridge_auth::{RealmId, bearer_token};
 
 pub(super) use opening::open;
 

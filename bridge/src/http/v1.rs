@@ -22,8 +22,8 @@ use serde_json::json;
 use tower::ServiceExt;
 
 use super::{AppState, page_socket, plain, read_to_end_limited};
-use crate::auth::Scope;
 use crate::v1::{self, CompatRequest, CompatService, CompatSession, Reply};
+use bridge_auth::Scope;
 
 const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 

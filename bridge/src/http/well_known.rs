@@ -11,8 +11,8 @@ use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use serde_json::{Value, json};
 
 use super::{AppState, Problem, problem};
-use crate::auth::Scope;
 use crate::config::Identity;
+use bridge_auth::Scope;
 use bridge_service::host_origin::is_loopback_host;
 
 /// The path of the metadata of `/mcp`: the well-known one, with that of the resource behind it

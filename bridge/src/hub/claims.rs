@@ -7,7 +7,7 @@ use bridge_protocol::SessionId;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 
-use crate::auth::RealmId;
+use bridge_auth::RealmId;
 
 /// The ids that are in use: whose, and by how many sockets.
 #[derive(Debug, Default)]

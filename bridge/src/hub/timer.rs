@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use super::Hub;
-use crate::auth::RealmId;
+use bridge_auth::RealmId;
 
 /// How often definitions that nobody wants any more are forgotten.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(60);

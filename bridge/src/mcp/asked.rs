@@ -1,7 +1,7 @@
 //! What a request to the endpoint asks for, and what its token must grant: decided before anybody
 //! else sees it.
 
-use crate::auth::Scope;
+use bridge_auth::Scope;
 
 pub(super) enum RequestKind {
     /// A message with this method; a response has none.

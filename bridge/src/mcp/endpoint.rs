@@ -25,9 +25,9 @@ use super::lane::{self, Message};
 use super::session::McpSession;
 use super::sessions::PRIMING_EVENT_ID;
 use super::{OPENED, REALM};
-use crate::auth::{Principal, RealmId};
 use crate::http::{AppState, Problem, read_to_end_limited};
 use crate::queries::QueryLifetime;
+use bridge_auth::{Principal, RealmId};
 
 const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 

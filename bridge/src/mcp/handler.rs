@@ -30,7 +30,6 @@ use super::session_choice::{
 };
 use super::sessions::RealmSessionManager;
 use super::{REALM, capabilities, convert};
-use crate::auth::{Principal, RealmId};
 use crate::calls::{
     self, CallRequest, CallerContext, CompletionRequest, PromptRequest, RoundOutcome,
 };
@@ -40,6 +39,7 @@ use crate::hub::Hub;
 use crate::realm::Refusal;
 use crate::result::size;
 use crate::{meta_tools, own_resources};
+use bridge_auth::{Principal, RealmId};
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// The header with which a client pins itself to a page.

@@ -12,9 +12,9 @@ use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
 use serde_json::value::RawValue;
 
 use super::convert;
-use crate::auth::Principal;
 use crate::calls::{CallerContext, ClientChannel, DeliveryLimits};
 use crate::config::{Config, Profile, TextLimitRule};
+use bridge_auth::Principal;
 
 /// See the module documentation.
 #[derive(Debug)]

@@ -22,8 +22,8 @@ mod stream;
 use axum::response::Response;
 use http::request::Parts;
 
-use crate::auth::Principal;
 use crate::http::AppState;
+use bridge_auth::Principal;
 use request::FastPathRequest;
 
 pub(super) use message::Message;

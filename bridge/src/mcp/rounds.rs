@@ -12,9 +12,9 @@ use rmcp::model::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::auth::RealmId;
 use crate::calls::ResumeToken;
 use crate::config::Config;
+use bridge_auth::RealmId;
 
 /// What a request brings back.
 pub(super) struct ResumeParams {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::clients::ClientNotifier;
 use super::known::RequestingClient;
-use crate::auth::RealmId;
+use bridge_auth::RealmId;
 
 /// What a client hears until it says what it wants.
 const DEFAULT_LOG_LEVEL: LogLevel = LogLevel::Info;

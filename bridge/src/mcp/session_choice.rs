@@ -2,8 +2,8 @@
 
 use bridge_protocol::SessionId;
 
-use crate::auth::RealmId;
 use crate::hub::Hub;
+use bridge_auth::RealmId;
 
 /// The key of `_meta` with the id or the name of a session.
 pub(super) const SESSION_KEY: &str = "mcp-web/sessionId";

@@ -21,9 +21,9 @@ use super::events::EventLog;
 use super::replay::RETRY_DELAY;
 use super::session::{McpSession, request_key};
 use super::{OPENED, REALM};
-use crate::auth::RealmId;
 use crate::by_realm::IdsByRealm;
 use crate::config::Config;
+use bridge_auth::RealmId;
 
 /// The id of the event without data with which a stream begins that a client opens by itself.
 pub(super) const PRIMING_EVENT_ID: &str = "0";

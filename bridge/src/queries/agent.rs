@@ -10,9 +10,9 @@ use tokio::sync::{OnceCell, watch};
 
 use super::events::{Event, SseDecoder};
 use super::said::{self, AgentEvent};
-use super::token::QueryToken;
 use crate::config;
 use crate::realm::QueryError;
+use bridge_auth::query_token::QueryToken;
 use bridge_service::Secret;
 use bridge_service::http_client;
 

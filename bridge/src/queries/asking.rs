@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{AgentClient, AgentEventStream, AgentResponse};
 use super::said::AgentEvent;
-use super::token::QueryToken;
-use crate::auth::RealmId;
 use crate::hub::Hub;
 use crate::realm::{Effects, Now, Realm};
+use bridge_auth::RealmId;
+use bridge_auth::query_token::QueryToken;
 
 /// Whose query it is.
 pub(super) struct QueryTask {

@@ -7,11 +7,12 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, QueryId, SessionId};
 use dashmap::mapref::entry::Entry as MapEntry;
 
-use super::token::QueryToken;
 use super::{ActiveQuery, AgentQueries, QueryLifetime, id_taken_error};
-use crate::auth::{Principal, RealmId, Subject};
 use crate::hub::Hub;
 use crate::realm::{QueryError, QueryPolicy, Realm};
+use bridge_auth::query_token::QueryToken;
+use bridge_auth::{Principal, RealmId};
+use bridge_protocol::Subject;
 
 /// A query that an agent may call tools for.
 pub(crate) struct DirectQuery {

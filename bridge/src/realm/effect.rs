@@ -8,8 +8,8 @@ use bridge_protocol::{
 use serde_json::value::RawValue;
 
 use super::{ClientId, ConnectionId};
-use crate::auth::Subject;
 use bridge_json::RawJson;
+use bridge_protocol::Subject;
 
 pub(crate) type Effects = Vec<Effect>;
 

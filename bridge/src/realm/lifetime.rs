@@ -10,7 +10,7 @@ use bridge_protocol::{
 use super::registration::list_changed_effects;
 use super::session::{ListHashes, Session};
 use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
-use crate::auth::Subject;
+use bridge_protocol::Subject;
 
 impl Realm {
     /// Changes a session, and with it what is due.

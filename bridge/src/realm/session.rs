@@ -15,8 +15,8 @@ use indexmap::IndexSet;
 use super::catalogue::AppKey;
 use super::deadlines::Deadline;
 use super::{ConnectionId, Now, PageProtocol};
-use crate::auth::Subject;
 use crate::hashing::FastHash;
+use bridge_protocol::Subject;
 
 pub(crate) use items::ResourceMatch;
 pub(super) use items::{ListHashes, hash_lists};

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use bridge_protocol::limits;
 
-use crate::auth::Authenticator;
 use crate::config::Config;
 use crate::http::ProtectedResource;
 use crate::queries::agent_program;
+use bridge_auth::Authenticator;
 use bridge_service::HostOriginPolicy;
 
 /// Why a bridge does not start. The message says what to change.
@@ -75,7 +75,8 @@ impl CheckedConfig {
         if listed.is_empty() && config.token_file.is_some() {
             return Err(StartError::EmptyTokenFile);
         }
-        let tokens = Authenticator::new(&listed, &config.identity).map_err(StartError::Identity)?;
+        let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
+            .map_err(StartError::Identity)?;
         let tokens = match config.allows_compat_anonymous_access() {
             true => tokens.allow_short_tokens(),
             false => tokens,

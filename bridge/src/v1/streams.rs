@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::auth::{Principal, RealmId};
 use crate::by_realm::IdsByRealm;
 use crate::hub::{Hub, NotificationQueue};
 use crate::mcp::MAX_CLIENT_INFO_CHARS;
 use crate::realm::ClientId;
+use bridge_auth::{Principal, RealmId};
 
 /// So often a stream without events says that it is alive.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
@@ -382,7 +382,8 @@ mod tests {
             DefinitionRegistry::new(|_, _| Ok(()), 1000),
         );
         let sessions = CompatSessions::new(&hub);
-        let tokens = crate::auth::Authenticator::new(&[], &hub.config.identity).unwrap();
+        let tokens =
+            bridge_auth::Authenticator::new(&[], &hub.config.identity.jwt_settings()).unwrap();
         let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
         (hub, sessions, principal.unwrap())
     }

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::parse_object;
-use crate::auth::Scope;
 use crate::http::{AppState, Problem, plain};
 use crate::realm::{QueryError, QueryPolicy};
+use bridge_auth::Scope;
 
 /// Of a query the agent keeps the rest to itself.
 #[derive(Deserialize)]

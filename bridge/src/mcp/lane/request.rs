@@ -13,7 +13,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::message::{Message, Meta, Params};
-use crate::auth::{Principal, Scope};
 use crate::http::AppState;
 use crate::mcp::convert;
 use crate::mcp::endpoint::session_id_header;
@@ -21,6 +20,7 @@ use crate::mcp::handler::SESSION_PIN_HEADER;
 use crate::mcp::known::{RequestOptions, RequestingClient, max_event_bytes};
 use crate::mcp::session::McpSession;
 use crate::mcp::session_choice::SessionChoice;
+use bridge_auth::{Principal, Scope};
 
 const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");

@@ -5,21 +5,24 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bridge_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
-use super::{AuthError, Principal, RealmId, Scopes};
+use crate::error::AuthError;
+use crate::principal::Principal;
+use crate::realm_id::RealmId;
+use crate::scopes::Scopes;
 
 /// What the operator wants of the claims.
 #[derive(Debug)]
-pub(super) struct ClaimRules {
-    pub(super) issuer: String,
-    pub(super) audience: Vec<String>,
-    pub(super) leeway: Duration,
-    pub(super) roles_claim: String,
-    pub(super) default_scopes: Scopes,
+pub struct ClaimRules {
+    pub issuer: String,
+    pub audience: Vec<String>,
+    pub leeway: Duration,
+    pub roles_claim: String,
+    pub default_scopes: Scopes,
 }
 
 impl ClaimRules {
     /// Whom the claims of a token name, whose signature is good.
-    pub(super) fn validate(
+    pub fn validate(
         &self,
         claims: &Map<String, Value>,
         now: SystemTime,
@@ -128,7 +131,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::auth::Scope;
+    use crate::Scope;
 
     const NOW: u64 = 1_000_000;
 

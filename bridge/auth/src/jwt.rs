@@ -8,17 +8,20 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-use super::claims::ClaimRules;
-use super::jwk::{decode_base64url, parse_jwk_set};
-use super::keys::{Algorithm, KeyLookupError, VerificationKey, select_key};
-use super::published::Jwks;
-use super::verified::VerifiedTokenCache;
-use super::{AuthError, Principal, Scope, Scopes};
-use crate::config::Identity;
+use crate::base64url::decode_base64url;
+use crate::claims::ClaimRules;
+use crate::error::AuthError;
+use crate::jwk::parse_jwk_set;
+use crate::jwks::Jwks;
+use crate::principal::Principal;
+use crate::scopes::{Scope, Scopes};
+use crate::settings::JwtSettings;
+use crate::verification_key::{Algorithm, KeyLookupError, VerificationKey, select_key};
+use crate::verified_cache::VerifiedTokenCache;
 
 /// Checks signed tokens.
 #[derive(Debug)]
-pub(super) struct SignedTokens {
+pub struct SignedTokens {
     claim_rules: ClaimRules,
     configured_keys: Vec<Arc<VerificationKey>>,
     jwks: Option<Jwks>,
@@ -27,28 +30,28 @@ pub(super) struct SignedTokens {
 
 impl SignedTokens {
     /// `None` when no key is configured.
-    pub(super) fn new(identity: &Identity) -> Result<Option<Self>, String> {
+    pub fn new(settings: &JwtSettings) -> Result<Option<Self>, String> {
         let mut configured_keys = Vec::new();
-        if let Some(secret) = &identity.jwt_secret {
+        if let Some(secret) = &settings.secret {
             let key = VerificationKey::from_secret(None, secret.expose().as_bytes());
             configured_keys.push(Arc::new(key.map_err(|why| format!("`jwt_secret`: {why}"))?));
         }
-        if let Some(path) = &identity.jwt_keys {
+        if let Some(path) = &settings.key_file {
             let file_error = |why| format!("`jwt_keys` {}: {why}", path.display());
             let text = std::fs::read_to_string(path)
                 .map_err(|error| file_error(format!("it cannot be read: {error}")))?;
             configured_keys.extend(parse_key_file(&text).map_err(file_error)?);
         }
-        if configured_keys.is_empty() && identity.jwks_url.is_none() {
-            return match identity.jwt_issuer.is_some() || !identity.jwt_audience.is_empty() {
+        if configured_keys.is_empty() && settings.jwks_url.is_none() {
+            return match settings.issuer.is_some() || !settings.audience.is_empty() {
                 true => Err(NO_VERIFICATION_KEYS.to_owned()),
                 false => Ok(None),
             };
         }
-        let rules = claim_rules(identity)?;
-        let jwks = identity.jwks_url.as_deref();
+        let rules = claim_rules(settings)?;
+        let jwks = settings.jwks_url.as_deref();
         let jwks = jwks
-            .map(|url| Jwks::new(url, identity.jwks_refresh))
+            .map(|url| Jwks::new(url, settings.jwks_refresh))
             .transpose()?;
         Ok(Some(Self {
             claim_rules: rules,
@@ -59,13 +62,13 @@ impl SignedTokens {
     }
 
     /// Begins to fetch what must be fetched.
-    pub(super) fn start(&self) {
+    pub fn start(&self) {
         if let Some(published) = &self.jwks {
             published.refresher();
         }
     }
 
-    pub(super) async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
+    pub async fn verify(&self, token: &str) -> Result<Principal, AuthError> {
         let is_trusted = |key: &Arc<VerificationKey>| self.is_trusted_key(key);
         if let Some(principal) = self
             .verified_cache
@@ -143,13 +146,13 @@ fn parse_key_file(text: &str) -> Result<Vec<Arc<VerificationKey>>, String> {
     }
 }
 
-fn claim_rules(identity: &Identity) -> Result<ClaimRules, String> {
-    let issuer = identity.jwt_issuer.clone().filter(|iss| !iss.is_empty());
+fn claim_rules(settings: &JwtSettings) -> Result<ClaimRules, String> {
+    let issuer = settings.issuer.clone().filter(|iss| !iss.is_empty());
     let issuer = issuer.ok_or(
         "signed tokens are configured without an issuer: set `jwt_issuer` (MCP_WEB_JWT_ISSUER) to \
          the `iss` of their issuer",
     )?;
-    let mut audience = identity.jwt_audience.clone();
+    let mut audience = settings.audience.clone();
     audience.retain(|own| !own.is_empty());
     if audience.is_empty() {
         return Err(
@@ -158,7 +161,7 @@ fn claim_rules(identity: &Identity) -> Result<ClaimRules, String> {
                 .to_owned(),
         );
     }
-    let scopes = identity.jwt_default_scopes.iter();
+    let scopes = settings.default_scopes.iter();
     let scopes = scopes.map(|name| {
         Scope::from_name(name).ok_or_else(|| {
             let all = Scope::ALL.map(Scope::as_str).join(", ");
@@ -168,8 +171,8 @@ fn claim_rules(identity: &Identity) -> Result<ClaimRules, String> {
     Ok(ClaimRules {
         issuer,
         audience,
-        leeway: identity.jwt_leeway,
-        roles_claim: identity.jwt_roles_claim.clone(),
+        leeway: settings.leeway,
+        roles_claim: settings.roles_claim.clone(),
         default_scopes: scopes.collect::<Result<Scopes, _>>()?,
     })
 }

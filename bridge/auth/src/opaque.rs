@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::{Principal, RealmId, Scopes};
+use crate::principal::Principal;
+use crate::realm_id::RealmId;
+use crate::scopes::Scopes;
 
 /// Which opaque tokens are valid.
 #[derive(Clone, Debug)]
-pub(super) enum OpaqueTokens {
+pub enum OpaqueTokens {
     /// Any that is long enough: a page opens a realm with one of its own making.
     AnyToken,
     /// Only these.
@@ -14,7 +16,7 @@ pub(super) enum OpaqueTokens {
 }
 
 impl OpaqueTokens {
-    pub(super) fn from_list(tokens: &[String]) -> Self {
+    pub fn from_list(tokens: &[String]) -> Self {
         Self::Allowed(
             tokens
                 .iter()
@@ -24,7 +26,7 @@ impl OpaqueTokens {
     }
 
     /// An opaque token may do everything, and does not end.
-    pub(super) fn principal(&self, token: &str) -> Option<Principal> {
+    pub fn principal(&self, token: &str) -> Option<Principal> {
         let realm = RealmId::from_token(token);
         let valid = match self {
             Self::AnyToken => true,

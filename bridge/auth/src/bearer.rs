@@ -6,7 +6,7 @@ use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
 /// The token of a request: `Authorization: Bearer …`, or `?token=` where that is allowed.
-pub(crate) fn bearer_token<'a>(
+pub fn bearer_token<'a>(
     headers: &'a HeaderMap,
     query: Option<&'a str>,
     allow_in_url: bool,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use reqwest::Url;
 
-use crate::auth::jwk::parse_jwk_set;
-use crate::auth::keys::{Algorithm, VerificationKey};
+use crate::jwk::parse_jwk_set;
+use crate::verification_key::{Algorithm, VerificationKey};
 use bridge_service::http_client;
 use bridge_service::http_client::{is_loopback, last_cause};
 

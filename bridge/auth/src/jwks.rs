@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-use super::keys::VerificationKey;
+use crate::verification_key::VerificationKey;
 use fetch::JwksSource;
 
 /// Tokens that name unknown keys make the bridge fetch no more often than this.
@@ -26,8 +26,8 @@ const MISS_QUEUE_CAPACITY: usize = 64;
 
 /// What was fetched last.
 #[derive(Clone, Debug, Default)]
-pub(super) struct JwksSnapshot {
-    pub(super) keys: Arc<[Arc<VerificationKey>]>,
+pub struct JwksSnapshot {
+    pub keys: Arc<[Arc<VerificationKey>]>,
     attempts: u64,
     succeeded: bool,
 }
@@ -40,7 +40,7 @@ struct KeyMiss {
 
 /// The keys behind a URL, fetched from the first use on.
 #[derive(Debug)]
-pub(super) struct Jwks {
+pub struct Jwks {
     source: Arc<JwksSource>,
     refresh_interval: Duration,
     refresher: OnceLock<JwksRefresher>,
@@ -48,7 +48,7 @@ pub(super) struct Jwks {
 
 impl Jwks {
     /// Keys that are fetched again after each `refresh`.
-    pub(super) fn new(url: &str, refresh: Duration) -> Result<Self, String> {
+    pub fn new(url: &str, refresh: Duration) -> Result<Self, String> {
         Ok(Self {
             source: Arc::new(JwksSource::new(url)?),
             refresh_interval: refresh,
@@ -57,7 +57,7 @@ impl Jwks {
     }
 
     /// Begins to fetch them, if that has not begun. Needs a runtime.
-    pub(super) fn refresher(&self) -> &JwksRefresher {
+    pub fn refresher(&self) -> &JwksRefresher {
         self.refresher.get_or_init(|| {
             let source = Arc::clone(&self.source);
             JwksRefresher::spawn(self.refresh_interval, move || {
@@ -70,7 +70,7 @@ impl Jwks {
 
 /// The task that fetches, as long as this lives.
 #[derive(Debug)]
-pub(super) struct JwksRefresher {
+pub struct JwksRefresher {
     snapshot: watch::Receiver<JwksSnapshot>,
     misses: mpsc::Sender<KeyMiss>,
     task: JoinHandle<()>,
@@ -92,12 +92,12 @@ impl JwksRefresher {
         }
     }
 
-    pub(super) fn snapshot(&self) -> JwksSnapshot {
+    pub fn snapshot(&self) -> JwksSnapshot {
         self.snapshot.borrow().clone()
     }
 
     /// What there is after that; the same when it is too early to look again.
-    pub(super) async fn refresh_after(&self, previous: &JwksSnapshot) -> JwksSnapshot {
+    pub async fn refresh_after(&self, previous: &JwksSnapshot) -> JwksSnapshot {
         let (_done, done) = oneshot::channel();
         let miss = KeyMiss {
             attempts: previous.attempts,

@@ -8,15 +8,15 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-use super::Principal;
-use super::keys::VerificationKey;
+use crate::principal::Principal;
+use crate::verification_key::VerificationKey;
 
 /// So many tokens are remembered. With more than that in use, some are checked again.
 const MAX_CACHED_TOKENS: usize = 1024;
 
 /// By the hash of the token: good tokens only, so that nobody can fill it with others.
 #[derive(Default)]
-pub(super) struct VerifiedTokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
+pub struct VerifiedTokenCache(Mutex<HashMap<[u8; 32], CachedToken>>);
 
 struct CachedToken {
     principal: Principal,
@@ -26,7 +26,7 @@ struct CachedToken {
 
 impl VerifiedTokenCache {
     /// Whom the token names, if it was good, has not ended since, and its key still counts.
-    pub(super) fn get(
+    pub fn get(
         &self,
         token: &str,
         now: SystemTime,
@@ -42,7 +42,7 @@ impl VerifiedTokenCache {
         Some(cached.principal.clone())
     }
 
-    pub(super) fn insert(&self, token: &str, principal: &Principal, key: Arc<VerificationKey>) {
+    pub fn insert(&self, token: &str, principal: &Principal, key: Arc<VerificationKey>) {
         let principal = principal.clone();
         let mut remembered = self.lock();
         if remembered.len() >= MAX_CACHED_TOKENS {
@@ -62,7 +62,7 @@ fn token_hash(token: &str) -> [u8; 32] {
 
 impl fmt::Debug for VerifiedTokenCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Verified({})", self.lock().len())
+        write!(f, "VerifiedTokenCache({})", self.lock().len())
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::auth::{RealmId, Scopes};
+    use crate::{RealmId, Scopes};
 
     fn ada_principal(expires: SystemTime) -> Principal {
         Principal {

@@ -3,43 +3,37 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use bridge_protocol::{Caller, CallerTransport, ErrorCode, QueryId};
+use bridge_protocol::{Caller, CallerTransport, ErrorCode, QueryId, Subject};
 use tokio::time::Instant;
 
-use super::{RealmId, Scope, Scopes};
+use crate::realm_id::RealmId;
+use crate::scopes::{Scope, Scopes};
 
 /// The one whom a token names, and what it may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Principal {
-    pub(crate) realm: RealmId,
+pub struct Principal {
+    pub realm: RealmId,
     /// The subject; an opaque token names nobody.
-    pub(crate) sub: Option<String>,
-    pub(crate) roles: Vec<String>,
-    pub(crate) scopes: Scopes,
+    pub sub: Option<String>,
+    pub roles: Vec<String>,
+    pub scopes: Scopes,
     /// When the token ends, leeway included.
-    pub(crate) expires: Option<SystemTime>,
+    pub expires: Option<SystemTime>,
     /// The token is that of a query: good for the tools that it may call, and for reporting on it.
-    pub(crate) query: Option<QueryId>,
-}
-
-/// Whom a token names, where it names somebody.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Subject {
-    sub: Option<String>,
-    roles: Vec<String>,
+    pub query: Option<QueryId>,
 }
 
 /// The token is good, and not for this.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct InsufficientScope {
-    pub(crate) needed: Scope,
-    pub(crate) granted: Scopes,
+pub struct InsufficientScope {
+    pub needed: Scope,
+    pub granted: Scopes,
 }
 
 impl InsufficientScope {
-    pub(crate) const CODE: ErrorCode = ErrorCode::InsufficientScope;
+    pub const CODE: ErrorCode = ErrorCode::InsufficientScope;
 
-    pub(crate) fn message(&self) -> String {
+    pub fn message(&self) -> String {
         format!(
             "the token does not grant `{}`: ask its issuer for a token with this scope",
             self.needed
@@ -48,7 +42,7 @@ impl InsufficientScope {
 
     /// What to ask the issuer for: with what the client has of its own scopes, so that it does not
     /// lose them (MCP 2025-11-25, "Scope Challenge Handling").
-    pub(crate) fn challenge_scopes(&self) -> impl Iterator<Item = Scope> {
+    pub fn challenge_scopes(&self) -> impl Iterator<Item = Scope> {
         let Self { needed, granted } = self.clone();
         let is_challenged = move |scope: &Scope| *scope == needed || granted.contains(*scope);
         let client_scopes = Scope::FOR_CLIENTS.into_iter().filter(is_challenged);
@@ -59,7 +53,7 @@ impl InsufficientScope {
 
 impl Principal {
     /// The agent of a query: it acts for the person who asks.
-    pub(crate) fn for_query(realm: RealmId, query: QueryId, person: Option<&Subject>) -> Self {
+    pub fn for_query(realm: RealmId, query: QueryId, person: Option<&Subject>) -> Self {
         Self {
             realm,
             sub: person.and_then(|person| person.sub.clone()),
@@ -73,7 +67,7 @@ impl Principal {
     }
 
     /// Whom the token names; none for an opaque one.
-    pub(crate) fn subject(&self) -> Option<Arc<Subject>> {
+    pub fn subject(&self) -> Option<Arc<Subject>> {
         let named = self.sub.is_some() || !self.roles.is_empty();
         named.then(|| {
             Arc::new(Subject {
@@ -83,7 +77,7 @@ impl Principal {
         })
     }
 
-    pub(crate) fn require_scope(&self, needed: Scope) -> Result<(), InsufficientScope> {
+    pub fn require_scope(&self, needed: Scope) -> Result<(), InsufficientScope> {
         match self.scopes.contains(needed) {
             true => Ok(()),
             false => Err(InsufficientScope {
@@ -94,7 +88,7 @@ impl Principal {
     }
 
     /// What a page's handler hears.
-    pub(crate) fn caller(&self, via: CallerTransport) -> Caller {
+    pub fn caller(&self, via: CallerTransport) -> Caller {
         Caller {
             via,
             sub: self.sub.clone(),
@@ -103,14 +97,14 @@ impl Principal {
     }
 
     /// How long the token is still good; `None` when it does not end.
-    pub(crate) fn remaining_lifetime(&self) -> Option<Duration> {
+    pub fn remaining_lifetime(&self) -> Option<Duration> {
         let expires = self.expires?;
         let left = expires.duration_since(SystemTime::now());
         Some(left.unwrap_or_default())
     }
 
     /// The same on the clock that timers use. An end beyond what that can show is none.
-    pub(crate) fn expires_at(&self) -> Option<Instant> {
+    pub fn expires_at(&self) -> Option<Instant> {
         Instant::now().checked_add(self.remaining_lifetime()?)
     }
 }

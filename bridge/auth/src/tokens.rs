@@ -1,57 +1,21 @@
-//! Tokens: who may use which realm, and what for.
-//!
-//! A token is opaque or signed. [`opaque`] knows the first by their hashes; [`jwt`] checks the
-//! second with the keys that [`keys`] holds, [`jwk`] reads and [`published`] fetches, and
-//! [`claims`] reads what they say; [`verified`] remembers those that were good. Either way a
-//! [`Principal`] comes out.
-
-mod bearer;
-mod claims;
-mod jwk;
-mod jwt;
-mod keys;
-mod opaque;
-mod principal;
-mod published;
-mod realm_id;
-mod scopes;
-mod verified;
+//! The tokens that are accepted: opaque ones and signed ones.
 
 use bridge_protocol::{ErrorCode, limits};
 
-use crate::config::Identity;
-use crate::queries::is_query_token;
-use jwt::SignedTokens;
-use opaque::OpaqueTokens;
-
-pub(crate) use bearer::bearer_token;
-pub(crate) use principal::{InsufficientScope, Principal, Subject};
-pub(crate) use realm_id::RealmId;
-pub(crate) use scopes::{Scope, Scopes};
+use crate::error::AuthError;
+use crate::jwt::SignedTokens;
+use crate::opaque::OpaqueTokens;
+use crate::principal::Principal;
+use crate::query_token::is_query_token;
+use crate::settings::JwtSettings;
 
 /// Which tokens are valid.
 #[derive(Debug)]
-pub(crate) struct Authenticator {
+pub struct Authenticator {
     opaque: OpaqueTokens,
     signed: Option<SignedTokens>,
     /// In characters.
     min_token_chars: usize,
-}
-
-/// Why a token is refused. Never contains the token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct AuthError {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-}
-
-impl AuthError {
-    fn invalid(message: impl Into<String>) -> Self {
-        Self {
-            code: ErrorCode::InvalidAuthentication,
-            message: message.into(),
-        }
-    }
 }
 
 impl Authenticator {
@@ -60,8 +24,8 @@ impl Authenticator {
     /// # Errors
     ///
     /// What is wrong with the identity settings, and what to change.
-    pub(crate) fn new(configured_tokens: &[String], identity: &Identity) -> Result<Self, String> {
-        let signed = SignedTokens::new(identity)?;
+    pub fn new(configured_tokens: &[String], jwt: &JwtSettings) -> Result<Self, String> {
+        let signed = SignedTokens::new(jwt)?;
         let opaque = match configured_tokens {
             [] if signed.is_none() => OpaqueTokens::AnyToken,
             configured_tokens => OpaqueTokens::from_list(configured_tokens),
@@ -74,7 +38,7 @@ impl Authenticator {
     }
 
     /// The same, also with tokens that can be guessed: as the bridge of mcp-web 0.1 took them.
-    pub(crate) fn allow_short_tokens(self) -> Self {
+    pub fn allow_short_tokens(self) -> Self {
         Self {
             min_token_chars: 1,
             ..self
@@ -82,19 +46,19 @@ impl Authenticator {
     }
 
     /// Begins to fetch the keys that are published somewhere. Needs a runtime.
-    pub(crate) fn start(&self) {
+    pub fn start(&self) {
         if let Some(signed) = &self.signed {
             signed.start();
         }
     }
 
     /// Whether the operator says who may connect.
-    pub(crate) fn has_configured_tokens(&self) -> bool {
+    pub fn has_configured_tokens(&self) -> bool {
         !matches!(self.opaque, OpaqueTokens::AnyToken)
     }
 
     /// Whom a token names. Waits only for keys that must be fetched.
-    pub(crate) async fn verify(&self, token: Option<&str>) -> Result<Principal, AuthError> {
+    pub async fn verify(&self, token: Option<&str>) -> Result<Principal, AuthError> {
         let token = token.filter(|token| !token.is_empty());
         let token = token.ok_or_else(|| AuthError {
             code: ErrorCode::MissingAuthentication,
@@ -135,6 +99,7 @@ impl Authenticator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{RealmId, Scopes};
 
     async fn realm(authenticator: &Authenticator, token: &str) -> Result<RealmId, ErrorCode> {
         let verified = authenticator.verify(Some(token)).await;
@@ -145,7 +110,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_token_maps_to_one_realm_and_is_redacted() {
-        let authenticator = Authenticator::new(&[], &Identity::default()).unwrap();
+        let authenticator = Authenticator::new(&[], &JwtSettings::default()).unwrap();
         let one = realm(&authenticator, "0123456789abcdef").await.unwrap();
         assert_eq!(realm(&authenticator, "0123456789abcdef").await, Ok(one));
         assert_ne!(realm(&authenticator, "0123456789abcdeF").await, Ok(one));
@@ -160,7 +125,7 @@ mod tests {
     #[tokio::test]
     async fn rejected_tokens_get_the_right_error_code() {
         let listed = ["listed-token-0123456789".to_owned()];
-        let authenticator = Authenticator::new(&listed, &Identity::default()).unwrap();
+        let authenticator = Authenticator::new(&listed, &JwtSettings::default()).unwrap();
         assert!(
             realm(&authenticator, "listed-token-0123456789")
                 .await
@@ -179,7 +144,7 @@ mod tests {
                 Err(ErrorCode::InvalidAuthentication)
             );
         }
-        let open = Authenticator::new(&[], &Identity::default()).unwrap();
+        let open = Authenticator::new(&[], &JwtSettings::default()).unwrap();
         assert!(realm(&open, &long).await.is_err());
         assert!(realm(&open, &long[1..]).await.is_ok());
         let other = authenticator.verify(Some("another-token-0123456789")).await;

@@ -6,28 +6,28 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 /// What they all begin with: none is taken for a token that a page has made for itself.
-const PREFIX: &str = "mcp-web-query-";
+const TOKEN_PREFIX: &str = "mcp-web-query-";
 
 /// Whether a text can only be the token of a query.
-pub(crate) fn is_query_token(token: &str) -> bool {
-    token.starts_with(PREFIX)
+pub fn is_query_token(token: &str) -> bool {
+    token.starts_with(TOKEN_PREFIX)
 }
 
 /// A token. Shown to the agent, and nowhere else.
-pub(crate) struct QueryToken(String);
+pub struct QueryToken(String);
 
 impl QueryToken {
     /// Two UUIDs of version 4 have 244 random bits (RFC 9562 section 5.4).
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let (one, other) = (Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        Self(format!("{PREFIX}{one}{other}"))
+        Self(format!("{TOKEN_PREFIX}{one}{other}"))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    pub(super) fn hash(&self) -> TokenHash {
+    pub fn hash(&self) -> TokenHash {
         TokenHash::from_token(&self.0)
     }
 }
@@ -40,17 +40,17 @@ impl fmt::Debug for QueryToken {
 
 /// What is kept of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct TokenHash([u8; 32]);
+pub struct TokenHash([u8; 32]);
 
 impl TokenHash {
-    pub(super) fn from_token(token: &str) -> Self {
+    pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 }
 
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hashed(…)")
+        f.write_str("TokenHash(…)")
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     fn tokens_are_unique_long_and_hidden_from_debug() {
         let (one, other) = (QueryToken::new(), QueryToken::new());
         assert!(is_query_token(one.as_str()) && !is_query_token("0123456789abcdef"));
-        assert_eq!(one.as_str().len(), PREFIX.len() + 64);
+        assert_eq!(one.as_str().len(), TOKEN_PREFIX.len() + 64);
         assert_ne!(one.hash(), other.hash());
         assert_eq!(TokenHash::from_token(one.as_str()), one.hash());
         assert!(!format!("{one:?}{:?}", one.hash()).contains(&one.as_str()[14..20]));

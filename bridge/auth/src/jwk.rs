@@ -2,24 +2,23 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::keys::{Algorithm, VerificationKey};
+use crate::base64url::decode_base64url;
+use crate::verification_key::{Algorithm, VerificationKey};
 
 /// What a set holds.
 #[derive(Debug, Default)]
-pub(super) struct JwkSet {
-    pub(super) keys: Vec<Arc<VerificationKey>>,
+pub struct JwkSet {
+    pub keys: Vec<Arc<VerificationKey>>,
     /// What is wrong with which of the others.
-    pub(super) errors: Vec<String>,
+    pub errors: Vec<String>,
 }
 
 /// Reads a set. Keys for encryption are left out.
-pub(super) fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
+pub fn parse_jwk_set(text: &str) -> Result<JwkSet, String> {
     #[derive(Deserialize)]
     struct Set {
         keys: Vec<Value>,
@@ -88,7 +87,7 @@ fn parse_jwk(value: Value) -> Result<Option<VerificationKey>, String> {
         return Err("it is a private key: the bridge needs the public part only".to_owned());
     }
     let algorithm = jwk_algorithm(&jwk)?;
-    let decode_field = |name: &str, decode_field: &Option<String>| match decode_field {
+    let decode_field = |name: &str, field: &Option<String>| match field {
         Some(text) => decode_base64url(name, text),
         None => Err(format!("`{name}` is missing")),
     };
@@ -135,14 +134,10 @@ fn jwk_algorithm(jwk: &Jwk) -> Result<Algorithm, String> {
     }
 }
 
-pub(super) fn decode_base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
-    URL_SAFE_NO_PAD
-        .decode(text)
-        .map_err(|_| format!("`{name}` is not base64url"))
-}
-
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use serde_json::json;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One thing that a token can grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub enum Scope {
     /// To be a page: to register tools and answer calls.
     Page,
     /// To see what pages offer, and to read and complete it.
@@ -16,7 +16,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) const ALL: [Scope; 4] = [
+    pub const ALL: [Scope; 4] = [
         Scope::Page,
         Scope::ToolsRead,
         Scope::ToolsCall,
@@ -24,9 +24,9 @@ impl Scope {
     ];
 
     /// Those of AI clients.
-    pub(crate) const FOR_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
+    pub const FOR_CLIENTS: [Scope; 2] = [Scope::ToolsRead, Scope::ToolsCall];
 
-    pub(crate) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Page => "page",
             Scope::ToolsRead => "tools:read",
@@ -35,7 +35,7 @@ impl Scope {
         }
     }
 
-    pub(super) fn from_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == name)
     }
 }
@@ -48,19 +48,19 @@ impl fmt::Display for Scope {
 
 /// All that a token grants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scopes(u8);
+pub struct Scopes(u8);
 
 impl Scopes {
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
     }
 
-    pub(crate) fn contains(self, scope: Scope) -> bool {
+    pub fn contains(self, scope: Scope) -> bool {
         self.0 & bit(scope) != 0
     }
 
     /// Those that we know among words with spaces between (RFC 6749 section 3.3).
-    pub(super) fn parse(words: &str) -> Self {
+    pub fn parse(words: &str) -> Self {
         words.split(' ').filter_map(Scope::from_name).collect()
     }
 }

@@ -9,14 +9,14 @@ const SUBJECT_DOMAIN: &[u8] = b"\xFFmcp-web issuer and subject\0";
 
 /// Names a realm: a hash of its opaque token, or of the issuer and subject of its signed ones.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct RealmId([u8; 32]);
+pub struct RealmId([u8; 32]);
 
 impl RealmId {
-    pub(crate) fn from_token(token: &str) -> Self {
+    pub fn from_token(token: &str) -> Self {
         Self(Sha256::digest(token).into())
     }
 
-    pub(super) fn from_subject(issuer: &str, subject: &str) -> Self {
+    pub fn from_subject(issuer: &str, subject: &str) -> Self {
         let mut hash = Sha256::new();
         hash.update(SUBJECT_DOMAIN);
         // So that no issuer can lend its end to a subject.
@@ -26,7 +26,7 @@ impl RealmId {
         Self(hash.finalize().into())
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }

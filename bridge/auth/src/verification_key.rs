@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jsonwebtoken::DecodingKey;
 use jsonwebtoken::jwk::{AlgorithmParameters, Jwk as LibraryJwk};
 
-use super::jwk::decode_base64url;
+use crate::base64url::decode_base64url;
 
 /// RFC 7518 section 3.3 wants 2048 bits at least; the library checks no longer ones than 4096.
 const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
@@ -20,7 +20,7 @@ const MIN_SECRET_BYTES: usize = 32;
 
 /// The algorithms of RFC 7518 and RFC 8037 that a token may be signed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Algorithm {
+pub enum Algorithm {
     Hs256,
     Rs256,
     Es256,
@@ -28,7 +28,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    pub(super) const fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hs256 => "HS256",
             Self::Rs256 => "RS256",
@@ -37,7 +37,7 @@ impl Algorithm {
         }
     }
 
-    pub(super) const fn to_jsonwebtoken(self) -> jsonwebtoken::Algorithm {
+    pub const fn to_jsonwebtoken(self) -> jsonwebtoken::Algorithm {
         match self {
             Self::Hs256 => jsonwebtoken::Algorithm::HS256,
             Self::Rs256 => jsonwebtoken::Algorithm::RS256,
@@ -60,14 +60,14 @@ impl FromStr for Algorithm {
 
 /// A key, and the one algorithm that it is for. Its constructors say both at once, so that no
 /// public key can end up as the secret of HS256.
-pub(super) struct VerificationKey {
-    pub(super) kid: Option<String>,
-    pub(super) algorithm: Algorithm,
-    pub(super) decoding_key: DecodingKey,
+pub struct VerificationKey {
+    pub kid: Option<String>,
+    pub algorithm: Algorithm,
+    pub decoding_key: DecodingKey,
 }
 
 impl VerificationKey {
-    pub(super) fn from_secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
+    pub fn from_secret(kid: Option<String>, secret: &[u8]) -> Result<Self, String> {
         if secret.len() < MIN_SECRET_BYTES {
             return Err(format!(
                 "the secret has {} bytes, and HS256 needs at least {MIN_SECRET_BYTES}",
@@ -82,7 +82,7 @@ impl VerificationKey {
     }
 
     /// Modulus and exponent.
-    pub(super) fn from_rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
+    pub fn from_rsa(kid: Option<String>, n: &[u8], e: &[u8]) -> Result<Self, String> {
         let significant = n.iter().skip_while(|byte| **byte == 0).count();
         if !RSA_MODULUS_BYTES.contains(&significant) || e.is_empty() || e.len() > 4 {
             return Err(format!(
@@ -100,7 +100,7 @@ impl VerificationKey {
     }
 
     /// A point on P-256.
-    pub(super) fn from_p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
+    pub fn from_p256(kid: Option<String>, x: &[u8], y: &[u8]) -> Result<Self, String> {
         if [x.len(), y.len()] != [POINT_BYTES; 2] {
             return Err("`x` and `y` of a key on P-256 have 32 bytes each".to_owned());
         }
@@ -110,7 +110,7 @@ impl VerificationKey {
     }
 
     /// A point on Ed25519.
-    pub(super) fn from_ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
+    pub fn from_ed25519(kid: Option<String>, x: &[u8]) -> Result<Self, String> {
         // The library would panic at less.
         if x.len() != POINT_BYTES {
             return Err("`x` of a key on Ed25519 has 32 bytes".to_owned());
@@ -119,7 +119,7 @@ impl VerificationKey {
     }
 
     /// A public key as PEM, of the kind that it says it is.
-    pub(super) fn from_pem(text: &str) -> Result<Self, String> {
+    pub fn from_pem(text: &str) -> Result<Self, String> {
         if text.matches("-----BEGIN").count() != 1 {
             return Err("it has several PEM blocks: put several keys into a JWK Set".to_owned());
         }
@@ -182,7 +182,7 @@ impl fmt::Debug for VerificationKey {
 
 /// Why there is no key for a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum KeyLookupError {
+pub enum KeyLookupError {
     /// None has the token's `kid`, or none is for its algorithm.
     NotFound,
     /// The key that it names is for another algorithm.
@@ -193,7 +193,7 @@ pub(super) enum KeyLookupError {
 
 /// The key that a token names; without a name, the only one for its algorithm. Keys that have no
 /// name themselves (secrets, PEM files) stand in for names that no key has.
-pub(super) fn select_key<'a>(
+pub fn select_key<'a>(
     keys: impl Iterator<Item = &'a Arc<VerificationKey>> + Clone,
     kid: Option<&str>,
     algorithm: Algorithm,

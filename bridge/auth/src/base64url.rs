@@ -1,0 +1,11 @@
+//! base64url without padding (RFC 4648 section 5), as tokens and keys have it.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+/// Decodes a field; `name` is the word for it in the error.
+pub(crate) fn decode_base64url(name: &str, text: &str) -> Result<Vec<u8>, String> {
+    URL_SAFE_NO_PAD
+        .decode(text)
+        .map_err(|_| format!("`{name}` is not base64url"))
+}

@@ -1,0 +1,36 @@
+//! Who may use which realm of the bridge, and what for.
+//!
+//! 1. [`bearer_token`] finds the token of a request.
+//! 2. [`Authenticator`] checks it. [`opaque`] knows opaque tokens by their hashes; [`jwt`] verifies signed
+//!    ones: [`verification_key`] holds the keys that [`jwk`] parses and [`jwks`] fetches, [`claims`]
+//!    validates what a token says, [`verified_cache`] remembers the tokens that were good.
+//! 3. A [`Principal`] comes out: its realm ([`RealmId`]), its subject, its [`Scopes`] and its end.
+//!
+//! An agent that answers a query has a [`query_token`] instead, which is good until the query ends.
+//! Tokens are hashed on arrival, and no `Debug` output and no error contains one.
+
+mod base64url;
+mod bearer;
+pub mod claims;
+mod error;
+pub mod jwk;
+pub mod jwks;
+pub mod jwt;
+pub mod opaque;
+mod principal;
+pub mod query_token;
+mod realm_id;
+mod scopes;
+mod settings;
+mod tokens;
+pub mod verification_key;
+pub mod verified_cache;
+
+pub use bearer::bearer_token;
+pub use error::AuthError;
+pub use principal::{InsufficientScope, Principal};
+pub use query_token::{QueryToken, TokenHash, is_query_token};
+pub use realm_id::RealmId;
+pub use scopes::{Scope, Scopes};
+pub use settings::JwtSettings;
+pub use tokens::Authenticator;

@@ -1,0 +1,8 @@
+/// The person or service that a token names, where it names one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// The subject's id (`sub`, RFC 7519 section 4.1.2).
+    pub sub: Option<String>,
+    /// The subject's roles.
+    pub roles: Vec<String>,
+}
