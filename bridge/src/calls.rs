@@ -29,8 +29,8 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use crate::config::TextLimitRule;
-use crate::realm::{CallFailure, OfflineApp, RouteError, Target};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{CallFailure, OfflineApp, RouteError, Target};
 
 pub(crate) use arguments::Arguments;
 pub(crate) use attend::ClientChannel;

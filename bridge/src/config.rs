@@ -23,7 +23,6 @@ use bridge_protocol::limits;
 use bridge_service::values;
 use clap::Parser;
 
-use crate::realm::{QueryLimits, RealmLimits};
 use bridge_service::host_origin::is_loopback_entry;
 
 pub use agent::{Agent, AgentUrl};
@@ -35,8 +34,8 @@ pub(crate) use print::may_have_credentials;
 pub use profiles::{ClientProfile, Profile, Profiles};
 pub(crate) use reading::{LoadError, LoadedSettings};
 pub use results::Results;
-pub use tabs::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy, Tabs};
-pub(crate) use text_limit::{RESULT_SIZE_KEY, TextLimit, TextLimitRule, TextUnit};
+pub use tabs::Tabs;
+pub(crate) use text_limit::{TextLimit, TextLimitRule, TextUnit};
 
 /// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
 pub(crate) const LOOPBACK: &str = "loopback";
@@ -292,37 +291,6 @@ impl Default for Config {
 }
 
 impl Config {
-    pub(crate) fn realm_limits(&self) -> RealmLimits {
-        RealmLimits {
-            sessions: self.max_sessions,
-            session_limit_policy: self.tabs.session_limit_policy,
-            max_session_duration: self.tabs.max_session_duration,
-            duplicate_names: self.tabs.duplicate_names,
-            ambiguous_calls: self.tabs.ambiguous_calls,
-            reject_conflicts: self.compat.is_some(),
-            catalogue_ttl: self.tabs.catalogue_ttl,
-            definitions_per_session: self.max_definitions,
-            definition_bytes_per_session: self.max_definition_bytes,
-            calls: self.max_calls,
-            clients: self.max_clients,
-            subscriptions_per_client: self.max_subscriptions,
-            receipt_timeout: self.call_receipt,
-            input_timeout: self.input_timeout,
-            page_grace: self.page_grace,
-            heartbeat_interval: self.heartbeat,
-            queries: QueryLimits {
-                agent: self.agent.is_configured(),
-                max_queries: self.agent.max_queries,
-                timeout: self.agent.query_timeout,
-                attach_timeout: self.agent.query_attach,
-                cancel_timeout: self.agent.agent_timeout,
-                max_tool_call_bytes: self.agent.max_query_bytes,
-                query_ids_are_credentials: self.query_ids_are_credentials(),
-            },
-            notify_every_change: self.compat == Some(Compat::McpWeb),
-        }
-    }
-
     /// What the bridge says of itself.
     pub(crate) fn bridge_info(&self) -> serde_json::Value {
         let mut info = serde_json::json!({

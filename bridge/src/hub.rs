@@ -6,6 +6,7 @@
 mod calls;
 mod claims;
 mod clients;
+pub(crate) mod limits;
 mod line;
 mod outbox;
 mod places;
@@ -22,16 +23,16 @@ use dashmap::mapref::entry::Entry as MapEntry;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
-use crate::definition::DefinitionRegistry;
-use crate::hashing::FastHash;
 use crate::kept::ResultStore;
-use crate::page_wire;
 use crate::queries::AgentQueries;
-use crate::realm::{
+use bridge_auth::RealmId;
+use bridge_realm::definition::DefinitionRegistry;
+use bridge_realm::fast_hash::FastHash;
+use bridge_realm::realm::{
     ClientId, ConnectionId, Disconnect, Effect, Effects, Now, PageHello, Realm, RealmLimits,
     Refusal,
 };
-use bridge_auth::RealmId;
+use bridge_realm::{PageMessageLimits, page_messages};
 use line::CallSender;
 use outbox::OutboxSender;
 use places::{RealmClass, RealmPermit, RealmSlots};
@@ -46,6 +47,8 @@ pub(crate) use outbox::{OutboxReceiver, SocketCommand};
 #[derive(Debug)]
 pub(crate) struct Hub {
     pub(crate) config: Config,
+    /// What a page may send.
+    pub(crate) page_limits: PageMessageLimits,
     pub(crate) definitions: DefinitionRegistry,
     pub(crate) result_store: Arc<ResultStore>,
     /// In boxes: the tables have room for more than there are, and move what is in them as they grow.
@@ -85,7 +88,8 @@ impl Hub {
             definitions,
             result_store: ResultStore::new(&config.results),
             realms: DashMap::default(),
-            realm_limits: Arc::new(config.realm_limits()),
+            page_limits: limits::page_message_limits(&config),
+            realm_limits: Arc::new(limits::realm_limits(&config)),
             timer: Timer::default(),
             agent_queries: AgentQueries::new(&config),
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
@@ -120,8 +124,13 @@ impl Hub {
             }
             // The outbox is new: there is room for the first message.
             let bridge = self.bridge_id.clone();
-            let accepted =
-                page_wire::authenticated_message(&self.config, bridge, session, accepted, now);
+            let accepted = page_messages::authenticated_message(
+                &self.page_limits,
+                bridge,
+                session,
+                accepted,
+                now,
+            );
             let _ = sender.try_send(SocketCommand::Message(accepted));
             entry.outboxes.insert(connection, sender);
             Ok(((), effects))

@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Results;
-use crate::realm::CallFailure;
 use crate::result::ToolResult;
 use bridge_auth::RealmId;
+use bridge_realm::realm::CallFailure;
 use shelf::{RetentionLimits, RetentionState};
 
 pub(crate) use shelf::{ResultHandle, StoreFull};

@@ -15,32 +15,26 @@
 mod by_realm;
 mod calls;
 mod config;
-mod definition;
-mod hashing;
 mod http;
 mod hub;
 mod kept;
 mod mcp;
 mod meta_tools;
 mod own_resources;
-mod page_wire;
 mod program;
 mod queries;
-mod realm;
 mod result;
 mod server;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation;
-mod tool;
-mod uri_template;
 mod v1;
 mod websocket;
 
+pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 pub use bridge_service::Secret;
 pub use config::{
-    Agent, AgentUrl, AmbiguousCalls, ClientProfile, Compat, Config, DuplicateNames, Identity,
-    Profile, Profiles, Results, SessionLimitPolicy, Tabs,
+    Agent, AgentUrl, ClientProfile, Compat, Config, Identity, Profile, Profiles, Results, Tabs,
 };
 pub use http::App;
 pub use program::{ProgramSettings, arguments, run};

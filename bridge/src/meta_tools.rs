@@ -7,12 +7,12 @@ use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{self, CallError, CallRequest, Invocation, RoundOutcome};
-use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::{CallFailure, Realm, RouteError, Target};
 use crate::result::ToolResult;
 use crate::v1::LIST_SESSIONS;
 use bridge_auth::RealmId;
+use bridge_realm::definition::Definition;
+use bridge_realm::realm::{CallFailure, Realm, RouteError, Target};
 
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
@@ -23,17 +23,6 @@ pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
 
 /// The one that reads what a call left under a handle.
 pub(crate) const GET_RESULT: &str = "get_result";
-
-/// Their names: each call looks whether it is for one of them.
-static BUILTIN_TOOL_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let names = DEFINITIONS.iter().filter_map(|tool| tool["name"].as_str());
-    names.collect()
-});
-
-/// Whether the name belongs to one of them.
-pub(crate) fn is_builtin_tool(name: &str) -> bool {
-    BUILTIN_TOOL_NAMES.contains(&name)
-}
 
 /// Whether a client means one of them by a name that another bridge had for it, and no page has.
 pub(crate) fn is_legacy_alias(hub: &Hub, request: &CallRequest<'_>) -> bool {
@@ -192,6 +181,8 @@ fn session_argument(arguments: &Map<String, Value>) -> Option<SessionId> {
 
 #[cfg(test)]
 mod tests {
+    use bridge_realm::definition::reserved::is_builtin_tool;
+
     use super::*;
 
     #[test]

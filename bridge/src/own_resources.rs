@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI, STATUS_URI};
+use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
+use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use serde_json::{Map, Value, json};
 
 use crate::calls::{self, CallError, CallerContext};
@@ -15,19 +16,6 @@ use bridge_service::cpu_pool;
 /// Their definitions, in the order of the list.
 pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
     LazyLock::new(|| serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default());
-
-/// What the URI of a kept result begins with. Its handle follows. They are not listed.
-const RESULT_URI_PREFIX: &str = "mcp-web://results/";
-
-/// The URI of a kept result.
-pub(crate) fn result_uri(handle: &ResultHandle) -> String {
-    format!("{RESULT_URI_PREFIX}{handle}")
-}
-
-/// Whether the URI belongs to one of them.
-pub(crate) fn is_builtin_resource(uri: &str) -> bool {
-    [SESSIONS_URI, STATUS_URI].contains(&uri) || uri.starts_with(RESULT_URI_PREFIX)
-}
 
 /// The content of one of them: an MCP `ReadResourceResult`, as large as the caller takes.
 pub(crate) async fn read(
@@ -84,6 +72,9 @@ fn contents_object(contents: Vec<Value>) -> Map<String, Value> {
 
 #[cfg(test)]
 mod tests {
+    use bridge_protocol::STATUS_URI;
+    use bridge_realm::definition::reserved::is_builtin_resource;
+
     use super::*;
 
     #[test]

@@ -24,12 +24,12 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use crate::config::Config;
 use crate::hub::Hub;
-use crate::realm::{Effect, QueryError, Realm, ReportRejected};
 use agent::AgentClient;
 use asking::QueryTask;
 use bridge_auth::query_token::{QueryToken, TokenHash};
 use bridge_auth::{AuthError, Principal, RealmId};
 use bridge_protocol::Subject;
+use bridge_realm::realm::{Effect, QueryError, Realm, ReportRejected};
 
 pub(crate) use bridge_auth::query_token::is_query_token;
 pub(crate) use child::find_program as agent_program;

@@ -17,8 +17,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::realm::CallFailure;
 use bridge_json::RawJson;
+use bridge_realm::realm::CallFailure;
 use raw::{ContentParts, PassthroughResult};
 pub(crate) use written::EncodedBody;
 

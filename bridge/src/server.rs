@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::config::Config;
-use crate::definition::DefinitionRegistry;
 use crate::http::{self, App, AppState};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
 use crate::v1::CompatService;
+use bridge_realm::definition::DefinitionRegistry;
 
 pub(crate) use ready::CheckedConfig;
 pub use ready::StartError;

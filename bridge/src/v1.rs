@@ -18,5 +18,5 @@ mod streams;
 
 pub(crate) use message::Reply;
 pub(crate) use rpc::{CompatRequest, CompatService};
-pub(crate) use shapes::{LIST_SESSIONS, ListingCache};
+pub(crate) use shapes::LIST_SESSIONS;
 pub(crate) use streams::{CompatSession, event_stream, refused};

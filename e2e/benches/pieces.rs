@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bridge::Config;
-use bridge::simulation::{Bridge, Schema};
+use bridge::simulation::{Bridge, Schema, new_bridge};
 use bridge_protocol::{BridgeToPage, CallResponse, PageToBridge, ToolCall};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use serde_json::value::{RawValue, to_raw_value};
@@ -77,7 +77,7 @@ fn bridge_with(pages: usize) -> Bridge {
         max_sessions: pages,
         ..Config::default()
     };
-    let mut bridge = Bridge::new(config, "bench", 0, |_| Some(None));
+    let mut bridge = new_bridge(&config, "bench", 0, |_| Some(None));
     for page in 0..pages {
         let connection = page as u64;
         bridge.connection_opened(connection, &session(page));

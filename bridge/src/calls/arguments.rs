@@ -7,7 +7,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use crate::tool::SESSION_ARGUMENT;
+use bridge_realm::definition::tool::SESSION_ARGUMENT;
 
 /// The arguments of a tool call: an object.
 #[derive(Debug)]

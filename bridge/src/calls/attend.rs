@@ -15,8 +15,8 @@ use super::progress::ProgressReporter;
 use super::{CallError, CallerContext, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallMessage, CallReceiver, Hub};
 use crate::kept::BackgroundCall;
-use crate::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
 
 /// A client while its call runs. A leg that cannot reach its client any more says so by dropping
 /// the call.

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fitting::parse_object;
 use super::{CallError, CallerContext, RoundOutcome, attend, route_error};
 use crate::hub::Hub;
-use crate::realm::{CallOutcome, PageRequest, RouteError};
+use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
 /// MCP's limit for one answer (specification, "Completion").
 const MAX_VALUES: usize = 100;

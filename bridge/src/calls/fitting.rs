@@ -10,11 +10,11 @@ use super::{CallError, CallerContext, DeliveryLimits};
 use crate::config::TextLimit;
 use crate::hub::Hub;
 use crate::kept::ResultHandle;
-use crate::realm::{Answer, CallFailure};
 use crate::result::ToolResult;
 use crate::result::fit::{ResultLimit, truncate};
 use crate::result::size::{self, ENVELOPE_BYTES};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{Answer, CallFailure};
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 

@@ -4,12 +4,12 @@ use bridge_protocol::{ErrorCode, Kind, QueryId};
 use serde_json::{Map, json};
 
 use super::CallRequest;
-use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
-use crate::realm::{CallFailure, Realm, ReportRejected, Target, ToolNotAllowed};
 use crate::result::ToolResult;
 use bridge_auth::{Principal, RealmId};
+use bridge_realm::definition::Definition;
+use bridge_realm::realm::{CallFailure, Realm, ReportRejected, Target, ToolNotAllowed};
 
 /// Comes back when the page of an agent's query is there, or the query is over: while it is loaded
 /// anew its tools are not there.

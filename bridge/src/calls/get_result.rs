@@ -14,9 +14,9 @@ use super::leaving::handle_result;
 use super::progress::ProgressReporter;
 use crate::hub::Hub;
 use crate::kept::{ResultHandle, StoredResult};
-use crate::realm::CallFailure;
 use crate::result::ToolResult;
 use crate::result::fit::text_part;
+use bridge_realm::realm::CallFailure;
 use bridge_service::cpu_pool;
 
 /// What is wanted of a result.

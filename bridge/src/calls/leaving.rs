@@ -11,10 +11,10 @@ use super::unreachable::DETACHED_CLIENT;
 use super::{CallerContext, DeliveryLimits, RoundOutcome};
 use crate::hub::Hub;
 use crate::kept::{BackgroundCall, PendingResult, ResultHandle};
-use crate::realm::{CallFailure, CallOutcome};
 use crate::result::{ToolResult, size};
-use crate::tool::Tool;
 use bridge_auth::RealmId;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{CallFailure, CallOutcome};
 use bridge_service::cpu_pool;
 
 /// The key in `_meta` of the answer that comes before the result.

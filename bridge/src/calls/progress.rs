@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::CallerContext;
 use crate::hub::Hub;
-use crate::realm::CallEvent;
+use bridge_realm::realm::CallEvent;
 
 /// The bridge's own reports stay so close above the page's last one: a thousandth of a step.
 const KEEPALIVE_STEP: f64 = 0.001;

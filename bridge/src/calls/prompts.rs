@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::fitting::{enforce_object_limit, parse_object_with};
 use super::{CallError, CallerContext, RoundOutcome, attend, route_error};
-use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::{CallOutcome, PageRequest, RouteError};
+use bridge_realm::definition::Definition;
+use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
 /// Which prompt, with what.
 pub(crate) struct PromptRequest<'a> {

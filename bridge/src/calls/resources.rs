@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::fitting::{enforce_contents_limit, parse_object_with};
 use super::{CallError, CallerContext, RoundOutcome, attend, hint, route_error};
 use crate::hub::Hub;
-use crate::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
+use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
 /// Has a page read a resource: the MCP `ReadResourceResult`, as the page wrote it.
 pub(crate) async fn read_resource(

@@ -1,5 +1,6 @@
 //! `tools/call`.
 
+use bridge_realm::definition;
 use std::sync::Arc;
 
 use bridge_protocol::{ErrorCode, Kind, SessionId};
@@ -12,15 +13,15 @@ use super::leaving::{continue_in_background, detach_after, handle_result};
 use super::{
     Arguments, CallError, CallerContext, RoundOutcome, attend, fitting, for_query, validation,
 };
-use crate::definition::Definition;
 use crate::hub::Hub;
 use crate::meta_tools;
-use crate::realm::{
+use crate::result::ToolResult;
+use bridge_json::RawJson;
+use bridge_realm::definition::Definition;
+use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
+use bridge_realm::realm::{
     Answer, CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
-use crate::result::ToolResult;
-use crate::tool::{SESSION_ARGUMENT, Tool};
-use bridge_json::RawJson;
 use bridge_schema::ValidationFailure;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
@@ -38,7 +39,7 @@ pub(crate) async fn call(
     request: CallRequest<'_>,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
     let for_query = request.caller.call_context.query_id.is_some();
-    if meta_tools::is_builtin_tool(&request.tool)
+    if definition::reserved::is_builtin_tool(&request.tool)
         && request.caller.resume_token.is_none()
         && !for_query
     {

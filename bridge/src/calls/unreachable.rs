@@ -4,7 +4,7 @@ use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
 use futures_util::future::BoxFuture;
 
 use super::attend::ClientChannel;
-use crate::realm::CallEvent;
+use bridge_realm::realm::CallEvent;
 
 /// A client that cannot be asked, for this reason.
 pub(crate) struct SilentClient(pub(crate) &'static str);

@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use super::tools::validate_input;
 use super::{Arguments, CallerContext, RoundOutcome, attend};
 use crate::hub::Hub;
-use crate::realm::{CallFailure, CallOutcome, PageRequest};
-use crate::tool::Tool;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{CallFailure, CallOutcome, PageRequest};
 
 /// Has a page do it.
 pub(crate) async fn call_raw(

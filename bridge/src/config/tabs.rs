@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use bridge_service::values;
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 /// Settings of sessions.
 #[derive(Clone, Debug, Args)]
@@ -65,36 +66,4 @@ impl Default for Tabs {
             max_pending_pages: 512,
         }
     }
-}
-
-/// What happens to one page more than a token may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum SessionLimitPolicy {
-    /// It is refused.
-    Reject,
-    /// It is let in, and the one that connected first is closed.
-    CloseOldest,
-}
-
-/// What happens to a page whose session name is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum DuplicateNames {
-    /// It gets the name with a number: `board (2)`.
-    Number,
-    /// It is refused.
-    Reject,
-}
-
-/// Where a call goes that several pages could take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum AmbiguousCalls {
-    /// Nowhere: the client hears which pages there are, and chooses.
-    Ask,
-    /// To the page that has the focus; without one as with `ask`.
-    Focused,
-    /// To the page that has the focus, else to the one that was active last.
-    LastActive,
 }

@@ -25,11 +25,8 @@ impl TextLimit {
 }
 
 /// What Claude Code shows its model of the texts of an answer, unless the tool says another number
-/// under [`RESULT_SIZE_KEY`]. More goes into a file.
+/// under [`RESULT_SIZE_KEY`](bridge_realm::definition::tool::RESULT_SIZE_KEY). More goes into a file.
 pub(super) const CLAUDE_CODE_TEXT_CHARS: usize = 50_000;
-
-/// The key in a tool's `_meta` with the characters that an answer may have, which Claude Code reads.
-pub(crate) const RESULT_SIZE_KEY: &str = "anthropic/maxResultSizeChars";
 
 /// Less would leave no room for the note that something was cut.
 pub(super) const MIN_TEXT_CHARS: usize = 8_192;
@@ -43,7 +40,7 @@ pub(crate) enum TextLimitRule {
     /// Each tool alike, with images or without.
     #[default]
     Uniform,
-    /// As Claude Code does: a tool may say a number of its own under [`RESULT_SIZE_KEY`], which
+    /// As Claude Code does: a tool may say a number of its own under `RESULT_SIZE_KEY`, which
     /// counts for answers without images.
     ClaudeCode,
     /// As Codex does: in bytes.

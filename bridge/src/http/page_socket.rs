@@ -25,12 +25,12 @@ use tokio::time::timeout;
 
 use super::{AppState, Problem};
 use crate::hub::{Hub, OutboxReceiver, SessionIdLease};
-use crate::page_wire::{CloseFrame, PageEvent};
-use crate::realm::{ConnectionId, Disconnect, PageProtocol};
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
 use admission::{HandshakeError, accept, authenticate};
 use bridge_auth::{Authenticator, RealmId};
 use bridge_json::RawJson;
+use bridge_realm::page_messages::{CloseFrame, PageEvent};
+use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol};
 use bridge_service::OriginCheck;
 use serving::ConnectionState;
 
@@ -286,14 +286,18 @@ impl PageSession {
 
     /// One message of the page.
     fn on_message(&self, message: PageToBridge) -> Result<(), CloseFrame> {
-        let event = PageEvent::from_message(message, &self.hub.config, &self.hub.definitions)?;
+        let event = PageEvent::from_message(message, &self.hub.page_limits, &self.hub.definitions)?;
         self.apply(event);
         Ok(())
     }
 
     /// The same of an answer that was read in one pass.
     fn on_long_answer(&self, call: CallId, value: RawJson) {
-        self.apply(PageEvent::answered(call, value, &self.hub.config));
+        self.apply(PageEvent::from_long_response(
+            call,
+            value,
+            &self.hub.page_limits,
+        ));
     }
 
     fn apply(&self, event: PageEvent) {

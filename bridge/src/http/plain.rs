@@ -22,10 +22,10 @@ use tower::ServiceExt;
 
 use super::{AppState, Problem, page_socket, read_to_end_limited};
 use crate::calls::{self, Arguments, CallRequest, DeliveryLimits, RoundOutcome, SilentClient};
-use crate::definition::Definition;
 use crate::meta_tools;
 use crate::result::{ToolResult, size};
 use bridge_auth::Scope;
+use bridge_realm::definition::Definition;
 use bridge_service::cpu_pool;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 

@@ -23,9 +23,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::{AppState, Problem, plain};
 use crate::queries::AgentReport;
-use crate::realm::{QueryError, ReportRejected, is_unguessable_id};
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
+use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
 
 pub(super) use opening::open;
 

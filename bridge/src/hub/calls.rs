@@ -6,8 +6,8 @@ use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
 
 use super::Hub;
 use super::line::{CallReceiver, channel};
-use crate::realm::{CallFailure, NewCall, PageRequest};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{CallFailure, NewCall, PageRequest};
 
 impl Hub {
     /// An id that no other call of this life of the bridge has.

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 
 use super::Hub;
 use super::places::RealmClass;
-use crate::realm::{ClientId, Refusal};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{ClientId, Refusal};
 
 /// So many changes of the list of tools are counted for a client that does not read: more than one
 /// is only news to clients of mcp-web 0.1.

@@ -6,7 +6,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use crate::realm::{CallEvent, CallFailure, CallOutcome};
+use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome};
 
 /// Progress and log messages that wait for a caller. More are dropped: a client that does not read
 /// must not hold up the page, and the newest news of a call comes with its result.

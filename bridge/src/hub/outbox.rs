@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use bridge_protocol::{BridgeToPage, CloseCode};
 use serde_json::value::RawValue;
 
-use crate::realm::PageProtocol;
+use bridge_realm::realm::PageProtocol;
 
 /// Messages that may wait, beside those of the page's calls.
 const MAX_MESSAGES: usize = 256;

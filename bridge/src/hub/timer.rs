@@ -104,7 +104,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
     use crate::config::Config;
-    use crate::definition::DefinitionRegistry;
+    use bridge_realm::definition::DefinitionRegistry;
 
     #[tokio::test(start_paused = true)]
     async fn deadlines_within_the_interval_are_coalesced() {

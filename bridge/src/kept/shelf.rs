@@ -3,6 +3,7 @@
 //! A token keeps so many calls and results, all tokens together so many bytes. Over either the
 //! oldest result goes; a call that is under way stays.
 
+use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::hash::Hash;
@@ -15,6 +16,11 @@ use indexmap::IndexMap;
 pub(crate) struct ResultHandle(String);
 
 impl ResultHandle {
+    /// The URI of the resource that the result can be read as.
+    pub(crate) fn uri(&self) -> String {
+        format!("{RESULT_URI_PREFIX}{self}")
+    }
+
     /// With 122 random bits.
     pub(crate) fn random() -> Self {
         Self(uuid::Uuid::new_v4().simple().to_string())

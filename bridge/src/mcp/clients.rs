@@ -10,8 +10,8 @@ use rmcp::service::{Peer, SubscriptionContext};
 use tokio::task::JoinHandle;
 
 use crate::hub::{Hub, NotificationQueue, PendingNotifications};
-use crate::realm::{ClientId, Refusal};
 use bridge_auth::RealmId;
+use bridge_realm::realm::{ClientId, Refusal};
 
 /// A client that does not take a notification within this does not read its stream. The next
 /// change is offered to it again; nobody else waits for it.

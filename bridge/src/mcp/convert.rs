@@ -17,8 +17,8 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{CallError, CompletionValues};
-use crate::realm::CallFailure;
 use crate::result::ToolResult;
+use bridge_realm::realm::CallFailure;
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.
 pub(crate) fn check_definition(kind: Kind, definition: &Map<String, Value>) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! The MCP methods, answered from the realm.
 
+use bridge_realm::definition;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -33,13 +34,13 @@ use super::{REALM, capabilities, convert};
 use crate::calls::{
     self, CallRequest, CallerContext, CompletionRequest, PromptRequest, RoundOutcome,
 };
-use crate::config::RESULT_SIZE_KEY;
-use crate::definition::Definition;
 use crate::hub::Hub;
-use crate::realm::Refusal;
 use crate::result::size;
 use crate::{meta_tools, own_resources};
 use bridge_auth::{Principal, RealmId};
+use bridge_realm::definition::Definition;
+use bridge_realm::definition::tool::RESULT_SIZE_KEY;
+use bridge_realm::realm::Refusal;
 use bridge_service::cpu_pool::INLINE_LIMIT;
 
 /// The header with which a client pins itself to a page.
@@ -494,7 +495,7 @@ impl ServerHandler for Handler {
         let _activity = self.begin_activity();
         let uri = request.uri;
         let client = PeerClient::new(&context);
-        if own_resources::is_builtin_resource(&uri) {
+        if definition::reserved::is_builtin_resource(&uri) {
             let options = self.call_options(&context, &client, ResumeParams::none(), false)?;
             let read = own_resources::read(&self.hub, &options, &uri).await;
             let read = read.map_err(|error| convert::to_error_data(error, client.is_modern()))?;

@@ -14,7 +14,7 @@ use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceEr
 
 use super::{convert, rounds};
 use crate::calls::ClientChannel;
-use crate::realm::CallEvent;
+use bridge_realm::realm::CallEvent;
 
 /// A client that does not take a notification within this does not read its stream: it hears no
 /// more of this call but its result.

@@ -11,8 +11,8 @@ use tokio::sync::{OnceCell, watch};
 use super::events::{Event, SseDecoder};
 use super::said::{self, AgentEvent};
 use crate::config;
-use crate::realm::QueryError;
 use bridge_auth::query_token::QueryToken;
+use bridge_realm::realm::QueryError;
 use bridge_service::Secret;
 use bridge_service::http_client;
 

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::agent::{AgentClient, AgentEventStream, AgentResponse};
 use super::said::AgentEvent;
 use crate::hub::Hub;
-use crate::realm::{Effects, Now, Realm};
 use bridge_auth::RealmId;
 use bridge_auth::query_token::QueryToken;
+use bridge_realm::realm::{Effects, Now, Realm};
 
 /// Whose query it is.
 pub(super) struct QueryTask {

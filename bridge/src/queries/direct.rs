@@ -9,10 +9,10 @@ use dashmap::mapref::entry::Entry as MapEntry;
 
 use super::{ActiveQuery, AgentQueries, QueryLifetime, id_taken_error};
 use crate::hub::Hub;
-use crate::realm::{QueryError, QueryPolicy, Realm};
 use bridge_auth::query_token::QueryToken;
 use bridge_auth::{Principal, RealmId};
 use bridge_protocol::Subject;
+use bridge_realm::realm::{QueryError, QueryPolicy, Realm};
 
 /// A query that an agent may call tools for.
 pub(crate) struct DirectQuery {

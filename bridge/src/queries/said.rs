@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::AgentReport;
 use super::events::{Event, excerpt};
-use crate::realm::QueryError;
+use bridge_realm::realm::QueryError;
 
 /// One message of an agent.
 #[derive(Debug)]

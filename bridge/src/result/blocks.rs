@@ -11,7 +11,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::tool::check_icons;
+use bridge_realm::definition::tool::check_icons;
 
 /// Members that a block may have, and may not have as null.
 const OPTIONAL_MEMBERS: [&str; 7] = [

@@ -13,8 +13,7 @@ use super::size::{self, ENVELOPE_BYTES};
 use super::{ToolResult, text_block, text_content};
 use crate::config::{TextLimit, TextUnit};
 use crate::kept::{ResultHandle, StoreFull};
-use crate::own_resources::result_uri;
-use crate::realm::CallFailure;
+use bridge_realm::realm::CallFailure;
 
 /// The key in `_meta` of a result that was cut.
 const TRUNCATED_META: &str = "mcp-web/cut";
@@ -292,7 +291,7 @@ impl Remainder {
                      \"offset\": {offset}}}."
                 );
             }
-            Ok(handle) => note += &format!(" The whole is kept as {}.", result_uri(handle)),
+            Ok(handle) => note += &format!(" The whole is kept as {}.", handle.uri()),
             Err(reason) => {
                 note += &format!(
                     " The whole could not be kept: {}.",
@@ -307,7 +306,7 @@ impl Remainder {
         let handle = self.stored.as_ref().ok().filter(|_| limit.links)?;
         Some(json!({
             "type": "resource_link",
-            "uri": result_uri(handle),
+            "uri": handle.uri(),
             "name": "whole result",
             "description": "The whole result, as long as the bridge keeps it",
         }))

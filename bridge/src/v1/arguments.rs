@@ -10,7 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::message::json_string;
 use super::pages::PageSelector;
-use crate::tool::SESSION_ARGUMENT;
+use bridge_realm::definition::tool::SESSION_ARGUMENT;
 
 /// What the arguments are.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use bridge_protocol::{QueryId, SessionId};
 use serde::Serialize;
 
 use super::message::Meta;
-use crate::realm::{Realm, Session};
-use crate::tool::Tool;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{Realm, Session};
 
 /// The page that a request wants.
 #[derive(Clone, Debug, PartialEq, Eq)]

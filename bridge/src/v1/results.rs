@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::js::{self, OutputTooLong};
 use super::message::json_string;
 use super::shapes::write_json;
-use crate::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
+use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
 
 /// What indentation makes of a result is at most so many times what a result may have.
 const MAX_PRETTY_FACTOR: usize = 4;

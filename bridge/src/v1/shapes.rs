@@ -1,14 +1,15 @@
 //! Lists as clients of mcp-web 0.1 know them.
 
-use std::sync::{Arc, OnceLock};
+use bridge_realm::realm;
+use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::pages::{PageEntry, PageSelector, VisiblePages, tool_names};
-use crate::definition::PublishedItem;
-use crate::tool::{SESSION_ARGUMENT, Tool};
+use bridge_realm::definition::PublishedItem;
+use bridge_realm::definition::tool::{SESSION_ARGUMENT, Tool};
 
 /// The tool that lists the pages.
 pub(crate) const LIST_SESSIONS: &str = "list_sessions";
@@ -16,21 +17,10 @@ pub(crate) const LIST_SESSIONS: &str = "list_sessions";
 /// The only tool while no page is connected.
 pub(super) const CONNECTION_STATUS: &str = "get_connection_status";
 
-/// A tool as it is listed. Made when it is listed first, and kept with the tool.
-#[derive(Debug, Default)]
-pub(crate) struct ListingCache {
-    single_page: OnceLock<Box<str>>,
-    multiple_pages: OnceLock<Box<str>>,
-}
-
-impl ListingCache {
-    fn get_or_encode(tool: &Tool, several: bool) -> &str {
-        let kept = match several {
-            true => &tool.compat_listings().multiple_pages,
-            false => &tool.compat_listings().single_page,
-        };
-        kept.get_or_init(|| encode_listing(tool, several).into())
-    }
+/// A tool as it is listed, encoded when it is listed first.
+fn get_or_encode(tool: &Tool, several: bool) -> &str {
+    let listings = tool.compat_listings();
+    listings.get_or_encode(several, || encode_listing(tool, several))
 }
 
 /// Exactly the keys that the bridge of mcp-web 0.1 kept, as the page wrote them.
@@ -129,9 +119,7 @@ impl ToolList {
             if index > 0 || self.has_list_sessions {
                 out.push(b',');
             }
-            out.extend_from_slice(
-                ListingCache::get_or_encode(tool, self.choices.is_some()).as_bytes(),
-            );
+            out.extend_from_slice(get_or_encode(tool, self.choices.is_some()).as_bytes());
         }
         out.push(b']');
         if let Some(choice) = &self.choices {
@@ -168,7 +156,7 @@ impl ItemList {
         wanted: &PageSelector,
         field: &str,
         mut always: Vec<Value>,
-        of_page: impl Fn(&crate::realm::Session) -> Vec<Value>,
+        of_page: impl Fn(&realm::Session) -> Vec<Value>,
     ) -> Option<Self> {
         let page = pages.selected(wanted);
         if page.is_none() && pages.count() < 2 {
@@ -289,7 +277,7 @@ impl CallRejection {
         }
     }
 
-    pub(super) fn unknown_tool(page: &crate::realm::Session) -> Self {
+    pub(super) fn unknown_tool(page: &realm::Session) -> Self {
         Self {
             available_tools: Some(tool_names(page)),
             ..Self::from_code(ErrorCode::ToolNotFound)

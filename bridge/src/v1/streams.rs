@@ -16,8 +16,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use crate::by_realm::IdsByRealm;
 use crate::hub::{Hub, NotificationQueue};
 use crate::mcp::MAX_CLIENT_INFO_CHARS;
-use crate::realm::ClientId;
 use bridge_auth::{Principal, RealmId};
+use bridge_realm::realm::ClientId;
 
 /// So often a stream without events says that it is alive.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
@@ -374,7 +374,7 @@ mod tests {
 
     use super::*;
     use crate::config::Config;
-    use crate::definition::DefinitionRegistry;
+    use bridge_realm::definition::DefinitionRegistry;
 
     async fn sessions() -> (Arc<Hub>, CompatSessions, Principal) {
         let hub = Hub::new(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bridge::Config;
-use bridge::simulation::{ABNORMAL_CLOSURE, Bridge, Counts, Output};
+use bridge::simulation::{ABNORMAL_CLOSURE, Bridge, Counts, Output, new_bridge};
 
 use super::Summary;
 use super::callers::CallerStep;
@@ -175,7 +175,7 @@ impl World {
         self.incarnation += 1;
         self.bridge_due = None;
         let id = format!("life{}", self.incarnation);
-        let bridge = Bridge::new(self.config.clone(), &id, START_UNIX_MS, token_lifetime);
+        let bridge = new_bridge(&self.config, &id, START_UNIX_MS, token_lifetime);
         self.trace(|| format!("{id} of the bridge begins"));
         self.bridge = Some(bridge);
     }

@@ -1,5 +1,6 @@
 //! Long calls by a clock that stands still while anything happens.
 
+use bridge_realm::realm;
 use std::sync::{Arc, Mutex};
 
 use bridge_protocol::{
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::calls::{CallRequest, DeliveryLimits, call};
 use crate::config::Config;
-use crate::definition::DefinitionRegistry;
 use crate::hub::{OutboxReceiver, SocketCommand};
-use crate::realm::{Answer, ConnectionId, PageHello, PageProtocol};
 use crate::result::ToolResult;
+use bridge_realm::definition::DefinitionRegistry;
+use bridge_realm::realm::{Answer, ConnectionId, PageHello, PageProtocol};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -96,12 +97,7 @@ impl Page {
 
     fn apply(
         &self,
-        event: impl FnOnce(
-            &mut crate::realm::Realm,
-            &SessionId,
-            ConnectionId,
-            crate::realm::Now,
-        ) -> crate::realm::Effects,
+        event: impl FnOnce(&mut realm::Realm, &SessionId, ConnectionId, realm::Now) -> realm::Effects,
     ) {
         let id = SessionId::from(SESSION);
         let changed = self.hub.apply(self.realm, |realm, now| {

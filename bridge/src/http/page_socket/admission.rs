@@ -11,11 +11,11 @@ use tokio::time::timeout;
 use super::{HandshakeContext, PageSession, PageSocket, binary_unsupported, frame_too_big, v1};
 use crate::http::{AppState, guard};
 use crate::hub::OutboxReceiver;
-use crate::page_wire::CloseFrame;
-use crate::realm::{PageHello, PageProtocol};
 use crate::v1::page;
 use crate::websocket::{Frame, SocketError};
 use bridge_auth::{AuthError, Authenticator, InsufficientScope, Principal, Scope};
+use bridge_realm::page_messages::CloseFrame;
+use bridge_realm::realm::{PageHello, PageProtocol};
 use bridge_service::OriginCheck;
 
 /// Why a page is not let in.

@@ -3,7 +3,7 @@
 use bridge_protocol::CloseCode;
 use bridge_protocol::parts::{self, AssemblyStatus, PartError};
 
-use crate::page_wire::CloseFrame;
+use bridge_realm::page_messages::CloseFrame;
 
 /// Puts messages together from frames.
 pub(super) struct Reassembler(parts::Assembler);

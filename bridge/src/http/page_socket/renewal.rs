@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use super::PageSession;
 use super::admission::verify_page_token;
-use crate::realm::Effect;
 use bridge_auth::{AuthError, Authenticator, Principal, RealmId, Scope};
+use bridge_realm::realm::Effect;
 
 /// A token that is checked, and one that waits. A page that sends more is not in need of one.
 const MAX_WAITING_RENEWALS: usize = 1;

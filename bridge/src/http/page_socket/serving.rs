@@ -16,11 +16,11 @@ use super::{
     disconnect_for_code, error_excerpt, frame_too_big, frames, invalid_json, v1,
 };
 use crate::hub::{OutboxReceiver, SocketCommand};
-use crate::page_wire::{CloseFrame, parse_long_response};
-use crate::realm::{Disconnect, PageProtocol};
 use crate::v1::page::{self, BadFrame, CompatInbound};
 use crate::websocket::{Frame, SocketError};
 use bridge_json::RawJson;
+use bridge_realm::page_messages::{CloseFrame, parse_long_response};
+use bridge_realm::realm::{Disconnect, PageProtocol};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 /// The value of an answer that has so many bytes is left where it came. It keeps the message in memory,

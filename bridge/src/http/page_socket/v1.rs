@@ -9,10 +9,10 @@ use bridge_protocol::{BridgeToPage, CallId, CloseCode, ErrorCode};
 
 use super::{ConnectionEnd, PageSession, PageSocket};
 use crate::hub::{OutboxReceiver, SocketCommand};
-use crate::page_wire::{CloseFrame, PageEvent};
-use crate::realm::{Answer, CallFailure};
 use crate::v1::page::{self, BadFrame, CompatInbound, ResourceContent, StrictMode};
 use bridge_json::RawJson;
+use bridge_realm::page_messages::{CloseFrame, PageEvent};
+use bridge_realm::realm::{Answer, CallFailure};
 
 /// The close that answers a frame which is no message.
 pub(super) fn invalid_frame() -> CloseFrame {

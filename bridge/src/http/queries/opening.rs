@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::parse_object;
 use crate::http::{AppState, Problem, plain};
-use crate::realm::{QueryError, QueryPolicy};
 use bridge_auth::Scope;
+use bridge_realm::realm::{QueryError, QueryPolicy};
 
 /// Of a query the agent keeps the rest to itself.
 #[derive(Deserialize)]

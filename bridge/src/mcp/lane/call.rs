@@ -1,5 +1,7 @@
 //! `tools/call`.
 
+use bridge_realm::definition;
+use bridge_realm::definition::tool;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,7 +207,7 @@ async fn first_item(
 
 /// Whether each page that has the tool says that it does not ask.
 fn never_asks_client(request: &FastPathRequest<'_>, tool: &str) -> bool {
-    if meta_tools::is_builtin_tool(tool) {
+    if definition::reserved::is_builtin_tool(tool) {
         return tool != meta_tools::CALL_SESSION_TOOL;
     }
     any_candidate_tool(request, tool, |tool| tool.asks_client).is_none_or(|asks| !asks)
@@ -221,7 +223,7 @@ fn has_header_arguments(request: &FastPathRequest<'_>, tool: &str) -> bool {
 fn any_candidate_tool(
     request: &FastPathRequest<'_>,
     name: &str,
-    predicate: impl Fn(&crate::tool::Tool) -> bool,
+    predicate: impl Fn(&tool::Tool) -> bool,
 ) -> Option<bool> {
     let hub = &request.edge.hub;
     hub.with_realm_mut(request.principal.realm, |realm| {

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use crate::calls::ClientChannel;
 use crate::mcp::{convert, rounds};
-use crate::realm::CallEvent;
+use bridge_realm::realm::CallEvent;
 
 /// Notifications about a call, as JSON-RPC messages that wait for whoever polls the call.
 ///

@@ -9,9 +9,9 @@ use http::StatusCode;
 use super::call::{begin_response, json_response};
 use super::request::FastPathRequest;
 use super::stream;
-use crate::definition::Definition;
 use crate::mcp::convert;
 use crate::meta_tools;
+use bridge_realm::definition::Definition;
 
 /// The bridge's own tools.
 static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {

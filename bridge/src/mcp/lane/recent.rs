@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::hashing::FastHash;
 use crate::mcp::known::RequestingClient;
+use bridge_realm::fast_hash::FastHash;
 
 /// So many are remembered; one more, and all are forgotten.
 const MAX_CLIENTS: usize = 256;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use bridge_protocol::{AuthenticationFailed, CloseCode, ErrorCode};
 
-use crate::page_wire::CloseFrame;
+use bridge_realm::page_messages::CloseFrame;
 
 const SESSION_LIMIT_REASON: &str = "Session limit exceeded";
 

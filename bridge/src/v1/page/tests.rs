@@ -5,7 +5,7 @@ use bridge_protocol::{
 use serde_json::json;
 
 use super::*;
-use crate::page_wire::CloseFrame;
+use bridge_realm::page_messages::CloseFrame;
 
 const LENIENT: StrictMode = StrictMode(false);
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bridge_protocol::{ErrorCode, SessionId};
 use serde_json::json;
 
-use crate::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
-use crate::tool::Tool;
 use crate::v1::pages::{PageSelector, VisiblePages};
 use crate::v1::results::{self, ResultWriter};
 use crate::v1::shapes::{self, CallRejection};
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{PageProtocol, PageRequest, ResourceMatch, Session};
 
 /// Where a request goes.
 pub(super) struct CallTarget<T> {

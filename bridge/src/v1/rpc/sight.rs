@@ -5,10 +5,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{CompatRequest, CompatService};
 use crate::calls::{self, CallerContext, DeliveryLimits, SilentClient};
-use crate::realm::{Realm, ReportRejected, is_unguessable_id};
 use crate::v1::message::{Message, RpcError};
 use crate::v1::pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
+use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
 
 /// A caller that hears the result and nothing else.
 static SILENT_CLIENT: SilentClient =

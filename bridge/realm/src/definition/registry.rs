@@ -1,0 +1,626 @@
+//! What a page registers: tools, prompts, resources and resource templates.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bridge_protocol::{Definition as Sent, ErrorCode, Item, Kind, RegistrationFailure};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::hash::{DefinitionHash, hash_prefix, hash_text};
+use super::interner::{Internable, Interner};
+use super::reserved::is_builtin_resource;
+use super::tool::Tool;
+use super::uri_template::{MAX_URI_BYTES, UriTemplate};
+
+/// Why a definition is refused.
+pub type DefinitionError = (ErrorCode, String);
+
+/// One definition. Equal definitions are one allocation, see [`DefinitionRegistry`].
+#[derive(Clone, Debug)]
+pub enum Definition {
+    Tool(Arc<Tool>),
+    Prompt(Arc<PublishedItem>),
+    Resource(Arc<PublishedItem>),
+    Template(Arc<Template>),
+}
+
+impl Definition {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Definition::Tool(_) => Kind::Tool,
+            Definition::Prompt(_) => Kind::Prompt,
+            Definition::Resource(_) => Kind::Resource,
+            Definition::Template(_) => Kind::ResourceTemplate,
+        }
+    }
+
+    /// The name, URI or URI template as registered.
+    pub fn name(&self) -> &str {
+        match self {
+            Definition::Tool(tool) => tool.name(),
+            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.name,
+            Definition::Template(template) => &template.item.name,
+        }
+    }
+
+    /// The same as clients know it.
+    pub fn published_name(&self) -> &str {
+        match self {
+            Definition::Tool(tool) => tool.published_name(),
+            _ => self.name(),
+        }
+    }
+
+    /// The same for a client of 2026-07-28 or later (`modern`) or of an earlier revision, which
+    /// takes less in input schemas.
+    pub fn published_for(&self, modern: bool) -> Cow<'_, Map<String, Value>> {
+        match self {
+            Definition::Tool(tool) if !modern => tool
+                .published_for_legacy()
+                .map_or(Cow::Borrowed(tool.published()), Cow::Owned),
+            _ => Cow::Borrowed(self.published()),
+        }
+    }
+
+    /// The whole MCP object as listed.
+    pub fn published(&self) -> &Map<String, Value> {
+        match self {
+            Definition::Tool(tool) => tool.published(),
+            Definition::Prompt(listed) | Definition::Resource(listed) => &listed.published,
+            Definition::Template(template) => &template.item.published,
+        }
+    }
+
+    /// Whether a resource of that URI, or a template that it fits. The bridge's own are nobody's.
+    pub fn serves(&self, uri: &str) -> bool {
+        match self {
+            Definition::Resource(listed) => listed.name == uri,
+            Definition::Template(template) => {
+                !is_builtin_resource(uri) && template.matches(uri).is_some()
+            }
+            Definition::Tool(_) | Definition::Prompt(_) => false,
+        }
+    }
+
+    pub fn item(&self) -> Item {
+        Item {
+            kind: self.kind(),
+            name: self.name().to_owned(),
+        }
+    }
+
+    /// The size of the definition as registered, in bytes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Definition::Tool(tool) => tool.bytes(),
+            Definition::Prompt(listed) | Definition::Resource(listed) => listed.bytes,
+            Definition::Template(template) => template.item.bytes,
+        }
+    }
+
+    /// The start of the hash of the definition as registered: another one where clients see a change.
+    pub fn hash(&self) -> u64 {
+        match self {
+            Definition::Tool(tool) => tool.hash,
+            Definition::Prompt(listed) | Definition::Resource(listed) => hash_prefix(&listed.hash),
+            Definition::Template(template) => hash_prefix(&template.item.hash),
+        }
+    }
+}
+
+/// A prompt or a resource: listed as the page wrote it.
+#[derive(Debug)]
+pub struct PublishedItem {
+    pub name: String,
+    pub published: Map<String, Value>,
+    bytes: usize,
+    hash: [u8; 32],
+}
+
+impl PublishedItem {
+    fn parse(raw: &RawValue, key: &'static str) -> Result<Self, DefinitionError> {
+        let invalid = |message: String| (ErrorCode::DefinitionInvalid, message);
+        let published: Map<String, Value> = serde_json::from_str(raw.get())
+            .map_err(|_| invalid("a definition must be an object".to_owned()))?;
+        let text = |key: &str| {
+            published
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .ok_or_else(|| invalid(format!("it needs `{key}`: a non-empty string")))
+        };
+        text("name")?;
+        let name = text(key)?.to_owned();
+        if published.get("_meta").is_some_and(|meta| !meta.is_object()) {
+            return Err(invalid("`_meta` must be an object".to_owned()));
+        }
+        Ok(Self {
+            name,
+            published,
+            bytes: raw.get().len(),
+            hash: hash_text(raw.get()),
+        })
+    }
+
+    fn parse_prompt(raw: &RawValue) -> Result<Self, DefinitionError> {
+        let prompt = Self::parse(raw, "name")?;
+        let invalid = |message: &str| (ErrorCode::DefinitionInvalid, message.to_owned());
+        let mut names = std::collections::HashSet::new();
+        for argument in prompt.arguments()? {
+            let name = argument.get("name").and_then(Value::as_str);
+            match name.filter(|name| !name.is_empty()) {
+                None => return Err(invalid("each of `arguments` needs a `name`")),
+                Some(name) if !names.insert(name.to_owned()) => {
+                    return Err(invalid("two of `arguments` have one `name`"));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(prompt)
+    }
+
+    fn parse_resource(raw: &RawValue) -> Result<Self, DefinitionError> {
+        let resource = Self::parse(raw, "uri")?;
+        check_uri(&resource.name)?;
+        Ok(resource)
+    }
+
+    fn arguments(&self) -> Result<&[Value], DefinitionError> {
+        match self.published.get("arguments") {
+            None => Ok(&[]),
+            Some(Value::Array(arguments)) => Ok(arguments),
+            Some(_) => Err((
+                ErrorCode::DefinitionInvalid,
+                "`arguments` must be an array".to_owned(),
+            )),
+        }
+    }
+
+    /// The prompt's required arguments that are not among those given.
+    pub fn missing_arguments(&self, given: &Map<String, Value>) -> Vec<&str> {
+        self.arguments()
+            .unwrap_or_default()
+            .iter()
+            .filter(|argument| argument.get("required") == Some(&Value::Bool(true)))
+            .filter_map(|argument| argument.get("name").and_then(Value::as_str))
+            .filter(|name| !given.contains_key(*name))
+            .collect()
+    }
+}
+
+/// RFC 3986 section 3: a URI has a scheme. Some schemes are the bridge's own.
+fn check_uri(uri: &str) -> Result<(), DefinitionError> {
+    let scheme = uri.split_once(':').map(|(scheme, _)| scheme);
+    let fits = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+    };
+    if uri.len() > MAX_URI_BYTES {
+        let message = format!(
+            "the URI has {} bytes, and {MAX_URI_BYTES} is the limit: shorten it",
+            uri.len()
+        );
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
+    if !scheme.is_some_and(fits) || uri.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        let message = "it is no URI: write it as `scheme:…`, such as `board://cards`".to_owned();
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
+    if is_builtin_resource(uri) {
+        let message = format!("`{uri}` is a resource of the bridge itself: choose another URI");
+        return Err((ErrorCode::DefinitionInvalid, message));
+    }
+    Ok(())
+}
+
+/// A resource template and what fits it.
+#[derive(Debug)]
+pub struct Template {
+    pub item: PublishedItem,
+    uri_template: UriTemplate,
+}
+
+impl Template {
+    fn parse(raw: &RawValue) -> Result<Self, DefinitionError> {
+        let listed = PublishedItem::parse(raw, "uriTemplate")?;
+        let uris = UriTemplate::parse(&listed.name).map_err(|error| {
+            let message = format!("`uriTemplate` is no URI template of RFC 6570: {error}");
+            (ErrorCode::DefinitionInvalid, message)
+        })?;
+        Ok(Self {
+            item: listed,
+            uri_template: uris,
+        })
+    }
+
+    /// The values of its variables, if the URI fits.
+    pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        self.uri_template.matches(uri)
+    }
+}
+
+impl Internable for Tool {
+    fn matches_text(&self, text: &str, _: &DefinitionHash) -> bool {
+        self.raw() == text
+    }
+
+    fn hash_prefix(&self) -> u64 {
+        self.hash
+    }
+}
+
+impl Internable for PublishedItem {
+    fn matches_text(&self, _: &str, hash: &DefinitionHash) -> bool {
+        self.hash == *hash
+    }
+
+    fn hash_prefix(&self) -> u64 {
+        hash_prefix(&self.hash)
+    }
+}
+
+impl Internable for Template {
+    fn matches_text(&self, text: &str, hash: &DefinitionHash) -> bool {
+        self.item.matches_text(text, hash)
+    }
+
+    fn hash_prefix(&self) -> u64 {
+        self.item.hash_prefix()
+    }
+}
+
+/// Says what a leg cannot publish of a definition.
+pub type DefinitionCheck = fn(Kind, &Map<String, Value>) -> Result<(), String>;
+
+/// All live definitions by content, so that a thousand tabs of one app cost one copy.
+#[derive(Debug)]
+pub struct DefinitionRegistry {
+    tools: Interner<Tool>,
+    prompts: Interner<PublishedItem>,
+    resources: Interner<PublishedItem>,
+    templates: Interner<Template>,
+    check: DefinitionCheck,
+    /// Some tool had arguments in headers.
+    has_header_arguments: AtomicBool,
+    /// A definition with more bytes fits into no page.
+    max_bytes: usize,
+}
+
+impl DefinitionRegistry {
+    pub fn new(check: DefinitionCheck, max_bytes: usize) -> Self {
+        Self {
+            tools: Interner::default(),
+            prompts: Interner::default(),
+            resources: Interner::default(),
+            templates: Interner::default(),
+            check,
+            has_header_arguments: AtomicBool::new(false),
+            max_bytes,
+        }
+    }
+
+    /// Whether there may be a tool with arguments in headers.
+    pub fn has_header_arguments(&self) -> bool {
+        self.has_header_arguments.load(Ordering::Relaxed)
+    }
+
+    /// Reads the definitions of one registration, each on its own.
+    pub fn parse(&self, sent: &[Sent]) -> Vec<Result<Definition, RegistrationFailure>> {
+        sent.iter()
+            .enumerate()
+            .map(|(index, sent)| {
+                self.check_size(&sent.definition)
+                    .and_then(|()| self.intern(sent))
+                    .map_err(|(code, message)| RegistrationFailure {
+                        index,
+                        name: definition_name(sent),
+                        code,
+                        message,
+                    })
+            })
+            .collect()
+    }
+
+    /// Before it is read: reading takes time and stack.
+    fn check_size(&self, raw: &RawValue) -> Result<(), DefinitionError> {
+        let bytes = raw.get().len();
+        if bytes <= self.max_bytes {
+            return Ok(());
+        }
+        let message = format!(
+            "the definition has {bytes} bytes, and {} is the limit for all definitions of a page: \
+             shorten it, or raise `max_definition_bytes`",
+            self.max_bytes
+        );
+        Err((ErrorCode::DefinitionLimitExceeded, message))
+    }
+
+    fn intern(&self, sent: &Sent) -> Result<Definition, DefinitionError> {
+        let raw = &sent.definition;
+        let check = |published: &Map<String, Value>| {
+            (self.check)(sent.kind, published).map_err(|error| {
+                let message = format!("not as MCP has it: {error}");
+                (ErrorCode::DefinitionInvalid, message)
+            })
+        };
+        match sent.kind {
+            Kind::Tool => self
+                .tools
+                .get_or_insert_with(raw, || {
+                    let tool = Tool::parse(raw)?;
+                    check(tool.published())?;
+                    if tool.has_header_arguments() {
+                        self.has_header_arguments.store(true, Ordering::Relaxed);
+                    }
+                    Ok(tool.unparsed())
+                })
+                .map(Definition::Tool),
+            Kind::Prompt => self
+                .prompts
+                .get_or_insert_with(raw, || check_item(PublishedItem::parse_prompt(raw)?, check))
+                .map(Definition::Prompt),
+            Kind::Resource => self
+                .resources
+                .get_or_insert_with(raw, || {
+                    check_item(PublishedItem::parse_resource(raw)?, check)
+                })
+                .map(Definition::Resource),
+            Kind::ResourceTemplate => self
+                .templates
+                .get_or_insert_with(raw, || {
+                    let template = Template::parse(raw)?;
+                    check(&template.item.published)?;
+                    Ok(template)
+                })
+                .map(Definition::Template),
+        }
+    }
+
+    /// What to hold instead of a definition that was opened, and that nobody has wanted since this
+    /// was asked last: its text alone. All who hold the same get the same.
+    pub fn compacted(&self, definition: &Definition) -> Option<Definition> {
+        let Definition::Tool(tool) = definition else {
+            return None;
+        };
+        if !tool.is_parsed() {
+            return None;
+        }
+        let is_meant = |known: &Tool| known.raw() == tool.raw();
+        let known = self.tools.get(tool.hash, is_meant);
+        if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, tool)) {
+            return Some(Definition::Tool(known));
+        }
+        if !tool.is_idle() {
+            return None;
+        }
+        let closed = Arc::new(tool.unparsed());
+        self.tools.insert(&closed);
+        Some(Definition::Tool(closed))
+    }
+
+    /// Forgets the definitions that nobody holds any more.
+    pub fn remove_unused(&self) {
+        self.tools.remove_unused();
+        self.prompts.remove_unused();
+        self.resources.remove_unused();
+        self.templates.remove_unused();
+    }
+}
+
+fn check_item(
+    listed: PublishedItem,
+    check: impl Fn(&Map<String, Value>) -> Result<(), DefinitionError>,
+) -> Result<PublishedItem, DefinitionError> {
+    check(&listed.published)?;
+    Ok(listed)
+}
+
+/// A refusal tells so much of a name. The index says which one it is.
+const MAX_ERROR_NAME_CHARS: usize = 256;
+
+/// The name alone: the rest of what is refused is not read.
+fn definition_name(sent: &Sent) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Named {
+        name: Option<String>,
+        uri: Option<String>,
+        uri_template: Option<String>,
+    }
+    let named: Named = serde_json::from_str(sent.definition.get()).ok()?;
+    let name = match sent.kind {
+        Kind::Tool | Kind::Prompt => named.name,
+        Kind::Resource => named.uri,
+        Kind::ResourceTemplate => named.uri_template,
+    };
+    name.map(|name| match name.char_indices().nth(MAX_ERROR_NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::interner::MAX_UNUSED_ENTRIES;
+    use super::*;
+    use serde_json::json;
+
+    fn parse(kind: Kind, definition: Value) -> Result<Definition, RegistrationFailure> {
+        let definition = RawValue::from_string(definition.to_string()).unwrap();
+        DefinitionRegistry::new(|_, _| Ok(()), 10_000)
+            .parse(&[Sent { kind, definition }])
+            .remove(0)
+    }
+
+    #[test]
+    fn prompts_resources_and_templates_are_published_verbatim() {
+        let cases = [
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{"name": "a", "required": true}], "z": 1}),
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "board://cards", "name": "cards", "size": 7}),
+            ),
+            (
+                Kind::ResourceTemplate,
+                json!({"uriTemplate": "board://{id}", "name": "card"}),
+            ),
+        ];
+        for (kind, definition) in cases {
+            let parsed = parse(kind, definition.clone()).unwrap();
+            assert_eq!(
+                Value::Object(parsed.published().clone()).to_string(),
+                definition.to_string()
+            );
+            assert_eq!(parsed.kind(), kind);
+        }
+    }
+
+    #[test]
+    fn errors_say_why_a_definition_cannot_be_published() {
+        let cases = [
+            (Kind::Prompt, json!({"name": ""}), "`name`"),
+            (Kind::Prompt, json!({"name": "p", "arguments": {}}), "array"),
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{}]}),
+                "needs a `name`",
+            ),
+            (
+                Kind::Prompt,
+                json!({"name": "p", "arguments": [{"name": "a"}, {"name": "a"}]}),
+                "one `name`",
+            ),
+            (Kind::Resource, json!({"uri": "board://x"}), "`name`"),
+            (
+                Kind::Resource,
+                json!({"uri": "cards", "name": "n"}),
+                "scheme",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "a b:c", "name": "n"}),
+                "no URI",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": format!("a:{}", "b".repeat(MAX_URI_BYTES)), "name": "n"}),
+                "bytes",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "sessions://list", "name": "n"}),
+                "itself",
+            ),
+            (
+                Kind::Resource,
+                json!({"uri": "a:b", "name": "n", "_meta": 7}),
+                "_meta",
+            ),
+            (
+                Kind::ResourceTemplate,
+                json!({"uriTemplate": "a{", "name": "n"}),
+                "RFC 6570",
+            ),
+            (Kind::ResourceTemplate, json!([]), "object"),
+        ];
+        for (kind, definition, word) in cases {
+            let failure = parse(kind, definition.clone()).unwrap_err();
+            assert_eq!(failure.code, ErrorCode::DefinitionInvalid, "{definition}");
+            assert!(
+                failure.message.contains(word),
+                "{definition}: {}",
+                failure.message
+            );
+        }
+    }
+
+    #[test]
+    fn missing_arguments_lists_absent_required_ones() {
+        let prompt =
+            json!({"name": "p", "arguments": [{"name": "a", "required": true}, {"name": "b"}]});
+        let Ok(Definition::Prompt(prompt)) = parse(Kind::Prompt, prompt) else {
+            panic!("refused")
+        };
+        assert_eq!(prompt.missing_arguments(&Map::new()), ["a"]);
+        let given = Map::from_iter([("a".to_owned(), json!("x"))]);
+        assert!(prompt.missing_arguments(&given).is_empty());
+    }
+
+    #[test]
+    fn errors_truncate_long_names() {
+        let long = "n".repeat(MAX_ERROR_NAME_CHARS + 1);
+        let failure = parse(Kind::Prompt, json!({"name": long, "arguments": 7})).unwrap_err();
+        assert_eq!(
+            failure.name.unwrap().chars().count(),
+            MAX_ERROR_NAME_CHARS + 1
+        );
+    }
+
+    #[test]
+    fn equal_definitions_share_one_allocation() {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
+        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
+        let sent = Sent {
+            kind: Kind::Tool,
+            definition,
+        };
+        let parsed = definitions.parse(&[sent.clone(), sent]);
+        let [Ok(Definition::Tool(a)), Ok(Definition::Tool(b))] = &parsed[..] else {
+            panic!("refused")
+        };
+        assert!(Arc::ptr_eq(a, b));
+        drop(parsed);
+        definitions.remove_unused();
+        assert!(definitions.tools.entries.is_empty());
+    }
+
+    #[test]
+    fn unused_definitions_are_removed_before_housekeeping() {
+        let interned = Interner::<PublishedItem>::default();
+        let resource = |n: usize| {
+            let raw = format!(r#"{{"uri":"board://{n}","name":"n"}}"#);
+            let raw = RawValue::from_string(raw).unwrap();
+            interned
+                .get_or_insert_with(&raw, || PublishedItem::parse_resource(&raw))
+                .unwrap()
+        };
+        let kept = resource(0);
+        for n in 1..3 * MAX_UNUSED_ENTRIES {
+            resource(n);
+            assert!(interned.entries.len() <= MAX_UNUSED_ENTRIES + 4);
+        }
+        let again = resource(0);
+        assert!(Arc::ptr_eq(&kept, &again));
+    }
+
+    #[test]
+    fn a_compacted_tool_is_shared_by_all_holders() {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 10_000);
+        let definition = RawValue::from_string(r#"{"name":"t"}"#.to_owned()).unwrap();
+        let kind = Kind::Tool;
+        let sent = [Sent { kind, definition }];
+        let held = definitions.parse(&sent).remove(0).unwrap();
+        assert!(
+            definitions.compacted(&held).is_none(),
+            "it was never opened"
+        );
+        assert_eq!(held.published()["name"], "t");
+        assert!(definitions.compacted(&held).is_none(), "it was just used");
+        let closed = definitions.compacted(&held).unwrap();
+        let another = definitions.compacted(&held).unwrap();
+        let fresh = definitions.parse(&sent).remove(0).unwrap();
+        let all = [&closed, &another, &fresh].map(|it| match it {
+            Definition::Tool(tool) => Arc::as_ptr(tool),
+            other => panic!("{other:?}"),
+        });
+        assert!(all.iter().all(|it| *it == all[0]));
+    }
+}

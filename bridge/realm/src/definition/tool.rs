@@ -1,0 +1,380 @@
+//! A tool definition: as the page wrote it, and as clients see it.
+
+mod annotations;
+mod fields;
+mod keys;
+mod listing_cache;
+mod name_span;
+mod parsed;
+pub mod repair;
+#[cfg(test)]
+mod round_trip;
+mod timeout;
+
+/// Shared with the integration tests of the bridge.
+#[cfg(test)]
+#[path = "../../../tests/integration/any_definition.rs"]
+mod any_definition;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bridge_protocol::ErrorCode;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::hash;
+use bridge_schema::Validator;
+pub use fields::check_icons;
+pub use keys::{RESULT_SIZE_KEY, SESSION_ARGUMENT};
+pub use listing_cache::ListingCache;
+use name_span::NameSpan;
+use parsed::ParsedTool;
+
+/// One definition. Equal definitions are one allocation, see [`Definitions`].
+///
+/// Most tools of most pages are never asked for. So only the text is kept: what clients see, and
+/// what calls are checked against, takes many times the memory, and is read when it is wanted.
+///
+/// [`Definitions`]: crate::definition::Definitions
+#[derive(Debug)]
+pub struct Tool {
+    /// The definition as registered.
+    raw: Box<str>,
+    /// The start of the hash of that.
+    pub hash: u64,
+    parsed: OnceLock<Box<ParsedTool>>,
+    extras: Option<Box<ToolExtras>>,
+    name_span: NameSpan,
+    /// Its handler may ask the client, unless the definition says that it never does.
+    pub asks_client: bool,
+    /// Somebody wanted what is in it since [`Tool::is_idle`] was asked last.
+    recently_used: AtomicBool,
+}
+
+/// What few tools have, and the others no room for.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ToolExtras {
+    /// The name as registered, where it does not stand in the text as it is.
+    registered_name: Option<Box<str>>,
+    /// As listed, where that is another name.
+    repaired_name: Option<Box<str>>,
+    /// How long a call may take, if the definition says so.
+    timeout: Option<Duration>,
+    /// Clients repeat some of its arguments in headers.
+    has_header_arguments: bool,
+}
+
+impl Tool {
+    pub fn parse(raw: &RawValue) -> Result<Self, (ErrorCode, String)> {
+        let parsed = ParsedTool::parse(raw.get())?;
+        let invalid = |error| (ErrorCode::DefinitionInvalid, error);
+        let place = NameSpan::find(&parsed.name, raw.get());
+        let repaired = parsed.published_name != parsed.name;
+        let extras = ToolExtras {
+            registered_name: place.is_none().then(|| parsed.name.as_str().into()),
+            repaired_name: repaired.then(|| parsed.published_name.as_str().into()),
+            timeout: timeout::parse_timeout(&parsed.published).map_err(invalid)?,
+            has_header_arguments: annotations::has_header_arguments(&parsed.published),
+        };
+        Ok(Self {
+            raw: raw.get().into(),
+            hash: hash::hash_prefix(&hash::hash_text(raw.get())),
+            asks_client: annotations::asks_client(&parsed.published).map_err(invalid)?,
+            parsed: OnceLock::from(Box::new(parsed)),
+            extras: (extras != ToolExtras::default()).then(|| Box::new(extras)),
+            name_span: place.unwrap_or_default(),
+            recently_used: AtomicBool::new(false),
+        })
+    }
+
+    /// The same tool, of which nothing but the text is kept.
+    pub fn unparsed(&self) -> Self {
+        Self {
+            raw: self.raw.clone(),
+            hash: self.hash,
+            parsed: OnceLock::new(),
+            extras: self.extras.clone(),
+            name_span: self.name_span,
+            asks_client: self.asks_client,
+            recently_used: AtomicBool::new(false),
+        }
+    }
+
+    /// As registered.
+    pub fn name(&self) -> &str {
+        let extras = self
+            .extras
+            .as_ref()
+            .and_then(|it| it.registered_name.as_deref());
+        extras.unwrap_or_else(|| self.name_span.slice(&self.raw))
+    }
+
+    /// How long a call may take, if the definition says so: in place of `call_timeout`.
+    pub fn timeout(&self) -> Option<Duration> {
+        self.extras.as_ref()?.timeout
+    }
+
+    /// Clients repeat some of its arguments in headers (MCP 2026-07-28, `x-mcp-header`).
+    pub fn has_header_arguments(&self) -> bool {
+        let extras = self.extras.as_ref();
+        extras.is_some_and(|it| it.has_header_arguments)
+    }
+
+    /// Whether more is kept of it than its text.
+    pub fn is_parsed(&self) -> bool {
+        self.parsed.get().is_some()
+    }
+
+    /// Whether it is open, and was not used since this was asked last.
+    pub fn is_idle(&self) -> bool {
+        !self.recently_used.swap(false, Ordering::Relaxed) && self.is_parsed()
+    }
+
+    fn parsed(&self) -> &ParsedTool {
+        if !self.recently_used.load(Ordering::Relaxed) {
+            self.recently_used.store(true, Ordering::Relaxed);
+        }
+        self.parsed.get_or_init(|| {
+            let parsed = ParsedTool::parse(&self.raw);
+            Box::new(parsed.expect("it could be read when it was registered"))
+        })
+    }
+
+    /// As listed: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub fn published_name(&self) -> &str {
+        let extras = self.extras.as_ref();
+        let repaired = extras.and_then(|it| it.repaired_name.as_deref());
+        repaired.unwrap_or_else(|| self.name())
+    }
+
+    /// The definition as registered.
+    pub fn raw(&self) -> &str {
+        &self.raw
+    }
+
+    /// The input schema as registered, in the page's own spelling; `{}` where it has none.
+    pub fn registered_input_schema(&self) -> &str {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Registered<'a> {
+            #[serde(borrow)]
+            input_schema: Option<&'a RawValue>,
+        }
+        let registered = serde_json::from_str::<Registered<'_>>(&self.raw).ok();
+        registered
+            .and_then(|it| it.input_schema)
+            .map_or("{}", RawValue::get)
+    }
+
+    /// As clients of mcp-web 0.1 see it.
+    pub fn compat_listings(&self) -> &ListingCache {
+        &self.parsed().compat_listings
+    }
+
+    /// The size of the definition as registered, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// The whole MCP tool object as listed.
+    pub fn published(&self) -> &Map<String, Value> {
+        &self.parsed().published
+    }
+
+    /// The tool object for clients of revisions before 2026-07-28, where it is another one: with
+    /// an input schema that has no unions at its root.
+    pub fn published_for_legacy(&self) -> Option<Map<String, Value>> {
+        let parsed = self.parsed();
+        let schema = parsed.legacy_input_schema.clone()?;
+        let mut legacy = parsed.published.clone();
+        legacy.insert("inputSchema".to_owned(), schema);
+        Some(legacy)
+    }
+
+    /// The tool object as lists have it, for a client of 2026-07-28 or later (`modern`) or of an
+    /// earlier revision. `encode` is always the same.
+    pub fn list_entry(
+        &self,
+        modern: bool,
+        encode: fn(&Map<String, Value>) -> Option<Box<str>>,
+    ) -> Option<&str> {
+        let parsed = self.parsed();
+        let [listed, plainly] = &parsed.list_entries;
+        let listed = match modern || parsed.legacy_input_schema.is_none() {
+            true => listed.get_or_init(|| encode(&parsed.published)),
+            false => plainly.get_or_init(|| encode(&self.published_for_legacy()?)),
+        };
+        listed.as_deref()
+    }
+
+    /// Takes the argument that picks a session out of the arguments, unless it is the tool's own.
+    pub fn take_session_argument(&self, arguments: &mut Map<String, Value>) -> Option<String> {
+        if self.has_own_session_argument() {
+            return None;
+        }
+        match arguments.shift_remove(SESSION_ARGUMENT)? {
+            Value::String(session) => Some(session),
+            _ => None,
+        }
+    }
+
+    /// The tool's own schema has a `session_id`: it is an argument like any other.
+    pub fn has_own_session_argument(&self) -> bool {
+        self.parsed().has_own_session_argument
+    }
+
+    pub fn input_validator(&self) -> &Validator {
+        &self.parsed().input_validator
+    }
+
+    /// The characters that it says it may answer.
+    pub fn max_text_chars(&self) -> Option<usize> {
+        self.parsed().max_text_chars
+    }
+
+    pub fn output_validator(&self) -> Option<&Validator> {
+        self.parsed().output_validator.as_ref()
+    }
+}
+
+/// Whether this name could have been made of another one that clients refuse.
+pub fn has_repair_suffix(name: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(_, suffix)| {
+        suffix.len() == 8 && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::keys::ORIGINAL_NAME_KEY;
+    use super::*;
+
+    fn parse(definition: Value) -> Result<Tool, (ErrorCode, String)> {
+        let raw = RawValue::from_string(definition.to_string()).unwrap();
+        Tool::parse(&raw)
+    }
+
+    #[test]
+    fn a_definition_is_published_verbatim_but_for_the_session_argument() {
+        let definition = json!({
+            "name": "add", "title": "Add", "description": "Adds", "annotations": {"readOnlyHint": true},
+            "inputSchema": {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+                "additionalProperties": false, "properties": {"z": {"type": "number"}}, "required": ["z"]},
+            "outputSchema": {"type": "object"}, "_meta": {"b": 1, "a": 2}
+        });
+        let tool = parse(definition.clone()).unwrap();
+        let mut published = Value::Object(tool.published().clone());
+        let properties = published.pointer_mut("/inputSchema/properties").unwrap();
+        assert!(
+            properties
+                .as_object_mut()
+                .unwrap()
+                .shift_remove("session_id")
+                .is_some()
+        );
+        assert_eq!(published.to_string(), definition.to_string());
+    }
+
+    #[test]
+    fn idle_tools_are_reduced_to_their_text() {
+        let tool = parse(json!({"name": "a b", "description": "d"})).unwrap();
+        let listed = json!(tool.published());
+        assert!(!tool.is_idle(), "it was wanted just now");
+        assert!(tool.is_idle());
+        let closed = tool.unparsed();
+        assert!(!closed.is_idle(), "there is nothing to forget");
+        assert_eq!(closed.published_name(), tool.published_name());
+        assert_eq!(json!(closed.published()), listed);
+    }
+
+    #[test]
+    fn names_with_escapes_are_stored_separately() {
+        let spelled = r#"{"name":"a\u0062c","description":"d"}"#;
+        let raw = RawValue::from_string(spelled.to_owned()).unwrap();
+        let tool = Tool::parse(&raw).unwrap();
+        assert_eq!([tool.name(), tool.unparsed().name()], ["abc"; 2]);
+        let legacy = parse(json!({"name": "abc", "description": "d"})).unwrap();
+        assert_eq!(legacy.unparsed().name(), "abc");
+        assert!(legacy.extras.is_none());
+    }
+
+    /// Ten thousand pages with ten tools each hold a hundred thousand of them.
+    #[test]
+    fn the_tool_struct_stays_small() {
+        assert!(size_of::<Tool>() <= 56, "{}", size_of::<Tool>());
+    }
+
+    #[test]
+    fn a_tool_keeps_its_own_session_argument() {
+        let schema = json!({"type": "object", "properties": {"session_id": {"type": "integer"}}});
+        let tool = parse(json!({"name": "t", "inputSchema": schema})).unwrap();
+        assert_eq!(tool.published()["inputSchema"], schema);
+        let mut arguments = json!({"session_id": 7}).as_object().unwrap().clone();
+        assert_eq!(tool.take_session_argument(&mut arguments), None);
+        assert_eq!(arguments["session_id"], 7);
+    }
+
+    #[test]
+    fn invalid_names_are_repaired_and_the_original_is_published() {
+        for name in ["a b", "ünïcode", &"x".repeat(65), "a/b.c"] {
+            let tool = parse(json!({"name": name})).unwrap();
+            assert!(tool.published_name().len() <= 64);
+            assert!(
+                tool.published_name()
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
+            );
+            assert_eq!(tool.published()["title"], name);
+            assert_eq!(tool.published()["_meta"][ORIGINAL_NAME_KEY], name);
+        }
+        let tool = parse(json!({"name": "x".repeat(64)})).unwrap();
+        assert_eq!(tool.published_name(), tool.name());
+    }
+
+    #[test]
+    fn errors_say_why_a_tool_cannot_be_published() {
+        let cases = [
+            (json!([]), ErrorCode::DefinitionInvalid, "object"),
+            (
+                json!({"description": "d"}),
+                ErrorCode::ToolNameRequired,
+                "name",
+            ),
+            (json!({"name": ""}), ErrorCode::ToolNameRequired, "name"),
+            (
+                json!({"name": "call_session_tool"}),
+                ErrorCode::ToolNameReserved,
+                "another name",
+            ),
+            (
+                json!({"name": "t", "description": 7}),
+                ErrorCode::DefinitionInvalid,
+                "description",
+            ),
+            (
+                json!({"name": "t", "inputSchema": true}),
+                ErrorCode::DefinitionInvalid,
+                "inputSchema",
+            ),
+            (
+                json!({"name": "t", "inputSchema": {"type": "string"}}),
+                ErrorCode::DefinitionInvalid,
+                "object",
+            ),
+            (
+                json!({"name": "t", "outputSchema": {"type": "array"}}),
+                ErrorCode::DefinitionInvalid,
+                "outputSchema",
+            ),
+        ];
+        for (definition, code, word) in cases {
+            let (found, message) = parse(definition.clone()).unwrap_err();
+            assert_eq!(found, code, "{definition}");
+            assert!(message.contains(word), "{definition}: {message}");
+        }
+    }
+}

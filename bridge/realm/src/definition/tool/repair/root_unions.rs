@@ -1,0 +1,187 @@
+//! An input schema without the words at its root that model services refuse.
+//!
+//! Until the revision 2026-07-28 MCP promised clients a plain object there. Later ones take any
+//! schema of 2020-12, and the conformance suite holds servers to leaving it alone.
+
+use serde_json::{Map, Value, json};
+
+/// Claude's service refuses the first three at the root, OpenAI's all five.
+const REFUSED_KEYWORDS: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
+
+/// Rules that take more bytes are not told in the description.
+const MAX_RULES_BYTES: usize = 2_000;
+
+/// Branches inside branches that are searched for properties.
+const MAX_NESTING: usize = 8;
+
+/// `None` if the root has none of them.
+///
+/// Properties that only branches know become optional ones of the root, so that a model knows
+/// their names; the rules themselves are told in words. Calls are still held to the schema as the
+/// page wrote it.
+pub(in crate::definition::tool) fn without_unions(schema: &Value) -> Option<Value> {
+    let root = schema.as_object()?;
+    if !REFUSED_KEYWORDS
+        .iter()
+        .any(|keyword| root.contains_key(*keyword))
+    {
+        return None;
+    }
+    let mut plain = root.clone();
+    let mut rules = Map::new();
+    for keyword in REFUSED_KEYWORDS {
+        if let Some(rule) = plain.shift_remove(keyword) {
+            rules.insert(keyword.to_owned(), rule);
+        }
+    }
+    let rules = Value::Object(rules);
+    if !matches!(root.get("additionalProperties"), Some(Value::Bool(false))) {
+        let mut branches = BranchProperties::default();
+        branches.collect(schema, &rules, MAX_NESTING);
+        add_properties(&mut plain, branches);
+    }
+    describe_rules(&mut plain, &rules);
+    Some(Value::Object(plain))
+}
+
+/// What branches say of properties, in the order of finding.
+#[derive(Default)]
+struct BranchProperties<'a> {
+    properties: Vec<(&'a str, &'a Value)>,
+    /// By each of `allOf`.
+    required: Vec<&'a Value>,
+}
+
+impl<'a> BranchProperties<'a> {
+    fn collect(&mut self, root: &'a Value, branch: &'a Value, nesting: usize) {
+        if nesting == 0 {
+            return;
+        }
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let inner = branch.get(keyword).and_then(Value::as_array);
+            for branch in inner.into_iter().flatten() {
+                let branch = resolve_reference(root, branch);
+                let properties = branch.get("properties").and_then(Value::as_object);
+                for (name, property) in properties.into_iter().flatten() {
+                    if !self.properties.contains(&(name.as_str(), property)) {
+                        self.properties.push((name, property));
+                    }
+                }
+                let required = branch.get("required").and_then(Value::as_array);
+                if keyword == "allOf" && nesting == MAX_NESTING {
+                    self.required.extend(required.into_iter().flatten());
+                }
+                self.collect(root, branch, nesting - 1);
+            }
+        }
+    }
+}
+
+/// What a local reference means, one step far.
+fn resolve_reference<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
+    schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| reference.strip_prefix('#'))
+        .and_then(|pointer| root.pointer(pointer))
+        .unwrap_or(schema)
+}
+
+fn add_properties(plain: &mut Map<String, Value>, found: BranchProperties<'_>) {
+    if let Some(properties) = plain
+        .entry("properties")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+    {
+        let own: Vec<String> = properties.keys().cloned().collect();
+        for (name, property) in found.properties {
+            if own.iter().any(|own| own == name) {
+                continue;
+            }
+            match properties.get_mut(name) {
+                None => {
+                    properties.insert(name.to_owned(), property.clone());
+                }
+                Some(Value::Object(union)) if union.len() == 1 && union.contains_key("anyOf") => {
+                    if let Some(choices) = union.get_mut("anyOf").and_then(Value::as_array_mut) {
+                        choices.push(property.clone());
+                    }
+                }
+                Some(other) => *other = json!({ "anyOf": [other.clone(), property] }),
+            }
+        }
+    }
+    if !found.required.is_empty()
+        && let Some(required) = plain
+            .entry("required")
+            .or_insert_with(|| json!([]))
+            .as_array_mut()
+    {
+        for name in found.required {
+            if !required.contains(name) {
+                required.push(name.clone());
+            }
+        }
+    }
+}
+
+fn describe_rules(plain: &mut Map<String, Value>, rules: &Value) {
+    let rules = rules.to_string();
+    let told = if rules.len() <= MAX_RULES_BYTES {
+        format!("The arguments must also fit this JSON Schema: {rules}")
+    } else {
+        "Not every combination of these arguments is allowed; an error says which rule is broken."
+            .to_owned()
+    };
+    let description = match plain.get("description").and_then(Value::as_str) {
+        Some(own) => format!("{own}\n\n{told}"),
+        None => told,
+    };
+    plain.insert("description".to_owned(), json!(description));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_without_unions_is_unchanged() {
+        let schema = json!({"type": "object", "properties": {"a": {"oneOf": [{}]}}, "if": {}});
+        assert_eq!(without_unions(&schema), None);
+    }
+
+    #[test]
+    fn properties_of_branches_move_to_the_root() {
+        let schema = json!({"type": "object", "properties": {"kind": {"type": "string"}},
+            "oneOf": [{"$ref": "#/$defs/a"}, {"properties": {"kind": {"const": "b"}, "x": {"type": "integer"}, "y": {}}}],
+            "allOf": [{"required": ["kind"]}],
+            "$defs": {"a": {"properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["x"]}}});
+        let plain = without_unions(&schema).unwrap();
+        assert_eq!(
+            plain["properties"].to_string(),
+            json!({"kind": {"type": "string"},
+                "x": {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "y": {}})
+            .to_string()
+        );
+        assert_eq!(plain["required"], json!(["kind"]));
+        assert!(plain.get("oneOf").is_none() && plain.get("allOf").is_none());
+        let told = plain["description"].as_str().unwrap();
+        assert!(
+            told.contains(r##""oneOf":[{"$ref":"#/$defs/a"}"##),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn closed_objects_stay_closed_and_long_rules_are_summarized() {
+        let branches: Vec<_> = (0..200)
+            .map(|n| json!({"required": [format!("p{n}")]}))
+            .collect();
+        let schema = json!({"type": "object", "description": "Own", "properties": {"p0": {}},
+            "additionalProperties": false, "anyOf": branches, "not": {"properties": {"q": {}}}});
+        let plain = without_unions(&schema).unwrap();
+        assert_eq!(plain["properties"], json!({"p0": {}}));
+        let told = plain["description"].as_str().unwrap();
+        assert!(told.starts_with("Own\n\nNot every combination"), "{told}");
+    }
+}

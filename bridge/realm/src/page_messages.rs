@@ -1,0 +1,248 @@
+//! What a page says, as events of its realm, and how it is welcomed. Knows the messages and the realm, and no socket: the
+//! page socket and the simulation of whole schedules both come through here.
+
+mod event_limits;
+mod limits;
+mod long_response;
+
+use std::borrow::Cow;
+
+use bridge_protocol::limits::{MAX_FRAME_BYTES, MAX_QUERY_ID_BYTES};
+use bridge_protocol::{
+    Authenticated, BridgeId, BridgeToPage, CallError, CallId, CallResponse, CloseCode, ErrorCode,
+    PROTOCOL_VERSION, PageLimits, PageToBridge, Query, QueryAttach, RegistrationFailure,
+    RegistrationId, SessionId,
+};
+
+pub use limits::PageMessageLimits;
+pub use long_response::parse_long_response;
+
+use crate::definition::{Definition, DefinitionRegistry};
+use crate::realm::{
+    Answer, CallEvent, CallFailure, ConnectionId, Effects, Now, Realm, SessionAccepted,
+};
+use bridge_json::RawJson;
+
+/// Items that are too many are refused one by one, up to this many times `max_definitions`.
+const REGISTRATION_FACTOR: usize = 16;
+
+/// Why the bridge closes a connection.
+#[derive(Debug)]
+pub struct CloseFrame {
+    pub code: CloseCode,
+    pub reason: Cow<'static, str>,
+}
+
+impl CloseFrame {
+    pub fn new(code: CloseCode, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            code,
+            reason: reason.into(),
+        }
+    }
+
+    fn violation(reason: &'static str) -> Self {
+        Self::new(CloseCode::PolicyViolation, reason)
+    }
+}
+
+/// A message, ready to happen: all that takes long has been done.
+#[derive(Debug)]
+pub enum PageEvent {
+    Registered(RegistrationId, Vec<Result<Definition, RegistrationFailure>>),
+    Answered(CallId, Result<Answer, CallFailure>),
+    CallEvent(CallId, CallEvent),
+    Message(PageToBridge),
+}
+
+impl PageEvent {
+    /// Reads a message. `authenticate`, `renew` and `leaving` are the connection's own affair.
+    pub fn from_message(
+        message: PageToBridge,
+        limits: &PageMessageLimits,
+        definitions: &DefinitionRegistry,
+    ) -> Result<Self, CloseFrame> {
+        Ok(match message {
+            PageToBridge::Authenticate(_) => {
+                return Err(CloseFrame::violation("`authenticate` comes once"));
+            }
+            PageToBridge::Register(registration) => {
+                if registration.items.len() > REGISTRATION_FACTOR * limits.max_definitions {
+                    let reason = "a registration has many times the items that a page may have";
+                    return Err(CloseFrame::violation(reason));
+                }
+                let items = definitions.parse(&registration.items);
+                Self::Registered(registration.registration_id, items)
+            }
+            PageToBridge::CallResponse(response) => {
+                response_event(response, limits.max_result_bytes)
+            }
+            PageToBridge::CallError(error) => error_event(error, limits.max_result_bytes),
+            PageToBridge::CallProgress(progress) => Self::CallEvent(
+                progress.request_id.clone(),
+                event_limits::progress_event(progress),
+            ),
+            PageToBridge::CallLog(log) => {
+                Self::CallEvent(log.request_id.clone(), event_limits::log_event(log))
+            }
+            PageToBridge::ClientRequests(asked)
+                if !event_limits::is_answerable(&asked.requests) =>
+            {
+                let reason = "a message asks many times what a call may ask";
+                return Err(CloseFrame::violation(reason));
+            }
+            PageToBridge::Query(Query { uuid, .. })
+            | PageToBridge::QueryAttach(QueryAttach { uuid })
+                if uuid.as_str().len() > MAX_QUERY_ID_BYTES =>
+            {
+                return Err(CloseFrame::violation("a query has an endless uuid"));
+            }
+            other => Self::Message(other),
+        })
+    }
+
+    /// An answer that was read in one pass.
+    pub fn from_long_response(call: CallId, value: RawJson, limits: &PageMessageLimits) -> Self {
+        let fits = check_size(value.get().len(), limits.max_result_bytes);
+        Self::Answered(call, fits.map(|()| Answer::Value(Some(value))))
+    }
+
+    /// Lets it happen.
+    pub fn apply(
+        self,
+        realm: &mut Realm,
+        id: &SessionId,
+        connection: ConnectionId,
+        now: Now,
+    ) -> Effects {
+        realm.page_message_received(id, connection);
+        match self {
+            PageEvent::Registered(registration, items) => {
+                realm.items_registered(id, connection, registration, items)
+            }
+            PageEvent::Answered(call, answer) => {
+                realm.call_answered(id, connection, &call, answer, now)
+            }
+            PageEvent::CallEvent(call, event) => {
+                realm.call_event_emitted(id, connection, &call, event)
+            }
+            PageEvent::Message(message) => apply_message(message, realm, id, connection, now),
+        }
+    }
+}
+
+/// The first message to a page that is let in.
+pub fn authenticated_message(
+    page_limits: &PageMessageLimits,
+    bridge_id: BridgeId,
+    session_id: SessionId,
+    accepted: SessionAccepted,
+    now: Now,
+) -> BridgeToPage {
+    BridgeToPage::Authenticated(Authenticated {
+        session_id,
+        success: true,
+        protocol: PROTOCOL_VERSION,
+        bridge_id,
+        session_name: accepted.session_name,
+        awaited: accepted.awaited,
+        now_ms: now.unix_ms,
+        token_expires_in_ms: accepted.token_expires_in_ms,
+        limits: PageLimits {
+            max_result_bytes: page_limits.max_result_bytes,
+            max_frame_bytes: MAX_FRAME_BYTES,
+            max_message_bytes: page_limits.max_message_bytes,
+            heartbeat_seconds: page_limits.heartbeat.as_secs_f64().ceil() as u64,
+        },
+    })
+}
+
+fn apply_message(
+    message: PageToBridge,
+    realm: &mut Realm,
+    id: &SessionId,
+    connection: ConnectionId,
+    now: Now,
+) -> Effects {
+    match message {
+        PageToBridge::Unregister(gone) => {
+            realm.items_unregistered(id, connection, gone.registration_id, gone.items)
+        }
+        PageToBridge::ResourceUpdated(updated) => {
+            realm.resource_updated(id, connection, &updated.uri)
+        }
+        PageToBridge::CallReceived(receipt) => {
+            realm.call_received(id, connection, &receipt.request_id);
+            Effects::new()
+        }
+        PageToBridge::CallsCheck(check) => realm.calls_checked(id, connection, check.request_ids),
+        PageToBridge::ClientRequests(asked) => {
+            realm.client_requests_received(id, connection, &asked.request_id, asked.requests, now)
+        }
+        PageToBridge::HeartbeatAck(heartbeat) => {
+            realm.heartbeat_answered(id, connection, heartbeat);
+            Effects::new()
+        }
+        PageToBridge::PageState(state) => realm.page_state_changed(id, connection, state, now),
+        PageToBridge::Activity {} => {
+            realm.user_active(id, connection, now.unix_ms);
+            Effects::new()
+        }
+        PageToBridge::Query(query) => realm.query_asked(id, connection, query, now),
+        PageToBridge::QueryAttach(attach) => realm.query_attached(id, connection, &attach.uuid),
+        PageToBridge::QueryCancel(cancel) => {
+            realm.query_cancelled_by_page(id, connection, &cancel.uuid, now)
+        }
+        // Those of the connection, and those that `read` made events of their own.
+        _ => Effects::new(),
+    }
+}
+
+fn response_event(response: CallResponse, max_bytes: usize) -> PageEvent {
+    let parts = [
+        &response.result,
+        &response.content,
+        &response.structured_content,
+        &response.meta,
+    ];
+    let bytes = parts.into_iter().flatten().map(|raw| raw.get().len()).sum();
+    let answer = match response.content {
+        Some(content) => Answer::Content {
+            content,
+            structured: response.structured_content,
+            meta: response.meta,
+        },
+        None => Answer::Value(response.result.map(RawJson::Owned)),
+    };
+    let answer = check_size(bytes, max_bytes).map(|()| answer);
+    PageEvent::Answered(response.request_id, answer)
+}
+
+fn error_event(error: CallError, max_bytes: usize) -> PageEvent {
+    let failure = CallFailure {
+        code: error.code,
+        message: error.message,
+        data: error.data,
+        content: error.content,
+    };
+    let raw = [&failure.data, &failure.content].into_iter().flatten();
+    let raw: usize = raw.map(|raw| raw.get().len()).sum();
+    let failure = match check_size(failure.message.len() + raw, max_bytes) {
+        Ok(()) => failure,
+        Err(too_large) => too_large,
+    };
+    PageEvent::Answered(error.request_id, Err(failure))
+}
+
+fn check_size(bytes: usize, most: usize) -> Result<(), CallFailure> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(CallFailure::new(
+        ErrorCode::ResultTooLarge,
+        format!(
+            "the result has {bytes} bytes and {most} is the limit: ask for less, or raise \
+             `max_result_bytes`"
+        ),
+    ))
+}

@@ -1,0 +1,88 @@
+//! An answer that is long: read in one pass, and left where it came.
+
+use bridge_protocol::CallId;
+use tungstenite::Utf8Bytes;
+
+use bridge_json::{JsonSlice, RawJson};
+
+/// How `call-response` begins, as the SDK writes it.
+const RESPONSE_HEAD: &str = "{\"type\":\"call-response\",\"requestId\":\"";
+
+/// What stands behind the id, before the value.
+const RESULT_KEY: &str = "\",\"result\":";
+
+/// The call and the value of an answer that is written as the SDK writes it. `None`: it has to be
+/// read as any other message, be it to say what is wrong with it.
+pub fn parse_long_response(message: &Utf8Bytes) -> Option<(CallId, RawJson)> {
+    let rest = message.strip_prefix(RESPONSE_HEAD)?;
+    let id = &rest[..rest.find('"')?];
+    let is_plain = !id.bytes().any(|byte| byte == b'\\' || byte < b' ');
+    let begin = RESPONSE_HEAD.len() + id.len() + RESULT_KEY.len();
+    if !is_plain || !rest[id.len()..].starts_with(RESULT_KEY) {
+        return None;
+    }
+    let (value, rest) = JsonSlice::parse_at(message, begin)?;
+    (rest == "}").then(|| (id.into(), RawJson::Borrowed(Box::new(value))))
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::PageToBridge;
+
+    use super::*;
+
+    /// The call and the value, as the message is read otherwise.
+    fn decoded(message: &str) -> Option<(CallId, String)> {
+        match PageToBridge::decode(message).ok()? {
+            PageToBridge::CallResponse(response) => {
+                Some((response.request_id, response.result?.get().to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    fn parsed(message: &str) -> Option<(CallId, String)> {
+        let (call, value) = parse_long_response(&message.into())?;
+        Some((call, value.get().to_owned()))
+    }
+
+    #[test]
+    fn a_response_as_the_sdk_writes_it_parses_like_any_other() {
+        for value in [
+            "{\"rows\":[1.50,{\"a\":\"b\"}]}",
+            "\"text\\n\"",
+            "[]",
+            "1",
+            "null",
+        ] {
+            let message =
+                format!("{{\"type\":\"call-response\",\"requestId\":\"c-1\",\"result\":{value}}}");
+            assert_eq!(parsed(&message), Some(("c-1".into(), value.to_owned())));
+            assert_eq!(parsed(&message), decoded(&message));
+            // Cut off anywhere, it is read otherwise, and refused.
+            for length in 0..message.len() {
+                assert_eq!(parsed(&message[..length]), None, "{length}");
+                assert_eq!(decoded(&message[..length]), None, "{length}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_response_in_another_spelling_is_not_parsed_in_one_pass() {
+        for message in [
+            r#"{"type":"call-response","requestId":"a\"b","result":1}"#,
+            r#"{"type":"call-response","requestId":"c","content":[]}"#,
+            r#"{"type":"call-response","requestId":"c"}"#,
+            r#"{"type":"call-response","requestId":"c","result":1,"_meta":{}}"#,
+            r#"{"type":"call-response","requestId":"c","result":1,"result":2}"#,
+            r#"{"type":"call-response","requestId":"c","result":1} "#,
+            r#"{"type":"call-response","requestId":"c","result": 1}"#,
+            r#"{"type":"call-response","requestId":"c","result":1}}"#,
+            r#"{"type":"call-response","requestId":"c","result":01}"#,
+            r#"{"requestId":"c","type":"call-response","result":1}"#,
+            r#"{"type":"call-responses","requestId":"c","result":1}"#,
+        ] {
+            assert_eq!(parsed(message), None, "{message}");
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! A realm: everything that belongs to one principal (a token): sessions, tools, calls, clients.
+//!
+//! Plain data. Methods are named after events, take [`Now`], and return what must happen next as
+//! [`Effect`]s. No I/O, no clock, no await: the hub owns sockets and tasks, the realm owns facts.
+//!
+//! Invariants (checked by [`Realm::check_invariants`] after every step in tests):
+//! - each call belongs to exactly one session and ends exactly once, through [`Realm::end_call`];
+//! - a connection belongs to at most one session; events of any other connection change nothing;
+//! - `Session::calls` names exactly the calls whose session it is;
+//! - each query ends exactly once, through [`Realm::end_query`]; no call belongs to one that has;
+//! - `deadlines` holds exactly the instants that sessions, calls and queries name.
+
+mod admission;
+mod app_key;
+mod call;
+mod call_events;
+mod catalogue;
+mod client_events;
+mod client_request_events;
+mod client_requests;
+mod conflicts;
+mod connection_events;
+mod deadlines;
+mod effect;
+mod former_sessions;
+mod page_protocol;
+mod query;
+mod query_events;
+mod registration_events;
+mod route_index;
+mod routing;
+mod session;
+mod session_events;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, QueryId, SessionId};
+use indexmap::IndexMap;
+
+use crate::definition::Definition;
+use crate::definition::tool::Tool;
+use crate::fast_hash::FastHash;
+use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
+use catalogue::Catalogue;
+use client_events::ClientState;
+use deadlines::{Deadline, Deadlines};
+use former_sessions::FormerSessions;
+use route_index::RouteIndex;
+use routing::SessionMap;
+
+pub use admission::SessionAccepted;
+pub use call::{Call, NewCall, PageRequest, Receipt};
+pub use catalogue::OfflineApp;
+#[cfg(test)]
+pub use client_requests::{
+    MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
+};
+pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
+pub use effect::{Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub use page_protocol::PageProtocol;
+pub use query::is_unguessable_id;
+pub use query_events::{QueryError, QueryLimits, QueryPolicy, ReportRejected, ToolNotAllowed};
+pub use routing::{RouteError, Target};
+pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
+
+/// One socket. Counts up over the life of the bridge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnectionId(pub u64);
+
+/// One connected MCP client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u64);
+
+/// The time of an event: monotonic for deadlines, Unix milliseconds for people.
+#[derive(Clone, Copy, Debug)]
+pub struct Now {
+    pub instant: Instant,
+    pub unix_ms: u64,
+}
+
+/// What one token may use.
+#[derive(Clone, Copy, Debug)]
+pub struct RealmLimits {
+    pub sessions: usize,
+    pub session_limit_policy: SessionLimitPolicy,
+    /// Zero: no end.
+    pub max_session_duration: Duration,
+    pub duplicate_names: DuplicateNames,
+    pub ambiguous_calls: AmbiguousCalls,
+    /// Whether a tool is refused whose name another session has with another input schema.
+    pub reject_conflicts: bool,
+    /// Zero: nothing is remembered.
+    pub catalogue_ttl: Duration,
+    pub definitions_per_session: usize,
+    pub definition_bytes_per_session: usize,
+    pub calls: usize,
+    pub clients: usize,
+    pub subscriptions_per_client: usize,
+    pub receipt_timeout: Duration,
+    /// How long a client may take to answer what a handler asks it.
+    pub input_timeout: Duration,
+    pub page_grace: Duration,
+    pub heartbeat_interval: Duration,
+    pub queries: QueryLimits,
+    /// Clients hear of each registration of tools and of each page that leaves, also where that
+    /// leaves the list as it was.
+    pub notify_every_change: bool,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disconnect {
+    /// The document is gone (close code 1000 or 1001, or `leaving`).
+    DocumentGone,
+    /// The connection broke; the page may come back within the grace.
+    ConnectionLost,
+}
+
+/// A page that may not connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+/// See the module documentation.
+#[derive(Debug)]
+pub struct Realm {
+    limits: Arc<RealmLimits>,
+    sessions: SessionMap,
+    calls: HashMap<CallId, Call, FastHash>,
+    /// Those in flight, in the order in which they were asked.
+    queries: IndexMap<QueryId, query::RunningQuery>,
+    /// Those that are over, in the order in which they ended.
+    ended_queries: IndexMap<QueryId, query::EndedQuery>,
+    clients: IndexMap<ClientId, ClientState>,
+    catalogue: Catalogue,
+    /// Absent in most realms: their pages stay.
+    former_sessions: Option<Box<FormerSessions>>,
+    deadlines: Deadlines,
+    /// Counts up with each registration: of two items with one name the newer is listed.
+    registration_count: u64,
+    route_index: RouteIndex,
+}
+
+impl Realm {
+    pub fn new(limits: impl Into<Arc<RealmLimits>>) -> Self {
+        Self {
+            limits: limits.into(),
+            sessions: SessionMap::default(),
+            calls: HashMap::default(),
+            queries: IndexMap::new(),
+            ended_queries: IndexMap::new(),
+            clients: IndexMap::new(),
+            catalogue: Catalogue::default(),
+            former_sessions: None,
+            deadlines: Deadlines::default(),
+            registration_count: 0,
+            route_index: RouteIndex::default(),
+        }
+    }
+
+    /// Nothing lives here any more; the realm can be forgotten.
+    pub fn is_empty(&self) -> bool {
+        self.is_inactive() && self.catalogue.is_empty() && self.former_sessions.is_none()
+    }
+
+    /// What closed apps offered is listed.
+    pub fn has_catalogue(&self) -> bool {
+        !self.catalogue.is_empty()
+    }
+
+    /// Nobody is here; at most it is remembered what there was.
+    pub fn is_inactive(&self) -> bool {
+        let ended = self
+            .ended_queries
+            .values()
+            .any(|ended| ended.deadline().is_some());
+        let has_queries = !self.queries.is_empty() || ended;
+        self.sessions.is_empty() && self.clients.is_empty() && !has_queries
+    }
+
+    /// When [`Realm::deadline_passed`] must be called next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first()
+    }
+
+    /// Deals with everything that is due.
+    pub fn deadline_passed(&mut self, now: Now) -> Effects {
+        let mut effects = Effects::new();
+        while let Some(due) = self.deadlines.first_due(now.instant) {
+            effects.extend(match due {
+                Deadline::Call(call) => self.call_overdue(&call, now),
+                Deadline::Session(session) => self.session_due(&session, now),
+                Deadline::Catalogue(app) => self.catalogue_expired(&app),
+                Deadline::FormerSessions => {
+                    self.clear_former_sessions();
+                    Effects::new()
+                }
+                Deadline::Query(query) => self.query_due(&query, now),
+            });
+        }
+        effects
+    }
+
+    /// The bridge is shutting down: every call ends, every page is told to come back.
+    pub fn bridge_stopping(&mut self, now: Now) -> Effects {
+        let mut effects = self.end_all_queries(now);
+        let calls: Vec<_> = self.calls.keys().cloned().collect();
+        for call in calls {
+            effects.extend(self.abort_call(&call, CallFailure::bridge_stopping(), now));
+        }
+        effects.extend(self.connections().map(|connection| Effect::Close {
+            connection,
+            code: CloseCode::ServiceRestart,
+            reason: "the bridge is shutting down",
+        }));
+        effects
+    }
+
+    fn connections(&self) -> impl Iterator<Item = ConnectionId> {
+        self.sessions
+            .values()
+            .filter_map(|session| session.phase.connection())
+    }
+
+    /// The session, if this connection is its current one.
+    fn session_on(&mut self, id: &SessionId, connection: ConnectionId) -> Option<&mut Session> {
+        self.sessions
+            .get_mut(id)
+            .filter(|session| session.phase.connection() == Some(connection))
+    }
+
+    /// How many queries are in flight.
+    pub fn query_count(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// How many pages there are, those that may come back included.
+    pub fn session_count(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// What people and models see of the sessions, in order of connection.
+    pub fn sessions(&self) -> Vec<SessionSummary> {
+        self.sessions
+            .iter()
+            .map(|(id, session)| session.summary(id))
+            .collect()
+    }
+
+    /// What is published of one kind: sessions in order of connection, items in order of
+    /// registration. Of two with one name the newer registration is listed, in the place of the
+    /// first.
+    pub fn published(&self, kind: Kind) -> Vec<Definition> {
+        routing::published(kind, self.sessions.values(), self.catalogue.definitions())
+    }
+
+    /// Whether this is true of one of the tools that a client could mean with a name.
+    pub fn any_candidate_tool(&mut self, name: &str, predicate: impl Fn(&Tool) -> bool) -> bool {
+        self.route_index
+            .any_candidate(name, &self.sessions, predicate)
+    }
+
+    /// What one session has of a kind.
+    pub fn published_by(&self, kind: Kind, id: &SessionId) -> Option<Vec<Definition>> {
+        let (_, session) = routing::find_session(&self.sessions, id)?;
+        Some(session.definitions(kind).cloned().collect())
+    }
+
+    /// Puts other definitions in the place of equal ones: those of `instead`, where it gives one.
+    pub fn replace_definitions(&mut self, replacement: impl Fn(&Definition) -> Option<Definition>) {
+        for session in self.sessions.values_mut() {
+            session.replace_definitions(&replacement);
+        }
+        for definition in self.catalogue.definitions_mut() {
+            if let Some(equal) = replacement(definition) {
+                *definition = equal;
+            }
+        }
+    }
+
+    /// Finds the session that a call goes to.
+    pub fn route(
+        &self,
+        kind: Kind,
+        name: &str,
+        target: &Target,
+    ) -> Result<(SessionId, Definition), RouteError> {
+        let policy = self.limits.ambiguous_calls;
+        let offline_app = || self.catalogue.find_app_by_name(kind, name);
+        routing::route(&self.sessions, kind, name, target, policy)
+            .map_err(|error| error.or_offline_app(name, target, offline_app))
+    }
+
+    /// The same for a tool that is called.
+    pub fn route_call(
+        &mut self,
+        name: &str,
+        target: &Target,
+    ) -> Result<(SessionId, Definition), RouteError> {
+        let (kind, policy) = (Kind::Tool, self.limits.ambiguous_calls);
+        let offline_app = || self.catalogue.find_app_by_name(kind, name);
+        let by_id;
+        let (candidates, resolved_target) = match target {
+            Target::Any => (self.route_index.candidates(name, &self.sessions), target),
+            Target::Session(called) => {
+                let id = self.route_index.resolve_id(called, &self.sessions);
+                by_id = Target::Session(id.unwrap_or_else(|| called.clone()));
+                (None, &by_id)
+            }
+        };
+        routing::route_among(
+            &self.sessions,
+            candidates,
+            kind,
+            name,
+            resolved_target,
+            policy,
+        )
+        .map_err(|error| error.or_offline_app(name, target, offline_app))
+    }
+
+    /// Finds the session that serves a URI, and how.
+    pub fn route_resource(
+        &self,
+        uri: &str,
+        target: &Target,
+    ) -> Result<(SessionId, ResourceMatch), RouteError> {
+        let policy = self.limits.ambiguous_calls;
+        let offline_app = || self.catalogue.find_app_by_uri(uri);
+        routing::route_resource(&self.sessions, uri, target, policy)
+            .map_err(|error| error.or_offline_app(uri, target, offline_app))
+    }
+
+    /// How many calls are in flight, and how many things become due but for what is remembered.
+    #[cfg(feature = "simulation")]
+    pub fn simulated_counts(&self) -> (usize, usize) {
+        let due = self.deadlines.iter();
+        let due = due.filter(|(_, deadline)| *deadline != Deadline::FormerSessions);
+        (self.calls.len(), due.count())
+    }
+
+    /// Panics when a fact contradicts another.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn check_invariants(&self) {
+        let mut deadlines = std::collections::BTreeSet::new();
+        let mut connections = std::collections::BTreeSet::new();
+        for (id, session) in &self.sessions {
+            deadlines.insert(session.deadline(id));
+            if let Some(connection) = session.phase.connection() {
+                assert!(
+                    connections.insert(connection),
+                    "{connection:?} serves two sessions"
+                );
+            }
+            for call in &session.calls {
+                assert_eq!(
+                    &self.calls[call].session, id,
+                    "{call} is in another session"
+                );
+            }
+            assert!(session.items.len() <= self.limits.definitions_per_session);
+            if session.protocol() == PageProtocol::V1 {
+                assert!(session.phase.connection().is_some(), "{id} is away");
+                assert!(
+                    self.unreceived_calls(id).next().is_none(),
+                    "{id} acknowledges"
+                );
+            }
+            let subscribed = self.subscribed_uris();
+            let served = subscribed.iter().filter(|uri| session.serves(uri));
+            assert!(served.eq(session.subscribed_uris.iter().collect::<Vec<_>>().iter()));
+        }
+        let names: Vec<_> = self
+            .sessions
+            .values()
+            .filter_map(|it| it.name.as_ref())
+            .collect();
+        let different: std::collections::BTreeSet<_> = names.iter().collect();
+        assert_eq!(names.len(), different.len(), "two sessions of one name");
+        deadlines.extend(self.catalogue.deadlines());
+        assert!(self.catalogue.len() <= catalogue::MAX_CATALOGUE_APPS);
+        if let Some(former) = &self.former_sessions {
+            assert!((1..=former_sessions::MAX_FORMER_SESSIONS).contains(&former.len()));
+            deadlines.insert(former.deadline());
+        }
+        for (id, call) in &self.calls {
+            assert!(
+                self.sessions[&call.session].calls.contains(id),
+                "{id} has no session"
+            );
+            assert!(
+                !call.is_parked() || call.client_requests.is_waiting(),
+                "{id} waits for nothing"
+            );
+            assert_eq!(
+                call.client_requests.waiting_since().is_some(),
+                call.client_requests.is_waiting()
+            );
+            deadlines.insert((call.deadline(), Deadline::Call(id.clone())));
+        }
+        assert!(self.sessions.len() <= self.limits.sessions);
+        assert!(self.calls.len() <= self.limits.calls);
+        assert!(self.clients.len() <= self.limits.clients);
+        deadlines.extend(self.check_queries());
+        self.route_index.check_invariants(&self.sessions);
+        assert!(self.deadlines.iter().eq(&deadlines), "{:?}", self.deadlines);
+    }
+}

@@ -1,0 +1,223 @@
+//! A page wants in: how many there may be, and what it is called.
+
+use crate::realm::session_events;
+use std::borrow::Cow;
+
+use bridge_protocol::{CallId, ErrorCode, SessionId};
+
+use super::{
+    CallFailure, CallOutcome, CloseCode, ConnectionId, Effect, Effects, Now, PageHello,
+    PageProtocol, Phase, Realm, Receipt, Refusal, Session,
+};
+use crate::policy::{DuplicateNames, SessionLimitPolicy};
+use crate::realm::registration_events::list_changed_effects;
+use crate::realm::session_events::close_effects;
+
+/// What a page hears when it is let in.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SessionAccepted {
+    pub session_name: Option<String>,
+    /// The calls that it has received before and that somebody waits for.
+    pub awaited: Vec<CallId>,
+    pub token_expires_in_ms: Option<u64>,
+}
+
+impl Realm {
+    /// A page has authenticated: a new session, or a known one on a new connection.
+    pub fn page_connected(
+        &mut self,
+        connection: ConnectionId,
+        hello: PageHello,
+        now: Now,
+    ) -> Result<(SessionAccepted, Effects), Refusal> {
+        let hello = hello.truncate_texts();
+        let id = hello.session.clone();
+        self.reject_stale_connection(&hello)?;
+        let evicted = self.session_to_evict(&id)?;
+        let name = self.assign_name(&hello, evicted.as_ref())?;
+        let mut effects = evicted.map_or_else(Effects::new, |oldest| {
+            let reason = "Session limit exceeded, closing oldest session";
+            self.close_session(&oldest, ErrorCode::SessionLimitExceeded, reason, now)
+        });
+        let expires = hello.expires;
+        let heartbeat_interval = self.limits.heartbeat_interval;
+        let phase = Phase::Connected {
+            connection,
+            heartbeat_due: now.instant + hello.heartbeat_after.unwrap_or(heartbeat_interval),
+            sequence: 0,
+            answered: 0,
+            answer_count: 0,
+            expires,
+        };
+        if self.sessions.contains_key(&id) {
+            effects.extend(self.resume_session(&id, hello, name.clone(), phase, now));
+        } else {
+            self.begin_session(hello, name.clone(), phase, now);
+        }
+        effects.push(Effect::Send {
+            connection,
+            message: self.clients_message(),
+        });
+        effects.extend(self.send_unreceived_calls(&id, connection, now));
+        effects.extend(self.send_missed_updates(&id, connection));
+        effects.extend(self.notify_builtin_resources_updated());
+        let accepted = SessionAccepted {
+            session_name: name,
+            awaited: self.received_calls(&id),
+            token_expires_in_ms: expires.map(|at| session_events::milliseconds_until(at, now)),
+        };
+        Ok((accepted, effects))
+    }
+
+    /// Two connections of a page need not arrive in the order in which it made them: only the last
+    /// one is the page's.
+    fn reject_stale_connection(&self, hello: &PageHello) -> Result<(), Refusal> {
+        let session = self.sessions.get(&hello.session);
+        if !session.is_some_and(|session| session.is_newer_than(hello)) {
+            return Ok(());
+        }
+        Err(Refusal {
+            code: ErrorCode::SessionSuperseded,
+            message: "a newer connection of this page came first".to_owned(),
+        })
+    }
+
+    fn begin_session(&mut self, hello: PageHello, name: Option<String>, phase: Phase, now: Now) {
+        let id = hello.session.clone();
+        let longest = self.limits.max_session_duration;
+        let mut session = Session::new(hello, name, phase, now);
+        session.ends_at = (!longest.is_zero()).then(|| now.instant + longest);
+        let (at, deadline) = session.deadline(&id);
+        self.deadlines.insert(at, deadline);
+        if self.sessions.is_empty() {
+            // Most tokens have one page.
+            self.sessions.reserve_exact(1);
+        }
+        self.sessions.insert(id, session);
+    }
+
+    fn resume_session(
+        &mut self,
+        id: &SessionId,
+        hello: PageHello,
+        name: Option<String>,
+        phase: Phase,
+        now: Now,
+    ) -> Effects {
+        let mut effects = self.document_replaced(id, &hello, now);
+        let (former, lists) = self
+            .update_session(id, |session| {
+                let former = session.phase.connection();
+                session.resume(hello, name, phase, now);
+                let drop_items = session.protocol() == PageProtocol::V1;
+                (former, drop_items.then(|| session.take_items()))
+            })
+            .unwrap_or_default();
+        effects.extend(
+            lists
+                .map(|lists| list_changed_effects(lists.into_keys().collect()))
+                .into_iter()
+                .flatten(),
+        );
+        let superseded = |connection| {
+            let reason = "a newer connection of the same session took over";
+            let code = ErrorCode::SessionSuperseded;
+            close_effects(connection, code, CloseCode::Superseded, reason)
+        };
+        effects.extend(former.into_iter().flat_map(superseded));
+        effects
+    }
+
+    /// What another document may have begun must not be begun anew in this one. A session of v1 has
+    /// one document: each invents an id of its own.
+    fn document_replaced(&mut self, id: &SessionId, hello: &PageHello, now: Now) -> Effects {
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        let both_v1 = [session.protocol(), hello.protocol] == [PageProtocol::V1; 2];
+        if both_v1 || session.is_same_document(hello.document.as_ref()) {
+            return Effects::new();
+        }
+        let mut effects = self.detach_queries(id, now);
+        let Some(session) = self.sessions.get(id) else {
+            return effects;
+        };
+        let sent = |call: &&CallId| self.calls.get(*call).is_some_and(|call| call.sent);
+        let begun: Vec<_> = session.calls.iter().filter(sent).cloned().collect();
+        let end = |call| {
+            let message = "the page was reloaded while the call was running: retry".to_owned();
+            let failure = CallFailure::new(ErrorCode::PageGone, message);
+            self.end_call(&call, CallOutcome::Failed(failure), now)
+        };
+        effects.extend(begun.into_iter().flat_map(end));
+        effects
+    }
+
+    /// The calls that the page has received and not answered.
+    fn received_calls(&self, id: &SessionId) -> Vec<CallId> {
+        let session = self.sessions.get(id);
+        let calls = session.into_iter().flat_map(|session| &session.calls);
+        let received = |id: &&CallId| {
+            let call = self.calls.get(*id);
+            call.is_some_and(|call| call.receipt == Receipt::Received)
+        };
+        calls.filter(received).cloned().collect()
+    }
+
+    /// The session that leaves to make room for this one, if one must.
+    fn session_to_evict(&self, id: &SessionId) -> Result<Option<SessionId>, Refusal> {
+        let most = self.limits.sessions;
+        if self.sessions.contains_key(id) || self.sessions.len() < most {
+            return Ok(None);
+        }
+        let oldest = self.sessions.keys().next().cloned();
+        match (self.limits.session_limit_policy, oldest) {
+            (SessionLimitPolicy::CloseOldest, Some(oldest)) => Ok(Some(oldest)),
+            _ => Err(Refusal {
+                code: ErrorCode::SessionLimitExceeded,
+                message: format!(
+                    "{most} pages are connected with this token, which is the limit: close one \
+                     and reload, or raise `max_sessions`"
+                ),
+            }),
+        }
+    }
+
+    /// The name that the page will have. No two sessions of a token have the same.
+    fn assign_name(
+        &self,
+        hello: &PageHello,
+        evicted: Option<&SessionId>,
+    ) -> Result<Option<String>, Refusal> {
+        let Some(requested) = &hello.name else {
+            return Ok(None);
+        };
+        let is_taken = |name: &str| {
+            let others = self.sessions.iter().filter(|(id, _)| **id != hello.session);
+            let mut others = others.filter(|(id, _)| Some(*id) != evicted);
+            others.any(|(_, session)| session.name.as_deref() == Some(name))
+        };
+        let policy = match hello.protocol {
+            PageProtocol::V2 => self.limits.duplicate_names,
+            // It would not learn that it has another one.
+            PageProtocol::V1 => DuplicateNames::Reject,
+        };
+        match policy {
+            _ if !is_taken(requested) => Ok(Some(requested.clone())),
+            DuplicateNames::Number => {
+                let numbered = (2..).map(|number| Cow::Owned(format!("{requested} ({number})")));
+                let free = numbered
+                    .into_iter()
+                    .find(|name: &Cow<'_, str>| !is_taken(name));
+                Ok(free.map(Cow::into_owned))
+            }
+            DuplicateNames::Reject => Err(Refusal {
+                code: ErrorCode::SessionNameAlreadyInUse,
+                message: format!(
+                    "Session name \"{requested}\" is already in use: close the other tab, choose \
+                     another `sessionName`, or set `duplicate_names` to `number`"
+                ),
+            }),
+        }
+    }
+}

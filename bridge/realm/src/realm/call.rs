@@ -1,0 +1,275 @@
+//! One call in flight: a request to a page.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{
+    Argument, BridgeToPage, CallContext, CallId, ClientResponse, Completion, ErrorCode, Item,
+    PromptGet, ResourceRead, SessionId, ToolCall,
+};
+use serde_json::value::RawValue;
+
+use super::{CallFailure, CallOutcome, Now, PageProtocol};
+use crate::definition::tool::Tool;
+use crate::realm::client_requests::PendingClientRequests;
+
+/// What a caller asks for.
+#[derive(Debug)]
+pub struct NewCall {
+    pub id: CallId,
+    pub request: PageRequest,
+    pub context: CallContext,
+    pub timeout: Duration,
+    /// Answers to what the handler will ask the client.
+    pub client_responses: Vec<ClientResponse>,
+}
+
+/// What a page is asked to do.
+#[derive(Clone, Debug)]
+pub enum PageRequest {
+    Tool {
+        tool: Arc<Tool>,
+        input: Box<RawValue>,
+    },
+    Prompt {
+        name: String,
+        arguments: Box<RawValue>,
+    },
+    Resource {
+        uri: String,
+        /// The template that the URI fits, and its variables.
+        template: Option<(String, BTreeMap<String, String>)>,
+    },
+    Completion {
+        reference: Item,
+        argument: Argument,
+        arguments: BTreeMap<String, String>,
+    },
+}
+
+impl PageRequest {
+    /// For people.
+    pub fn name(&self) -> &str {
+        match self {
+            PageRequest::Tool { tool, .. } => tool.name(),
+            PageRequest::Prompt { name, .. } => name,
+            PageRequest::Resource { uri, .. } => uri,
+            PageRequest::Completion { reference, .. } => &reference.name,
+        }
+    }
+}
+
+/// Whether the call has reached page code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Receipt {
+    Awaited { until: Instant },
+    Received,
+}
+
+/// Who waits for the ending.
+#[derive(Debug)]
+pub(super) enum CallerState {
+    /// A caller.
+    Waiting,
+    /// Nobody: the client was told what it must answer, and will call again with this number.
+    Parked {
+        round: u64,
+        /// The ending, if the page could not wait.
+        outcome: Option<CallOutcome>,
+    },
+}
+
+#[derive(Debug)]
+pub struct Call {
+    pub(super) session: SessionId,
+    pub(super) request: PageRequest,
+    pub(super) context: CallContext,
+    /// Of its page.
+    protocol: PageProtocol,
+    timeout: Duration,
+    pub(super) receipt: Receipt,
+    /// A page may have begun it.
+    pub(super) sent: bool,
+    expires: Instant,
+    pub(super) client_requests: PendingClientRequests,
+    pub(super) caller_state: CallerState,
+    /// How often it was parked.
+    rounds: u64,
+    /// How long the client may take to answer.
+    input_timeout: Duration,
+    /// How long the page may take to acknowledge the call.
+    receipt_timeout: Duration,
+}
+
+impl Call {
+    pub(super) fn new(
+        call: NewCall,
+        protocol: PageProtocol,
+        session: SessionId,
+        receipt_timeout: Duration,
+        input_timeout: Duration,
+        now: Now,
+    ) -> Self {
+        let timeout = protocol.call_timeout(call.timeout);
+        Self {
+            session,
+            protocol,
+            request: call.request,
+            context: call.context,
+            timeout,
+            receipt: protocol.receipt(now.instant + receipt_timeout),
+            sent: false,
+            expires: now.instant + timeout,
+            client_requests: PendingClientRequests::with_responses(call.client_responses),
+            caller_state: CallerState::Waiting,
+            rounds: 0,
+            input_timeout,
+            receipt_timeout,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        match (self.receipt, self.client_requests.waiting_since()) {
+            (_, Some(since)) => since + self.input_timeout,
+            (Receipt::Awaited { until }, None) => until.min(self.expires),
+            (Receipt::Received, None) => self.expires,
+        }
+    }
+
+    /// Time in which the page waited for the client does not count.
+    pub(super) fn exclude_client_wait(&mut self, now: Instant) {
+        if let Some(waited) = self.client_requests.take_wait_time(now) {
+            self.expires += waited;
+        }
+    }
+
+    /// The caller leaves; who comes with this number goes on.
+    pub(super) fn park(&mut self) -> u64 {
+        self.rounds += 1;
+        self.caller_state = CallerState::Parked {
+            round: self.rounds,
+            outcome: None,
+        };
+        self.rounds
+    }
+
+    pub(super) fn is_parked(&self) -> bool {
+        matches!(self.caller_state, CallerState::Parked { .. })
+    }
+
+    /// The message that asks the page for it.
+    pub(super) fn request_message(&mut self, id: &CallId, now: Now) -> BridgeToPage {
+        self.sent = true;
+        let request_id = id.clone();
+        let mut context = Box::new(self.context.clone());
+        context.sent_ms = Some(now.unix_ms);
+        match self.request.clone() {
+            PageRequest::Tool { tool, input } => BridgeToPage::ToolCall(ToolCall {
+                request_id,
+                tool_name: tool.name().to_owned(),
+                tool_input: input,
+                context,
+            }),
+            PageRequest::Prompt { name, arguments } => BridgeToPage::PromptGet(PromptGet {
+                request_id,
+                name,
+                arguments,
+                context,
+            }),
+            PageRequest::Resource { uri, template } => {
+                let (uri_template, variables) = template.unzip();
+                BridgeToPage::ResourceRead(ResourceRead {
+                    request_id,
+                    uri,
+                    uri_template,
+                    variables,
+                    context,
+                })
+            }
+            PageRequest::Completion {
+                reference,
+                argument,
+                arguments,
+            } => BridgeToPage::Completion(Completion {
+                request_id,
+                reference,
+                argument,
+                arguments,
+                context,
+            }),
+        }
+    }
+
+    /// The page should have acknowledged the call by now.
+    pub(super) fn is_receipt_overdue(&self, now: Now) -> bool {
+        match self.receipt {
+            Receipt::Awaited { until } => until <= now.instant && until < self.expires,
+            Receipt::Received => false,
+        }
+    }
+
+    /// Why the call ends when the page is suspended.
+    pub(super) fn suspended_failure(&self) -> CallFailure {
+        CallFailure::new(
+            ErrorCode::PageSuspended,
+            format!(
+                "the page did not take the call of `{}`: its tab is suspended. Bring it to the \
+                 front and retry",
+                self.request.name(),
+            ),
+        )
+    }
+
+    /// Why the call ends when the page has another one in hand and takes no more.
+    pub(super) fn busy_failure(&self, with: &Call) -> CallFailure {
+        CallFailure::new(
+            ErrorCode::PageBusy,
+            format!(
+                "the page did not take the call of `{}` within {} s: it is busy with `{}`, or its \
+                 tab is suspended. Retry when that has ended, or bring the tab to the front",
+                self.request.name(),
+                self.receipt_timeout.as_secs_f32(),
+                with.request.name(),
+            ),
+        )
+    }
+
+    /// Why the call ends when its time has passed.
+    pub(super) fn timeout_failure(&self) -> CallFailure {
+        let name = self.request.name();
+        if self.is_parked() {
+            return CallFailure::new(
+                ErrorCode::CallTimeout,
+                format!(
+                    "the client did not go on with `{name}` within {} s: retry, or raise \
+                     `input_timeout`",
+                    self.input_timeout.as_secs_f32()
+                ),
+            );
+        }
+        CallFailure::new(
+            ErrorCode::CallTimeout,
+            format!(
+                "`{name}` did not answer within {} s: retry, or {}",
+                self.timeout.as_secs_f32(),
+                self.timeout_remedy()
+            ),
+        )
+    }
+
+    /// How a call gets more time.
+    fn timeout_remedy(&self) -> &'static str {
+        match &self.request {
+            _ if self.protocol == PageProtocol::V1 => "let the page load the SDK of this bridge",
+            PageRequest::Tool { tool, .. } => match tool.timeout() {
+                Some(own) if own <= self.timeout => {
+                    "raise the `timeout` of the tool (`_meta[\"mcp-web/timeout\"]`)"
+                }
+                Some(_) => "raise `max_call_timeout`",
+                None => "raise `call_timeout`",
+            },
+            _ => "raise `call_timeout`",
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Calls begin, reach the page, and end: each exactly once, through [`Realm::end_call`].
+
+use bridge_protocol::{BridgeToPage, CallCancel, CallId, CallsAlive, ErrorCode, SessionId};
+
+use super::call::CallerState;
+use super::deadlines::Deadline;
+use super::{
+    Answer, Call, CallEvent, CallFailure, CallOutcome, ConnectionId, Effect, Effects, NewCall, Now,
+    PageProtocol, PageRequest, Phase, Realm, Receipt, Session,
+};
+
+impl Realm {
+    /// A caller wants something of a session. Held back while the page is away.
+    pub fn call_requested(
+        &mut self,
+        session_id: &SessionId,
+        call: NewCall,
+        now: Now,
+    ) -> Result<Effects, CallFailure> {
+        if self.calls.len() >= self.limits.calls {
+            return Err(CallFailure::new(
+                ErrorCode::CallLimitExceeded,
+                format!(
+                    "{} calls are in flight for this token, which is the limit: wait for some to \
+                     end, or raise `max_calls`",
+                    self.limits.calls
+                ),
+            ));
+        }
+        if let Some(query) = &call.context.query_id {
+            self.check_query_call(query, session_id, call.request.name())?;
+        }
+        let Some(session) = self.sessions.get_mut(session_id) else {
+            return Err(CallFailure::page_gone());
+        };
+        let id = call.id.clone();
+        let mut call = Call::new(
+            call,
+            session.protocol(),
+            session_id.clone(),
+            self.limits.receipt_timeout,
+            self.limits.input_timeout,
+            now,
+        );
+        if session.frozen {
+            return Err(call.suspended_failure());
+        }
+        let effects = match session.phase.connection() {
+            Some(connection) => Effects::from([Effect::Send {
+                connection,
+                message: call.request_message(&id, now),
+            }]),
+            None => Effects::new(),
+        };
+        session.calls.insert(id.clone());
+        self.deadlines
+            .insert(call.deadline(), Deadline::Call(id.clone()));
+        self.calls.insert(id, call);
+        Ok(effects)
+    }
+
+    /// The call has reached page code.
+    pub fn call_received(&mut self, id: &SessionId, connection: ConnectionId, call: &CallId) {
+        if self.call_on(id, connection, call).is_some() {
+            self.update_call(call, |call| call.receipt = Receipt::Received);
+        }
+    }
+
+    /// A page that has stood still asks which calls are alive before it starts them.
+    pub fn calls_checked(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        request_ids: Vec<CallId>,
+    ) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
+        let is_alive = |call: &CallId| self.calls.get(call).is_some_and(|open| open.session == *id);
+        let (request_ids, ended) = request_ids.into_iter().partition(is_alive);
+        let message = BridgeToPage::CallsAlive(CallsAlive { request_ids, ended });
+        Effects::from([Effect::Send {
+            connection,
+            message,
+        }])
+    }
+
+    /// The page answered, on this connection or on the one before.
+    pub fn call_answered(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+        answer: Result<Answer, CallFailure>,
+        now: Now,
+    ) -> Effects {
+        if let Some(session) = self.session_on(id, connection)
+            && let Phase::Connected {
+                answer_count: answers,
+                ..
+            } = &mut session.phase
+        {
+            *answers += 1;
+        }
+        let Some(open) = self.call_on(id, connection, call) else {
+            return Effects::new();
+        };
+        let answer = answer.map_or_else(CallOutcome::Failed, CallOutcome::Answered);
+        if let CallerState::Parked {
+            outcome: ending, ..
+        } = &mut open.caller_state
+        {
+            // The client will come for it, within the time that it has to answer.
+            ending.get_or_insert(answer);
+            return Effects::new();
+        }
+        self.end_call(call, answer, now)
+    }
+
+    /// Something happened in a call that its caller may want to hear.
+    pub fn call_event_emitted(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+        event: CallEvent,
+    ) -> Effects {
+        let Some(open) = self.call_on(id, connection, call) else {
+            return Effects::new();
+        };
+        let is_requested = match &event {
+            CallEvent::Progress(_) => open.context.progress,
+            CallEvent::Log(log) => open
+                .context
+                .log_level
+                .is_some_and(|min_level| log.level >= min_level),
+        };
+        if !is_requested {
+            return Effects::new();
+        }
+        Effects::from([Effect::EmitEvent {
+            call: call.clone(),
+            event,
+        }])
+    }
+
+    /// The URI that a call of this session reads.
+    pub fn call_resource_uri(&self, id: &SessionId, call: &CallId) -> Option<&str> {
+        match self
+            .calls
+            .get(call)
+            .filter(|call| call.session == *id)?
+            .request
+        {
+            PageRequest::Resource { ref uri, .. } => Some(uri),
+            _ => None,
+        }
+    }
+
+    /// The caller no longer waits. The page is told, the call is over.
+    pub fn call_cancelled(&mut self, call: &CallId, reason: &str, now: Now) -> Effects {
+        let failure = CallFailure::new(ErrorCode::CallCancelled, reason.to_owned());
+        self.abort_call(call, failure, now)
+    }
+
+    /// Ends a call that the page may still be working on.
+    pub(super) fn abort_call(&mut self, id: &CallId, failure: CallFailure, now: Now) -> Effects {
+        let Some(call) = self.calls.get(id) else {
+            return Effects::new();
+        };
+        let connection = self
+            .sessions
+            .get(&call.session)
+            .and_then(|session| session.phase.connection());
+        let mut effects = Effects::new();
+        if let Some(connection) = connection {
+            effects.push(Effect::Send {
+                connection,
+                message: BridgeToPage::CallCancel(CallCancel {
+                    request_id: id.clone(),
+                    code: failure.code,
+                    reason: failure.message.clone(),
+                }),
+            });
+        }
+        effects.extend(self.end_call(id, CallOutcome::Failed(failure), now));
+        effects
+    }
+
+    /// The one ending of a call.
+    pub(super) fn end_call(&mut self, id: &CallId, ending: CallOutcome, now: Now) -> Effects {
+        let Some(call) = self.calls.remove(id) else {
+            return Effects::new();
+        };
+        self.deadlines
+            .remove((call.deadline(), Deadline::Call(id.clone())));
+        if let Some(session) = self.sessions.get_mut(&call.session) {
+            session.calls.shift_remove(id);
+        }
+        let mut effects = self.query_call_ended(&call, &ending, now);
+        effects.push(Effect::CompleteCall {
+            call: id.clone(),
+            outcome: ending,
+        });
+        effects
+    }
+
+    /// Calls that may not have reached the page before; the page runs each id at most once.
+    pub(super) fn send_unreceived_calls(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        now: Now,
+    ) -> Effects {
+        let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
+        let until = now.instant + self.limits.receipt_timeout;
+        let dialect = self
+            .sessions
+            .get(id)
+            .map_or(PageProtocol::V2, Session::protocol);
+        let send = |id: CallId| {
+            // Or the call would end while it is on its way, and be executed all the same.
+            let message = self.update_call(&id, |call| {
+                call.receipt = dialect.receipt(until);
+                call.request_message(&id, now)
+            })?;
+            Some(Effect::Send {
+                connection,
+                message,
+            })
+        };
+        waiting.into_iter().filter_map(send).collect()
+    }
+
+    pub(super) fn unreceived_calls(&self, id: &SessionId) -> impl Iterator<Item = &CallId> {
+        let calls = self.sessions.get(id).map(|session| &session.calls);
+        calls.into_iter().flatten().filter(|id| {
+            let call = self.calls.get(*id);
+            call.is_some_and(|call| call.receipt != Receipt::Received)
+        })
+    }
+
+    pub(super) fn call_overdue(&mut self, id: &CallId, now: Now) -> Effects {
+        let Some(call) = self.calls.get(id) else {
+            return Effects::new();
+        };
+        if call.client_requests.is_waiting() && !call.is_parked() {
+            return self.client_timed_out(id, now);
+        }
+        if !call.is_receipt_overdue(now) {
+            return self.abort_call(id, call.timeout_failure(), now);
+        }
+        let session_id = call.session.clone();
+        let Some(session) = self.sessions.get(&session_id) else {
+            return Effects::new();
+        };
+        let until = session
+            .last_part_at
+            .map(|at| at + self.limits.receipt_timeout);
+        if let Some(until) = until.filter(|until| *until > now.instant) {
+            // The page is sending something large, and the receipt stands in line behind it.
+            self.update_call(id, |open| open.receipt = Receipt::Awaited { until });
+            return Effects::new();
+        }
+        let mut others = session.calls.iter().filter_map(|id| self.calls.get(id));
+        let busy_with = others.find(|other| other.receipt == Receipt::Received);
+        let failure = match busy_with {
+            Some(other) => call.busy_failure(other),
+            None => call.suspended_failure(),
+        };
+        if let Some(session) = self.sessions.get_mut(&session_id) {
+            session.unresponsive = session.phase.connection().is_some();
+        }
+        self.abort_call(id, failure, now)
+    }
+
+    /// The call, if it belongs to the session and this connection is the session's current one.
+    pub(super) fn call_on(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        call: &CallId,
+    ) -> Option<&mut Call> {
+        self.session_on(id, connection)?;
+        self.calls.get_mut(call).filter(|call| call.session == *id)
+    }
+}

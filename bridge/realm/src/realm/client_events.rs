@@ -1,0 +1,213 @@
+//! The connected MCP clients of a token, and the resources they are subscribed to.
+
+use std::collections::BTreeSet;
+
+use bridge_protocol::{
+    BridgeToPage, Clients, ConnectedClient, ErrorCode, SessionId, Subscriptions,
+};
+use indexmap::IndexSet;
+
+use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
+use crate::definition::MAX_URI_BYTES;
+
+/// All clients of a token together are subscribed to at most this many times what one may be:
+/// each template that a page registers is held against each of these URIs.
+pub(super) const REALM_SUBSCRIPTION_FACTOR: usize = 4;
+
+/// A connected MCP client.
+#[derive(Debug)]
+pub(super) struct ClientState {
+    info: ConnectedClient,
+    subscriptions: IndexSet<String>,
+}
+
+impl Realm {
+    /// An MCP client connected. Pages hear of it.
+    pub fn client_connected(
+        &mut self,
+        id: ClientId,
+        client: ConnectedClient,
+    ) -> Result<Effects, Refusal> {
+        if self.clients.len() >= self.limits.clients {
+            return Err(Refusal {
+                code: ErrorCode::SessionLimitExceeded,
+                message: format!(
+                    "{} clients are connected with this token, which is the limit: close some, or \
+                     raise `max_clients`",
+                    self.limits.clients
+                ),
+            });
+        }
+        let client = ClientState {
+            info: client,
+            subscriptions: IndexSet::new(),
+        };
+        let former = self.clients.insert(id, client);
+        let mut effects = self.send_clients();
+        effects.extend(
+            self.release_subscriptions(former.map_or_else(IndexSet::new, |it| it.subscriptions)),
+        );
+        Ok(effects)
+    }
+
+    /// An MCP client left.
+    pub fn client_disconnected(&mut self, id: ClientId) -> Effects {
+        let Some(client) = self.clients.shift_remove(&id) else {
+            return Effects::new();
+        };
+        let mut effects = self.send_clients();
+        effects.extend(self.release_subscriptions(client.subscriptions));
+        effects
+    }
+
+    /// How many MCP clients are connected.
+    pub fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// A client wants to hear when a resource changes.
+    pub fn resource_subscribed(&mut self, id: ClientId, uri: String) -> Result<Effects, Refusal> {
+        let max_subscriptions = self.limits.subscriptions_per_client;
+        let rejection = |message| Refusal {
+            code: ErrorCode::RequestTooLarge,
+            message,
+        };
+        if uri.len() > MAX_URI_BYTES {
+            let bytes = uri.len();
+            return Err(rejection(format!(
+                "the URI has {bytes} bytes, and {MAX_URI_BYTES} is the limit"
+            )));
+        }
+        let wanted = self.subscribed_uris();
+        let (known, distinct) = (wanted.contains(&uri), wanted.len());
+        let Some(client) = self.clients.get_mut(&id) else {
+            return Ok(Effects::new());
+        };
+        if client.subscriptions.contains(&uri) {
+            return Ok(Effects::new());
+        }
+        if client.subscriptions.len() >= max_subscriptions {
+            return Err(rejection(format!(
+                "this client is subscribed to {max_subscriptions} resources, which is the limit: unsubscribe \
+                 from some, or raise `max_subscriptions`"
+            )));
+        }
+        if !known && distinct >= REALM_SUBSCRIPTION_FACTOR * max_subscriptions {
+            return Err(rejection(format!(
+                "the clients of this token are subscribed to {distinct} resources, which is the \
+                 limit: unsubscribe from some, or raise `max_subscriptions`"
+            )));
+        }
+        client.subscriptions.insert(uri.clone());
+        if known {
+            return Ok(Effects::new());
+        }
+        for session in self.sessions.values_mut() {
+            if session.serves(&uri) {
+                session.subscribed_uris.insert(uri.clone());
+            }
+        }
+        Ok(self.send_subscriptions())
+    }
+
+    /// A client no longer wants to hear of a resource.
+    pub fn resource_unsubscribed(&mut self, id: ClientId, uri: &str) -> Effects {
+        let client = self.clients.get_mut(&id);
+        let released = client.and_then(|client| client.subscriptions.shift_take(uri));
+        self.release_subscriptions(released.into_iter().collect())
+    }
+
+    /// What clients are subscribed to.
+    pub(super) fn subscribed_uris(&self) -> BTreeSet<&String> {
+        let clients = self.clients.values();
+        clients.flat_map(|client| &client.subscriptions).collect()
+    }
+
+    /// A client gave these up; another one may want them still.
+    fn release_subscriptions(&mut self, mut released: IndexSet<String>) -> Effects {
+        released.retain(|uri| {
+            let mut others = self.clients.values();
+            !others.any(|client| client.subscriptions.contains(uri))
+        });
+        if released.is_empty() {
+            return Effects::new();
+        }
+        for session in self.sessions.values_mut() {
+            session
+                .subscribed_uris
+                .retain(|uri| !released.contains(uri));
+        }
+        self.send_subscriptions()
+    }
+
+    /// A page changed the content of a resource that it serves.
+    pub fn resource_updated(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        uri: &str,
+    ) -> Effects {
+        match self.session_on(id, connection) {
+            Some(session) if session.subscribed_uris.contains(uri) => {
+                self.notify_resource_updated(uri)
+            }
+            _ => Effects::new(),
+        }
+    }
+
+    /// Those who are subscribed hear of it.
+    pub(super) fn notify_resource_updated(&self, uri: &str) -> Effects {
+        self.clients
+            .iter()
+            .filter(|(_, client)| client.subscriptions.contains(uri))
+            .map(|(id, _)| Effect::ResourceUpdated {
+                client: *id,
+                uri: uri.to_owned(),
+            })
+            .collect()
+    }
+
+    pub(super) fn clients_message(&self) -> BridgeToPage {
+        BridgeToPage::Clients(Clients {
+            clients: self
+                .clients
+                .values()
+                .map(|client| client.info.clone())
+                .collect(),
+        })
+    }
+
+    fn send_clients(&self) -> Effects {
+        self.connections()
+            .map(|connection| Effect::Send {
+                connection,
+                message: self.clients_message(),
+            })
+            .collect()
+    }
+
+    /// Pages whose subscribed resources are no longer those that they know of hear which those are.
+    pub(super) fn send_subscriptions(&mut self) -> Effects {
+        let update = |session: &mut Session| {
+            let connection = session.phase.connection()?;
+            session.subscriptions_update(connection)
+        };
+        self.sessions.values_mut().filter_map(update).collect()
+    }
+}
+
+impl Session {
+    /// What the page hears on its connection if its subscribed resources are no longer those that
+    /// it knows of.
+    pub(super) fn subscriptions_update(&mut self, connection: ConnectionId) -> Option<Effect> {
+        if self.subscribed_uris == self.sent_subscriptions {
+            return None;
+        }
+        self.sent_subscriptions.clone_from(&self.subscribed_uris);
+        let uris = self.subscribed_uris.iter().cloned().collect();
+        Some(Effect::Send {
+            connection,
+            message: BridgeToPage::Subscriptions(Subscriptions { uris }),
+        })
+    }
+}

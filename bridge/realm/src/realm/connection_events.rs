@@ -1,0 +1,148 @@
+//! Pages live, show it, and go. How they come is in `admission`, what becomes due in `lifetime`.
+
+use std::time::Duration;
+
+use bridge_protocol::{ErrorCode, Heartbeat, Kind, PageState, SESSIONS_URI, STATUS_URI, SessionId};
+
+use super::session::Session;
+use super::{Call, CallFailure, CallOutcome, ConnectionId, Disconnect, Effects, Now, Phase, Realm};
+use crate::realm::registration_events::list_changed_effects;
+
+impl Realm {
+    /// The bridge's own resources tell of the sessions and their tools.
+    pub(super) fn notify_builtin_resources_updated(&self) -> Effects {
+        let mut effects = self.notify_resource_updated(SESSIONS_URI);
+        effects.extend(self.notify_resource_updated(STATUS_URI));
+        effects
+    }
+
+    /// The socket of a connection is gone.
+    pub fn connection_ended(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        disconnect: Disconnect,
+        now: Now,
+    ) -> Effects {
+        match (self.session_on(id, connection), disconnect) {
+            (None, _) => Effects::new(),
+            (Some(_), Disconnect::DocumentGone) => {
+                self.end_session(id, "the page was closed or left", now)
+            }
+            (Some(_), Disconnect::ConnectionLost) => self.connection_lost(id, now),
+        }
+    }
+
+    /// The session goes on without a connection, for a while.
+    pub(super) fn connection_lost(&mut self, id: &SessionId, now: Now) -> Effects {
+        let protocol = self.sessions.get(id).map(Session::protocol);
+        let grace = protocol.map_or(Duration::ZERO, |it| it.grace(self.limits.page_grace));
+        if grace.is_zero() {
+            return self.end_session(id, "the page lost its connection", now);
+        }
+        let until = now.instant + grace;
+        self.update_session(id, |session| session.phase = Phase::Disconnected { until });
+        self.notify_builtin_resources_updated()
+    }
+
+    /// Page code said something: it runs.
+    pub fn page_message_received(&mut self, id: &SessionId, connection: ConnectionId) {
+        if let Some(session) = self.session_on(id, connection) {
+            session.mark_responsive();
+        }
+    }
+
+    /// A part of a message came: the page is alive, and what it has to say takes its time.
+    pub fn part_arrived(&mut self, id: &SessionId, connection: ConnectionId, now: Now) {
+        if let Some(session) = self.session_on(id, connection) {
+            session.mark_responsive();
+            session.last_part_at = Some(now.instant);
+        }
+    }
+
+    /// Page code answered a heartbeat.
+    pub fn heartbeat_answered(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        heartbeat: Heartbeat,
+    ) {
+        if let Some(session) = self.session_on(id, connection)
+            && let Phase::Connected {
+                sequence, answered, ..
+            } = &mut session.phase
+        {
+            *answered = heartbeat.sequence.clamp(*answered, *sequence);
+        }
+    }
+
+    /// Visibility, focus or title changed.
+    pub fn page_state_changed(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        state: PageState,
+        now: Now,
+    ) -> Effects {
+        let frozen = state.frozen;
+        let Some(session) = self.session_on(id, connection) else {
+            return Effects::new();
+        };
+        session.apply_state(state, now);
+        if frozen {
+            self.page_frozen(id, now)
+        } else {
+            Effects::new()
+        }
+    }
+
+    /// The browser suspends the page: what it has not taken it will not take.
+    fn page_frozen(&mut self, id: &SessionId, now: Now) -> Effects {
+        let waiting: Vec<_> = self.unreceived_calls(id).cloned().collect();
+        let abort = |call| {
+            let failure = self.calls.get(&call).map(Call::suspended_failure)?;
+            Some(self.abort_call(&call, failure, now))
+        };
+        waiting.into_iter().filter_map(abort).flatten().collect()
+    }
+
+    /// The user did something in the page, at this time: Unix milliseconds.
+    pub fn user_active(&mut self, id: &SessionId, connection: ConnectionId, at_ms: u64) {
+        if let Some(session) = self.session_on(id, connection) {
+            session.last_activity_ms = at_ms;
+        }
+    }
+
+    /// The end of a session: its calls fail, its tools are gone, or listed as those of an app that
+    /// is not open.
+    pub(super) fn end_session(&mut self, id: &SessionId, why: &str, now: Now) -> Effects {
+        let mut effects = self.detach_queries(id, now);
+        let stays_listed = self.add_to_catalogue(id, now);
+        let Some(session) = self.sessions.get(id) else {
+            return effects;
+        };
+        let calls: Vec<_> = session.calls.iter().cloned().collect();
+        let lists = session.list_hashes();
+        self.deadlines.remove(session.deadline(id));
+        for call in calls {
+            let failure = CallFailure::new(
+                ErrorCode::PageGone,
+                format!("{why} while the call was running: open the app again and retry"),
+            );
+            effects.extend(self.end_call(&call, CallOutcome::Failed(failure), now));
+        }
+        if let Some(session) = self.sessions.shift_remove(id) {
+            self.record_former_session(id.clone(), &session, now);
+        }
+        let mut changed: Vec<_> = match stays_listed {
+            true => Vec::new(),
+            false => lists.into_keys().collect(),
+        };
+        if self.limits.notify_every_change {
+            changed.push(Kind::Tool);
+        }
+        effects.extend(list_changed_effects(changed));
+        effects.extend(self.notify_builtin_resources_updated());
+        effects
+    }
+}

@@ -1,0 +1,122 @@
+//! Which session or call is due when: an index over facts that sessions and calls hold.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use bridge_protocol::{CallId, QueryId, SessionId};
+
+use crate::realm::app_key::AppKey;
+
+/// Something that becomes due.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Deadline {
+    /// A heartbeat, or the end of the grace, of the token, of the session.
+    Session(SessionId),
+    /// The end of what is remembered of an app.
+    Catalogue(AppKey),
+    /// The end of what is remembered of sessions that have ended.
+    FormerSessions,
+    /// The receipt, or the end, of a call.
+    Call(CallId),
+    /// The end of a query's time, or of its page's, or of its memory.
+    Query(QueryId),
+}
+
+/// So many are kept in a small list: most realms have one page, and a node of a tree has room for
+/// eleven.
+const MAX_INLINE_DEADLINES: usize = 8;
+
+type DeadlineEntry = (Instant, Deadline);
+
+/// In order of time.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines {
+    /// Empty where there are many.
+    inline: Vec<DeadlineEntry>,
+    tree: BTreeSet<DeadlineEntry>,
+}
+
+impl Deadlines {
+    pub(super) fn first(&self) -> Option<Instant> {
+        self.earliest().map(|(at, _)| *at)
+    }
+
+    /// The earliest deadline that has passed. It stays until its owner moves or removes it.
+    pub(super) fn first_due(&self, now: Instant) -> Option<Deadline> {
+        self.earliest()
+            .filter(|(at, _)| *at <= now)
+            .map(|(_, deadline)| deadline.clone())
+    }
+
+    fn earliest(&self) -> Option<&DeadlineEntry> {
+        self.inline.first().or_else(|| self.tree.first())
+    }
+
+    pub(super) fn insert(&mut self, at: Instant, deadline: Deadline) {
+        let entry = (at, deadline);
+        if !self.tree.is_empty() || self.inline.len() == MAX_INLINE_DEADLINES {
+            self.tree.extend(std::mem::take(&mut self.inline));
+            self.tree.insert(entry);
+            return;
+        }
+        if let Err(index) = self.inline.binary_search(&entry) {
+            if self.inline.is_empty() {
+                self.inline.reserve_exact(1);
+            }
+            self.inline.insert(index, entry);
+        }
+    }
+
+    pub(super) fn remove(&mut self, entry: DeadlineEntry) {
+        if let Ok(index) = self.inline.binary_search(&entry) {
+            self.inline.remove(index);
+        } else {
+            self.tree.remove(&entry);
+        }
+    }
+
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &DeadlineEntry> {
+        let all: Vec<_> = self.inline.iter().chain(&self.tree).collect();
+        all.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn deadlines_of_any_number_are_due_in_order_of_time() {
+        let start = Instant::now();
+        let at = |n: u64| start + Duration::from_secs(n);
+        let deadline = |n: u64| Deadline::Call(CallId::from(n.to_string().as_str()));
+        for most in [
+            1,
+            MAX_INLINE_DEADLINES as u64,
+            3 * MAX_INLINE_DEADLINES as u64,
+        ] {
+            let mut deadlines = Deadlines::default();
+            // Twice: a set that was emptied is small again.
+            for _ in 0..2 {
+                for n in 0..most {
+                    let n = n * 7 % most.max(1);
+                    deadlines.insert(at(n), deadline(n));
+                    deadlines.insert(at(n), deadline(n));
+                }
+                let mut expected: Vec<_> = (0..most).map(|n| n * 7 % most).collect();
+                expected.sort_unstable();
+                expected.dedup();
+                assert_eq!(deadlines.iter().len(), expected.len());
+                for n in expected {
+                    assert_eq!(deadlines.first(), Some(at(n)));
+                    assert_eq!(deadlines.first_due(at(n)), Some(deadline(n)));
+                    deadlines.remove((at(n), deadline(n)));
+                }
+                assert_eq!(deadlines.first(), None);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What must happen after an event.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
+};
+use serde_json::value::RawValue;
+
+use super::{ClientId, ConnectionId};
+use bridge_json::RawJson;
+use bridge_protocol::Subject;
+
+pub type Effects = Vec<Effect>;
+
+/// One thing that the hub does for the realm, in order.
+#[derive(Debug)]
+pub enum Effect {
+    /// Put a message into the outbox of a connection.
+    Send {
+        connection: ConnectionId,
+        message: BridgeToPage,
+    },
+    /// See whether anything is at the other end of a connection whose page says nothing.
+    Ping { connection: ConnectionId },
+    /// Close a connection after what was sent before.
+    Close {
+        connection: ConnectionId,
+        code: CloseCode,
+        reason: &'static str,
+    },
+    /// Give a caller its answer.
+    CompleteCall { call: CallId, outcome: CallOutcome },
+    /// Tell a caller what happens in its call. It may be too busy to hear.
+    EmitEvent { call: CallId, event: CallEvent },
+    /// Tell a caller that its page asks the client something.
+    ClientRequestsPending { call: CallId },
+    /// Tell the MCP clients that the list of this kind is another one now.
+    ListChanged(Kind),
+    /// Tell an MCP client that a resource it is subscribed to has changed.
+    ResourceUpdated { client: ClientId, uri: String },
+    /// Ask the agent. It may take its time.
+    AskAgent {
+        query: Box<Query>,
+        /// With a token of its own; its id is no secret.
+        with_token: bool,
+        /// Whose page asks.
+        person: Option<Arc<Subject>>,
+    },
+    /// Another document has taken the query's page's place: calls that wait for it can be made.
+    QueryHasPage { query: QueryId },
+    /// A query has ended, and the agent does not know. Its token is void from now on.
+    StopAgent { query: QueryId },
+    /// A query has ended, and the agent need not be told. Its token is void from now on.
+    QueryEnded { query: QueryId },
+    /// The id of a query means nothing any more.
+    QueryForgotten { query: QueryId },
+}
+
+/// What a caller may hear before the ending.
+#[derive(Debug)]
+pub enum CallEvent {
+    Progress(CallProgress),
+    Log(CallLog),
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub enum CallOutcome {
+    /// With the page's result, verbatim.
+    Answered(Answer),
+    /// Without one.
+    Failed(CallFailure),
+}
+
+/// What a page answered.
+#[derive(Debug)]
+pub enum Answer {
+    /// A value, or an MCP result object; `None` when the handler returned nothing.
+    Value(Option<RawJson>),
+    /// A tool's content blocks.
+    Content {
+        content: Box<RawValue>,
+        structured: Option<Box<RawValue>>,
+        meta: Option<Box<RawValue>>,
+    },
+}
+
+impl Answer {
+    /// Its size.
+    pub fn bytes(&self) -> usize {
+        let length = |raw: &Option<Box<RawValue>>| raw.as_ref().map_or(0, |raw| raw.get().len());
+        match self {
+            Answer::Value(value) => value.as_ref().map_or(0, |json| json.get().len()),
+            Answer::Content {
+                content,
+                structured,
+                meta,
+            } => content.get().len() + length(structured) + length(meta),
+        }
+    }
+}
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub struct CallFailure {
+    pub code: ErrorCode,
+    /// What happened, to what, and what to do next.
+    pub message: String,
+    pub data: Option<Box<RawValue>>,
+    /// What a tool shows of it instead of the message: content blocks.
+    pub content: Option<Box<RawValue>>,
+}
+
+impl CallFailure {
+    pub fn new(code: ErrorCode, message: String) -> Self {
+        Self {
+            code,
+            message,
+            data: None,
+            content: None,
+        }
+    }
+
+    pub fn page_gone() -> Self {
+        Self::new(
+            ErrorCode::PageGone,
+            "the page is gone: open the app again and retry".to_owned(),
+        )
+    }
+
+    pub fn bridge_stopping() -> Self {
+        Self::new(
+            ErrorCode::BridgeStopping,
+            "the bridge is shutting down: retry when it is back".to_owned(),
+        )
+    }
+}

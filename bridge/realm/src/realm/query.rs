@@ -1,0 +1,320 @@
+//! One query in flight: what a page asks an agent.
+
+mod delivery;
+
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{Query as Asked, QueryId, QueryTool, QueryToolCall, SessionId};
+use serde_json::value::{RawValue, to_raw_value};
+
+use super::{Answer, Call, CallFailure, CallOutcome, Now, PageProtocol, PageRequest, QueryLimits};
+
+pub(super) use delivery::QueryDelivery;
+
+/// Tool calls that the end of a query tells of.
+const MAX_TOOL_CALLS: usize = 1024;
+
+/// What a tool call takes beside its texts.
+const TOOL_CALL_OVERHEAD_BYTES: usize = 64;
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueryOrigin {
+    /// A page, which hears the answer on its socket.
+    Page(PageProtocol),
+    /// A frontend, which hears the answer from its agent: its page's socket says nothing of it.
+    Frontend,
+}
+
+/// Where the page is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PagePresence {
+    /// In its session.
+    Attached,
+    /// Another document has attached, and has registered nothing yet: its tools come.
+    Reattaching,
+    /// Its document is gone; another one may attach to the query.
+    Detached { until: Instant },
+}
+
+/// What a query may call and must call, and how long it may take.
+#[derive(Debug)]
+pub struct QueryPolicy {
+    response_tool: Option<String>,
+    /// The only tools that it may call; absent: all of its session.
+    allowed_tools: Option<Vec<String>>,
+    timeout: Option<Duration>,
+}
+
+impl QueryPolicy {
+    /// From the fields of these names in a [`bridge_protocol::RunningQuery`].
+    pub fn new(
+        response_tool: Option<&QueryTool>,
+        tools: Option<&[QueryTool]>,
+        restrict_tools: Option<bool>,
+        timeout: Option<u64>,
+    ) -> Self {
+        let restricted = restrict_tools.unwrap_or_default();
+        let allowed_tools = tools.filter(|_| restricted).map(|tools| {
+            let tools = tools.iter().chain(response_tool);
+            tools.map(|tool| tool.name.clone()).collect()
+        });
+        Self {
+            response_tool: response_tool.map(|tool| tool.name.clone()),
+            allowed_tools,
+            timeout: timeout.map(Duration::from_millis),
+        }
+    }
+
+    pub(in crate::realm) fn from_query(asked: &Asked) -> Self {
+        Self::new(
+            asked.response_tool.as_ref(),
+            asked.tools.as_deref(),
+            asked.restrict_tools,
+            asked.timeout,
+        )
+    }
+
+    /// The time that it has, of what the bridge gives at most.
+    pub(super) fn effective_timeout(&self, most: Duration) -> Duration {
+        self.timeout.map_or(most, |own| own.min(most))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct RunningQuery {
+    pub(super) session: SessionId,
+    pub(super) origin: QueryOrigin,
+    policy: QueryPolicy,
+    pub(super) page_presence: PagePresence,
+    pub(super) delivery: QueryDelivery,
+    pub(super) tool_calls: ToolCalls,
+    /// Whether the agent hears of every end that is not its own, and not only of the page's cancel.
+    pub(super) cancel_agent_on_end: bool,
+    expires: Instant,
+    /// Its agent answers with a stream of events.
+    pub(super) is_streaming: bool,
+    /// Its response tool was called: what is left is to hear the agent out.
+    pub(super) is_answered: bool,
+}
+
+impl RunningQuery {
+    pub(super) fn new(
+        policy: QueryPolicy,
+        session: SessionId,
+        origin: QueryOrigin,
+        limits: &QueryLimits,
+        now: Now,
+    ) -> Self {
+        let is_ours = origin == QueryOrigin::Page(PageProtocol::V2);
+        Self {
+            session,
+            origin,
+            page_presence: PagePresence::Attached,
+            delivery: QueryDelivery::new(is_ours && !limits.attach_timeout.is_zero()),
+            tool_calls: ToolCalls::new(limits.max_tool_call_bytes),
+            cancel_agent_on_end: origin != QueryOrigin::Page(PageProtocol::V1),
+            expires: now.instant + policy.effective_timeout(limits.timeout),
+            policy,
+            is_streaming: false,
+            is_answered: false,
+        }
+    }
+
+    /// The answer is there; the agent may say until then what it has said before.
+    pub(super) fn mark_answered(&mut self, until: Instant) {
+        self.is_answered = true;
+        self.expires = self.expires.min(until);
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        match self.page_presence {
+            PagePresence::Detached { until } => until.min(self.expires),
+            PagePresence::Attached | PagePresence::Reattaching => self.expires,
+        }
+    }
+
+    /// Whether its time is over, and not only that of its page.
+    pub(super) fn has_expired(&self, now: Instant) -> bool {
+        self.expires <= now
+    }
+
+    /// Whether that time is less than the bridge gives.
+    pub(super) fn has_own_timeout(&self, most: Duration) -> bool {
+        self.policy.timeout.is_some_and(|own| own < most)
+    }
+
+    /// The tool that the answer must come by.
+    pub(super) fn response_tool(&self) -> Option<&str> {
+        self.policy.response_tool.as_deref()
+    }
+
+    pub(super) fn allows_tool(&self, tool: &str) -> bool {
+        let allowed = self.allowed_tools();
+        allowed.is_none_or(|allowed| allowed.iter().any(|name| name == tool))
+    }
+
+    /// The tools that it may call, if not all.
+    pub(super) fn allowed_tools(&self) -> Option<&[String]> {
+        self.policy.allowed_tools.as_deref()
+    }
+
+    /// Whether this ending is the answer that the page wants.
+    pub(super) fn is_answered_by(&self, call: &Call, ending: &CallOutcome) -> bool {
+        let demanded = self.response_tool();
+        matches!(ending, CallOutcome::Answered(_)) && demanded == Some(call.request.name())
+    }
+}
+
+/// The calls that the agent has made, in the order in which they ended.
+#[derive(Debug)]
+pub(super) struct ToolCalls {
+    calls: Vec<QueryToolCall>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl ToolCalls {
+    fn new(max_bytes: usize) -> Self {
+        Self {
+            calls: Vec::new(),
+            bytes: 0,
+            max_bytes,
+        }
+    }
+
+    pub(super) fn record(&mut self, request: &PageRequest, outcome: &CallOutcome) {
+        let PageRequest::Tool { tool, input } = request else {
+            return;
+        };
+        if self.calls.len() == MAX_TOOL_CALLS {
+            return;
+        }
+        let size = outcome_bytes(outcome);
+        let overhead = tool.name().len() + TOOL_CALL_OVERHEAD_BYTES;
+        let fits = |bytes: usize| self.bytes + bytes <= self.max_bytes;
+        let total = overhead + input.get().len() + size;
+        let (arguments, result) = if fits(total) {
+            (input.clone(), raw_result(outcome))
+        } else if fits(overhead + input.get().len()) {
+            (input.clone(), omission_note(size))
+        } else {
+            (
+                RawValue::from_string("{}".to_owned()).unwrap_or_default(),
+                omission_note(size),
+            )
+        };
+        let result_bytes = result.as_ref().map_or(0, |result| result.get().len());
+        self.bytes += overhead + arguments.get().len() + result_bytes;
+        self.calls.push(QueryToolCall {
+            tool: tool.name().to_owned(),
+            arguments,
+            result,
+        });
+    }
+
+    pub(super) fn take(&mut self) -> Vec<QueryToolCall> {
+        std::mem::take(&mut self.calls)
+    }
+}
+
+fn omission_note(bytes: usize) -> Option<Box<RawValue>> {
+    let note = format!("left out: {bytes} bytes, more than `max_query_bytes` has room for");
+    to_raw_value(&note).ok()
+}
+
+fn outcome_bytes(outcome: &CallOutcome) -> usize {
+    match outcome {
+        CallOutcome::Answered(answer) => answer.bytes(),
+        CallOutcome::Failed(failure) => {
+            let data = failure.data.as_ref().map_or(0, |data| data.get().len());
+            failure.message.len() + data
+        }
+    }
+}
+
+/// What the page answered, as it wrote it as far as it did.
+fn raw_result(outcome: &CallOutcome) -> Option<Box<RawValue>> {
+    match outcome {
+        CallOutcome::Answered(Answer::Value(value)) => value.as_ref()?.to_raw_value(),
+        CallOutcome::Answered(Answer::Content {
+            content,
+            structured,
+            meta,
+        }) => {
+            #[derive(serde::Serialize)]
+            #[serde(rename_all = "camelCase")]
+            struct Whole<'a> {
+                content: &'a RawValue,
+                #[serde(skip_serializing_if = "Option::is_none")]
+                structured_content: Option<&'a RawValue>,
+                #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+                meta: Option<&'a RawValue>,
+            }
+            let whole = Whole {
+                content,
+                structured_content: structured.as_deref(),
+                meta: meta.as_deref(),
+            };
+            to_raw_value(&whole).ok()
+        }
+        CallOutcome::Failed(failure) => raw_failure(failure),
+    }
+}
+
+/// A page of the first dialect fails with an object of its own, which is the failure's data.
+fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
+    let is_whole = |data: &RawValue| {
+        serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(data.get())
+            .is_ok_and(|fields| fields.contains_key("error"))
+    };
+    if let Some(data) = failure.data.as_ref().filter(|data| is_whole(data)) {
+        return Some(data.clone());
+    }
+    let code = failure.code.as_str();
+    to_raw_value(&serde_json::json!({ "error": failure.message, "code": code })).ok()
+}
+
+/// What is remembered of a query that is over.
+#[derive(Debug)]
+pub(super) struct EndedQuery {
+    pub(super) session: SessionId,
+    /// What its page has not been told, and what another document may want to hear.
+    pub(super) delivery: QueryDelivery,
+    /// The document that asked is gone: the next one hears of it when it attaches.
+    pub(super) must_attach: bool,
+    /// How long it may.
+    pub(super) attachable_until: Option<Instant>,
+    /// The agent is being told.
+    pub(super) is_cancelling_agent: bool,
+    /// The page is gone, and whoever asks hears so.
+    pub(super) page_gone: bool,
+    /// How long that matters to anybody else than the page.
+    pub(super) id_valid_until: Option<Instant>,
+}
+
+impl EndedQuery {
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.id_valid_until
+            .into_iter()
+            .chain(self.attachable_until)
+            .min()
+    }
+}
+
+/// A query's id is part of addresses: letters, digits, `-`, `_` and `.`, with a letter or digit
+/// first.
+pub(super) fn is_valid_id(id: &QueryId) -> bool {
+    let text = id.as_str().as_bytes();
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    text.first().is_some_and(u8::is_ascii_alphanumeric) && text.iter().all(is_allowed)
+}
+
+/// Whether nobody can guess it: a UUID of version 4 has 122 random bits (RFC 9562 section 5.4).
+pub fn is_unguessable_id(id: &QueryId) -> bool {
+    let uuid = uuid::Uuid::try_parse(id.as_str());
+    let is_random = |uuid: uuid::Uuid| {
+        uuid.get_version_num() == 4 && uuid.get_variant() == uuid::Variant::RFC4122
+    };
+    id.as_str().len() == 36 && uuid.is_ok_and(is_random)
+}

@@ -1,0 +1,298 @@
+//! Queries: a page asks, an agent accepts, reports and ends; each ends exactly once, through
+//! [`Realm::end_query`].
+//!
+//! The page hears `query_accepted` first, whatever the agent does first: until then its reports are
+//! held back. A page that has lost its connection hears them when it is back; one whose document is
+//! gone may attach again within `query_attach`. What an ended query still runs is cancelled.
+
+mod detach;
+mod ended_queries;
+mod ending;
+mod errors;
+mod query_calls;
+
+use std::time::Duration;
+
+use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, SessionId};
+use serde_json::value::RawValue;
+
+use super::deadlines::Deadline;
+use super::query::{self, PagePresence, QueryOrigin, RunningQuery};
+use super::{ConnectionId, Effect, Effects, Now, PageProtocol, Realm};
+
+pub(super) use ending::QueryOutcome;
+pub use errors::{QueryError, ReportRejected};
+pub use query_calls::ToolNotAllowed;
+
+pub use super::query::QueryPolicy;
+
+/// What the queries of one token may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryLimits {
+    /// There is an agent.
+    pub agent: bool,
+    pub max_queries: usize,
+    pub timeout: Duration,
+    pub attach_timeout: Duration,
+    /// How long the agent may take to hear that a query has ended.
+    pub cancel_timeout: Duration,
+    pub max_tool_call_bytes: usize,
+    /// Whoever knows a query's id is its agent.
+    pub query_ids_are_credentials: bool,
+}
+
+/// What a page is told.
+fn send_effects(
+    connection: ConnectionId,
+    messages: impl IntoIterator<Item = BridgeToPage>,
+) -> Effects {
+    let send = |message| Effect::Send {
+        connection,
+        message,
+    };
+    messages.into_iter().map(send).collect()
+}
+
+impl Realm {
+    /// A page asks the agent.
+    pub fn query_asked(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+        query: Asked,
+        now: Now,
+    ) -> Effects {
+        let Some(page) = self.session_on(session, connection) else {
+            return Effects::new();
+        };
+        let protocol = page.protocol();
+        let subject = page.subject();
+        if protocol == PageProtocol::V2 && self.can_attach_query(session, &query.uuid) {
+            // The page does not know that it was heard. Nothing is asked twice.
+            return self.query_attached(session, connection, &query.uuid);
+        }
+        if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
+            return Effects::new();
+        }
+        let has_agent = match self.limits.queries.agent {
+            true => Ok(()),
+            false => Err(QueryError::no_agent()),
+        };
+        let may_ask = self.check_new_query(session, &query.uuid).and(has_agent);
+        if let Err(error) = may_ask {
+            return Effects::from([Effect::Send {
+                connection,
+                message: error.into_message(query.uuid),
+            }]);
+        }
+        let origin = QueryOrigin::Page(protocol);
+        self.begin_query(
+            query.uuid.clone(),
+            QueryPolicy::from_query(&query),
+            session,
+            origin,
+            now,
+        );
+        Effects::from([Effect::AskAgent {
+            query: Box::new(query),
+            with_token: protocol == PageProtocol::V2
+                || !self.limits.queries.query_ids_are_credentials,
+            person: subject,
+        }])
+    }
+
+    /// A frontend asks its agent itself, which may call the tools of this session from now on. How
+    /// long it may.
+    pub fn query_opened(
+        &mut self,
+        id: &QueryId,
+        session: &SessionId,
+        terms: QueryPolicy,
+        now: Now,
+    ) -> Result<Duration, QueryError> {
+        self.check_new_query(session, id)?;
+        let time = terms.effective_timeout(self.limits.queries.timeout);
+        self.begin_query(id.clone(), terms, session, QueryOrigin::Frontend, now);
+        Ok(time)
+    }
+
+    fn begin_query(
+        &mut self,
+        id: QueryId,
+        policy: QueryPolicy,
+        session: &SessionId,
+        origin: QueryOrigin,
+        now: Now,
+    ) {
+        let query = RunningQuery::new(policy, session.clone(), origin, &self.limits.queries, now);
+        self.deadlines
+            .insert(query.deadline(), Deadline::Query(id.clone()));
+        self.queries.insert(id, query);
+    }
+
+    fn is_running_for(&self, session: &SessionId, id: &QueryId) -> bool {
+        let running = self.queries.get(id);
+        running.is_some_and(|query| query.session == *session)
+    }
+
+    /// Whether a page can hear of the query: it runs, or its last word is kept.
+    pub(super) fn can_attach_query(&self, session: &SessionId, id: &QueryId) -> bool {
+        let over = self.ended_queries.get(id);
+        let kept =
+            over.is_some_and(|over| over.session == *session && over.delivery.has_final_message());
+        let hears = |query: &RunningQuery| query.origin != QueryOrigin::Frontend;
+        kept || self.is_running_for(session, id) && self.queries.get(id).is_some_and(hears)
+    }
+
+    fn check_new_query(&self, session: &SessionId, id: &QueryId) -> Result<(), QueryError> {
+        let limits = &self.limits.queries;
+        let may_ask = |id| self.sessions.get(id).is_some_and(|it| it.may_query());
+        if !query::is_valid_id(id) {
+            Err(QueryError::malformed_uuid())
+        } else if limits.query_ids_are_credentials && !query::is_unguessable_id(id) {
+            Err(QueryError::guessable_uuid())
+        } else if !may_ask(session) {
+            Err(QueryError::missing_scope())
+        } else if self.queries.contains_key(id) || self.ended_queries.contains_key(id) {
+            Err(QueryError::duplicate_uuid())
+        } else if self.queries.len() >= limits.max_queries {
+            Err(QueryError::limit_exceeded(limits.max_queries))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The agent has taken the query.
+    pub fn query_accepted(&mut self, id: &QueryId) -> Effects {
+        let Some(query) = self.queries.get_mut(id) else {
+            return Effects::new();
+        };
+        query.delivery.mark_accepted();
+        self.send_query_updates(id)
+    }
+
+    /// The same of one that says in a stream what the page hears, and its end.
+    pub fn query_stream_opened(&mut self, id: &QueryId) -> Effects {
+        if let Some(query) = self.queries.get_mut(id) {
+            query.is_streaming = true;
+        }
+        self.query_accepted(id)
+    }
+
+    /// The agent reports how it is getting on.
+    pub fn query_progressed(
+        &mut self,
+        id: &QueryId,
+        content: Box<RawValue>,
+    ) -> Result<Effects, ReportRejected> {
+        let query = self.running_query(id)?;
+        if query.origin == QueryOrigin::Frontend {
+            return Ok(Effects::new());
+        }
+        query.delivery.push_progress(content);
+        Ok(self.send_query_updates(id))
+    }
+
+    /// Tells the page what it has not been told, if it may and can hear.
+    fn send_query_updates(&mut self, id: &QueryId) -> Effects {
+        let Some(query) = self.queries.get_mut(id) else {
+            return Effects::new();
+        };
+        let session = self.sessions.get(&query.session);
+        let connection = session.and_then(|session| session.phase.connection());
+        let hears = query.origin != QueryOrigin::Frontend
+            && !matches!(query.page_presence, PagePresence::Detached { .. });
+        match connection.filter(|_| hears) {
+            Some(connection) => send_effects(connection, query.delivery.take_undelivered(id)),
+            None => Effects::new(),
+        }
+    }
+
+    /// A page is back on a new connection: what it has missed of its queries.
+    pub(super) fn send_missed_updates(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+    ) -> Effects {
+        let missed = self.session_query_ids(session);
+        let mut effects: Effects = missed
+            .iter()
+            .flat_map(|id| self.send_query_updates(id))
+            .collect();
+        let over = self.ended_queries.iter_mut();
+        let over = over.filter(|(_, over)| over.session == *session && !over.must_attach);
+        let untold = over.flat_map(|(id, over)| over.delivery.take_undelivered(id));
+        effects.extend(send_effects(connection, untold));
+        effects
+    }
+
+    /// Those of a session that go on.
+    fn session_query_ids(&self, session: &SessionId) -> Vec<QueryId> {
+        let queries = self.queries.iter();
+        let of_session = queries.filter(|(_, query)| query.session == *session);
+        of_session.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Changes a query, and with it what is due.
+    fn update_query(&mut self, id: &QueryId, change: impl FnOnce(&mut RunningQuery)) {
+        let Some(query) = self.queries.get_mut(id) else {
+            return;
+        };
+        let former = query.deadline();
+        change(query);
+        let at = query.deadline();
+        if former != at {
+            let deadline = Deadline::Query(id.clone());
+            self.deadlines.remove((former, deadline.clone()));
+            self.deadlines.insert(at, deadline);
+        }
+    }
+
+    /// The query, if it goes on.
+    fn running_query(&mut self, id: &QueryId) -> Result<&mut RunningQuery, ReportRejected> {
+        let over = self.ended_queries.get(id).map(ReportRejected::from_ended);
+        let refusal = || over.unwrap_or(ReportRejected::NotFound);
+        self.queries.get_mut(id).ok_or_else(refusal)
+    }
+
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn check_queries(&self) -> Vec<(std::time::Instant, Deadline)> {
+        assert!(self.queries.len() <= self.limits.queries.max_queries);
+        assert!(self.ended_queries.len() <= ended_queries::MAX_ENDED_QUERIES);
+        for (id, query) in &self.queries {
+            assert!(
+                !self.ended_queries.contains_key(id),
+                "{id} is over and is not"
+            );
+            let is_there = self.sessions.contains_key(&query.session);
+            assert!(
+                is_there || matches!(query.page_presence, PagePresence::Detached { .. }),
+                "{id} goes on without its page"
+            );
+        }
+        for call in self.calls.values() {
+            let query = call.context.query_id.as_ref().map(|id| &self.queries[id]);
+            assert!(query.is_none_or(|query| query.session == call.session));
+        }
+        let due = |id: &QueryId, at| (at, Deadline::Query(id.clone()));
+        let queries = self.queries.iter().map(|(id, it)| due(id, it.deadline()));
+        for (id, over) in &self.ended_queries {
+            let matters = over.is_cancelling_agent || over.page_gone;
+            assert_eq!(
+                over.id_valid_until.is_some(),
+                matters,
+                "{id} is remembered for nothing"
+            );
+            assert_eq!(
+                over.attachable_until.is_some(),
+                over.delivery.is_replayable(),
+                "{id} is kept for nobody"
+            );
+        }
+        let over = self
+            .ended_queries
+            .iter()
+            .filter_map(|(id, it)| Some(due(id, it.deadline()?)));
+        queries.chain(over).collect()
+    }
+}

@@ -1,0 +1,106 @@
+//! The document of a page goes while its queries go on, and another one takes them up.
+
+use bridge_protocol::{QueryId, SessionId};
+
+use super::{QueryError, send_effects};
+use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
+use crate::realm::{ConnectionId, Effect, Effects, Now, Realm};
+
+impl Realm {
+    /// The document of a page is gone: its queries wait for it to attach again, or end.
+    pub(in crate::realm) fn detach_queries(&mut self, session: &SessionId, now: Now) -> Effects {
+        let dialect = self.sessions.get(session).map(|session| session.protocol());
+        let wait = dialect.map(|it| it.attach_timeout(self.limits.queries.attach_timeout));
+        let wait = wait.unwrap_or_default();
+        let until = now.instant + wait;
+        let mut effects = Effects::new();
+        for id in self.session_query_ids(session) {
+            if wait.is_zero() {
+                effects.extend(self.query_page_gone(&id, now));
+            } else {
+                self.update_query(&id, |query| {
+                    query.page_presence = PagePresence::Detached { until }
+                });
+            }
+        }
+        let kept = |over: &EndedQuery| over.session == *session && over.delivery.is_replayable();
+        let over = self.ended_queries.iter().filter(|(_, over)| kept(over));
+        let over: Vec<_> = over.map(|(id, _)| id.clone()).collect();
+        for id in over {
+            self.update_ended_query(&id, |over| {
+                over.must_attach = true;
+                over.attachable_until = Some(until);
+            });
+        }
+        effects
+    }
+
+    /// A document takes up a query of its session: it hears all that is kept, and what comes.
+    pub fn query_attached(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+        id: &QueryId,
+    ) -> Effects {
+        let Some(page) = self.session_on(session, connection) else {
+            return Effects::new();
+        };
+        let has_registered = page.has_registered();
+        let running = self.queries.get(id);
+        if running.is_some_and(|it| it.session == *session && it.origin != QueryOrigin::Frontend) {
+            self.update_query(id, |query| {
+                query.page_presence = match query.page_presence {
+                    PagePresence::Detached { .. } if !has_registered => PagePresence::Reattaching,
+                    PagePresence::Detached { .. } => PagePresence::Attached,
+                    there => there,
+                };
+                query.delivery.rewind();
+            });
+            let mut effects = self.send_query_updates(id);
+            effects.push(Effect::QueryHasPage { query: id.clone() });
+            return effects;
+        }
+        match self
+            .ended_queries
+            .get_mut(id)
+            .filter(|over| over.session == *session)
+        {
+            Some(over) if over.delivery.has_final_message() => {
+                over.must_attach = false;
+                over.delivery.rewind();
+                send_effects(connection, over.delivery.take_undelivered(id))
+            }
+            _ => send_effects(
+                connection,
+                [QueryError::not_found().into_message(id.clone())],
+            ),
+        }
+    }
+
+    /// A page has registered what it has: calls that wait for it can be made.
+    pub(in crate::realm) fn resume_queries(&mut self, session: &SessionId) -> Effects {
+        let mut effects = Effects::new();
+        for id in self.session_query_ids(session) {
+            let Some(query) = self.queries.get(&id) else {
+                continue;
+            };
+            // Nobody else takes up what a frontend has asked.
+            let is_back = match query.page_presence {
+                PagePresence::Attached => false,
+                PagePresence::Reattaching => true,
+                PagePresence::Detached { .. } => query.origin == QueryOrigin::Frontend,
+            };
+            if is_back {
+                self.update_query(&id, |query| query.page_presence = PagePresence::Attached);
+                effects.push(Effect::QueryHasPage { query: id });
+            }
+        }
+        effects
+    }
+
+    /// Whether calls of a query must wait: its page is being loaded anew.
+    pub fn is_query_detached(&self, id: &QueryId) -> bool {
+        let query = self.queries.get(id);
+        query.is_some_and(|query| query.page_presence != PagePresence::Attached)
+    }
+}

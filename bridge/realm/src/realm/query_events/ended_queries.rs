@@ -1,0 +1,136 @@
+//! What is remembered of queries that are over: their ids, so that none is asked twice; and for a
+//! while what their pages have not heard, or may want to hear again.
+
+use std::time::Instant;
+
+use bridge_protocol::QueryId;
+
+use super::send_effects;
+use crate::realm::deadlines::Deadline;
+use crate::realm::query::EndedQuery;
+use crate::realm::{Effect, Effects, Now, Realm};
+
+/// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
+/// oldest is forgotten.
+pub(super) const MAX_ENDED_QUERIES: usize = 64;
+
+/// What is kept of queries that are over, for pages that are away or are loaded anew, in bytes for
+/// each token. Of more the oldest is dropped; the newest is kept.
+const MAX_ENDED_QUERY_BYTES: usize = 16 * 1024 * 1024;
+
+impl Realm {
+    /// As far as the page can hear.
+    pub(super) fn send_final_message(&self, id: &QueryId, over: &mut EndedQuery) -> Effects {
+        let session = self.sessions.get(&over.session);
+        let connection = session.and_then(|session| session.phase.connection());
+        match connection.filter(|_| !over.must_attach) {
+            Some(connection) => send_effects(connection, over.delivery.take_undelivered(id)),
+            None => Effects::new(),
+        }
+    }
+
+    pub(super) fn record_ended_query(&mut self, id: &QueryId, over: EndedQuery) -> Effects {
+        let mut effects = Effects::new();
+        if self.ended_queries.len() == MAX_ENDED_QUERIES
+            && let Some(oldest) = self.ended_queries.keys().next().cloned()
+        {
+            effects.extend(self.release_query_id(&oldest));
+            self.update_ended_query(&oldest, |over| over.attachable_until = None);
+            self.ended_queries.shift_remove(&oldest);
+        }
+        if over.id_valid_until.is_none() {
+            effects.push(Effect::QueryForgotten { query: id.clone() });
+        }
+        if let Some(at) = over.deadline() {
+            self.deadlines.insert(at, Deadline::Query(id.clone()));
+        }
+        self.ended_queries.insert(id.clone(), over);
+        self.evict_over_budget();
+        effects
+    }
+
+    fn evict_over_budget(&mut self) {
+        let mut bytes = 0;
+        let mut much = Vec::new();
+        for (age, (id, over)) in self.ended_queries.iter().rev().enumerate() {
+            bytes += over.delivery.bytes();
+            if age > 0 && bytes > MAX_ENDED_QUERY_BYTES && over.delivery.bytes() > 0 {
+                much.push(id.clone());
+            }
+        }
+        for id in much {
+            self.update_ended_query(&id, |over| {
+                over.delivery.clear();
+                over.attachable_until = None;
+            });
+        }
+    }
+
+    /// The id of a query that is over means nothing to anybody but its page.
+    fn release_query_id(&mut self, id: &QueryId) -> Effects {
+        if self
+            .ended_queries
+            .get(id)
+            .is_none_or(|over| over.id_valid_until.is_none())
+        {
+            return Effects::new();
+        }
+        self.update_ended_query(id, |over| {
+            over.id_valid_until = None;
+            over.is_cancelling_agent = false;
+            over.page_gone = false;
+        });
+        Effects::from([Effect::QueryForgotten { query: id.clone() }])
+    }
+
+    /// The agent has heard that the query has ended, or could not be told.
+    pub fn agent_cancelled(&mut self, id: &QueryId) -> Effects {
+        match self.ended_queries.get_mut(id) {
+            Some(over) if over.page_gone => {
+                over.is_cancelling_agent = false;
+                Effects::new()
+            }
+            _ => self.release_query_id(id),
+        }
+    }
+
+    pub(super) fn ended_query_due(&mut self, id: &QueryId, now: Now) -> Effects {
+        let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
+        self.update_ended_query(id, |over| {
+            if passed(over.attachable_until) {
+                over.attachable_until = None;
+                match over.must_attach {
+                    true => over.delivery.clear(),
+                    false => over.delivery.drop_delivered(),
+                }
+            }
+        });
+        match self.ended_queries.get(id) {
+            Some(over) if passed(over.id_valid_until) => self.release_query_id(id),
+            _ => Effects::new(),
+        }
+    }
+
+    /// Changes what is remembered of a query, and with it what is due.
+    pub(super) fn update_ended_query(
+        &mut self,
+        id: &QueryId,
+        change: impl FnOnce(&mut EndedQuery),
+    ) {
+        let Some(over) = self.ended_queries.get_mut(id) else {
+            return;
+        };
+        let former = over.deadline();
+        change(over);
+        let due = over.deadline();
+        if former != due {
+            let deadline = || Deadline::Query(id.clone());
+            if let Some(former) = former {
+                self.deadlines.remove((former, deadline()));
+            }
+            if let Some(due) = due {
+                self.deadlines.insert(due, deadline());
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! How queries end, and what is remembered of them.
+
+use std::time::{Duration, Instant};
+
+use bridge_protocol::{
+    BridgeToPage, CallId, ErrorCode, QueryCancel, QueryComplete, QueryId, SessionId,
+};
+use serde_json::value::RawValue;
+
+use super::{QueryError, QueryLimits, ReportRejected};
+use crate::realm::deadlines::Deadline;
+use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin, RunningQuery};
+use crate::realm::{CallFailure, ConnectionId, Effect, Effects, Now, Realm};
+
+/// How long an agent is heard out whose query's response tool was called: its stream may bring what
+/// it has said before.
+const AGENT_DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How a query ends.
+#[derive(Debug)]
+pub(in crate::realm) enum QueryOutcome {
+    /// The agent is done; with a result, or by the response tool.
+    Completed(Option<Box<RawValue>>),
+    /// The agent has failed, or broken the rules.
+    Failed(QueryError),
+    /// The agent has given it up.
+    Cancelled(Option<String>),
+    /// The agent did not take it.
+    Refused(QueryError),
+    /// The agent's stream broke, or it is silent there.
+    AgentLost(QueryError),
+    /// The bridge stops.
+    BridgeStopping,
+    /// It took too long.
+    TimedOut,
+    /// The page no longer wants an answer.
+    PageCancelled,
+    /// The page is gone.
+    PageGone,
+}
+
+impl QueryOutcome {
+    /// The agent said so: it has taken the query, whether or not it has answered.
+    fn was_accepted(&self) -> bool {
+        matches!(
+            self,
+            QueryOutcome::Completed(_) | QueryOutcome::Failed(_) | QueryOutcome::Cancelled(_)
+        )
+    }
+
+    /// How long its id matters to others than its page.
+    fn id_valid_until(&self, limits: &QueryLimits, now: Now) -> Option<Instant> {
+        let within = match self {
+            QueryOutcome::AgentLost(_)
+            | QueryOutcome::BridgeStopping
+            | QueryOutcome::TimedOut
+            | QueryOutcome::PageCancelled => limits.cancel_timeout,
+            QueryOutcome::PageGone => limits.attach_timeout.max(limits.cancel_timeout),
+            _ => return None,
+        };
+        Some(now.instant + within)
+    }
+
+    /// Whether the agent must be told.
+    fn must_cancel_agent(&self, query: &RunningQuery) -> bool {
+        match self {
+            QueryOutcome::PageCancelled => true,
+            QueryOutcome::AgentLost(_)
+            | QueryOutcome::TimedOut
+            | QueryOutcome::PageGone
+            | QueryOutcome::BridgeStopping => query.cancel_agent_on_end,
+            _ => false,
+        }
+    }
+
+    /// What the page hears.
+    fn into_message(
+        self,
+        id: &QueryId,
+        query: &mut RunningQuery,
+        limits: &QueryLimits,
+    ) -> Option<BridgeToPage> {
+        let uuid = id.clone();
+        Some(match self {
+            QueryOutcome::Completed(result) => BridgeToPage::QueryComplete(QueryComplete {
+                uuid,
+                result,
+                tool_calls: query.tool_calls.take(),
+            }),
+            QueryOutcome::Cancelled(reason) => {
+                BridgeToPage::QueryCancel(QueryCancel { uuid, reason })
+            }
+            QueryOutcome::Failed(why)
+            | QueryOutcome::Refused(why)
+            | QueryOutcome::AgentLost(why) => why.into_message(uuid),
+            QueryOutcome::TimedOut => {
+                let has_own_timeout = query.has_own_timeout(limits.timeout);
+                QueryError::timed_out(has_own_timeout).into_message(uuid)
+            }
+            QueryOutcome::BridgeStopping => QueryError::bridge_stopping().into_message(uuid),
+            QueryOutcome::PageGone => QueryError::page_gone().into_message(uuid),
+            // Its own cancel is all that the page wants to know.
+            QueryOutcome::PageCancelled => return None,
+        })
+    }
+}
+
+impl Realm {
+    /// The agent did not take the query.
+    pub fn query_refused(&mut self, id: &QueryId, why: QueryError, now: Now) -> Effects {
+        match self.queries.get(id) {
+            Some(query) if !query.delivery.is_accepted() => {
+                self.end_query(id, QueryOutcome::Refused(why), now)
+            }
+            _ => Effects::new(),
+        }
+    }
+
+    /// The response tool was called: nothing runs any more, and the agent is heard out.
+    pub(super) fn query_answered(&mut self, id: &QueryId, now: Now) -> Effects {
+        self.update_query(id, |query| {
+            query.mark_answered(now.instant + AGENT_DRAIN_TIMEOUT)
+        });
+        self.cancel_query_calls(id, now)
+    }
+
+    /// The agent is done. A query that demands a response tool fails by this.
+    pub fn query_completed(
+        &mut self,
+        id: &QueryId,
+        result: Option<Box<RawValue>>,
+        now: Now,
+    ) -> (Result<(), ReportRejected>, Effects) {
+        let demanded = match self.running_query(id) {
+            Ok(query) if query.is_answered => None,
+            Ok(query) => query
+                .response_tool()
+                .map(QueryError::response_tool_required),
+            Err(refusal) => return (Err(refusal), Effects::new()),
+        };
+        let Some(failed) = demanded else {
+            let ending = QueryOutcome::Completed(result);
+            return (Ok(()), self.end_query(id, ending, now));
+        };
+        let refusal = ReportRejected::ResponseToolRequired(failed.error.clone());
+        let ending = QueryOutcome::Failed(failed);
+        (Err(refusal), self.end_query(id, ending, now))
+    }
+
+    /// The agent has failed.
+    pub fn query_failed(
+        &mut self,
+        id: &QueryId,
+        why: QueryError,
+        now: Now,
+    ) -> (Result<(), ReportRejected>, Effects) {
+        self.end_by_agent(id, QueryOutcome::Failed(why), now)
+    }
+
+    /// The agent has given the query up.
+    pub fn query_cancelled(
+        &mut self,
+        id: &QueryId,
+        reason: Option<String>,
+        now: Now,
+    ) -> (Result<(), ReportRejected>, Effects) {
+        self.end_by_agent(id, QueryOutcome::Cancelled(reason), now)
+    }
+
+    fn end_by_agent(
+        &mut self,
+        id: &QueryId,
+        ending: QueryOutcome,
+        now: Now,
+    ) -> (Result<(), ReportRejected>, Effects) {
+        match self.running_query(id) {
+            Ok(_) => (Ok(()), self.end_query(id, ending, now)),
+            Err(refusal) => (Err(refusal), Effects::new()),
+        }
+    }
+
+    /// The agent can no longer be heard. It may be at work all the same, and is told.
+    pub fn agent_lost(&mut self, id: &QueryId, why: QueryError, now: Now) -> Effects {
+        self.end_query(id, QueryOutcome::AgentLost(why), now)
+    }
+
+    /// The page no longer wants an answer, and hears none.
+    pub fn query_cancelled_by_page(
+        &mut self,
+        session: &SessionId,
+        connection: ConnectionId,
+        id: &QueryId,
+        now: Now,
+    ) -> Effects {
+        let is_heard = self.session_on(session, connection).is_some();
+        if !is_heard || !self.is_running_for(session, id) {
+            return Effects::new();
+        }
+        self.end_query(id, QueryOutcome::PageCancelled, now)
+    }
+
+    pub(super) fn query_page_gone(&mut self, id: &QueryId, now: Now) -> Effects {
+        self.end_query(id, QueryOutcome::PageGone, now)
+    }
+
+    /// Something of a query is due.
+    pub(in crate::realm) fn query_due(&mut self, id: &QueryId, now: Now) -> Effects {
+        match self.queries.get(id) {
+            None => self.ended_query_due(id, now),
+            Some(query) if query.has_expired(now.instant) => {
+                self.end_query(id, QueryOutcome::TimedOut, now)
+            }
+            Some(_) => self.query_page_gone(id, now),
+        }
+    }
+
+    /// The bridge is shutting down.
+    pub(in crate::realm) fn end_all_queries(&mut self, now: Now) -> Effects {
+        let running: Vec<_> = self.queries.keys().cloned().collect();
+        let end = |id| self.end_query(&id, QueryOutcome::BridgeStopping, now);
+        running.into_iter().flat_map(end).collect()
+    }
+
+    /// The one ending of a query.
+    pub(in crate::realm) fn end_query(
+        &mut self,
+        id: &QueryId,
+        ending: QueryOutcome,
+        now: Now,
+    ) -> Effects {
+        let Some(mut query) = self.queries.shift_remove(id) else {
+            return Effects::new();
+        };
+        let ending = match ending {
+            QueryOutcome::PageCancelled => ending,
+            // However the agent says it, or not.
+            _ if query.is_answered => QueryOutcome::Completed(None),
+            _ => ending,
+        };
+        let deadline = Deadline::Query(id.clone());
+        self.deadlines.remove((query.deadline(), deadline));
+        let limits = &self.limits.queries;
+        let is_stopping = ending.must_cancel_agent(&query);
+        let page_gone = matches!(ending, QueryOutcome::PageGone);
+        let until = ending.id_valid_until(limits, now);
+        let until = until.filter(|_| is_stopping || page_gone);
+        if ending.was_accepted() {
+            query.delivery.mark_accepted();
+        }
+        let last = ending.into_message(id, &mut query, limits);
+        let hears = query.origin != QueryOrigin::Frontend;
+        query.delivery.finish(last.filter(|_| hears));
+        let keeps = query.delivery.is_replayable();
+        let mut over = EndedQuery {
+            session: query.session,
+            must_attach: keeps && matches!(query.page_presence, PagePresence::Detached { .. }),
+            attachable_until: keeps.then(|| now.instant + limits.attach_timeout),
+            delivery: query.delivery,
+            is_cancelling_agent: is_stopping && until.is_some(),
+            page_gone,
+            id_valid_until: until,
+        };
+        let mut effects = match page_gone {
+            // Its socket may not have been taken from it yet.
+            true => Effects::new(),
+            false => self.send_final_message(id, &mut over),
+        };
+        effects.extend(self.cancel_query_calls(id, now));
+        effects.push(match is_stopping {
+            true => Effect::StopAgent { query: id.clone() },
+            false => Effect::QueryEnded { query: id.clone() },
+        });
+        effects.extend(self.record_ended_query(id, over));
+        effects
+    }
+
+    /// No tool runs for a query that has ended.
+    fn cancel_query_calls(&mut self, id: &QueryId, now: Now) -> Effects {
+        let calls = self.calls.iter();
+        let calls = calls.filter(|(_, call)| call.context.query_id.as_ref() == Some(id));
+        let calls: Vec<CallId> = calls.map(|(call, _)| call.clone()).collect();
+        let cancel = |call| {
+            let message = "the query that the call belongs to has ended: nothing more is wanted";
+            let failure = CallFailure::new(ErrorCode::CallCancelled, message.to_owned());
+            self.abort_call(&call, failure, now)
+        };
+        calls.into_iter().flat_map(cancel).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! Why a query fails, or is not there. The first words are those of mcp-web 0.1; what to do next
+//! stands beside them.
+
+use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
+
+use crate::realm::CallFailure;
+use crate::realm::query::EndedQuery;
+
+/// Why a query has failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryError {
+    pub code: ErrorCode,
+    pub error: String,
+    /// What to do next.
+    pub reason: Option<String>,
+}
+
+impl QueryError {
+    pub fn new(code: ErrorCode, error: impl Into<String>, reason: Option<&str>) -> Self {
+        Self {
+            code,
+            error: error.into(),
+            reason: reason.map(str::to_owned),
+        }
+    }
+
+    /// The agent has said so. Of codes only those pass that tell of agents.
+    pub fn from_agent(error: String, reason: Option<String>, code: Option<&str>) -> Self {
+        let code = code.and_then(|code| code.parse().ok());
+        Self {
+            code: code.filter(is_agent_code).unwrap_or(ErrorCode::AgentFailed),
+            error,
+            reason,
+        }
+    }
+
+    pub(super) fn no_agent() -> Self {
+        let remedy = "start the bridge with `agent_url` (--agent-url)";
+        Self::new(
+            ErrorCode::AgentNotConfigured,
+            "Missing Agent URL",
+            Some(remedy),
+        )
+    }
+
+    pub(super) fn limit_exceeded(most: usize) -> Self {
+        let remedy = format!("{most} queries of this token are in flight; raise `max_queries`");
+        let error = "Query limit exceeded. Wait for existing queries to complete.";
+        Self::new(ErrorCode::QueryLimitExceeded, error, Some(&remedy))
+    }
+
+    pub(super) fn response_tool_required(tool: &str) -> Self {
+        let error = format!(
+            "Query specified responseTool '{tool}' but agent called queryComplete() instead"
+        );
+        Self::new(ErrorCode::AgentFailed, error, None)
+    }
+
+    pub(super) fn page_gone() -> Self {
+        Self::new(ErrorCode::PageGone, "Session not found", None)
+    }
+
+    /// Within its own time, or that of the bridge.
+    pub(super) fn timed_out(in_a_hurry: bool) -> Self {
+        let error = "The agent did not complete the query in time";
+        let remedy = match in_a_hurry {
+            true => "give the query a longer `timeout`",
+            false => "raise `query_timeout`",
+        };
+        Self::new(ErrorCode::QueryTimeout, error, Some(remedy))
+    }
+
+    /// There is nothing to attach to.
+    pub(super) fn not_found() -> Self {
+        let error = "There is no query with this uuid in this session";
+        let remedy = "it ended too long ago, was cancelled, or belongs to another tab: ask anew";
+        Self::new(ErrorCode::QueryNotFound, error, Some(remedy))
+    }
+
+    pub fn bridge_stopping() -> Self {
+        let error = "The bridge is shutting down";
+        Self::new(
+            ErrorCode::BridgeStopping,
+            error,
+            Some("ask again when it is back"),
+        )
+    }
+
+    pub fn duplicate_uuid() -> Self {
+        let error = "A query with this uuid was asked before";
+        Self::new(
+            ErrorCode::QueryCompleted,
+            error,
+            Some("ask with a new uuid"),
+        )
+    }
+
+    pub(super) fn malformed_uuid() -> Self {
+        let error = "The uuid of the query is malformed";
+        let remedy = "allowed are letters, digits, `-`, `_` and `.`: use crypto.randomUUID()";
+        Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
+    }
+
+    pub(super) fn guessable_uuid() -> Self {
+        let error = "The uuid of the query can be guessed";
+        let remedy = "whoever knows it may report on the query: use crypto.randomUUID()";
+        Self::new(ErrorCode::ProtocolViolation, error, Some(remedy))
+    }
+
+    pub(super) fn missing_scope() -> Self {
+        let error = "The token of the page does not grant `query`";
+        let remedy = "ask its issuer for a token with this scope";
+        Self::new(ErrorCode::InsufficientScope, error, Some(remedy))
+    }
+
+    /// What the page hears.
+    pub(super) fn into_message(self, uuid: QueryId) -> BridgeToPage {
+        BridgeToPage::QueryFailure(QueryFailure {
+            uuid,
+            error: self.error,
+            reason: self.reason,
+            code: self.code,
+        })
+    }
+}
+
+fn is_agent_code(code: &ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::AgentUnavailable
+            | ErrorCode::BridgeUnavailable
+            | ErrorCode::ModelUnauthorized
+            | ErrorCode::ModelRateLimited
+            | ErrorCode::ModelUnavailable
+            | ErrorCode::ModelRequestRefused
+            | ErrorCode::ModelStreamBroken
+            | ErrorCode::ModelStreamUnfinished
+            | ErrorCode::ModelArgumentsCutOff
+            | ErrorCode::ModelRefused
+            | ErrorCode::ModelLengthReached
+            | ErrorCode::QueryBudgetExceeded
+            | ErrorCode::QueryTimeout
+            | ErrorCode::ResponseToolNotCalled
+    )
+}
+
+/// Why an agent cannot report on a query, or call for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportRejected {
+    /// There is none, or it is over.
+    NotFound,
+    /// The page has cancelled it, and the agent is being told.
+    Cancelling,
+    /// Its page is gone.
+    PageGone,
+    /// It must be completed by its response tool, and has failed.
+    ResponseToolRequired(String),
+}
+
+impl ReportRejected {
+    pub(super) fn from_ended(ended: &EndedQuery) -> Self {
+        match (ended.is_cancelling_agent, ended.page_gone) {
+            (_, true) => ReportRejected::PageGone,
+            (true, false) => ReportRejected::Cancelling,
+            (false, false) => ReportRejected::NotFound,
+        }
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            ReportRejected::NotFound => ErrorCode::QueryNotFound,
+            ReportRejected::Cancelling => ErrorCode::QueryNotActive,
+            ReportRejected::PageGone => ErrorCode::InvalidSession,
+            ReportRejected::ResponseToolRequired(_) => ErrorCode::AgentFailed,
+        }
+    }
+}
+
+/// What a call hears of it.
+impl From<ReportRejected> for CallFailure {
+    fn from(refusal: ReportRejected) -> Self {
+        let message = match &refusal {
+            ReportRejected::NotFound => "the query has ended: nothing more is wanted".to_owned(),
+            ReportRejected::Cancelling => "the page has cancelled the query: stop".to_owned(),
+            ReportRejected::PageGone => {
+                "the page that asked is gone: its tools cannot be called".to_owned()
+            }
+            ReportRejected::ResponseToolRequired(why) => why.clone(),
+        };
+        CallFailure::new(refusal.code(), message)
+    }
+}

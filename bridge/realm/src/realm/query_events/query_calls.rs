@@ -1,0 +1,97 @@
+//! What a query may call, and what it has called.
+
+use bridge_protocol::{ErrorCode, QueryId, SessionId};
+
+use super::{QueryOutcome, ReportRejected};
+use crate::realm::query::PagePresence;
+use crate::realm::{Call, CallFailure, CallOutcome, Effects, Now, Realm};
+
+/// A tool that a query may not call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolNotAllowed {
+    pub tool: String,
+    /// All that it may call.
+    pub allowed: Vec<String>,
+}
+
+impl ToolNotAllowed {
+    /// What happened, and what to do next.
+    pub fn message(&self) -> String {
+        format!(
+            "the query does not allow `{}`: call one of allowed_tools",
+            self.tool
+        )
+    }
+}
+
+impl Realm {
+    /// The session whose tools a query may call.
+    pub fn query_session(&self, id: &QueryId) -> Result<&SessionId, ReportRejected> {
+        let Some(query) = self.queries.get(id) else {
+            let over = self.ended_queries.get(id);
+            return Err(over.map_or(ReportRejected::NotFound, ReportRejected::from_ended));
+        };
+        match query.page_presence {
+            _ if query.is_answered => Err(ReportRejected::NotFound),
+            PagePresence::Attached | PagePresence::Reattaching => Ok(&query.session),
+            PagePresence::Detached { .. } => Err(ReportRejected::PageGone),
+        }
+    }
+
+    /// Whether a query may call a tool of this name.
+    pub fn check_tool_allowed(&self, id: &QueryId, tool: &str) -> Result<(), ToolNotAllowed> {
+        match self.queries.get(id) {
+            Some(query) if !query.allows_tool(tool) => Err(ToolNotAllowed {
+                tool: tool.to_owned(),
+                allowed: query.allowed_tools().unwrap_or_default().to_vec(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the query behind a call may make it: it goes on, its page is there, the tool is
+    /// allowed.
+    pub(in crate::realm) fn check_query_call(
+        &self,
+        id: &QueryId,
+        session: &SessionId,
+        tool: &str,
+    ) -> Result<(), CallFailure> {
+        match self.query_session(id) {
+            Ok(own) if own == session => {}
+            Ok(_) => {
+                let message = "a query may call the tools of its own page only".to_owned();
+                return Err(CallFailure::new(ErrorCode::ToolNotAllowed, message));
+            }
+            Err(refusal) => return Err(refusal.into()),
+        }
+        let refused = |refused: ToolNotAllowed| {
+            CallFailure::new(ErrorCode::ToolNotAllowed, refused.message())
+        };
+        self.check_tool_allowed(id, tool).map_err(refused)
+    }
+
+    /// A call has ended. If its query wanted that answer, the page hears of the query's end before
+    /// the caller hears the answer.
+    pub(in crate::realm) fn query_call_ended(
+        &mut self,
+        call: &Call,
+        ending: &CallOutcome,
+        now: Now,
+    ) -> Effects {
+        let Some(id) = &call.context.query_id else {
+            return Effects::new();
+        };
+        let Some(query) = self.queries.get_mut(id) else {
+            return Effects::new();
+        };
+        query.tool_calls.record(&call.request, ending);
+        let is_answered = !query.is_answered && query.is_answered_by(call, ending);
+        match is_answered {
+            false => Effects::new(),
+            // What the agent has said before on its stream may come later.
+            true if query.is_streaming => self.query_answered(id, now),
+            true => self.end_query(id, QueryOutcome::Completed(None), now),
+        }
+    }
+}

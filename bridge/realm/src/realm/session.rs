@@ -1,0 +1,298 @@
+//! A session: one tab. It outlives its connections.
+
+mod item_map;
+mod items;
+mod summary;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bridge_protocol::limits::MAX_SESSION_ID_BYTES;
+use bridge_protocol::{CallId, PageState, SessionId, Visibility};
+use indexmap::IndexSet;
+
+use super::deadlines::Deadline;
+use super::{ConnectionId, Now, PageProtocol};
+use crate::fast_hash::FastHash;
+use crate::realm::app_key::AppKey;
+use bridge_protocol::Subject;
+
+use item_map::ItemMap;
+pub use items::ResourceMatch;
+pub(super) use items::{ListHashes, hash_lists};
+pub use summary::SessionSummary;
+
+/// What a page says of itself when it connects, and what its socket says of it.
+#[derive(Clone, Debug)]
+pub struct PageHello {
+    pub session: SessionId,
+    pub protocol: PageProtocol,
+    /// Which document of the tab; absent: another one each time.
+    pub document: Option<String>,
+    pub name: Option<String>,
+    /// The `Origin` header; absent for pages outside a browser.
+    pub origin: Option<String>,
+    pub page_title: Option<String>,
+    /// The name of the app that the page belongs to.
+    pub app: Option<String>,
+    /// When its token ends.
+    pub expires: Option<Instant>,
+    /// Its token lets it ask the agent.
+    pub may_query: bool,
+    /// Whom its token names.
+    pub subject: Option<Arc<Subject>>,
+    /// When the page wrote this, in milliseconds since the Unix epoch on its own clock.
+    pub written_ms: Option<u64>,
+    /// When its heartbeats begin, so that those of many pages that came at once do not fall
+    /// together; absent: after an interval.
+    pub heartbeat_after: Option<Duration>,
+}
+
+/// A line that stood still for longer was given up by the network, too. A clock that was set back
+/// keeps a page out for no longer than this.
+const LATE_HELLO_WINDOW_MS: u64 = 60_000;
+
+/// What a page says of itself is shown to people and models, and kept: so much of each text.
+const MAX_PAGE_TEXT_CHARS: usize = 256;
+
+impl PageHello {
+    pub(super) fn truncate_texts(self) -> Self {
+        Self {
+            // A shortened id could be that of another document.
+            document: self.document.filter(|id| id.len() <= MAX_SESSION_ID_BYTES),
+            name: self.name.map(truncate),
+            page_title: self.page_title.map(truncate),
+            app: self.app.map(truncate),
+            ..self
+        }
+    }
+}
+
+fn truncate(text: String) -> String {
+    match text.char_indices().nth(MAX_PAGE_TEXT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// Whether the page can be reached.
+#[derive(Clone, Copy, Debug)]
+pub enum Phase {
+    /// A socket is open.
+    Connected {
+        connection: ConnectionId,
+        heartbeat_due: Instant,
+        /// The last heartbeat sent.
+        sequence: u64,
+        /// The last heartbeat answered.
+        answered: u64,
+        /// Answers to calls that came on this connection.
+        answer_count: u64,
+        /// When the token ends that opened it.
+        expires: Option<Instant>,
+    },
+    /// The connection broke; tools stay listed and calls wait until then.
+    Disconnected { until: Instant },
+}
+
+impl Phase {
+    pub(super) fn connection(&self) -> Option<ConnectionId> {
+        match self {
+            Phase::Connected { connection, .. } => Some(*connection),
+            Phase::Disconnected { .. } => None,
+        }
+    }
+
+    fn next_deadline(&self) -> Instant {
+        match self {
+            Phase::Connected {
+                heartbeat_due,
+                expires,
+                ..
+            } => expires.map_or(*heartbeat_due, |expires| expires.min(*heartbeat_due)),
+            Phase::Disconnected { until } => *until,
+        }
+    }
+}
+
+/// What is kept of a [`PageHello`].
+#[derive(Debug)]
+struct SessionInfo {
+    protocol: PageProtocol,
+    may_query: bool,
+    subject: Option<Arc<Subject>>,
+    document: Option<Box<str>>,
+    origin: Option<Box<str>>,
+    page_title: Option<Box<str>>,
+    app: Option<Box<str>>,
+    written_ms: Option<u64>,
+}
+
+impl From<PageHello> for SessionInfo {
+    fn from(hello: PageHello) -> Self {
+        Self {
+            protocol: hello.protocol,
+            may_query: hello.may_query,
+            subject: hello.subject,
+            document: hello.document.map(Into::into),
+            origin: hello.origin.map(Into::into),
+            page_title: hello.page_title.map(Into::into),
+            app: hello.app.map(Into::into),
+            written_ms: hello.written_ms,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Session {
+    info: SessionInfo,
+    /// The name that people and models see: the page's own, or that with a number.
+    pub(super) name: Option<String>,
+    pub(super) phase: Phase,
+    /// When it ends, whatever happens.
+    pub(super) ends_at: Option<Instant>,
+    pub(super) items: ItemMap,
+    pub(super) calls: IndexSet<CallId, FastHash>,
+    /// The items are those of a former connection; the next registration replaces them.
+    items_are_former: bool,
+    /// The URIs of this session that clients are subscribed to.
+    pub(super) subscribed_uris: BTreeSet<String>,
+    /// Those that the page knows of, on this connection.
+    pub(super) sent_subscriptions: BTreeSet<String>,
+    visibility: Option<Visibility>,
+    focused: bool,
+    /// The browser has said that it suspends the page.
+    pub(super) frozen: bool,
+    /// The page let a call lie, and has not been heard since.
+    pub(super) unresponsive: bool,
+    /// When a part of a message came last: whoever sends one is alive, however long it takes.
+    pub(super) last_part_at: Option<Instant>,
+    connected_at_ms: u64,
+    pub(super) last_activity_ms: u64,
+}
+
+/// When the user was active last, at the beginning of a connection: pages of v1 say it of all that
+/// they send, on their own clock.
+fn initial_activity_ms(hello: &PageHello, now: Now) -> u64 {
+    let own = hello
+        .written_ms
+        .filter(|_| hello.protocol == PageProtocol::V1);
+    own.unwrap_or(now.unix_ms)
+}
+
+impl Session {
+    /// `name`: see [`Session::name`].
+    pub(super) fn new(hello: PageHello, name: Option<String>, phase: Phase, now: Now) -> Self {
+        let last_activity_ms = initial_activity_ms(&hello, now);
+        Self {
+            info: hello.into(),
+            name,
+            phase,
+            ends_at: None,
+            items: ItemMap::default(),
+            calls: IndexSet::default(),
+            items_are_former: false,
+            subscribed_uris: BTreeSet::new(),
+            sent_subscriptions: BTreeSet::new(),
+            visibility: None,
+            focused: false,
+            frozen: false,
+            unresponsive: false,
+            last_part_at: None,
+            connected_at_ms: now.unix_ms,
+            last_activity_ms,
+        }
+    }
+
+    /// The page is back on a new connection.
+    pub(super) fn resume(
+        &mut self,
+        hello: PageHello,
+        name: Option<String>,
+        phase: Phase,
+        now: Now,
+    ) {
+        self.last_activity_ms = initial_activity_ms(&hello, now);
+        self.info = hello.into();
+        self.name = name;
+        self.phase = phase;
+        self.items_are_former = self.info.protocol == PageProtocol::V2;
+        self.sent_subscriptions.clear();
+        self.last_part_at = None;
+        self.mark_responsive();
+    }
+
+    /// Page code runs.
+    pub(super) fn mark_responsive(&mut self) {
+        self.frozen = false;
+        self.unresponsive = false;
+    }
+
+    pub(super) fn apply_state(&mut self, state: PageState, now: Now) {
+        self.visibility = Some(state.visibility);
+        self.focused = state.focused;
+        self.frozen = state.frozen;
+        self.last_activity_ms = now.unix_ms;
+        if let Some(title) = state.page_title {
+            self.info.page_title = Some(truncate(title).into());
+        }
+    }
+
+    /// What must be looked at next, and when.
+    pub(super) fn deadline(&self, id: &SessionId) -> (Instant, Deadline) {
+        let due = self.phase.next_deadline();
+        let at = self.ends_at.map_or(due, |ends| ends.min(due));
+        (at, Deadline::Session(id.clone()))
+    }
+
+    pub fn protocol(&self) -> PageProtocol {
+        self.info.protocol
+    }
+
+    /// Whether this was written before the session's connection began, and comes late: from a
+    /// document, or on a connection, that the page has given up.
+    pub(super) fn is_newer_than(&self, hello: &PageHello) -> bool {
+        let (Some(connected_ms), Some(sent_ms)) = (self.info.written_ms, hello.written_ms) else {
+            return false;
+        };
+        let connected = self.phase.connection().is_some() && hello.protocol == PageProtocol::V2;
+        connected && sent_ms < connected_ms && connected_ms - sent_ms < LATE_HELLO_WINDOW_MS
+    }
+
+    /// Whether what was begun in the session's document can go on in this one.
+    pub(super) fn is_same_document(&self, document: Option<&String>) -> bool {
+        document.is_some() && self.info.document.as_deref() == document.map(String::as_str)
+    }
+
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        self.name.as_deref() == Some(name)
+    }
+
+    pub(super) fn is_focused(&self) -> bool {
+        self.focused && !self.frozen && self.phase.connection().is_some()
+    }
+
+    /// Whether its token lets it ask the agent.
+    pub(super) fn may_query(&self) -> bool {
+        self.info.may_query
+    }
+
+    /// Whom its token names.
+    pub(super) fn subject(&self) -> Option<Arc<Subject>> {
+        self.info.subject.clone()
+    }
+
+    /// A fresh token came.
+    pub(super) fn renew_token(&mut self, may_ask: bool, person: Option<Arc<Subject>>) {
+        self.info.may_query = may_ask;
+        self.info.subject = person;
+    }
+
+    /// The app that it belongs to, if it says so.
+    pub(super) fn app(&self) -> Option<AppKey> {
+        let name = self.info.app.as_deref()?.to_owned();
+        let origin = self.info.origin.as_deref().map(str::to_owned);
+        Some(AppKey { name, origin })
+    }
+}

@@ -1,0 +1,232 @@
+//! What a session has registered.
+
+use std::collections::BTreeMap;
+
+use bridge_protocol::{ErrorCode, Item, Kind, RegistrationFailure};
+
+use super::Session;
+use crate::definition::Definition;
+use crate::definition::tool;
+use crate::realm::RealmLimits;
+use crate::realm::session::item_map::{ItemKey, SessionItem};
+
+impl Session {
+    /// Whether its document has registered anything.
+    pub(in crate::realm) fn has_registered(&self) -> bool {
+        !self.items_are_former && !self.items.is_empty()
+    }
+
+    /// Drops the items of a former connection, once, and says which those were.
+    pub(in crate::realm) fn take_former_items(&mut self) -> Option<ListHashes> {
+        if !std::mem::take(&mut self.items_are_former) {
+            return None;
+        }
+        Some(self.take_items())
+    }
+
+    /// Drops all items, and says which those were.
+    pub(in crate::realm) fn take_items(&mut self) -> ListHashes {
+        let former = self.list_hashes();
+        self.items.clear();
+        self.subscribed_uris.clear();
+        former
+    }
+
+    /// What the lists of each kind are made of.
+    pub(in crate::realm) fn list_hashes(&self) -> ListHashes {
+        hash_lists(self.items.iter().map(|item| &item.definition))
+    }
+
+    /// The size of all definitions.
+    pub(in crate::realm) fn definition_bytes(&self) -> usize {
+        self.items.iter().map(|item| item.definition.bytes()).sum()
+    }
+
+    /// Registers an item, or replaces the one of that name in its place. True when that changes
+    /// what clients see. `total` is [`Session::definition_bytes`], before and after: a batch adds
+    /// it up once.
+    pub(in crate::realm) fn register(
+        &mut self,
+        index: usize,
+        definition: Definition,
+        registration: u64,
+        limits: &RealmLimits,
+        total: &mut usize,
+    ) -> Result<bool, RegistrationFailure> {
+        let replaced = self.items.get(&ItemKey::new(&definition));
+        let replaced = replaced.map(|old| &old.definition);
+        let bytes = *total - replaced.map_or(0, Definition::bytes) + definition.bytes();
+        let rejection = if replaced.is_none() && self.items.len() >= limits.definitions_per_session
+        {
+            Some(format!(
+                "this page has {} definitions, which is the limit: remove some, or raise \
+                 `max_definitions`",
+                limits.definitions_per_session
+            ))
+        } else if bytes > limits.definition_bytes_per_session {
+            Some(format!(
+                "with this one the definitions of the page have {bytes} bytes, and {} is the \
+                 limit: shorten them, or raise `max_definition_bytes`",
+                limits.definition_bytes_per_session
+            ))
+        } else {
+            None
+        };
+        if let Some(message) = rejection {
+            return Err(RegistrationFailure {
+                index,
+                name: Some(definition.name().to_owned()),
+                code: ErrorCode::DefinitionLimitExceeded,
+                message,
+            });
+        }
+        if let Some(other) = self.find_name_conflict(&definition) {
+            let message = format!(
+                "clients would know it as `{}`, like {:?}: choose another name",
+                definition.published_name(),
+                other.name()
+            );
+            return Err(RegistrationFailure {
+                index,
+                name: Some(definition.name().to_owned()),
+                code: ErrorCode::DefinitionInvalid,
+                message,
+            });
+        }
+        let changed = replaced.is_none_or(|old| old.hash() != definition.hash());
+        *total = bytes;
+        self.items.insert(SessionItem {
+            definition,
+            registration,
+        });
+        Ok(changed)
+    }
+
+    /// Another definition that clients could not tell from this one.
+    fn find_name_conflict(&self, definition: &Definition) -> Option<&Definition> {
+        let published = definition.published_name();
+        if !tool::has_repair_suffix(published) {
+            return None;
+        }
+        self.definitions(definition.kind())
+            .find(|other| other.published_name() == published && other.name() != definition.name())
+    }
+
+    /// See [`crate::realm::Realm::replace_definitions`].
+    pub(in crate::realm) fn replace_definitions(
+        &mut self,
+        instead: &impl Fn(&Definition) -> Option<Definition>,
+    ) {
+        let replaced = self.items.iter().filter_map(|item| {
+            Some(SessionItem {
+                definition: instead(&item.definition)?,
+                registration: item.registration,
+            })
+        });
+        for item in replaced.collect::<Vec<_>>() {
+            self.items.insert(item);
+        }
+    }
+
+    pub(in crate::realm) fn unregister(&mut self, item: &Item) -> bool {
+        let named = ItemKey {
+            kind: item.kind,
+            name: &item.name,
+        };
+        let Some(removed) = self.items.remove(&named) else {
+            return false;
+        };
+        let served = |uri: &String| removed.definition.serves(uri);
+        let served: Vec<_> = self
+            .subscribed_uris
+            .iter()
+            .filter(|uri| served(uri))
+            .collect();
+        let unserved: Vec<_> = served
+            .into_iter()
+            .filter(|uri| !self.serves(uri))
+            .cloned()
+            .collect();
+        for uri in unserved {
+            self.subscribed_uris.remove(&uri);
+        }
+        true
+    }
+
+    /// Whether it has one of this kind and name.
+    pub(in crate::realm) fn has_item(&self, definition: &Definition) -> bool {
+        self.items.get(&ItemKey::new(definition)).is_some()
+    }
+
+    /// Whether the page serves a URI, itself or through a template.
+    pub(in crate::realm) fn serves(&self, uri: &str) -> bool {
+        let kind = Kind::Resource;
+        self.items.get(&ItemKey { kind, name: uri }).is_some()
+            || self
+                .definitions(Kind::ResourceTemplate)
+                .any(|definition| definition.serves(uri))
+    }
+
+    /// What clients know under this name, or what the page registered under it.
+    pub(in crate::realm) fn item(&self, kind: Kind, name: &str) -> Option<&Definition> {
+        self.items
+            .get(&ItemKey { kind, name })
+            .map(|item| &item.definition)
+            .or_else(|| {
+                // Others are published as they are registered.
+                tool::has_repair_suffix(name).then(|| {
+                    self.definitions(kind)
+                        .find(|definition| definition.published_name() == name)
+                })?
+            })
+    }
+
+    pub(in crate::realm) fn definitions(&self, kind: Kind) -> impl Iterator<Item = &Definition> {
+        self.items
+            .iter()
+            .map(|item| &item.definition)
+            .filter(move |definition| definition.kind() == kind)
+    }
+
+    /// How this session serves a resource: itself, or through the first template that fits.
+    pub(in crate::realm) fn resource_match(&self, uri: &str) -> Option<ResourceMatch> {
+        if self.item(Kind::Resource, uri).is_some() {
+            return Some(ResourceMatch::Exact);
+        }
+        self.definitions(Kind::ResourceTemplate)
+            .find_map(|definition| match definition {
+                Definition::Template(template) => {
+                    let variables = template.matches(uri)?;
+                    Some(ResourceMatch::Template(
+                        template.item.name.clone(),
+                        variables,
+                    ))
+                }
+                _ => None,
+            })
+    }
+}
+
+/// The hashes of the definitions of each kind, in order.
+pub(in crate::realm) type ListHashes = BTreeMap<Kind, Vec<u64>>;
+
+/// What the lists of each kind are made of.
+pub(in crate::realm) fn hash_lists<'a>(
+    definitions: impl Iterator<Item = &'a Definition>,
+) -> ListHashes {
+    let mut lists = ListHashes::new();
+    for definition in definitions {
+        let list = lists.entry(definition.kind()).or_default();
+        list.push(definition.hash());
+    }
+    lists
+}
+
+/// How a session serves a URI.
+#[derive(Debug)]
+pub enum ResourceMatch {
+    /// As a resource of that URI.
+    Exact,
+    /// As a template, with these variables.
+    Template(String, BTreeMap<String, String>),
+}

@@ -1,0 +1,67 @@
+//! A session as people and models see it.
+
+use bridge_protocol::{Kind, SessionId, Visibility};
+use chrono::{DateTime, SecondsFormat};
+use serde::Serialize;
+
+use super::Session;
+
+impl Session {
+    pub fn summary(&self, id: &SessionId) -> SessionSummary {
+        SessionSummary {
+            session_id: id.clone(),
+            session_name: self.name.clone(),
+            app: owned_text(&self.info.app),
+            origin: owned_text(&self.info.origin),
+            page_title: owned_text(&self.info.page_title),
+            connected_at: iso_8601(self.connected_at_ms),
+            last_activity: iso_8601(self.last_activity_ms),
+            visibility: self.visibility,
+            focused: self.focused,
+            connected: self.phase.connection().is_some(),
+            suspended: self.frozen || self.unresponsive,
+            available_tools: self
+                .definitions(Kind::Tool)
+                .map(|tool| tool.published_name().to_owned())
+                .collect(),
+        }
+    }
+}
+
+fn owned_text(text: &Option<Box<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
+}
+
+/// A session as people and models see it.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionSummary {
+    pub session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_title: Option<String>,
+    pub connected_at: String,
+    pub last_activity: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visibility: Option<Visibility>,
+    focused: bool,
+    /// False while the page is away and may still come back.
+    connected: bool,
+    /// The browser has suspended the page, or it lets calls lie: it must come to the front first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    suspended: bool,
+    available_tools: Vec<String>,
+}
+
+/// RFC 3339 with milliseconds, in UTC.
+fn iso_8601(unix_ms: u64) -> String {
+    i64::try_from(unix_ms)
+        .ok()
+        .and_then(DateTime::from_timestamp_millis)
+        .map(|time| time.to_rfc3339_opts(SecondsFormat::Millis, true))
+        .unwrap_or_default()
+}

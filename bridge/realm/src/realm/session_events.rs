@@ -1,0 +1,192 @@
+//! What becomes due in the life of a session: heartbeats, the end of the grace, of the token, and
+//! of the session itself.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
+};
+
+use super::session::{ListHashes, Session};
+use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
+use crate::realm::registration_events::list_changed_effects;
+use bridge_protocol::Subject;
+
+impl Realm {
+    /// Changes a session, and with it what is due.
+    pub(super) fn update_session<T>(
+        &mut self,
+        id: &SessionId,
+        change: impl FnOnce(&mut Session) -> T,
+    ) -> Option<T> {
+        let session = self.sessions.get_mut(id)?;
+        let former = session.deadline(id);
+        let outcome = change(session);
+        let (at, deadline) = session.deadline(id);
+        if former.0 != at {
+            self.deadlines.remove(former);
+            self.deadlines.insert(at, deadline);
+        }
+        Some(outcome)
+    }
+
+    /// A fresh token came on the open socket: when it ends.
+    pub fn token_renewed(
+        &mut self,
+        id: &SessionId,
+        connection: ConnectionId,
+        expires_at: Option<Instant>,
+        may_query: bool,
+        subject: Option<Arc<Subject>>,
+        now: Now,
+    ) -> Effects {
+        if self.session_on(id, connection).is_none() {
+            return Effects::new();
+        }
+        self.update_session(id, |session| {
+            session.renew_token(may_query, subject);
+            if let Phase::Connected { expires, .. } = &mut session.phase {
+                *expires = expires_at;
+            }
+        });
+        let renewed = Renewed {
+            token_expires_in_ms: expires_at.map(|at| milliseconds_until(at, now)),
+        };
+        Effects::from([Effect::Send {
+            connection,
+            message: BridgeToPage::Renewed(renewed),
+        }])
+    }
+
+    pub(super) fn session_due(&mut self, id: &SessionId, now: Now) -> Effects {
+        let Some(session) = self.sessions.get(id) else {
+            return Effects::new();
+        };
+        if session.ends_at.is_some_and(|ends| ends <= now.instant) {
+            let reason = "the session has reached its maximum duration";
+            return self.close_session(id, ErrorCode::SessionExpired, reason, now);
+        }
+        match session.phase {
+            Phase::Disconnected { .. } => self.end_session(id, "the page lost its connection", now),
+            Phase::Connected {
+                connection,
+                expires: Some(expires),
+                ..
+            } if expires <= now.instant => self.token_expired(id, connection, now),
+            Phase::Connected { connection, .. } => self.heartbeat_due(id, connection, now),
+        }
+    }
+
+    /// The bridge ends a session for good.
+    pub(super) fn close_session(
+        &mut self,
+        id: &SessionId,
+        code: ErrorCode,
+        reason: &'static str,
+        now: Now,
+    ) -> Effects {
+        let connection = self.sessions.get(id).and_then(|it| it.phase.connection());
+        let mut effects = self.end_session(id, reason, now);
+        if let Some(connection) = connection {
+            effects.extend(close_effects(
+                connection,
+                code,
+                CloseCode::PolicyViolation,
+                reason,
+            ));
+        }
+        effects
+    }
+
+    /// The connection ends, not the session: the page comes back with a fresh token.
+    fn token_expired(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
+        let reason = "the token has expired";
+        let mut effects = self.connection_lost(id, now);
+        let code = ErrorCode::TokenExpired;
+        effects.extend(close_effects(
+            connection,
+            code,
+            CloseCode::TokenExpired,
+            reason,
+        ));
+        effects
+    }
+
+    fn heartbeat_due(&mut self, id: &SessionId, connection: ConnectionId, now: Now) -> Effects {
+        let next = now.instant + self.limits.heartbeat_interval;
+        let heartbeat = self.update_session(id, |session| {
+            let answers_heartbeats = session.protocol().answers_heartbeats();
+            let Phase::Connected {
+                heartbeat_due,
+                sequence,
+                answered,
+                answer_count: answers,
+                ..
+            } = &mut session.phase
+            else {
+                return None;
+            };
+            *heartbeat_due = next;
+            // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
+            (answers_heartbeats && *sequence == *answered).then(|| {
+                *sequence += 1;
+                Heartbeat {
+                    sequence: *sequence,
+                    answers: *answers,
+                }
+            })
+        });
+        let mut effects = self.expire_former_items(id);
+        effects.push(match heartbeat.flatten() {
+            Some(heartbeat) => Effect::Send {
+                connection,
+                message: BridgeToPage::Heartbeat(heartbeat),
+            },
+            // Its answer says the same of the line, and it keeps that open in proxies.
+            None => Effect::Ping { connection },
+        });
+        effects
+    }
+
+    /// A page that has been connected for a while and has registered nothing has nothing: neither
+    /// what it had on a former connection, nor what its app had when it was closed.
+    fn expire_former_items(&mut self, id: &SessionId) -> Effects {
+        let Some(session) = self.sessions.get_mut(id) else {
+            return Effects::new();
+        };
+        let former = session.take_former_items();
+        let closed_app = session.app().filter(|_| session.items.is_empty());
+        let catalogued = closed_app.and_then(|app| self.remove_from_catalogue(&app));
+        let lists = former.into_iter().chain(catalogued);
+        list_changed_effects(lists.flat_map(ListHashes::into_keys).collect())
+    }
+}
+
+/// What a page hears before its connection is closed.
+pub(super) fn close_effects(
+    connection: ConnectionId,
+    code: ErrorCode,
+    close: CloseCode,
+    reason: &'static str,
+) -> [Effect; 2] {
+    let message = BridgeToPage::SessionClosed(SessionClosed {
+        reason: reason.to_owned(),
+        code,
+    });
+    [
+        Effect::Send {
+            connection,
+            message,
+        },
+        Effect::Close {
+            connection,
+            code: close,
+            reason,
+        },
+    ]
+}
+
+pub(super) fn milliseconds_until(at: Instant, now: Now) -> u64 {
+    let left = at.saturating_duration_since(now.instant);
+    u64::try_from(left.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,58 @@
+//! What a dialect looks at that lists and routes by rules of its own.
+
+use std::sync::Arc;
+
+use bridge_protocol::{Kind, SessionId};
+
+use super::session::ResourceMatch;
+use super::{Realm, Session};
+use crate::definition::tool::Tool;
+use crate::definition::{Definition, PublishedItem};
+
+impl Realm {
+    /// The sessions in order of connection.
+    pub fn iter_sessions(&self) -> impl ExactSizeIterator<Item = (&SessionId, &Session)> {
+        self.sessions.iter()
+    }
+
+    /// The session of this id.
+    pub fn session(&self, id: &SessionId) -> Option<(&SessionId, &Session)> {
+        self.sessions.get_key_value(id)
+    }
+}
+
+impl Session {
+    /// Its tools in order of registration.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.definitions(Kind::Tool).filter_map(as_tool)
+    }
+
+    /// The tool that is registered, or listed, under this name.
+    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.item(Kind::Tool, name).and_then(as_tool)
+    }
+
+    /// Its resources in order of registration.
+    pub fn resources(&self) -> impl Iterator<Item = &Arc<PublishedItem>> {
+        self.definitions(Kind::Resource).filter_map(as_resource)
+    }
+
+    /// How it serves a URI.
+    pub fn match_resource(&self, uri: &str) -> Option<ResourceMatch> {
+        self.resource_match(uri)
+    }
+}
+
+fn as_tool(definition: &Definition) -> Option<&Arc<Tool>> {
+    match definition {
+        Definition::Tool(tool) => Some(tool),
+        _ => None,
+    }
+}
+
+fn as_resource(definition: &Definition) -> Option<&Arc<PublishedItem>> {
+    match definition {
+        Definition::Resource(listed) => Some(listed),
+        _ => None,
+    }
+}

@@ -1,0 +1,48 @@
+//! The limits of the realms, from the configuration.
+
+use bridge_realm::PageMessageLimits;
+use bridge_realm::realm::{QueryLimits, RealmLimits};
+
+use crate::config::{Compat, Config};
+
+/// The limits of each realm.
+pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
+    RealmLimits {
+        sessions: config.max_sessions,
+        session_limit_policy: config.tabs.session_limit_policy,
+        max_session_duration: config.tabs.max_session_duration,
+        duplicate_names: config.tabs.duplicate_names,
+        ambiguous_calls: config.tabs.ambiguous_calls,
+        reject_conflicts: config.compat.is_some(),
+        catalogue_ttl: config.tabs.catalogue_ttl,
+        definitions_per_session: config.max_definitions,
+        definition_bytes_per_session: config.max_definition_bytes,
+        calls: config.max_calls,
+        clients: config.max_clients,
+        subscriptions_per_client: config.max_subscriptions,
+        receipt_timeout: config.call_receipt,
+        input_timeout: config.input_timeout,
+        page_grace: config.page_grace,
+        heartbeat_interval: config.heartbeat,
+        queries: QueryLimits {
+            agent: config.agent.is_configured(),
+            max_queries: config.agent.max_queries,
+            timeout: config.agent.query_timeout,
+            attach_timeout: config.agent.query_attach,
+            cancel_timeout: config.agent.agent_timeout,
+            max_tool_call_bytes: config.agent.max_query_bytes,
+            query_ids_are_credentials: config.query_ids_are_credentials(),
+        },
+        notify_every_change: config.compat == Some(Compat::McpWeb),
+    }
+}
+
+/// The limits of a page's messages.
+pub(crate) fn page_message_limits(config: &Config) -> PageMessageLimits {
+    PageMessageLimits {
+        max_definitions: config.max_definitions,
+        max_result_bytes: config.max_result_bytes,
+        max_message_bytes: config.max_message_bytes(),
+        heartbeat: config.heartbeat,
+    }
+}
