@@ -58,7 +58,7 @@ pub use admission::SessionAccepted;
 pub use call::{Call, NewCall, PageRequest, Receipt};
 pub use catalogue::OfflineApp;
 #[cfg(test)]
-pub use client_requests::{
+pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
