@@ -3,13 +3,14 @@
 //! Every change goes through [`Hub::apply`]: lock one realm, run one event, put what it asks for
 //! into bounded outboxes, unlock. Nothing is awaited on the way.
 
+mod agent_port;
+mod call_channel;
 mod calls;
-mod claims;
-mod clients;
+mod client_notifications;
 pub(crate) mod limits;
-mod line;
 mod outbox;
-mod places;
+mod realm_slots;
+mod session_id_leases;
 mod timer;
 
 use std::collections::HashMap;
@@ -23,8 +24,7 @@ use dashmap::mapref::entry::Entry as MapEntry;
 use tokio::sync::Semaphore;
 
 use crate::config::Config;
-use crate::kept::ResultStore;
-use crate::queries::AgentQueries;
+use crate::results::store::ResultStore;
 use bridge_auth::RealmId;
 use bridge_realm::definition::DefinitionRegistry;
 use bridge_realm::fast_hash::FastHash;
@@ -33,15 +33,16 @@ use bridge_realm::realm::{
     Refusal,
 };
 use bridge_realm::{PageMessageLimits, page_messages};
-use line::CallSender;
+use call_channel::CallSender;
 use outbox::OutboxSender;
-use places::{RealmClass, RealmPermit, RealmSlots};
+use realm_slots::{RealmClass, RealmPermit, RealmSlots};
 use timer::Timer;
 
-pub(crate) use claims::{SessionIdLease, SessionIdLeases};
-pub(crate) use clients::{NotificationQueue, PendingNotifications};
-pub(crate) use line::{CallMessage, CallReceiver};
+pub(crate) use agent_port::AgentPort;
+pub(crate) use call_channel::{CallMessage, CallReceiver};
+pub(crate) use client_notifications::{NotificationQueue, PendingNotifications};
 pub(crate) use outbox::{OutboxReceiver, SocketCommand};
+pub(crate) use session_id_leases::{SessionIdLease, SessionIdLeases};
 
 /// See the module documentation.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ pub(crate) struct Hub {
     /// The ids of v1 sessions.
     pub(crate) claims: Arc<SessionIdLeases>,
     timer: Timer,
-    pub(crate) agent_queries: AgentQueries,
+    agent: Arc<dyn AgentPort>,
     bridge_id: BridgeId,
     next_id: AtomicU64,
     stopping: AtomicBool,
@@ -80,7 +81,11 @@ struct RealmEntry {
 }
 
 impl Hub {
-    pub(crate) fn new(config: Config, definitions: DefinitionRegistry) -> Arc<Self> {
+    pub(crate) fn new(
+        config: Config,
+        definitions: DefinitionRegistry,
+        agent: Arc<dyn AgentPort>,
+    ) -> Arc<Self> {
         let hub = Arc::new(Self {
             realm_slots: RealmSlots::new(&config),
             pending_pages: Arc::new(Semaphore::new(config.tabs.max_pending_pages)),
@@ -91,14 +96,13 @@ impl Hub {
             page_limits: limits::page_message_limits(&config),
             realm_limits: Arc::new(limits::realm_limits(&config)),
             timer: Timer::default(),
-            agent_queries: AgentQueries::new(&config),
+            agent,
             bridge_id: BridgeId(uuid::Uuid::new_v4().simple().to_string()),
             next_id: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
             config,
         });
         hub.timer.start(&hub);
-        hub.agent_queries.start(&hub);
         hub
     }
 
@@ -238,9 +242,7 @@ impl Hub {
     /// Carries out effects, and those that follow from a page that does not read.
     fn apply_effects(&self, id: RealmId, entry: &mut RealmEntry, effects: Effects) {
         for effect in effects {
-            if let Some(effect) = self.agent_queries.perform(id, effect) {
-                entry.perform(effect);
-            }
+            entry.perform(id, effect, &*self.agent);
         }
         let next = entry.realm.next_deadline();
         if let Some(at) = next
@@ -327,7 +329,7 @@ fn first_heartbeat_delay(connection: ConnectionId, every: Duration) -> Duration 
 }
 
 impl RealmEntry {
-    fn perform(&mut self, effect: Effect) {
+    fn perform(&mut self, realm: RealmId, effect: Effect, agent: &dyn AgentPort) {
         match effect {
             Effect::Send {
                 connection,
@@ -372,12 +374,7 @@ impl RealmEntry {
                     client.resource_updated(uri);
                 }
             }
-            // Those of queries, which are carried out before.
-            Effect::AskAgent { .. }
-            | Effect::StopAgent { .. }
-            | Effect::QueryHasPage { .. }
-            | Effect::QueryEnded { .. }
-            | Effect::QueryForgotten { .. } => {}
+            Effect::Agent(effect) => agent.perform(realm, effect),
         }
     }
 

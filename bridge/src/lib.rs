@@ -12,23 +12,20 @@
 //!
 //! To run a bridge inside another process, see [`serve`].
 
-mod by_realm;
+mod agent_queries;
 mod calls;
+mod compat;
 mod config;
 mod http;
 mod hub;
-mod kept;
 mod mcp;
-mod meta_tools;
-mod own_resources;
 mod program;
-mod queries;
-mod result;
+mod results;
 mod server;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub mod simulation;
-mod v1;
+mod web;
 mod websocket;
 
 pub use bridge_realm::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};

@@ -13,102 +13,26 @@
 // have them.
 #![allow(deprecated)]
 
-mod asked;
 mod capabilities;
-mod clients;
 mod convert;
-mod encoding;
 mod endpoint;
-mod events;
+mod event_log;
+mod fast_path;
 mod handler;
-mod known;
-mod lane;
-mod reach;
-mod replay;
-mod rounds;
+mod input_required;
+mod large_body;
+mod notifier;
+mod peer_client;
+mod raw_event;
+mod request_kind;
+mod request_scope;
+mod requesting_client;
+mod service;
 mod session;
 mod session_choice;
-mod sessions;
-
-use std::cell::Cell;
-use std::sync::{Arc, Weak};
-use std::time::Duration;
-
-use rmcp::transport::streamable_http_server::session::SessionManager;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio_util::sync::CancellationToken;
-
-use crate::http::AppState;
-use crate::hub::Hub;
-use crate::queries::QueryLifetime;
-use bridge_auth::RealmId;
-use handler::Handler;
-use rounds::RequestStateSealer;
-use session::McpSession;
-use sessions::RealmSessionManager;
+mod session_manager;
 
 pub(crate) use convert::MAX_CLIENT_INFO_CHARS;
 pub(crate) use convert::check_definition;
 pub(crate) use endpoint::{endpoint, serve};
-
-tokio::task_local! {
-    /// The realm of the HTTP request being served: rmcp's session manager and tool lookup have no
-    /// other way to know it.
-    static REALM: RealmId;
-
-    /// The MCP session that this request opens.
-    static OPENED: Cell<Option<Arc<McpSession>>>;
-}
-
-/// A stream of events that says nothing shows so often that it is there. Some clients read for five
-/// seconds: httpx's, where an application makes its own.
-const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
-
-/// The service and the sessions behind it.
-#[derive(Clone)]
-pub(crate) struct McpService {
-    service: StreamableHttpService<Handler, RealmSessionManager>,
-    sessions: Arc<RealmSessionManager>,
-    client_cache: Arc<lane::ClientCache>,
-}
-
-impl McpService {
-    pub(crate) fn new(hub: &Arc<Hub>, stopping: CancellationToken) -> Self {
-        let sessions = RealmSessionManager::start(&hub.config);
-        // Host and Origin are checked on every route before this one.
-        let config = StreamableHttpServerConfig::default()
-            .disable_allowed_hosts()
-            .with_cancellation_token(stopping)
-            // It would begin streams with an event that older clients do not know.
-            .with_sse_retry(None)
-            .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
-            .with_max_request_body_bytes(hub.config.max_request_bytes);
-        let hub = Arc::clone(hub);
-        let seal = Arc::new(RequestStateSealer::new(&hub.config));
-        let evicting = Arc::downgrade(&sessions);
-        let handler =
-            move || Handler::new(Arc::clone(&hub), Arc::clone(&seal), Weak::clone(&evicting));
-        let service =
-            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
-        Self {
-            service,
-            sessions,
-            client_cache: Arc::default(),
-        }
-    }
-
-    /// A session that an agent has opened with the token of its query ends with that: the agent
-    /// cannot end it any more.
-    fn close_session_with_query(&self, edge: &AppState, life: QueryLifetime, session: &str) {
-        let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
-        let stopping = edge.stopping.clone();
-        edge.page_sockets.spawn(async move {
-            tokio::select! {
-                () = life.drained() => {}
-                () = stopping.cancelled() => {}
-            }
-            // One that has ended meanwhile is no loss.
-            let _ = sessions.close_session(&id).await;
-        });
-    }
-}
+pub(crate) use service::McpService;

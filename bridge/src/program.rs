@@ -1,6 +1,6 @@
 //! What every program around a bridge does: read settings, log, serve, announce, stop when asked.
 
-mod summary;
+mod startup_summary;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::agent_queries::fill_in_credential;
 use crate::config::{Config, LoadError, LoadedSettings};
 use crate::http::App;
-use crate::queries::fill_in_credential;
 use crate::server::{CheckedConfig, ServerHandle, serve};
 
 /// The exit code when settings are wrong.
@@ -156,7 +156,7 @@ fn check_config(config: &Config) -> ExitCode {
         Ok(_) => {
             write_stdout(&format!(
                 "configuration is good\n{}",
-                summary::describe(config)
+                startup_summary::describe(config)
             ));
             ExitCode::SUCCESS
         }

@@ -1,6 +1,6 @@
 //! Starting and stopping a bridge.
 
-mod ready;
+mod preflight;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,15 +12,17 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::agent_queries::AgentQueries;
+use crate::compat::CompatService;
 use crate::config::Config;
-use crate::http::{self, App, AppState};
+use crate::http::{self, App};
 use crate::hub::Hub;
 use crate::mcp::{self, McpService};
-use crate::v1::CompatService;
+use crate::web::AppState;
 use bridge_realm::definition::DefinitionRegistry;
 
-pub(crate) use ready::CheckedConfig;
-pub use ready::StartError;
+pub(crate) use preflight::CheckedConfig;
+pub use preflight::StartError;
 
 /// Open connections have this long to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -58,26 +60,31 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
 
     checked.authenticator.start();
     let definitions = DefinitionRegistry::new(mcp::check_definition, config.max_definition_bytes);
-    let hub = Hub::new(config, definitions);
+    let agent_queries = Arc::new(AgentQueries::new(&config));
+    let hub = Hub::new(config, definitions, Arc::clone(&agent_queries) as _);
+    agent_queries.set_hub(&hub);
     if hub.config.agent.run_agent {
-        hub.agent_queries.start_agent(address);
+        agent_queries.start_agent(address);
     }
     let stopping = CancellationToken::new();
-    let tokens = Arc::new(checked.authenticator);
-    let compat = hub.config.compat.map(|_| CompatService::new(&hub, &tokens));
+    let authenticator = Arc::new(checked.authenticator);
+    let compat = hub
+        .config
+        .compat
+        .map(|_| Arc::new(CompatService::new(&hub, &agent_queries, &authenticator)));
     let state = AppState {
-        compat: compat.map(Arc::new),
-        mcp: McpService::new(&hub, stopping.clone()),
         policy: Arc::new(checked.policy),
-        authenticator: tokens,
+        authenticator,
         protected_resource: checked.protected_resource.map(Arc::new),
         page_sockets: TaskTracker::new(),
         stopping: stopping.clone(),
         home: app.home.clone(),
         hub: Arc::clone(&hub),
+        agent_queries: Arc::clone(&agent_queries),
     };
     let sockets = state.page_sockets.clone();
-    let handler = http::front(state, app);
+    let mcp = McpService::new(state.clone());
+    let handler = http::request_handler(state, mcp, compat, app);
     let handler = Arc::new(handler);
     let respond = move |request| {
         let handler = Arc::clone(&handler);
@@ -97,6 +104,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
     Ok(ServerHandle {
         address,
         hub,
+        agent_queries,
         stopping,
         sockets,
         server,
@@ -108,6 +116,7 @@ pub async fn serve(config: Config, app: App) -> Result<ServerHandle, StartError>
 pub struct ServerHandle {
     address: SocketAddr,
     hub: Arc<Hub>,
+    agent_queries: Arc<AgentQueries>,
     stopping: CancellationToken,
     sockets: TaskTracker,
     server: JoinHandle<()>,
@@ -133,7 +142,7 @@ impl ServerHandle {
         let abort = self.server.abort_handle();
         let ended = async {
             self.hub.result_store.stop().await;
-            self.hub.agent_queries.stop().await;
+            self.agent_queries.stop().await;
             self.sockets.wait().await;
             let _ = self.server.await;
         };

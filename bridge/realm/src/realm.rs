@@ -62,7 +62,7 @@ pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
-pub use effect::{Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub use effect::{AgentEffect, Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
 pub use page_protocol::PageProtocol;
 pub use query::is_unguessable_id;
 pub use query_events::{QueryError, QueryLimits, QueryPolicy, ReportRejected, ToolNotAllowed};

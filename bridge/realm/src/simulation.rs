@@ -288,11 +288,7 @@ impl Bridge {
                 | Effect::ListChanged(_)
                 | Effect::ResourceUpdated { .. } => {}
                 // Pages of simulations ask nothing.
-                Effect::AskAgent { .. }
-                | Effect::StopAgent { .. }
-                | Effect::QueryHasPage { .. }
-                | Effect::QueryEnded { .. }
-                | Effect::QueryForgotten { .. } => {}
+                Effect::Agent(_) => {}
             }
         }
         outputs

@@ -6,8 +6,9 @@ use bridge_protocol::{Argument, ErrorCode, Item};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::fitting::parse_object;
-use super::{CallError, CallerContext, RoundOutcome, attend, route_error};
+use super::error::route_error;
+use super::{CallError, CallOptions, RoundOutcome, in_flight};
+use crate::calls::delivery_limits::parse_object;
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
@@ -16,7 +17,7 @@ const MAX_VALUES: usize = 100;
 
 /// What to complete.
 pub(crate) struct CompletionRequest<'a> {
-    pub(crate) caller: CallerContext<'a>,
+    pub(crate) caller: CallOptions<'a>,
     pub(crate) reference: Item,
     pub(crate) argument: Argument,
     pub(crate) arguments: BTreeMap<String, String>,
@@ -61,7 +62,7 @@ pub(crate) async fn complete(
         argument: request.argument,
         arguments: request.arguments,
     };
-    match attend::run(hub, &mut caller, &session, request).await {
+    match in_flight::run(hub, &mut caller, &session, request).await {
         RoundOutcome::Complete(CallOutcome::Answered(answer)) => {
             let result = parse_object("a completion", answer)?;
             let proposals: CompletionValues = serde_json::from_value(Value::Object(result))

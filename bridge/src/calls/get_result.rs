@@ -8,14 +8,14 @@ use bridge_protocol::{CallId, ErrorCode};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 
-use super::CallerContext;
-use super::fitting::{enforce_limit_on_stored, internal_error_result};
-use super::leaving::handle_result;
+use super::CallOptions;
 use super::progress::ProgressReporter;
+use crate::calls::background::handle_result;
+use crate::calls::delivery_limits::{enforce_limit_on_stored, internal_error_result};
 use crate::hub::Hub;
-use crate::kept::{ResultHandle, StoredResult};
-use crate::result::ToolResult;
-use crate::result::fit::text_part;
+use crate::results::store::{ResultHandle, StoredResult};
+use crate::results::tool_result::ToolResult;
+use crate::results::truncate::text_part;
 use bridge_realm::realm::CallFailure;
 use bridge_service::cpu_pool;
 
@@ -62,7 +62,7 @@ impl GetResultArguments {
 /// Answers a call of the tool.
 pub(crate) async fn get_result(
     hub: &Hub,
-    caller: &CallerContext<'_>,
+    caller: &CallOptions<'_>,
     arguments: &Map<String, Value>,
 ) -> ToolResult {
     let arguments = match GetResultArguments::parse(arguments) {
@@ -91,7 +91,7 @@ pub(crate) async fn get_result(
 }
 
 /// The agent of a query sees what its own calls left, and nothing else of its token.
-fn may_read(caller: &CallerContext<'_>, record: &StoredResult) -> bool {
+fn may_read(caller: &CallOptions<'_>, record: &StoredResult) -> bool {
     let query = caller.call_context.query_id.as_ref();
     query.is_none_or(|query| record.is_from_query(query))
 }
@@ -99,7 +99,7 @@ fn may_read(caller: &CallerContext<'_>, record: &StoredResult) -> bool {
 /// Waits for the result as long as the client has patience.
 async fn wait_for_result(
     hub: &Hub,
-    caller: &CallerContext<'_>,
+    caller: &CallOptions<'_>,
     mut record: StoredResult,
 ) -> Option<Arc<ToolResult>> {
     let call = record.call.clone().unwrap_or_else(|| CallId::from(""));
@@ -129,7 +129,7 @@ async fn wait_for_result(
 /// Calls off what is under way.
 async fn cancel_running(
     hub: &Hub,
-    caller: &CallerContext<'_>,
+    caller: &CallOptions<'_>,
     mut record: StoredResult,
 ) -> ToolResult {
     let tool = record.tool.clone();

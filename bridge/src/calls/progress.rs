@@ -7,7 +7,7 @@ use bridge_protocol::{CallId, CallProgress};
 use serde_json::Number;
 use tokio::time::Instant;
 
-use super::CallerContext;
+use super::CallOptions;
 use crate::hub::Hub;
 use bridge_realm::realm::CallEvent;
 
@@ -28,7 +28,7 @@ impl<'a> ProgressReporter<'a> {
     /// Of the call of `name`, from now on.
     pub(super) fn new(
         hub: &Hub,
-        caller: &CallerContext<'_>,
+        caller: &CallOptions<'_>,
         name: &'a str,
         started: Instant,
     ) -> Self {

@@ -4,15 +4,16 @@ use bridge_protocol::Kind;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::fitting::{enforce_object_limit, parse_object_with};
-use super::{CallError, CallerContext, RoundOutcome, attend, route_error};
+use super::error::route_error;
+use super::{CallError, CallOptions, RoundOutcome, in_flight};
+use crate::calls::delivery_limits::{enforce_object_limit, parse_object_with};
 use crate::hub::Hub;
 use bridge_realm::definition::Definition;
 use bridge_realm::realm::{CallOutcome, PageRequest, RouteError};
 
 /// Which prompt, with what.
 pub(crate) struct PromptRequest<'a> {
-    pub(crate) caller: CallerContext<'a>,
+    pub(crate) caller: CallOptions<'a>,
     pub(crate) name: String,
     pub(crate) arguments: Map<String, Value>,
 }
@@ -25,7 +26,7 @@ pub(crate) async fn get_prompt(
     let mut caller = request.caller;
     let what = format!("prompt `{}`", request.name);
     let outcome = match caller.resume_token.take() {
-        Some(ticket) => attend::run_resumed(hub, &mut caller, ticket).await?,
+        Some(ticket) => in_flight::run_resumed(hub, &mut caller, ticket).await?,
         None => {
             let found = hub.with_realm(caller.realm, |realm| {
                 realm.route(Kind::Prompt, &request.name, &caller.target())
@@ -41,7 +42,7 @@ pub(crate) async fn get_prompt(
                 name: prompt.name().to_owned(),
                 arguments,
             };
-            attend::run(hub, &mut caller, &session, request).await
+            in_flight::run(hub, &mut caller, &session, request).await
         }
     };
     match outcome {

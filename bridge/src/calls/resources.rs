@@ -3,20 +3,21 @@
 use bridge_protocol::{ErrorCode, Kind};
 use serde_json::{Map, Value};
 
-use super::fitting::{enforce_contents_limit, parse_object_with};
-use super::{CallError, CallerContext, RoundOutcome, attend, hint, route_error};
+use super::error::{hint, route_error};
+use super::{CallError, CallOptions, RoundOutcome, in_flight};
+use crate::calls::delivery_limits::{enforce_contents_limit, parse_object_with};
 use crate::hub::Hub;
 use bridge_realm::realm::{CallOutcome, PageRequest, ResourceMatch, RouteError};
 
 /// Has a page read a resource: the MCP `ReadResourceResult`, as the page wrote it.
 pub(crate) async fn read_resource(
     hub: &Hub,
-    mut caller: CallerContext<'_>,
+    mut caller: CallOptions<'_>,
     uri: String,
 ) -> Result<RoundOutcome<Map<String, Value>>, CallError> {
     let what = format!("resource `{uri}`");
     let outcome = match caller.resume_token.take() {
-        Some(ticket) => attend::run_resumed(hub, &mut caller, ticket).await?,
+        Some(ticket) => in_flight::run_resumed(hub, &mut caller, ticket).await?,
         None => {
             let found = hub.with_realm(caller.realm, |realm| {
                 realm.route_resource(&uri, &caller.target())
@@ -34,7 +35,7 @@ pub(crate) async fn read_resource(
                 ResourceMatch::Template(template, variables) => Some((template, variables)),
             };
             let uri = uri.clone();
-            attend::run(
+            in_flight::run(
                 hub,
                 &mut caller,
                 &session,

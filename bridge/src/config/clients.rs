@@ -4,10 +4,10 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::file::LocatedError;
-use super::keys::SettingKind;
 use super::profiles::{ClientProfile, Profile};
 use super::text_limit::MIN_TEXT_CHARS;
-use super::written::{flag_text, unknown_key_message};
+use crate::config::settings::SettingKind;
+use crate::config::toml_values::{flag_text, unknown_key_message};
 use bridge_service::values::{parse_count, parse_duration};
 
 const PROFILE_KEYS: [&str; 5] = [

@@ -9,9 +9,10 @@ use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{self, Setting, SettingValue};
 use super::profiles::ClientProfile;
-use super::written::{invalid_value_message, setting_value, unknown_key_message};
+use super::settings;
+use crate::config::settings::{Setting, SettingValue};
+use crate::config::toml_values::{invalid_value_message, setting_value, unknown_key_message};
 
 /// The key of the client profiles.
 const CLIENTS_KEY: &str = "clients";
@@ -91,8 +92,9 @@ impl ConfigFile {
             self.clients = super::clients::parse_profiles(value)?;
             return Ok(());
         }
-        let Some(setting) = keys::settings(command).find(|setting| setting.name() == name) else {
-            let known = keys::settings(command)
+        let Some(setting) = settings::settings(command).find(|setting| setting.name() == name)
+        else {
+            let known = settings::settings(command)
                 .map(Setting::name)
                 .chain([CLIENTS_KEY]);
             return Err(LocatedError {

@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use toml::Value;
 
-use super::keys::{self, Setting, SettingKind};
 use super::profiles::{ClientProfile, Profiles};
-use super::reading::{LoadedSettings, SettingSource};
+use super::settings;
+use crate::config::load::{LoadedSettings, SettingSource};
+use crate::config::settings::{Setting, SettingKind};
 
 impl LoadedSettings {
     /// The settings as TOML. Secrets are left out, and said to be.
@@ -16,7 +17,7 @@ impl LoadedSettings {
             self.command.get_name()
         );
         let mut heading = None;
-        for key in keys::settings(&self.command) {
+        for key in settings::settings(&self.command) {
             if key.heading() != heading {
                 heading = key.heading();
                 let _ = write!(text, "\n# {}\n\n", heading.unwrap_or("Program"));

@@ -2,37 +2,38 @@
 //!
 //! `run` has one exit: whatever ends the socket, the realm hears of it once.
 
-mod admission;
-mod frames;
-mod renewal;
-mod serving;
-mod v1;
+mod compat;
+mod connection_loop;
+mod handshake;
+mod reassembly;
+mod token_renewal;
 
+use crate::compat::page_codec;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::extract::{Query, Request, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use bridge_protocol::{
     Authenticate, BridgeToPage, CallId, CloseCode, DecodeError, ErrorCode, PageToBridge, Retry,
     SessionId, limits,
 };
-use http::header::UPGRADE;
-use http::{Method, Uri};
+use http::Uri;
 use serde::Deserialize;
 use tokio::time::timeout;
 
-use super::{AppState, Problem};
 use crate::hub::{Hub, OutboxReceiver, SessionIdLease};
+use crate::web::AppState;
+use crate::web::Problem;
 use crate::websocket::{UpgradedIo, WebSocket, WebSocketUpgrade};
-use admission::{HandshakeError, accept, authenticate};
 use bridge_auth::{Authenticator, RealmId};
 use bridge_json::RawJson;
 use bridge_realm::page_messages::{CloseFrame, PageEvent};
 use bridge_realm::realm::{ConnectionId, Disconnect, PageProtocol};
 use bridge_service::OriginCheck;
-use serving::ConnectionState;
+use connection_loop::ConnectionState;
+use handshake::{HandshakeError, accept, authenticate};
 
 /// How much of what a peer invents goes into a log.
 const MAX_LOGGED_CHARS: usize = 64;
@@ -45,13 +46,7 @@ pub(super) struct SocketQuery {
     session: Option<String>,
 }
 
-/// Whether a request to another route wants to be the socket of a page.
-pub(super) fn is_upgrade_request(request: &Request) -> bool {
-    let upgrade = request.headers().get(UPGRADE);
-    let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    to_socket && *request.method() == Method::GET
-}
-
+/// Upgrades a request to the socket of a page.
 pub(super) async fn upgrade(
     State(edge): State<AppState>,
     Extension(origin): Extension<OriginCheck>,
@@ -67,7 +62,7 @@ pub(super) async fn upgrade(
         }
     };
     let most = match uri.path() {
-        "/" => crate::v1::page::MAX_SESSION_ID_BYTES,
+        "/" => page_codec::MAX_SESSION_ID_BYTES,
         _ => limits::MAX_SESSION_ID_BYTES,
     };
     let session = match query.session {
@@ -166,7 +161,7 @@ async fn on_connection_end(
             let admitted = authenticate(visit, *hello).await;
             // The session has another connection by now, or is over.
             page.on_disconnect(Disconnect::DocumentGone);
-            v1::queue_pending(socket, outbox);
+            compat::queue_pending(socket, outbox);
             match admitted {
                 Ok(admitted) => return Some(admitted),
                 Err(refused) => reject(socket, refused).await,

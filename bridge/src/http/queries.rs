@@ -5,7 +5,7 @@
 //!
 //! [`Config::query_ids_are_credentials`]: crate::Config
 
-mod opening;
+mod open;
 
 use axum::Json;
 use axum::extract::rejection::BytesRejection;
@@ -21,13 +21,15 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{AppState, Problem, plain};
-use crate::queries::AgentReport;
+use crate::agent_queries::AgentReport;
+use crate::web::AppState;
+use crate::web::Problem;
+use crate::web::body::body_rejected;
 use bridge_auth::is_query_token;
 use bridge_auth::{RealmId, bearer_token};
 use bridge_realm::realm::{QueryError, ReportRejected, is_unguessable_id};
 
-pub(super) use opening::open;
+pub(super) use open::open;
 
 type BodyResult = Result<Bytes, BytesRejection>;
 
@@ -165,7 +167,7 @@ impl AppState {
         read: impl FnOnce(&[u8]) -> Option<AgentReport>,
     ) -> Result<(), ReportError> {
         let body =
-            body.map_err(|rejection| ReportError::Problem(plain::body_rejected(self, &rejection)))?;
+            body.map_err(|rejection| ReportError::Problem(body_rejected(self, &rejection)))?;
         let report = read(&body).ok_or(ReportError::InvalidBody)?;
         let id = QueryId::from(uuid);
         let realm = self.authorize_reporter(&id, parts).await?;
@@ -179,7 +181,7 @@ impl AppState {
         id: &QueryId,
         parts: &Parts,
     ) -> Result<RealmId, ReportError> {
-        let queries = &self.hub.agent_queries;
+        let queries = &self.agent_queries;
         let not_found = || ReportError::Rejected(ReportRejected::NotFound);
         let config = &self.hub.config;
         let token = bearer_token(&parts.headers, parts.uri.query(), config.allow_token_in_url);

@@ -11,7 +11,8 @@ use http::header::{
 use http::{HeaderMap, StatusCode};
 use tower_http::compression::CompressionLayer;
 
-use super::{AppState, Problem};
+use crate::web::AppState;
+use crate::web::Problem;
 
 include!(concat!(env!("OUT_DIR"), "/sdk_files.rs"));
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use bridge_protocol::{CallId, ClientRequest, ClientResponse, SessionId};
 
 use super::Hub;
-use super::line::{CallReceiver, channel};
+use crate::hub::call_channel::{CallReceiver, channel};
 use bridge_auth::RealmId;
 use bridge_realm::realm::{CallFailure, NewCall, PageRequest};
 

@@ -111,6 +111,7 @@ mod tests {
         let hub = Hub::new(
             Config::default(),
             DefinitionRegistry::new(|_, _| Ok(()), 1000),
+            Arc::<crate::agent_queries::AgentQueries>::default(),
         );
         let realm = RealmId::from_token("token-of-a-test-0123456789");
         let start = tokio::time::Instant::now();

@@ -17,7 +17,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::calls::{CallError, CompletionValues};
-use crate::result::ToolResult;
+use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallFailure;
 
 /// Whether rmcp's model takes the definition. One it does not take must not spoil the list.

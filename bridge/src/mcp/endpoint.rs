@@ -19,47 +19,54 @@ use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::asked::RequestKind;
-use super::encoding::{BlockingBody, LargeBodyHint};
-use super::lane::{self, Message};
+use super::fast_path;
+use super::request_scope::{OPENING_SESSION, REALM};
+use super::service::McpService;
 use super::session::McpSession;
-use super::sessions::PRIMING_EVENT_ID;
-use super::{OPENED, REALM};
-use crate::http::{AppState, Problem, read_to_end_limited};
-use crate::queries::QueryLifetime;
+use crate::agent_queries::QueryLifetime;
+use crate::mcp::fast_path::Message;
+use crate::mcp::large_body::{BlockingBody, LargeBodyHint};
+use crate::mcp::request_kind::RequestKind;
+use crate::mcp::session_manager::PRIMING_EVENT_ID;
+use crate::web::Problem;
+use crate::web::body::read_to_end_limited;
 use bridge_auth::{Principal, RealmId};
 
 const LAST_EVENT_ID_HEADER: HeaderName = HeaderName::from_static("last-event-id");
 
 const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
 
-pub(crate) async fn endpoint(State(edge): State<AppState>, request: Request) -> Response {
+pub(crate) async fn endpoint(State(mcp): State<McpService>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    serve(&edge, parts, body).await
+    serve(&mcp, parts, body).await
 }
 
 /// The same, before the router too.
-pub(crate) async fn serve<B>(edge: &AppState, parts: Parts, body: B) -> Response
+pub(crate) async fn serve<B>(mcp: &McpService, parts: Parts, body: B) -> Response
 where
     B: HttpBody<Data = Bytes>,
     B::Error: Into<axum::BoxError>,
 {
-    let principal = match edge.authenticate(&parts.headers, parts.uri.query()).await {
+    let principal = match mcp
+        .state
+        .authenticate(&parts.headers, parts.uri.query())
+        .await
+    {
         Ok(principal) => principal,
         Err(problem) => return problem.into_response(),
     };
-    match read_to_end_limited(edge, body).await {
-        Ok(body) => route(edge, parts, body, principal).await,
+    match read_to_end_limited(&mcp.state, body).await {
+        Ok(body) => route(mcp, parts, body, principal).await,
         Err(problem) => problem.into_response(),
     }
 }
 
 /// Answers a request whose token is good and whose body is whole: on the lane, or else by rmcp.
-async fn route(edge: &AppState, parts: Parts, body: Bytes, principal: Principal) -> Response {
+async fn route(mcp: &McpService, parts: Parts, body: Bytes, principal: Principal) -> Response {
     let kind = match parts.method {
         Method::POST => match Message::parse(&body) {
             Some(message) => {
-                if let Some(response) = lane::serve(edge, &parts, &message, &principal).await {
+                if let Some(response) = fast_path::serve(mcp, &parts, &message, &principal).await {
                     return response;
                 }
                 RequestKind::Message(message.method.unwrap_or_default().into_owned())
@@ -73,11 +80,11 @@ async fn route(edge: &AppState, parts: Parts, body: Bytes, principal: Principal)
         _ => RequestKind::Other,
     };
     // rmcp's own future is a large one: only who needs it makes it.
-    Box::pin(serve_with_rmcp(edge, kind, parts, body, principal)).await
+    Box::pin(serve_with_rmcp(mcp, kind, parts, body, principal)).await
 }
 
 async fn serve_with_rmcp(
-    edge: &AppState,
+    mcp: &McpService,
     kind: RequestKind,
     mut parts: Parts,
     body: Bytes,
@@ -94,29 +101,29 @@ async fn serve_with_rmcp(
     if principal.query.is_some() && !kind.is_allowed_for_query_token() {
         return query_token_rejected(&kind);
     }
-    let queries = &edge.hub.agent_queries;
+    let queries = &mcp.state.agent_queries;
     let lifetime = principal
         .query
         .as_ref()
         .and_then(|query| queries.lifetime_of(query));
-    let request_of_query = lifetime.as_ref().map(QueryLifetime::request);
+    let request_of_query = lifetime.as_ref().map(QueryLifetime::track_request);
     normalise_accept(&parts.method, &mut parts.headers);
     let session_id = session_id_header(&parts.headers);
-    let session = session_id.and_then(|id| edge.mcp.sessions.get(realm, id));
+    let session = session_id.and_then(|id| mcp.sessions.get(realm, id));
     let is_end = parts.method == Method::DELETE;
     // rmcp calls the end of a session that is not there its own failure.
     if is_end && session_id.is_some() && session.is_none() {
         let message = "there is no such MCP session: it has ended, or belongs to another token";
         return Problem::new(ErrorCode::SessionNotFound, message).into_response();
     }
-    if let Some(rejection) = reject_lost_stream(edge, &parts, session.as_deref()) {
+    if let Some(rejection) = reject_lost_stream(mcp, &parts, session.as_deref()) {
         return rejection;
     }
     let expires_at = principal.expires_at().filter(|_| kind.is_long_lived());
     let mut opening = None;
     if let RequestKind::Message(method) = &kind {
         if method == "initialize" && session_id.is_none() {
-            match acquire_session_slot(edge, realm).await {
+            match acquire_session_slot(mcp, realm).await {
                 Ok(permit) => opening = Some(Arc::new(McpSession::new(realm, permit))),
                 Err(problem) => return problem.into_response(),
             }
@@ -136,7 +143,7 @@ async fn serve_with_rmcp(
         .or(opening.as_ref())
         .map(McpSession::begin_activity);
     let request = Request::from_parts(parts, Full::new(body));
-    let handled = OPENED.scope(Cell::new(opening), edge.mcp.service.handle(request));
+    let handled = OPENING_SESSION.scope(Cell::new(opening), mcp.service.handle(request));
     let response = REALM.scope(realm, handled).await;
     let response = response.map(|body| BlockingBody::new(body, large_body, activity));
     if is_end && response.status() == StatusCode::ACCEPTED {
@@ -144,7 +151,7 @@ async fn serve_with_rmcp(
     }
     if let (Some(lifetime), Some(request_guard)) = (lifetime, request_of_query) {
         if let Some(session) = session_id_header(response.headers()).filter(|_| is_initialize) {
-            edge.mcp.close_session_with_query(edge, lifetime, session);
+            mcp.close_session_with_query(lifetime, session);
         }
         let request_guard = move |_: &_| {
             let _ = &request_guard;
@@ -162,13 +169,13 @@ async fn serve_with_rmcp(
 /// cancelled, or what was kept had to go. Clients take 405 for a server without such a stream, and
 /// ask no more; an open stream without events would stand as long as their session.
 fn reject_lost_stream(
-    edge: &AppState,
+    mcp: &McpService,
     parts: &Parts,
     session: Option<&McpSession>,
 ) -> Option<Response> {
     let last_event_id = parts.headers.get(LAST_EVENT_ID_HEADER)?.to_str().ok()?;
     let id = session?.id()?;
-    let events = edge.mcp.sessions.event_log();
+    let events = mcp.sessions.event_log();
     if parts.method != Method::GET
         || last_event_id == PRIMING_EVENT_ID
         || events.belongs_to(id, last_event_id)
@@ -271,21 +278,24 @@ pub(super) fn session_id_header(headers: &http::HeaderMap) -> Option<&str> {
 /// A place for one more MCP session. Where there is none, the session of the same token that has been
 /// idle for longest makes room.
 async fn acquire_session_slot(
-    edge: &AppState,
+    mcp: &McpService,
     realm: RealmId,
 ) -> Result<OwnedSemaphorePermit, Problem> {
-    let config = &edge.hub.config;
+    let config = &mcp.state.hub.config;
     loop {
-        let clients = edge.hub.with_realm(realm, |realm| realm.client_count());
+        let clients = mcp
+            .state
+            .hub
+            .with_realm(realm, |realm| realm.client_count());
         let is_full = clients.unwrap_or(0) >= config.max_clients;
-        let permit = edge.mcp.sessions.try_acquire_slot();
+        let permit = mcp.sessions.try_acquire_slot();
         let (count, setting) = match permit {
             None => (config.max_mcp_sessions, "max_mcp_sessions"),
             Some(_) if is_full => (config.max_clients, "max_clients"),
             Some(permit) => return Ok(permit),
         };
         drop(permit);
-        if edge.mcp.sessions.evict_idle(realm).await {
+        if mcp.sessions.evict_idle(realm).await {
             continue;
         }
         let message = format!(

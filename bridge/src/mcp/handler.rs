@@ -20,23 +20,25 @@ use serde::de::DeserializeOwned;
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
-use super::clients::ClientNotifier;
-use super::encoding::LargeBodyHint;
-use super::known::{RequestOptions, RequestingClient, max_event_bytes};
-use super::reach::PeerClient;
-use super::rounds::{RequestStateSealer, ResumeParams};
+use super::request_scope::REALM;
 use super::session::{ActivityGuard, McpSession};
 use super::session_choice::{
     BARE_SESSION_KEY, SESSION_KEY, SESSION_NOT_STRING_MESSAGE, SessionChoice,
 };
-use super::sessions::RealmSessionManager;
-use super::{REALM, capabilities, convert};
+use super::{capabilities, convert};
+use crate::agent_queries::AgentQueries;
 use crate::calls::{
-    self, CallRequest, CallerContext, CompletionRequest, PromptRequest, RoundOutcome,
+    self, CallOptions, CallRequest, CompletionRequest, PromptRequest, RoundOutcome,
 };
+use crate::calls::{builtin_resources, builtin_tools};
 use crate::hub::Hub;
-use crate::result::size;
-use crate::{meta_tools, own_resources};
+use crate::mcp::input_required::{RequestStateSealer, ResumeParams};
+use crate::mcp::large_body::LargeBodyHint;
+use crate::mcp::notifier::ClientNotifier;
+use crate::mcp::peer_client::PeerClient;
+use crate::mcp::requesting_client::{RequestOptions, RequestingClient, max_event_bytes};
+use crate::mcp::session_manager::RealmSessionManager;
+use crate::results::encoded_size;
 use bridge_auth::{Principal, RealmId};
 use bridge_realm::definition::Definition;
 use bridge_realm::definition::tool::RESULT_SIZE_KEY;
@@ -52,6 +54,7 @@ const CLIENT_CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilitie
 /// One per MCP session, or per request where there are no sessions.
 pub(super) struct Handler {
     hub: Arc<Hub>,
+    agent_queries: Arc<AgentQueries>,
     sealer: Arc<RequestStateSealer>,
     sessions: Weak<RealmSessionManager>,
     /// The MCP session, from `initialize` on.
@@ -61,11 +64,13 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn new(
         hub: Arc<Hub>,
+        agent_queries: Arc<AgentQueries>,
         sealer: Arc<RequestStateSealer>,
         sessions: Weak<RealmSessionManager>,
     ) -> Self {
         Self {
             hub,
+            agent_queries,
             sealer,
             sessions,
             session: OnceLock::new(),
@@ -137,12 +142,13 @@ impl Handler {
         client: &'a PeerClient<'a>,
         resume: ResumeParams,
         is_tool_call: bool,
-    ) -> Result<CallerContext<'a>, ErrorData> {
+    ) -> Result<CallOptions<'a>, ErrorData> {
         let principal = principal_of(context)?;
         let headers = &http_parts(&context.extensions)?.headers;
         let options = RequestOptions {
             max_event_bytes: max_event_bytes(headers),
             session: chosen_session(&self.hub, principal.realm, context)?,
+            query_lifetime: self.agent_queries.lifetime_for(principal),
             wants_progress: context.meta.get_progress_token().is_some(),
             log_level: match self.session.get() {
                 Some(session) => Some(session.log_level()),
@@ -154,7 +160,7 @@ impl Handler {
             true => requesting.tool_call_options(principal, options, client),
             false => requesting.call_options(principal, options, client),
         };
-        Ok(CallerContext {
+        Ok(CallOptions {
             resume_token: self.sealer.unseal(principal.realm, &resume)?,
             client_responses: convert::client_responses(resume.input_responses),
             ..caller
@@ -359,9 +365,12 @@ impl ServerHandler for Handler {
         _page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        calls::wait_for_query_page(&self.hub, principal_of(&context)?).await;
+        let principal = principal_of(&context)?;
+        if let Some(lifetime) = self.agent_queries.lifetime_for(principal) {
+            calls::wait_for_query_page(&self.hub, principal, &lifetime).await;
+        }
         let mut tools: Vec<McpTool> =
-            self.list_definitions(&meta_tools::DEFINITIONS, Kind::Tool, &context)?;
+            self.list_definitions(&builtin_tools::DEFINITIONS, Kind::Tool, &context)?;
         if let Some(chars) = self.requesting_client(&context).published_result_size() {
             for tool in &mut tools {
                 let meta = tool.meta.get_or_insert_default();
@@ -375,7 +384,7 @@ impl ServerHandler for Handler {
     fn get_tool(&self, name: &str) -> Option<McpTool> {
         let page_tools = self.published(REALM.try_get().ok()?, Kind::Tool);
         let page_tools = page_tools.iter().map(Definition::published);
-        meta_tools::DEFINITIONS
+        builtin_tools::DEFINITIONS
             .iter()
             .chain(page_tools)
             .find(|definition| {
@@ -406,10 +415,10 @@ impl ServerHandler for Handler {
             tool: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default().into(),
         };
-        let future = calls::call(&self.hub, call);
+        let future = calls::call_tool(&self.hub, call);
         match run_until_cancelled(self.session.get(), &context, future, client.is_modern()).await? {
             RoundOutcome::Complete(result) => {
-                if !size::fits_within(&result, INLINE_LIMIT) {
+                if !encoded_size::fits_within(&result, INLINE_LIMIT) {
                     LargeBodyHint::set(&context);
                 }
                 Ok(convert::to_call_tool_result(result)?.into())
@@ -474,7 +483,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let resources =
-            self.list_definitions(&own_resources::DEFINITIONS, Kind::Resource, &context)?;
+            self.list_definitions(&builtin_resources::DEFINITIONS, Kind::Resource, &context)?;
         Ok(ListResourcesResult::with_all_items(resources))
     }
 
@@ -497,7 +506,7 @@ impl ServerHandler for Handler {
         let client = PeerClient::new(&context);
         if definition::reserved::is_builtin_resource(&uri) {
             let options = self.call_options(&context, &client, ResumeParams::none(), false)?;
-            let read = own_resources::read(&self.hub, &options, &uri).await;
+            let read = builtin_resources::read(&self.hub, &options, &uri).await;
             let read = read.map_err(|error| convert::to_error_data(error, client.is_modern()))?;
             return Ok(ReadResourceResponse::Complete(convert::to_page_result(
                 read,

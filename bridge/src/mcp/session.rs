@@ -17,8 +17,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::clients::ClientNotifier;
-use super::known::RequestingClient;
+use crate::mcp::notifier::ClientNotifier;
+use crate::mcp::requesting_client::RequestingClient;
 use bridge_auth::RealmId;
 
 /// What a client hears until it says what it wants.

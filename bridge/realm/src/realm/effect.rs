@@ -39,22 +39,29 @@ pub enum Effect {
     ListChanged(Kind),
     /// Tell an MCP client that a resource it is subscribed to has changed.
     ResourceUpdated { client: ClientId, uri: String },
-    /// Ask the agent. It may take its time.
-    AskAgent {
+    /// Something for the agent that answers queries.
+    Agent(AgentEffect),
+}
+
+/// What the agent, and the tokens of its queries, must be made to do.
+#[derive(Debug)]
+pub enum AgentEffect {
+    /// Send a query to the agent, which may take its time.
+    Start {
         query: Box<Query>,
-        /// With a token of its own; its id is no secret.
+        /// Whether the agent gets a token for the query; else its id is no secret.
         with_token: bool,
-        /// Whose page asks.
-        person: Option<Arc<Subject>>,
+        /// Who uses the page that asks.
+        subject: Option<Arc<Subject>>,
     },
-    /// Another document has taken the query's page's place: calls that wait for it can be made.
-    QueryHasPage { query: QueryId },
-    /// A query has ended, and the agent does not know. Its token is void from now on.
-    StopAgent { query: QueryId },
-    /// A query has ended, and the agent need not be told. Its token is void from now on.
-    QueryEnded { query: QueryId },
-    /// The id of a query means nothing any more.
-    QueryForgotten { query: QueryId },
+    /// Another document has taken the place of the query's page: calls that wait for it can be made.
+    PageAttached { query: QueryId },
+    /// A query has ended without the agent: cancel it there. Its token is void from now on.
+    Cancel { query: QueryId },
+    /// A query has ended, and the agent knows. Its token is void from now on.
+    Revoke { query: QueryId },
+    /// The id of a query is free again.
+    Forget { query: QueryId },
 }
 
 /// What a caller may hear before the ending.

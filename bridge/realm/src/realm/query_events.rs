@@ -11,6 +11,7 @@ mod ending;
 mod errors;
 mod query_calls;
 
+use crate::realm::AgentEffect;
 use std::time::Duration;
 
 use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, SessionId};
@@ -93,12 +94,12 @@ impl Realm {
             origin,
             now,
         );
-        Effects::from([Effect::AskAgent {
+        Effects::from([Effect::Agent(AgentEffect::Start {
             query: Box::new(query),
             with_token: protocol == PageProtocol::V2
                 || !self.limits.queries.query_ids_are_credentials,
-            person: subject,
-        }])
+            subject: subject,
+        })])
     }
 
     /// A frontend asks its agent itself, which may call the tools of this session from now on. How

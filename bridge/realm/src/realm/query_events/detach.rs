@@ -1,5 +1,6 @@
 //! The document of a page goes while its queries go on, and another one takes them up.
 
+use crate::realm::AgentEffect;
 use bridge_protocol::{QueryId, SessionId};
 
 use super::{QueryError, send_effects};
@@ -57,7 +58,9 @@ impl Realm {
                 query.delivery.rewind();
             });
             let mut effects = self.send_query_updates(id);
-            effects.push(Effect::QueryHasPage { query: id.clone() });
+            effects.push(Effect::Agent(AgentEffect::PageAttached {
+                query: id.clone(),
+            }));
             return effects;
         }
         match self
@@ -92,7 +95,7 @@ impl Realm {
             };
             if is_back {
                 self.update_query(&id, |query| query.page_presence = PagePresence::Attached);
-                effects.push(Effect::QueryHasPage { query: id });
+                effects.push(Effect::Agent(AgentEffect::PageAttached { query: id }));
             }
         }
         effects

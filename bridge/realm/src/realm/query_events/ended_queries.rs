@@ -1,6 +1,7 @@
 //! What is remembered of queries that are over: their ids, so that none is asked twice; and for a
 //! while what their pages have not heard, or may want to hear again.
 
+use crate::realm::AgentEffect;
 use std::time::Instant;
 
 use bridge_protocol::QueryId;
@@ -39,7 +40,7 @@ impl Realm {
             self.ended_queries.shift_remove(&oldest);
         }
         if over.id_valid_until.is_none() {
-            effects.push(Effect::QueryForgotten { query: id.clone() });
+            effects.push(Effect::Agent(AgentEffect::Forget { query: id.clone() }));
         }
         if let Some(at) = over.deadline() {
             self.deadlines.insert(at, Deadline::Query(id.clone()));
@@ -80,7 +81,7 @@ impl Realm {
             over.is_cancelling_agent = false;
             over.page_gone = false;
         });
-        Effects::from([Effect::QueryForgotten { query: id.clone() }])
+        Effects::from([Effect::Agent(AgentEffect::Forget { query: id.clone() })])
     }
 
     /// The agent has heard that the query has ended, or could not be told.

@@ -1,5 +1,6 @@
 //! How queries end, and what is remembered of them.
 
+use crate::realm::AgentEffect;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{
@@ -267,8 +268,8 @@ impl Realm {
         };
         effects.extend(self.cancel_query_calls(id, now));
         effects.push(match is_stopping {
-            true => Effect::StopAgent { query: id.clone() },
-            false => Effect::QueryEnded { query: id.clone() },
+            true => Effect::Agent(AgentEffect::Cancel { query: id.clone() }),
+            false => Effect::Agent(AgentEffect::Revoke { query: id.clone() }),
         });
         effects.extend(self.record_ended_query(id, over));
         effects

@@ -4,6 +4,7 @@ mod attaching;
 mod away;
 mod calls;
 
+use crate::realm::AgentEffect;
 use bridge_protocol::{Query as Asked, QueryId, QueryTool};
 
 use super::*;
@@ -112,13 +113,13 @@ impl Harness {
                 _ => return None,
             }),
             Effect::CompleteCall { call, .. } => Some(format!("end {call}")),
-            Effect::AskAgent {
+            Effect::Agent(AgentEffect::Start {
                 query, with_token, ..
-            } => Some(format!("ask {} {with_token}", query.uuid)),
-            Effect::QueryHasPage { query } => Some(format!("has page {query}")),
-            Effect::StopAgent { query } => Some(format!("stop {query}")),
-            Effect::QueryEnded { query } => Some(format!("ended {query}")),
-            Effect::QueryForgotten { query } => Some(format!("forgotten {query}")),
+            }) => Some(format!("ask {} {with_token}", query.uuid)),
+            Effect::Agent(AgentEffect::PageAttached { query }) => Some(format!("has page {query}")),
+            Effect::Agent(AgentEffect::Cancel { query }) => Some(format!("stop {query}")),
+            Effect::Agent(AgentEffect::Revoke { query }) => Some(format!("ended {query}")),
+            Effect::Agent(AgentEffect::Forget { query }) => Some(format!("forgotten {query}")),
             _ => None,
         };
         self.effects.iter().filter_map(word).collect()

@@ -1,5 +1,6 @@
 //! Queries in the schedules: what pages and agents do, and what must hold of what pages hear.
 
+use crate::realm::AgentEffect;
 use std::collections::BTreeMap;
 
 use bridge_protocol::QueryId;
@@ -72,8 +73,11 @@ pub(super) struct QueryTracker {
 impl QueryTracker {
     pub(super) fn observe(&mut self, effect: &Effect) {
         match effect {
-            Effect::AskAgent { query, .. } => self.begin(&query.uuid, ObservedQuery::default()),
-            Effect::StopAgent { query } | Effect::QueryEnded { query } => {
+            Effect::Agent(AgentEffect::Start { query, .. }) => {
+                self.begin(&query.uuid, ObservedQuery::default())
+            }
+            Effect::Agent(AgentEffect::Cancel { query })
+            | Effect::Agent(AgentEffect::Revoke { query }) => {
                 self.ended += 1;
                 let seen = self.observed.get_mut(query).unwrap();
                 assert!(
@@ -81,13 +85,15 @@ impl QueryTracker {
                     "{query} ended twice"
                 );
             }
-            Effect::QueryHasPage { query } => {
+            Effect::Agent(AgentEffect::PageAttached { query }) => {
                 assert!(
                     !self.observed[query].ended,
                     "{query} has a page after its end"
                 );
             }
-            Effect::QueryForgotten { query } => assert!(self.observed[query].ended, "{query}"),
+            Effect::Agent(AgentEffect::Forget { query }) => {
+                assert!(self.observed[query].ended, "{query}")
+            }
             Effect::Send { message, .. } => self.observe_message(message),
             _ => {}
         }
@@ -180,7 +186,8 @@ impl ScheduleRun {
                 }
                 let effects = self.realm.query_attached(&session, connection, &query);
                 let awaits = self.realm.is_query_detached(&query);
-                let is_back = |it: &Effect| matches!(it, Effect::QueryHasPage { .. });
+                let is_back =
+                    |it: &Effect| matches!(it, Effect::Agent(AgentEffect::PageAttached { .. }));
                 assert!(!effects.iter().any(is_back) || !awaits || !self.has_tools(&session));
                 effects
             }

@@ -1,0 +1,276 @@
+//! The agent, over HTTP.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bridge_protocol::{ErrorCode, PageToBridge, Query, QueryId};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, Url};
+use tokio::sync::{OnceCell, watch};
+
+use super::agent_event;
+use crate::agent_queries::agent_event::AgentEvent;
+use crate::agent_queries::sse::{Event, SseDecoder};
+use crate::config;
+use bridge_auth::query_token::QueryToken;
+use bridge_realm::realm::QueryError;
+use bridge_service::Secret;
+use bridge_service::http_client;
+
+/// Carries the token that the agent calls tools and reports with.
+const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
+
+const EVENT_STREAM: &str = "text/event-stream";
+
+/// Where an agent listens.
+#[derive(Debug)]
+pub(super) enum AgentAddress {
+    At(Url),
+    /// It is being started.
+    Starting,
+    /// It cannot be started.
+    Failed,
+}
+
+/// Where queries go.
+#[derive(Debug)]
+pub(super) struct AgentClient {
+    address: watch::Sender<AgentAddress>,
+    credential: Option<Secret>,
+    timeout: Duration,
+    silence_timeout: Duration,
+    /// Made at the first query: the roots of trust are read from the system.
+    http: OnceCell<reqwest::Client>,
+}
+
+impl AgentClient {
+    /// `None` when none is configured. One that the bridge runs says where it is, and is asked with a
+    /// credential that nobody else has.
+    pub(super) fn from_config(config: &config::Agent) -> Option<Self> {
+        let (address, credential) = match &config.agent_url {
+            _ if config.run_agent => (AgentAddress::Starting, Some(Secret::random())),
+            Some(url) => {
+                let url = Url::parse(url.as_str()).ok()?;
+                (AgentAddress::At(url), config.agent_token.clone())
+            }
+            None => return None,
+        };
+        Some(Self {
+            address: watch::Sender::new(address),
+            credential,
+            timeout: config.agent_timeout,
+            silence_timeout: config.agent_silence,
+            http: OnceCell::new(),
+        })
+    }
+
+    /// The agent listens somewhere else now, or does not.
+    pub(super) fn set_address(&self, address: AgentAddress) {
+        self.address.send_replace(address);
+    }
+
+    pub(super) fn credential(&self) -> Option<&Secret> {
+        self.credential.as_ref()
+    }
+
+    /// Asks. Any 2xx accepts. A stream of events is read to the end of the query; of another answer
+    /// nothing else is read: the agent reports by requests of its own.
+    pub(super) async fn send_query(
+        &self,
+        query: Query,
+        token: Option<QueryToken>,
+    ) -> Result<AgentResponse, QueryError> {
+        let id = query.uuid.clone();
+        let body = PageToBridge::Query(query).encode();
+        let build = |request: RequestBuilder| {
+            let request = request.header(CONTENT_TYPE, "application/json");
+            let request = request.header(ACCEPT, EVENT_STREAM);
+            let request = match &token {
+                Some(token) => request.header(QUERY_TOKEN_HEADER, token.as_str()),
+                None => request,
+            };
+            request.body(body)
+        };
+        let response = self.request(Method::PUT, &id, build).await?;
+        if !response.status().is_success() {
+            return Err(rejected_query(response.status()));
+        }
+        let media_type = response.headers().get(CONTENT_TYPE);
+        let is_event_stream =
+            media_type.is_some_and(|it| it.as_bytes().starts_with(EVENT_STREAM.as_bytes()));
+        Ok(match is_event_stream {
+            true => AgentResponse::Stream(Box::new(AgentEventStream::new(
+                response,
+                self.silence_timeout,
+            ))),
+            false => AgentResponse::Deferred,
+        })
+    }
+
+    /// Says that a query has ended. An agent that does not hear it finds its token void.
+    pub(super) async fn cancel_query(&self, id: &QueryId) {
+        match self.request(Method::DELETE, id, |request| request).await {
+            Ok(response) if response.status().is_success() => {}
+            Ok(response) => {
+                tracing::debug!(status = %response.status(), "the agent did not stop a query");
+            }
+            Err(why) => tracing::warn!(
+                "the agent did not hear that a query has ended: {}",
+                why.error
+            ),
+        }
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        id: &QueryId,
+        build: impl FnOnce(RequestBuilder) -> RequestBuilder,
+    ) -> Result<Response, QueryError> {
+        let outcome = tokio::time::timeout(self.timeout, async {
+            let url = self.url().await?;
+            let client = self.http.get_or_try_init(|| build_client(&url)).await;
+            let client = client.map_err(|error| unreachable(&error))?;
+            let mut request = build(client.request(method, query_url(url, id)));
+            if let Some(credential) = &self.credential {
+                request = request.bearer_auth(credential.expose());
+            }
+            let response = request.send().await;
+            response.map_err(|error| unreachable(&http_client::last_cause(&error)))
+        });
+        let timed_out = |_| unavailable(format!("Agent did not answer within {:?}", self.timeout));
+        outcome.await.map_err(timed_out)?
+    }
+
+    /// Once it is known.
+    async fn url(&self) -> Result<Url, QueryError> {
+        let mut address = self.address.subscribe();
+        let known = address.wait_for(|address| !matches!(address, AgentAddress::Starting));
+        match known.await.as_deref() {
+            Ok(AgentAddress::At(url)) => Ok(url.clone()),
+            _ => {
+                let error = "The agent that the bridge runs cannot start";
+                let remedy = "see what it says in the bridge's log";
+                let code = ErrorCode::AgentUnavailable;
+                Err(QueryError::new(code, error, Some(remedy)))
+            }
+        }
+    }
+}
+
+fn query_url(mut url: Url, id: &QueryId) -> Url {
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.push(id.as_str());
+    }
+    url
+}
+
+/// How an agent has taken a query.
+#[derive(Debug)]
+pub(super) enum AgentResponse {
+    /// It reports by requests of its own, as agents of mcp-web 0.1 do.
+    Deferred,
+    /// Its answer is the stream of what the page hears.
+    Stream(Box<AgentEventStream>),
+}
+
+/// The events of an agent. Dropping it closes the connection.
+#[derive(Debug)]
+pub(super) struct AgentEventStream {
+    response: Response,
+    silence_timeout: Duration,
+    decoder: SseDecoder,
+    events: VecDeque<Event>,
+}
+
+impl AgentEventStream {
+    fn new(response: Response, silence_timeout: Duration) -> Self {
+        Self {
+            response,
+            silence_timeout,
+            decoder: SseDecoder::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// What the agent says next of this query. An end before the query's is an error.
+    pub(super) async fn next(&mut self, id: &QueryId) -> Result<AgentEvent, QueryError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return agent_event::parse(&event, id);
+            }
+            let chunk = tokio::time::timeout(self.silence_timeout, self.response.chunk()).await;
+            let bytes = match chunk {
+                Ok(Ok(Some(bytes))) => bytes,
+                Ok(Ok(None)) => {
+                    return Err(stream_lost("The agent ended its stream before the query"));
+                }
+                Ok(Err(error)) => {
+                    let cause = http_client::last_cause(&error);
+                    return Err(stream_lost(&format!(
+                        "The stream of the agent broke: {cause}"
+                    )));
+                }
+                Err(_) => {
+                    let timeout = self.silence_timeout;
+                    return Err(stream_lost(&format!(
+                        "The agent said nothing for {timeout:?}"
+                    )));
+                }
+            };
+            let decoded = self
+                .decoder
+                .decode(&bytes, |event| self.events.push_back(event));
+            decoded.map_err(|too_long| {
+                QueryError::new(ErrorCode::AgentFailed, too_long.message(), None)
+            })?;
+        }
+    }
+
+    /// Reads on to the agent's own end of the stream. Nothing of it counts any more.
+    pub(super) async fn drain(&mut self) {
+        while let Ok(Some(_)) = self.response.chunk().await {}
+    }
+}
+
+fn stream_lost(error: &str) -> QueryError {
+    let remedy = "ask again, and see the agent's log";
+    QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
+}
+
+/// The agent has answered, and not with a 2xx.
+fn rejected_query(status: StatusCode) -> QueryError {
+    let reason = status.canonical_reason().unwrap_or_default();
+    let error = format!("Agent responded with {}: {reason}", status.as_u16());
+    let (code, remedy) = match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => (
+            ErrorCode::AgentUnavailable,
+            "the agent refuses the bridge's credential: give both the same (`agent_token`)",
+        ),
+        StatusCode::CONFLICT => (
+            ErrorCode::QueryCompleted,
+            "the agent knows this uuid: ask with a new one",
+        ),
+        StatusCode::TOO_MANY_REQUESTS => (
+            ErrorCode::QueryLimitExceeded,
+            "the agent has as many queries as it may have: ask again later",
+        ),
+        _ => return unavailable(error),
+    };
+    QueryError::new(code, error, Some(remedy))
+}
+
+fn unreachable(cause: &str) -> QueryError {
+    unavailable(format!("Agent cannot be reached: {cause}"))
+}
+
+fn unavailable(error: String) -> QueryError {
+    let remedy = "see that the agent runs and that `agent_url` is its address";
+    QueryError::new(ErrorCode::AgentUnavailable, error, Some(remedy))
+}
+
+async fn build_client(url: &Url) -> Result<reqwest::Client, String> {
+    let url = url.clone();
+    let built = tokio::task::spawn_blocking(move || http_client::build(&url)).await;
+    built.map_err(|error| error.to_string())?
+}

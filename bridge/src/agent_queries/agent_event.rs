@@ -1,0 +1,172 @@
+//! What an agent says in its stream of events: the messages that a page hears.
+
+use std::borrow::Cow;
+
+use bridge_protocol::{ErrorCode, QueryId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::AgentReport;
+use crate::agent_queries::sse::{Event, excerpt};
+use bridge_realm::realm::QueryError;
+
+/// One message of an agent.
+#[derive(Debug)]
+pub(super) enum AgentEvent {
+    /// It has taken the query, which its status has said before.
+    Accepted,
+    Report(AgentReport),
+    /// A later agent may say more than this bridge knows.
+    Unknown,
+}
+
+/// The fields of all messages.
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uuid: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    error: Option<String>,
+    reason: Option<String>,
+    #[serde(borrow)]
+    code: Option<Cow<'a, str>>,
+}
+
+/// What an event of the agent of this query means.
+pub(super) fn parse(event: &Event, id: &QueryId) -> Result<AgentEvent, QueryError> {
+    let malformed_event = |what: &str| Err(malformed(event, what));
+    let message: Message<'_> = match serde_json::from_str(&event.data) {
+        Ok(message) => message,
+        Err(_) if !is_known_type(&event.name) => return Ok(AgentEvent::Unknown),
+        Err(error) => return malformed_event(&error.to_string()),
+    };
+    let kind = message.kind.as_deref().unwrap_or(&event.name);
+    if !is_known_type(kind) {
+        return Ok(AgentEvent::Unknown);
+    }
+    if message.uuid.is_some_and(|uuid| uuid != id.as_str()) {
+        return malformed_event("its uuid is that of another query");
+    }
+    Ok(AgentEvent::Report(match kind {
+        "query_accepted" => return Ok(AgentEvent::Accepted),
+        "query_progress" => match message.content {
+            Some(content) => AgentReport::Progress(content.to_owned()),
+            None => return malformed_event("it has no `content`"),
+        },
+        "query_complete" => AgentReport::Complete(message.result.map(ToOwned::to_owned)),
+        "query_failure" => {
+            let error = message
+                .error
+                .unwrap_or_else(|| "The agent failed".to_owned());
+            AgentReport::Fail(QueryError::from_agent(
+                error,
+                message.reason,
+                message.code.as_deref(),
+            ))
+        }
+        _ => AgentReport::Cancel(message.reason),
+    }))
+}
+
+fn is_known_type(kind: &str) -> bool {
+    matches!(
+        kind,
+        "query_accepted" | "query_progress" | "query_complete" | "query_failure" | "query_cancel"
+    )
+}
+
+fn malformed(event: &Event, what: &str) -> QueryError {
+    let name = excerpt(&event.name);
+    let error = format!("The agent sent a malformed event {name:?}: {what}");
+    let remedy = "the agent and the bridge do not understand each other: update both";
+    QueryError::new(ErrorCode::AgentFailed, error, Some(remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_data(name: &str, data: &str) -> Result<AgentEvent, QueryError> {
+        let event = Event {
+            name: name.to_owned(),
+            data: data.to_owned(),
+        };
+        parse(&event, &QueryId::from("q"))
+    }
+
+    #[test]
+    fn each_message_type_is_parsed() {
+        let progress = parse_data(
+            "query_progress",
+            r#"{"type":"query_progress","uuid":"q","content":{"type":"text","text":"a"}}"#,
+        );
+        let Ok(AgentEvent::Report(AgentReport::Progress(content))) = progress else {
+            panic!("{progress:?}");
+        };
+        assert_eq!(content.get(), r#"{"type":"text","text":"a"}"#);
+        let accepted = parse_data("", r#"{"type":"query_accepted","uuid":"q"}"#);
+        assert!(matches!(accepted, Ok(AgentEvent::Accepted)));
+        for (data, has_result) in [("{}", false), (r#"{"result":"r"}"#, true)] {
+            let Ok(AgentEvent::Report(AgentReport::Complete(result))) =
+                parse_data("query_complete", data)
+            else {
+                panic!("{data}");
+            };
+            assert_eq!(result.is_some(), has_result);
+        }
+        let cancelled = parse_data("query_cancel", r#"{"uuid":"q","reason":"r"}"#);
+        assert!(
+            matches!(cancelled, Ok(AgentEvent::Report(AgentReport::Cancel(Some(why)))) if why == "r")
+        );
+    }
+
+    #[test]
+    fn only_codes_allowed_to_agents_pass() {
+        for (code, expected) in [
+            ("ModelRateLimited", ErrorCode::ModelRateLimited),
+            ("ResponseToolNotCalled", ErrorCode::ResponseToolNotCalled),
+            ("QueryTimeout", ErrorCode::QueryTimeout),
+            ("InvalidAuthentication", ErrorCode::AgentFailed),
+            ("NoSuchCode", ErrorCode::AgentFailed),
+        ] {
+            let data = format!(r#"{{"error":"e","reason":"r","code":"{code}"}}"#);
+            let Ok(AgentEvent::Report(AgentReport::Fail(failed))) =
+                parse_data("query_failure", &data)
+            else {
+                panic!("{code}");
+            };
+            assert_eq!((failed.code, &*failed.error), (expected, "e"));
+            assert_eq!(failed.reason.as_deref(), Some("r"));
+        }
+    }
+
+    #[test]
+    fn unknown_events_are_ignored_and_malformed_ones_fail() {
+        for (name, data) in [
+            ("ping", "not JSON"),
+            ("", r#"{"type":"query_later","uuid":"x"}"#),
+            ("", "[]"),
+        ] {
+            assert!(
+                matches!(parse_data(name, data), Ok(AgentEvent::Unknown)),
+                "{data}"
+            );
+        }
+        for (name, data) in [
+            ("query_progress", "not JSON"),
+            ("query_progress", r#"{"uuid":"q"}"#),
+            ("query_complete", r#"{"uuid":"other"}"#),
+            ("query_failure", r#"{"uuid":"q","error":5}"#),
+        ] {
+            assert_eq!(
+                parse_data(name, data).unwrap_err().code,
+                ErrorCode::AgentFailed
+            );
+        }
+    }
+}

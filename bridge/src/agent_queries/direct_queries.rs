@@ -1,0 +1,114 @@
+//! Queries that frontends ask their agents themselves: the bridge gives the agent a token for the
+//! tools of a page, and hears how the query ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bridge_protocol::{ErrorCode, QueryId, SessionId};
+use dashmap::mapref::entry::Entry as MapEntry;
+
+use super::{ActiveQuery, AgentQueries, QueryLifetime, id_taken_error};
+use crate::hub::Hub;
+use bridge_auth::query_token::QueryToken;
+use bridge_auth::{Principal, RealmId};
+use bridge_protocol::Subject;
+use bridge_realm::realm::{QueryError, QueryPolicy, Realm};
+
+/// A query that an agent may call tools for.
+pub(crate) struct DirectQuery {
+    pub(crate) token: QueryToken,
+    /// How long it may take.
+    pub(crate) timeout: Duration,
+}
+
+impl AgentQueries {
+    /// Opens a query for the tools of a page of this principal; of its only one, if none is named.
+    pub(crate) fn open_query(
+        &self,
+        hub: &Hub,
+        principal: &Principal,
+        id: &QueryId,
+        session: Option<&SessionId>,
+        policy: QueryPolicy,
+    ) -> Result<DirectQuery, QueryError> {
+        if hub.is_stopping() {
+            return Err(QueryError::bridge_stopping());
+        }
+        let realm = principal.realm;
+        let token = self.reserve_id(realm, id, principal.subject())?;
+        let opened = hub.apply(realm, |realm, now| {
+            let opened = resolve_session(realm, session)
+                .and_then(|session| realm.query_opened(id, &session, policy, now));
+            (opened, Vec::new())
+        });
+        match opened.unwrap_or_else(|| Err(no_page_error())) {
+            Ok(time) => Ok(DirectQuery {
+                token,
+                timeout: time,
+            }),
+            Err(error) => {
+                self.release_id(realm, id);
+                Err(error)
+            }
+        }
+    }
+}
+
+fn resolve_session(realm: &Realm, named: Option<&SessionId>) -> Result<SessionId, QueryError> {
+    let sessions = realm.sessions();
+    let mut ids = sessions.into_iter().map(|session| session.session_id);
+    if let Some(named) = named {
+        return ids.find(|id| id == named).ok_or_else(|| {
+            let error = "There is no page with this `sessionId`";
+            let remedy = "name one of `GET /sessions`";
+            QueryError::new(ErrorCode::SessionNotFound, error, Some(remedy))
+        });
+    }
+    match (ids.next(), ids.next()) {
+        (None, _) => Err(no_page_error()),
+        (Some(only), None) => Ok(only),
+        (Some(_), Some(_)) => {
+            let error = "Several pages are connected with this token";
+            let remedy = "name one in `sessionId`";
+            let code = ErrorCode::SessionNotSpecified;
+            Err(QueryError::new(code, error, Some(remedy)))
+        }
+    }
+}
+
+fn no_page_error() -> QueryError {
+    let error = "No page is connected for this token";
+    let remedy = "open the app in a browser and ask again";
+    QueryError::new(ErrorCode::NoSessionsFound, error, Some(remedy))
+}
+
+impl AgentQueries {
+    /// Takes the id before its realm knows of it, so that no other realm does.
+    fn reserve_id(
+        &self,
+        realm: RealmId,
+        id: &QueryId,
+        subject: Option<Arc<Subject>>,
+    ) -> Result<QueryToken, QueryError> {
+        let MapEntry::Vacant(vacant) = self.active.entry(id.clone()) else {
+            return Err(id_taken_error());
+        };
+        let token = QueryToken::new();
+        self.tokens.insert(token.hash(), id.clone());
+        vacant.insert(ActiveQuery {
+            realm,
+            token_hash: Some(token.hash()),
+            subject,
+            lifetime: QueryLifetime::default(),
+            task: None,
+        });
+        Ok(token)
+    }
+
+    fn release_id(&self, realm: RealmId, id: &QueryId) {
+        let claimed = self.active.remove_if(id, |_, asked| asked.realm == realm);
+        if let Some(token) = claimed.and_then(|(_, asked)| asked.token_hash) {
+            self.tokens.remove(&token);
+        }
+    }
+}

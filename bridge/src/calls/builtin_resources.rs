@@ -1,0 +1,90 @@
+//! The bridge's own resources: who is connected, for clients that read rather than call, and
+//! results that are kept.
+
+use std::sync::LazyLock;
+
+use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI};
+use bridge_realm::definition::reserved::RESULT_URI_PREFIX;
+use serde_json::{Map, Value, json};
+
+use crate::calls::builtin_tools;
+use crate::calls::{self, CallError, CallOptions};
+use crate::hub::Hub;
+use crate::results::store::ResultHandle;
+use bridge_service::cpu_pool;
+
+/// Their definitions, in the order of the list.
+pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
+    LazyLock::new(|| serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default());
+
+/// The content of one of them: an MCP `ReadResourceResult`, as large as the caller takes.
+pub(crate) async fn read(
+    hub: &Hub,
+    caller: &CallOptions<'_>,
+    uri: &str,
+) -> Result<Map<String, Value>, CallError> {
+    let realm = caller.realm;
+    if let Some(handle) = uri.strip_prefix(RESULT_URI_PREFIX) {
+        return read_stored_result(hub, caller, uri, &ResultHandle::from_text(handle)).await;
+    }
+    let text = if uri == SESSIONS_URI {
+        let sessions = hub.with_realm(realm, |realm| realm.sessions());
+        json!(sessions.unwrap_or_default()).to_string()
+    } else {
+        builtin_tools::connection_status(hub, realm).to_string()
+    };
+    let content = json!({ "uri": uri, "mimeType": "application/json", "text": text });
+    let contents = contents_object(vec![content]);
+    calls::enforce_contents_limit(hub, (realm, caller.limits), uri, contents, None).await
+}
+
+/// A result that was too large for its client, or came too late.
+async fn read_stored_result(
+    hub: &Hub,
+    caller: &CallOptions<'_>,
+    uri: &str,
+    handle: &ResultHandle,
+) -> Result<Map<String, Value>, CallError> {
+    let not_there = |why: &str| CallError::ResourceNotFound {
+        uri: uri.to_owned(),
+        why: why.to_owned(),
+    };
+    let Some(record) = hub.result_store.find(caller.realm, handle.as_str()) else {
+        return Err(not_there(
+            "nothing is kept under this handle any more: call the tool again",
+        ));
+    };
+    let Some(result) = record.try_result() else {
+        return Err(not_there(
+            "the call is still running: wait for it with the tool get_result",
+        ));
+    };
+    let of_uri = uri.to_owned();
+    let read = cpu_pool::spawn(move || contents_object(result.to_resource_contents(&of_uri))).await;
+    let read = read.ok_or_else(|| not_there("the bridge failed to read it"))?;
+    let client = (caller.realm, caller.limits);
+    calls::enforce_contents_limit(hub, client, uri, read, Some(handle.clone())).await
+}
+
+fn contents_object(contents: Vec<Value>) -> Map<String, Value> {
+    Map::from_iter([("contents".to_owned(), Value::Array(contents))])
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_protocol::STATUS_URI;
+    use bridge_realm::definition::reserved::is_builtin_resource;
+
+    use super::*;
+
+    #[test]
+    fn builtin_resources_are_listed_and_recognized() {
+        let uris: Vec<_> = DEFINITIONS
+            .iter()
+            .map(|resource| resource["uri"].as_str().unwrap())
+            .collect();
+        assert_eq!(uris, [SESSIONS_URI, STATUS_URI]);
+        assert!(uris.iter().all(|uri| is_builtin_resource(uri)));
+        assert!(!is_builtin_resource("board://cards"));
+    }
+}

@@ -1,0 +1,198 @@
+//! The bridge's own tools. Always listed, so that a client which froze its first list can still
+//! reach every page and every tool.
+
+use std::sync::{Arc, LazyLock};
+
+use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
+use serde_json::{Map, Value, json};
+
+use super::delivery_limits::{ToolResultSpec, enforce_limit};
+use super::error::CallError;
+use super::get_result::get_result;
+use super::outcome::RoundOutcome;
+use super::page_tools::{CallRequest, Invocation, call_page_tool};
+use crate::hub::Hub;
+use crate::results::tool_result::ToolResult;
+use bridge_auth::RealmId;
+use bridge_realm::definition::Definition;
+use bridge_realm::realm::CallFailure;
+
+/// Their definitions, in the order of the list.
+pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
+    LazyLock::new(|| serde_json::from_str(BUILTIN_TOOLS).unwrap_or_default());
+
+/// The one that calls a page's tool.
+pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
+
+/// The one that reads what a call left under a handle.
+pub(crate) const GET_RESULT: &str = "get_result";
+
+/// The name that the bridge of mcp-web 0.1 had for `list_active_sessions`.
+pub(crate) const LEGACY_LIST_SESSIONS: &str = "list_sessions";
+
+/// Runs one of them.
+pub(crate) async fn call(
+    hub: &Arc<Hub>,
+    mut request: CallRequest<'_>,
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let arguments = match request.arguments.parsed_mut() {
+        Ok(arguments) => std::mem::take(arguments),
+        Err(unreadable) => {
+            let failure = CallFailure::new(ErrorCode::InvalidArguments, unreadable);
+            return Ok(ToolResult::from_failure(&failure).into());
+        }
+    };
+    let result = match request.tool.as_str() {
+        CALL_SESSION_TOOL => return call_session_tool(hub, request, arguments).await,
+        GET_RESULT => {
+            let result = get_result(hub, &request.caller, &arguments).await;
+            return Ok(result.into());
+        }
+        "list_active_sessions" | LEGACY_LIST_SESSIONS => list_active_sessions(hub, &request),
+        "list_session_tools" => list_session_tools(hub, &request, &arguments),
+        _ => get_connection_status(hub, &request),
+    };
+    let caller = &request.caller;
+    let of_tool = ToolResultSpec::builtin(&request.tool);
+    let fitted = enforce_limit(hub, caller, of_tool, result).await;
+    Ok(fitted.into())
+}
+
+fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+    let sessions = hub
+        .with_realm(request.caller.realm, |realm| realm.sessions())
+        .unwrap_or_default();
+    ToolResult::from_value(Some(json!({ "sessions": sessions })))
+}
+
+fn get_connection_status(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
+    ToolResult::from_value(Some(connection_status(hub, request.caller.realm)))
+}
+
+/// Whether a page is connected, in data and in words.
+pub(crate) fn connection_status(hub: &Hub, realm: RealmId) -> Value {
+    let pages = hub
+        .with_realm(realm, |realm| realm.session_count())
+        .unwrap_or(0);
+    let message = match pages {
+        0 => {
+            "No page is connected for this token: open the app in a browser; its tools are listed \
+              as soon as it connects."
+                .to_owned()
+        }
+        1 => "1 page is connected.".to_owned(),
+        _ => format!("{pages} pages are connected."),
+    };
+    json!({
+        "connected": pages > 0,
+        "pages": pages,
+        "message": message,
+    })
+}
+
+fn list_session_tools(
+    hub: &Hub,
+    request: &CallRequest<'_>,
+    arguments: &Map<String, Value>,
+) -> ToolResult {
+    let named = session_argument(arguments).or_else(|| request.caller.session.clone());
+    let is_named = named.is_some();
+    let found = hub.with_realm(request.caller.realm, |realm| {
+        let sessions = realm.sessions();
+        let session = match (named, &sessions[..]) {
+            (Some(id), _) => id,
+            (None, [only]) => only.session_id.clone(),
+            (None, _) => return Err(sessions),
+        };
+        realm.published_by(Kind::Tool, &session).ok_or(sessions)
+    });
+    match found.unwrap_or_else(|| Err(Vec::new())) {
+        Ok(tools) => {
+            let tools: Vec<_> = tools.iter().map(Definition::published).collect();
+            ToolResult::from_value(Some(json!({ "tools": tools })))
+        }
+        Err(sessions) if sessions.is_empty() => {
+            let mut status = get_connection_status(hub, request);
+            status.is_error = true;
+            status
+        }
+        Err(sessions) => {
+            let code = if is_named {
+                ErrorCode::SessionNotFound
+            } else {
+                ErrorCode::SessionNotSpecified
+            };
+            let details = Map::from_iter([("available_sessions".to_owned(), json!(sessions))]);
+            let message = "set `session_id` to one of available_sessions";
+            ToolResult::error_with_details(code, message, details)
+        }
+    }
+}
+
+async fn call_session_tool(
+    hub: &Arc<Hub>,
+    mut request: CallRequest<'_>,
+    mut own: Map<String, Value>,
+) -> Result<RoundOutcome<ToolResult>, CallError> {
+    let Some(tool) = own.get("tool_name").and_then(Value::as_str) else {
+        return Ok(ToolResult::error_with_details(
+            ErrorCode::ToolNameRequired,
+            "`tool_name` must be a string: list_session_tools shows the names",
+            Map::new(),
+        )
+        .into());
+    };
+    let tool = tool.to_owned();
+    let session = session_argument(&own);
+    let arguments = match own.shift_remove("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => {
+            return Ok(ToolResult::error_with_details(
+                ErrorCode::InvalidArguments,
+                "`arguments` must be an object",
+                Map::new(),
+            )
+            .into());
+        }
+    };
+    request.caller.session = session.or(request.caller.session);
+    let request = CallRequest {
+        tool,
+        arguments: arguments.into(),
+        ..request
+    };
+    call_page_tool(hub, request, Invocation::ViaBuiltin).await
+}
+
+fn session_argument(arguments: &Map<String, Value>) -> Option<SessionId> {
+    arguments
+        .get("session_id")
+        .and_then(Value::as_str)
+        .map(SessionId::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_realm::definition::reserved::is_builtin_tool;
+
+    use super::*;
+
+    #[test]
+    fn builtin_tools_are_listed_and_recognized() {
+        let names: Vec<_> = DEFINITIONS
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        let expected = [
+            "list_active_sessions",
+            "list_session_tools",
+            "call_session_tool",
+            "get_connection_status",
+            "get_result",
+        ];
+        assert_eq!(names, expected);
+        assert!(names.iter().all(|name| is_builtin_tool(name)));
+        assert!(!is_builtin_tool("echo"));
+    }
+}

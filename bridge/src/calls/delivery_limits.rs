@@ -1,0 +1,264 @@
+//! Answers that are large: read, measured and cut away from the threads that serve sockets.
+
+use std::sync::Arc;
+
+use bridge_protocol::ErrorCode;
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value, json};
+
+use super::{CallError, CallOptions, DeliveryLimits};
+use crate::config::TextLimit;
+use crate::hub::Hub;
+use crate::results::encoded_size;
+use crate::results::encoded_size::ENVELOPE_BYTES;
+use crate::results::store::ResultHandle;
+use crate::results::tool_result::ToolResult;
+use crate::results::truncate::{ResultLimit, truncate};
+use bridge_auth::RealmId;
+use bridge_realm::realm::{Answer, CallFailure};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
+
+/// An MCP result object.
+type Object = Map<String, Value>;
+
+impl DeliveryLimits {
+    /// What a result may have.
+    ///
+    /// `of_tool`: the characters that the tool says for itself. `promised`: the client was promised
+    /// structured content.
+    pub(super) fn result_limit(
+        &self,
+        tool_text_chars: Option<usize>,
+        requires_structured_content: bool,
+    ) -> Option<ResultLimit> {
+        Some(ResultLimit {
+            bytes: self.max_bytes?,
+            text: self.text_count.limit(self.max_text_chars, tool_text_chars),
+            links: self.resource_links,
+            requires_structured_content,
+        })
+    }
+}
+
+/// The tool whose result a client gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToolResultSpec<'a> {
+    pub(crate) tool: &'a str,
+    /// The characters that it says it may answer.
+    pub(crate) max_text_chars: Option<usize>,
+    /// The client was promised structured content.
+    pub(crate) requires_structured_content: bool,
+}
+
+impl<'a> ToolResultSpec<'a> {
+    /// A tool of the bridge's own.
+    pub(crate) fn builtin(tool: &'a str) -> Self {
+        Self {
+            tool,
+            max_text_chars: None,
+            requires_structured_content: false,
+        }
+    }
+}
+
+/// A tool's result as the client takes it. What was cut off is kept.
+pub(crate) async fn enforce_limit(
+    hub: &Hub,
+    caller: &CallOptions<'_>,
+    spec: ToolResultSpec<'_>,
+    result: ToolResult,
+) -> ToolResult {
+    let Some(mut limit) = caller
+        .limits
+        .result_limit(spec.max_text_chars, spec.requires_structured_content)
+    else {
+        return result;
+    };
+    let event_bytes = caller
+        .limits
+        .max_event_bytes
+        .filter(|bytes| *bytes < limit.bytes);
+    if let Some(bytes) = event_bytes.filter(|_| !caller.client.uses_single_response()) {
+        limit.bytes = bytes;
+    }
+    let smallest = limit.text.map_or(usize::MAX, TextLimit::minimum);
+    let smallest = smallest.min(limit.bytes.saturating_sub(ENVELOPE_BYTES));
+    if encoded_size::fits_within(&result, smallest) {
+        return result;
+    }
+    let tool = spec.tool;
+    let (store, realm, name) = (Arc::clone(&hub.result_store), caller.realm, tool.to_owned());
+    let query = caller.call_context.query_id.clone();
+    let is_small = encoded_size::fits_within(&result, INLINE_LIMIT);
+    let work = move || {
+        let insert = |whole, bytes| store.insert(realm, query, &name, whole, bytes);
+        truncate(result, limit, insert)
+    };
+    if is_small {
+        return work();
+    }
+    cpu_pool::spawn(work)
+        .await
+        .unwrap_or_else(internal_error_result)
+}
+
+/// The same with a result that is kept already.
+pub(super) async fn enforce_limit_on_stored(
+    caller: &CallOptions<'_>,
+    result: Arc<ToolResult>,
+    handle: ResultHandle,
+) -> ToolResult {
+    let limit = caller.limits.result_limit(None, false);
+    let work = move || {
+        let result = Arc::unwrap_or_clone(result);
+        match limit {
+            Some(limit) => truncate(result, limit, |_, _| Ok(handle)),
+            None => result,
+        }
+    };
+    cpu_pool::spawn(work)
+        .await
+        .unwrap_or_else(internal_error_result)
+}
+
+/// A fault of the bridge, as a result.
+pub(super) fn internal_error_result() -> ToolResult {
+    let message = "the bridge failed while it read the result: report this, and ask for less";
+    ToolResult::from_failure(&CallFailure::new(
+        ErrorCode::InternalError,
+        message.to_owned(),
+    ))
+}
+
+/// The MCP result object that a page answered.
+pub(super) fn parse_object(what: &str, answer: Answer) -> Result<Object, CallError> {
+    let Answer::Value(Some(raw)) = answer else {
+        return Err(CallError::failed(
+            ErrorCode::InvalidResult,
+            format!("the page's answer for {what} is no object"),
+        ));
+    };
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let message = format!("the page's answer for {what} cannot be passed on: {error}");
+        CallError::failed(ErrorCode::InvalidResult, message)
+    })
+}
+
+/// The same with an array in this field.
+pub(super) async fn parse_object_with(
+    what: &str,
+    field: &str,
+    answer: Answer,
+) -> Result<Object, CallError> {
+    let result = if answer.bytes() < INLINE_LIMIT {
+        parse_object(what, answer)?
+    } else {
+        let what = what.to_owned();
+        let read = cpu_pool::spawn(move || parse_object(&what, answer)).await;
+        read.unwrap_or_else(|| {
+            Err(CallError::failed(
+                ErrorCode::InternalError,
+                "reading stopped",
+            ))
+        })?
+    };
+    if !result.get(field).is_some_and(Value::is_array) {
+        let message = format!("the page's answer for {what} has no `{field}`");
+        return Err(CallError::failed(ErrorCode::InvalidResult, message));
+    }
+    Ok(result)
+}
+
+/// An answer that the client takes as a whole, or its size.
+async fn within_limit(
+    limits: DeliveryLimits,
+    result: Object,
+) -> Result<Object, (Object, TooLarge)> {
+    let Some(limit) = limits.max_bytes else {
+        return Ok(result);
+    };
+    let max_bytes = limit.saturating_sub(ENVELOPE_BYTES);
+    if encoded_size::object_fits_within(&result, max_bytes) {
+        return Ok(result);
+    }
+    let measure = move || {
+        let bytes = encoded_size::encoded_len(&result);
+        (result, bytes)
+    };
+    match cpu_pool::spawn(measure).await {
+        Some((result, bytes)) if bytes <= max_bytes => Ok(result),
+        Some((result, bytes)) => Err((result, TooLarge { bytes, limit })),
+        // Counting does not panic.
+        None => Ok(Object::new()),
+    }
+}
+
+/// What a client does not take.
+struct TooLarge {
+    bytes: usize,
+    limit: usize,
+}
+
+impl TooLarge {
+    fn to_call_error(&self, what: &str, advice: &str, handle: Option<&ResultHandle>) -> CallError {
+        let (bytes, limit) = (self.bytes, self.limit);
+        let mut data = json!({ "bytes": bytes, "limit": limit });
+        if let Some(handle) = handle {
+            data["handle"] = json!(handle.as_str());
+        }
+        let message = format!(
+            "{what} has {bytes} bytes as it is sent, and this client takes {limit}: {advice}"
+        );
+        CallError::Failed(CallFailure {
+            data: to_raw_value(&data).ok(),
+            ..CallFailure::new(ErrorCode::ResultTooLarge, message)
+        })
+    }
+}
+
+/// An answer that cannot be cut.
+pub(super) async fn enforce_object_limit(
+    caller: &CallOptions<'_>,
+    what: &str,
+    result: Object,
+) -> Result<Object, CallError> {
+    let result = within_limit(caller.limits, result).await;
+    result.map_err(|(_, too_large)| too_large.to_call_error(what, "ask for less", None))
+}
+
+/// The contents of a resource. Texts that are too large can be read in parts.
+pub(crate) async fn enforce_contents_limit(
+    hub: &Hub,
+    (realm, takes): (RealmId, DeliveryLimits),
+    what: &str,
+    result: Object,
+    kept: Option<ResultHandle>,
+) -> Result<Object, CallError> {
+    let (result, too_large) = match within_limit(takes, result).await {
+        Ok(result) => return Ok(result),
+        Err(larger) => larger,
+    };
+    let kept = kept.or_else(|| {
+        let text = Arc::new(ToolResult::text(joined_text(&result)?));
+        hub.result_store
+            .insert(realm, None, what, text, too_large.bytes)
+            .ok()
+    });
+    let how = match &kept {
+        Some(handle) => format!(
+            "read its text in parts, beginning with the tool get_result {{\"handle\": \
+             \"{handle}\", \"offset\": 0}}"
+        ),
+        None => "it cannot be read in parts".to_owned(),
+    };
+    Err(too_large.to_call_error(what, &how, kept.as_ref()))
+}
+
+/// The text of contents that are nothing but text.
+fn joined_text(contents: &Object) -> Option<String> {
+    let contents = contents.get("contents")?.as_array()?;
+    let texts = contents.iter().map(|content| content.get("text")?.as_str());
+    let texts: Option<Vec<_>> = texts.collect();
+    Some(texts?.join("\n"))
+}

@@ -1,0 +1,135 @@
+//! Why a request has no result.
+
+use bridge_protocol::{ErrorCode, Kind, SessionId};
+use bridge_realm::realm::{CallFailure, OfflineApp, RouteError};
+use serde_json::json;
+use serde_json::value::to_raw_value;
+
+/// A request that has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no such tool, prompt, or template to complete.
+    #[error("unknown {} `{name}`: {}", kind_name(*.kind), hint(*.kind, .available))]
+    ItemNotFound {
+        kind: Kind,
+        name: String,
+        available: Vec<String>,
+    },
+    #[error("no resource `{uri}`: {why}")]
+    ResourceNotFound { uri: String, why: String },
+    #[error("{0}")]
+    InvalidArguments(String),
+    /// The `requestState` was good, and nothing waits for it.
+    #[error(
+        "the call that this `requestState` belongs to has ended, or went on with another answer: \
+         send the request again without `requestState`"
+    )]
+    NothingToResume,
+    #[error("{}", .0.message)]
+    Failed(CallFailure),
+}
+
+impl CallError {
+    pub(super) fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Failed(CallFailure::new(code, message.into()))
+    }
+}
+
+pub(super) fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Tool => "tool",
+        Kind::Prompt => "prompt",
+        Kind::Resource => "resource",
+        Kind::ResourceTemplate => "resource template",
+    }
+}
+
+/// An error names so many of what there is. The list has them all.
+const MAX_HINTED_NAMES: usize = 32;
+
+pub(super) fn hint(kind: Kind, available: &[String]) -> String {
+    match available {
+        [] => format!("no page has registered a {} yet", kind_name(kind)),
+        names if names.len() <= MAX_HINTED_NAMES => format!("there are {}", names.join(", ")),
+        names => {
+            let (some, more) = names.split_at(MAX_HINTED_NAMES);
+            format!("there are {} and {} more", some.join(", "), more.len())
+        }
+    }
+}
+
+/// What a prompt or a completion hears of a route that leads nowhere.
+pub(super) fn route_error(kind: Kind, error: RouteError) -> CallError {
+    let choose = |code, message: String, available: Vec<_>| {
+        let data = to_raw_value(&json!({ "available_sessions": available })).ok();
+        CallError::Failed(CallFailure {
+            data,
+            ..CallFailure::new(code, message)
+        })
+    };
+    match error {
+        RouteError::NotFound { name, available } if kind == Kind::Resource => {
+            CallError::ResourceNotFound {
+                uri: name,
+                why: hint(kind, &available),
+            }
+        }
+        RouteError::NotFound { name, available } => CallError::ItemNotFound {
+            kind,
+            name,
+            available,
+        },
+        RouteError::NoSessions => CallError::failed(
+            ErrorCode::NoSessionsFound,
+            "no page is connected for this token: open the app in a browser and retry",
+        ),
+        RouteError::AppNotOpen { name, app } => {
+            CallError::failed(ErrorCode::NoSessionsFound, app_not_open(&name, &app))
+        }
+        RouteError::SessionNotFound { session, available } => choose(
+            ErrorCode::SessionNotFound,
+            session_not_found(&session),
+            available,
+        ),
+        RouteError::Ambiguous { name, available } => choose(
+            ErrorCode::SessionNotSpecified,
+            format!(
+                "several pages have `{name}`: name one of available_sessions in \
+                 `_meta[\"mcp-web/sessionId\"]`"
+            ),
+            available,
+        ),
+    }
+}
+
+/// What a caller hears that names a session which is not there.
+pub(super) fn session_not_found(session: &SessionId) -> String {
+    format!("no session `{session}`: choose one of available_sessions")
+}
+
+/// What a caller hears whose app has left, while what it offered is still listed.
+pub(super) fn app_not_open(name: &str, app: &OfflineApp) -> String {
+    let origin = match &app.origin {
+        Some(origin) => format!(" ({origin})"),
+        None => String::new(),
+    };
+    format!(
+        "`{name}` belongs to \"{}\", and no page of it is open now: open the app{origin} in a browser \
+         and retry",
+        app.name
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_lists_a_limited_number_of_names() {
+        let names: Vec<_> = (0..MAX_HINTED_NAMES + 2).map(|n| format!("t{n}")).collect();
+        let some = hint(Kind::Tool, &names[..MAX_HINTED_NAMES]);
+        assert!(some.ends_with(", t31"), "{some}");
+        let more = hint(Kind::Tool, &names);
+        assert!(more.ends_with(", t31 and 2 more"), "{more}");
+    }
+}

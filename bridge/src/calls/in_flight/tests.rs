@@ -1,0 +1,293 @@
+//! Long calls by a clock that stands still while anything happens.
+
+use bridge_realm::realm;
+use std::sync::{Arc, Mutex};
+
+use bridge_protocol::{
+    BridgeToPage, CallContext, CallProgress, ClientRequest, ClientResponse, Definition as Sent,
+    Kind, RegistrationId, ToolCall,
+};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent_queries::AgentQueries;
+use crate::calls::{CallRequest, DeliveryLimits, call_tool};
+use crate::config::Config;
+use crate::hub::{OutboxReceiver, SocketCommand};
+use crate::results::tool_result::ToolResult;
+use bridge_realm::definition::DefinitionRegistry;
+use bridge_realm::realm::{Answer, CallEvent, ConnectionId, PageHello, PageProtocol};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What a client heard of progress: after how many seconds, how far, in which words.
+#[derive(Default)]
+struct RecordingClient {
+    started: Option<Instant>,
+    progress_log: Mutex<Vec<(u64, f64, String)>>,
+}
+
+impl ClientChannel for RecordingClient {
+    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
+        if let CallEvent::Progress(report) = event {
+            let progress = report.progress.as_f64().unwrap();
+            let after = self.started.unwrap().elapsed().as_secs();
+            let message = report.message.unwrap();
+            self.progress_log
+                .lock()
+                .unwrap()
+                .push((after, progress, message));
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        panic!("asked {}", request.method)
+    }
+
+    fn uses_input_required(&self) -> bool {
+        false
+    }
+}
+
+/// A page with one tool, `work`.
+struct Page {
+    hub: Arc<Hub>,
+    realm: RealmId,
+    connection: ConnectionId,
+    outbox: OutboxReceiver,
+}
+
+const SESSION: &str = "tab";
+
+impl Page {
+    fn connect() -> Self {
+        let definitions = DefinitionRegistry::new(|_, _| Ok(()), 1_000_000);
+        let hub = Hub::new(
+            Config::default(),
+            definitions,
+            Arc::<AgentQueries>::default(),
+        );
+        let realm = RealmId::from_token("token");
+        let hello = PageHello {
+            session: SessionId::from(SESSION),
+            protocol: PageProtocol::V2,
+            document: None,
+            name: None,
+            origin: None,
+            page_title: None,
+            app: None,
+            expires: None,
+            may_query: true,
+            subject: None,
+            written_ms: None,
+            heartbeat_after: None,
+        };
+        let (connection, outbox) = hub.page_connected(realm, hello).unwrap();
+        let definition = RawValue::from_string(json!({ "name": "work" }).to_string()).unwrap();
+        let kind = Kind::Tool;
+        let tools = hub.definitions.parse(&[Sent { kind, definition }]);
+        let page = Self {
+            hub,
+            realm,
+            connection,
+            outbox,
+        };
+        let registration = RegistrationId::from("r");
+        page.apply(|realm, id, connection, _| {
+            realm.items_registered(id, connection, registration, tools)
+        });
+        page
+    }
+
+    fn apply(
+        &self,
+        event: impl FnOnce(&mut realm::Realm, &SessionId, ConnectionId, realm::Now) -> realm::Effects,
+    ) {
+        let id = SessionId::from(SESSION);
+        let changed = self.hub.apply(self.realm, |realm, now| {
+            ((), event(realm, &id, self.connection, now))
+        });
+        assert!(changed.is_some());
+    }
+
+    /// Takes the next call.
+    async fn recv_call(&mut self) -> CallId {
+        loop {
+            let outgoing = self.outbox.recv().await.unwrap();
+            if let SocketCommand::Message(BridgeToPage::ToolCall(ToolCall { request_id, .. })) =
+                outgoing
+            {
+                self.apply(|realm, id, connection, _| {
+                    realm.call_received(id, connection, &request_id);
+                    Vec::new()
+                });
+                return request_id;
+            }
+        }
+    }
+
+    fn report_progress(&self, call: &CallId, progress: f64) {
+        let report = CallProgress {
+            request_id: call.clone(),
+            progress: serde_json::Number::from_f64(progress).unwrap(),
+            total: None,
+            message: Some("page".to_owned()),
+        };
+        self.apply(|realm, id, connection, _| {
+            realm.call_event_emitted(id, connection, call, CallEvent::Progress(report))
+        });
+    }
+
+    fn complete(&self, call: &CallId) {
+        let answer = Ok(Answer::Value(Some(
+            RawValue::from_string("\"done\"".to_owned()).unwrap().into(),
+        )));
+        self.apply(|realm, id, connection, now| {
+            realm.call_answered(id, connection, call, answer, now)
+        });
+    }
+}
+
+/// Calls a tool as a client that wants progress.
+async fn call_with_progress(
+    hub: &Arc<Hub>,
+    client: &RecordingClient,
+    client_timeout: Option<Duration>,
+    tool: &str,
+    arguments: Value,
+) -> ToolResult {
+    let caller = CallOptions {
+        query_lifetime: None,
+        realm: RealmId::from_token("token"),
+        session: None,
+        call_context: CallContext {
+            progress: true,
+            ..CallContext::default()
+        },
+        client,
+        limits: DeliveryLimits {
+            client_timeout,
+            ..DeliveryLimits::default()
+        },
+        client_responses: Vec::new(),
+        resume_token: None,
+    };
+    let request = CallRequest {
+        caller,
+        tool: tool.to_owned(),
+        arguments: arguments.as_object().cloned().unwrap_or_default().into(),
+    };
+    match call_tool(hub, request).await.unwrap() {
+        RoundOutcome::Complete(result) => result,
+        RoundOutcome::InputRequired { .. } => panic!("nothing was asked"),
+    }
+}
+
+fn recording_client() -> RecordingClient {
+    RecordingClient {
+        started: Some(Instant::now()),
+        progress_log: Mutex::default(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_page_gets_keepalive_progress_every_ten_seconds() {
+    let mut page = Page::connect();
+    let (client, hub) = (recording_client(), Arc::clone(&page.hub));
+    let handler = async {
+        let call = page.recv_call().await;
+        tokio::time::sleep(25 * SECOND).await;
+        page.report_progress(&call, 1.0);
+        page.report_progress(&call, 0.5);
+        tokio::time::sleep(15 * SECOND).await;
+        page.complete(&call);
+    };
+    let (result, ()) = tokio::join!(
+        call_with_progress(&hub, &client, None, "work", json!({})),
+        handler
+    );
+    assert_eq!(result, ToolResult::text("done".to_owned()));
+    let progress_log = client.progress_log.into_inner().unwrap();
+    let when: Vec<_> = progress_log.iter().map(|(after, ..)| *after).collect();
+    assert_eq!(when, [10, 20, 25, 35], "{progress_log:?}");
+    assert!(
+        progress_log.is_sorted_by(|one, next| one.1 < next.1),
+        "{progress_log:?}"
+    );
+    assert_eq!(
+        progress_log[1].2,
+        "`work` is still running in the page (20 s)"
+    );
+    assert_eq!(progress_log[2].2, "page");
+    hub.result_store.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_call_returns_a_handle_after_the_client_timeout() {
+    let mut page = Page::connect();
+    let (client, hub, client_timeout) =
+        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let started = Instant::now();
+    let (early, call) = tokio::join!(
+        call_with_progress(&hub, &client, client_timeout, "work", json!({})),
+        page.recv_call()
+    );
+    assert_eq!(started.elapsed().as_secs(), 50);
+    let handle = early.meta.unwrap()["mcp-web/handle"].clone();
+    let get = || {
+        call_with_progress(
+            &hub,
+            &client,
+            client_timeout,
+            "get_result",
+            json!({ "handle": handle }),
+        )
+    };
+    let again = get().await;
+    assert_eq!(started.elapsed().as_secs(), 100);
+    assert_eq!(again.meta.unwrap()["mcp-web/handle"], handle);
+    let answered = async {
+        tokio::time::sleep(7 * SECOND).await;
+        page.complete(&call);
+    };
+    let (result, ()) = tokio::join!(get(), answered);
+    assert_eq!(started.elapsed().as_secs(), 107);
+    assert_eq!(result, ToolResult::text("done".to_owned()));
+    // Who waits with `get_result` hears that the page is at work, too.
+    let progress_log = client.progress_log.lock().unwrap().clone();
+    assert_eq!(
+        progress_log.last().unwrap().2,
+        "`work` is still running in the page (90 s)"
+    );
+
+    // For ten minutes.
+    tokio::time::sleep(599 * SECOND).await;
+    assert_eq!(get().await, result);
+    tokio::time::sleep(SECOND).await;
+    assert!(
+        get()
+            .await
+            .has_error_code(bridge_protocol::ErrorCode::HandleNotFound)
+    );
+    hub.result_store.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_detached_call_still_times_out() {
+    let mut page = Page::connect();
+    let (client, hub, client_timeout) =
+        (recording_client(), Arc::clone(&page.hub), Some(50 * SECOND));
+    let (early, _) = tokio::join!(
+        call_with_progress(&hub, &client, client_timeout, "work", json!({})),
+        page.recv_call()
+    );
+    let handle = early.meta.unwrap()["mcp-web/handle"].clone();
+    let started = Instant::now();
+    let arguments = json!({ "handle": handle });
+    let result = call_with_progress(&hub, &client, None, "get_result", arguments).await;
+    assert_eq!(started.elapsed().as_secs(), 120 - 50);
+    assert!(result.has_error_code(bridge_protocol::ErrorCode::CallTimeout));
+    hub.result_store.stop().await;
+}

@@ -1,0 +1,46 @@
+//! Clients that hear the result and nothing else: nobody can ask them.
+
+use bridge_protocol::{ClientError, ClientRequest, ClientResponse, ErrorCode};
+use futures_util::future::BoxFuture;
+
+use super::client_channel::ClientChannel;
+use bridge_realm::realm::CallEvent;
+
+/// A client that cannot be asked, for this reason.
+pub(crate) struct SilentClient(pub(crate) &'static str);
+
+/// The client of a call whose caller has left.
+pub(crate) static DETACHED_CLIENT: SilentClient = SilentClient(
+    "the client behind this call has gone on without waiting, and will come for the result: it \
+     cannot be asked. Ask before the work that takes long",
+);
+
+impl ClientChannel for SilentClient {
+    fn notify(&self, _: CallEvent) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        Box::pin(std::future::ready(self.error_response(request.key)))
+    }
+
+    fn uses_input_required(&self) -> bool {
+        false
+    }
+}
+
+impl SilentClient {
+    /// What a handler hears that asks.
+    pub(super) fn error_response(&self, key: String) -> ClientResponse {
+        let error = ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message: self.0.to_owned(),
+            data: None,
+        };
+        ClientResponse {
+            key,
+            result: None,
+            error: Some(error),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The result of a tool call, from the answer of the page.
+
+use std::sync::Arc;
+
+use bridge_json::RawJson;
+use bridge_protocol::ErrorCode;
+use bridge_realm::definition::Tool;
+use bridge_realm::realm::{Answer, CallFailure, CallOutcome};
+use bridge_schema::ValidationFailure;
+use bridge_service::cpu_pool::{self, INLINE_LIMIT};
+use serde_json::Value;
+
+use super::delivery_limits::internal_error_result;
+use super::validation;
+use crate::results::tool_result::ToolResult;
+
+/// What a call's ending looks like to the client.
+pub(super) async fn finish_result(tool: &Arc<Tool>, outcome: CallOutcome) -> ToolResult {
+    let answer = match outcome {
+        CallOutcome::Failed(failure) => return ToolResult::from_failure(&failure),
+        CallOutcome::Answered(answer) => answer,
+    };
+    // Of what was looked at when it came, nothing is to be done but to check it.
+    let is_ready = matches!(&answer, Answer::Value(Some(RawJson::Borrowed(_))))
+        && tool.output_validator().is_none();
+    let result = if is_ready || answer.bytes() < INLINE_LIMIT {
+        validate_output(tool, answer).await
+    } else {
+        let tool = Arc::clone(tool);
+        let validated = cpu_pool::spawn(move || validate_output_blocking(&tool, answer));
+        validated
+            .await
+            .unwrap_or_else(|| Ok(internal_error_result()))
+    };
+    result.unwrap_or_else(|failure| ToolResult::from_failure(&failure))
+}
+
+/// The result that was promised, or what is wrong with it.
+async fn validate_output(tool: &Arc<Tool>, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let mut result = build_result(tool, answer)?;
+    if tool.output_validator().is_some()
+        && let Some(structured) = parse_structured(tool, &mut result)?
+    {
+        let checked = validation::validate(tool, Tool::output_validator, structured).await;
+        result
+            .restore_structured(checked.map_err(|misfit| output_schema_violation(tool, &misfit))?);
+    }
+    Ok(result)
+}
+
+/// The same on a thread that may take its time.
+fn validate_output_blocking(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let mut result = build_result(tool, answer)?;
+    if let Some(output) = tool.output_validator()
+        && let Some(structured) = parse_structured(tool, &mut result)?
+    {
+        let checked = output.validate(&structured);
+        checked.map_err(|misfit| output_schema_violation(tool, &misfit))?;
+        result.restore_structured(structured);
+    }
+    Ok(result)
+}
+
+fn parse_structured(tool: &Tool, result: &mut ToolResult) -> Result<Option<Value>, CallFailure> {
+    let read = result.take_structured();
+    read.map_err(|error| unusable_result(tool, &error))
+}
+
+fn output_schema_violation(tool: &Tool, misfit: &ValidationFailure) -> CallFailure {
+    let message = format!(
+        "the result of `{}` does not fit its output schema: {misfit}",
+        tool.name()
+    );
+    CallFailure::new(ErrorCode::InvalidResult, message)
+}
+
+fn build_result(tool: &Tool, answer: Answer) -> Result<ToolResult, CallFailure> {
+    let result = match answer {
+        Answer::Value(value) => ToolResult::from_raw_json(value),
+        Answer::Content {
+            content,
+            structured,
+            meta,
+        } => ToolResult::from_raw_content(content, structured, meta),
+    };
+    let result = result.map_err(|error| unusable_result(tool, &error))?;
+    if tool.output_validator().is_some() && !result.has_structured() {
+        let message = format!(
+            "`{}` has an output schema, but its result has no structured content: return an object",
+            tool.name()
+        );
+        return Err(CallFailure::new(ErrorCode::InvalidResult, message));
+    }
+    Ok(result)
+}
+
+fn unusable_result(tool: &Tool, error: &str) -> CallFailure {
+    let message = format!(
+        "the result of `{}` cannot be passed on: {error}",
+        tool.name()
+    );
+    CallFailure::new(ErrorCode::InvalidResult, message)
+}

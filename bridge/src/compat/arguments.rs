@@ -1,0 +1,135 @@
+//! The arguments of a call: the page gets them as they were written, without `session_id`.
+
+use std::borrow::Cow;
+
+use bridge_protocol::to_well_formed;
+use indexmap::IndexMap;
+use memchr::memmem;
+use serde_json::json;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::compat::json_rpc::json_string;
+use crate::compat::visible_pages::PageSelector;
+use bridge_realm::definition::tool::SESSION_ARGUMENT;
+
+/// What the arguments are.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    /// An object.
+    pub(super) input: Box<RawValue>,
+    /// The page that they name.
+    pub(super) selector: PageSelector,
+}
+
+/// Arguments are an object, or nothing.
+#[derive(Debug)]
+pub(super) struct NotAnObject;
+
+impl Arguments {
+    pub(super) fn parse(raw: Option<&RawValue>) -> Result<Self, NotAnObject> {
+        let verbatim = |input| Self {
+            input,
+            selector: PageSelector::Any,
+        };
+        let object = match raw {
+            Some(object) if object.get().starts_with('{') => object,
+            Some(other) if other.get() != "null" => return Err(NotAnObject),
+            _ => {
+                return to_raw_value(&json!({}))
+                    .map(verbatim)
+                    .map_err(|_| NotAnObject);
+            }
+        };
+        if !may_name_session(object.get()) {
+            return Ok(verbatim(object.to_owned()));
+        }
+        let readable = to_well_formed(object.get());
+        let mut fields = members(object.get())
+            // Half a surrogate pair in a name is JSON, and no text.
+            .or_else(|_| members(&readable))
+            .map_err(|_| NotAnObject)?;
+        let Some(session) = fields.shift_remove(SESSION_ARGUMENT) else {
+            return Ok(verbatim(object.to_owned()));
+        };
+        Ok(Self {
+            input: to_raw_value(&fields).map_err(|_| NotAnObject)?,
+            selector: PageSelector::from_raw(Some(session)),
+        })
+    }
+}
+
+/// The members of an object, with each value as it was written.
+fn members(json: &str) -> serde_json::Result<IndexMap<Cow<'_, str>, &RawValue>> {
+    serde_json::from_str(json)
+}
+
+/// Whether a look inside is worth it: a name that is written with escapes is one, too.
+fn may_name_session(written: &str) -> bool {
+    let written = written.as_bytes();
+    memmem::find(written, SESSION_ARGUMENT.as_bytes()).is_some()
+        || memmem::find(written, b"\\u").is_some()
+}
+
+impl PageSelector {
+    /// The page that a client names; what JavaScript takes for false names none.
+    pub(super) fn from_raw(raw: Option<&RawValue>) -> Self {
+        let Some(raw) = raw else {
+            return PageSelector::Any;
+        };
+        match (json_string(raw.get()), raw.get()) {
+            (Some(id), _) if id.is_empty() => PageSelector::Any,
+            (Some(id), _) => PageSelector::Session(id.as_ref().into()),
+            (None, "null" | "false" | "0") => PageSelector::Any,
+            (None, _) => PageSelector::Invalid,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> (String, PageSelector) {
+        let sent: &RawValue = serde_json::from_str(json).unwrap();
+        let arguments = Arguments::parse(Some(sent)).unwrap();
+        (arguments.input.get().to_owned(), arguments.selector)
+    }
+
+    #[test]
+    fn session_argument_is_removed_and_the_rest_kept_verbatim() {
+        let session = || PageSelector::Session("s".into());
+        let cases = [
+            ("{ \"n\": 1.0 }", "{ \"n\": 1.0 }", PageSelector::Any),
+            ("null", "{}", PageSelector::Any),
+            (
+                r#"{"a":1e2,"session_id":"s","b":{}}"#,
+                r#"{"a":1e2,"b":{}}"#,
+                session(),
+            ),
+            (r#"{"session\u005fid":"s"}"#, "{}", session()),
+            (
+                r#"{"x":{"session_id":"s"}}"#,
+                r#"{"x":{"session_id":"s"}}"#,
+                PageSelector::Any,
+            ),
+            (r#"{"session_id":""}"#, "{}", PageSelector::Any),
+            (
+                r#"{"half \ud83d":"\ud83d"}"#,
+                r#"{"half \ud83d":"\ud83d"}"#,
+                PageSelector::Any,
+            ),
+            (
+                r#"{"session_id":"s","half":"\ud83d"}"#,
+                r#"{"half":"\ud83d"}"#,
+                session(),
+            ),
+            (r#"{"session_id":7}"#, "{}", PageSelector::Invalid),
+        ];
+        for (sent, input, selector) in cases {
+            assert_eq!(parse(sent), (input.to_owned(), selector), "{sent}");
+        }
+        let list: &RawValue = serde_json::from_str("[1]").unwrap();
+        assert!(Arguments::parse(Some(list)).is_err());
+        assert_eq!(Arguments::parse(None).unwrap().input.get(), "{}");
+    }
+}

@@ -1,0 +1,298 @@
+//! JSON-RPC of mcp-web 0.1: what each method answers.
+//!
+//! A request stands for itself: nothing is looked up by its id, since clients of mcp-web 0.1 use an
+//! id for several calls at a time.
+
+mod routing;
+mod scope;
+
+use std::sync::Arc;
+
+use bridge_protocol::{ClientInfo, ErrorCode};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::arguments::Arguments;
+use super::json_rpc;
+use super::lists;
+use super::results::{self, ResultWriter};
+use crate::agent_queries::AgentQueries;
+use crate::calls;
+use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
+use crate::compat::lists::{CallRejection, ItemList, ToolList};
+use crate::compat::sessions::CompatSessions;
+use crate::compat::visible_pages::PageSelector;
+use crate::hub::Hub;
+use bridge_auth::Authenticator;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{CallOutcome, PageProtocol, PageRequest};
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
+use routing::{CallTarget, builtin_resource, route_call, route_resource};
+use scope::RequestScope;
+
+/// The leg of clients built for mcp-web 0.1.
+#[derive(Debug)]
+pub(crate) struct CompatService {
+    hub: Arc<Hub>,
+    agent_queries: Arc<AgentQueries>,
+    authenticator: Arc<Authenticator>,
+    pub(crate) sessions: CompatSessions,
+}
+
+/// A request as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CompatRequest<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) token: Option<&'a str>,
+    pub(crate) mcp_session: Option<&'a str>,
+}
+
+impl CompatService {
+    pub(crate) fn new(
+        hub: &Arc<Hub>,
+        agent_queries: &Arc<AgentQueries>,
+        authenticator: &Arc<Authenticator>,
+    ) -> Self {
+        Self {
+            hub: Arc::clone(hub),
+            agent_queries: Arc::clone(agent_queries),
+            authenticator: Arc::clone(authenticator),
+            sessions: CompatSessions::new(hub),
+        }
+    }
+
+    /// Answers a message.
+    pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
+        let Some(message) = Message::parse(request.body) else {
+            return RpcError::InvalidBody.into_reply(None);
+        };
+        let id = message.id;
+        if message.method.starts_with("notifications/") {
+            let _request = request
+                .mcp_session
+                .map(|id| self.sessions.begin_request(id));
+            return Reply::Accepted;
+        }
+        if message.method == "initialize" {
+            return match self.initialize(&request, &message.params).await {
+                Ok(session) => self.initialize_reply(id, session),
+                Err(error) => error.into_reply(id),
+            };
+        }
+        let request_guard = match request
+            .mcp_session
+            .map(|id| self.sessions.begin_request(id))
+        {
+            Some(None) => return Reply::NoSuchMcpSession,
+            request_guard => request_guard.flatten(),
+        };
+        let reply = match self.resolve_scope(&request, &message).await {
+            // A session of another token is as good as none.
+            Ok(scope)
+                if request_guard
+                    .as_ref()
+                    .is_some_and(|of| !of.belongs_to(scope.realm())) =>
+            {
+                return Reply::NoSuchMcpSession;
+            }
+            Ok(scope) => self.dispatch(&scope, &message).await,
+            Err(error) => Err(error),
+        };
+        reply.unwrap_or_else(|error| error.into_reply(id))
+    }
+
+    async fn initialize(
+        &self,
+        request: &CompatRequest<'_>,
+        params: &Params<'_>,
+    ) -> Result<String, RpcError> {
+        let principal = match params.meta().query() {
+            Some(query) => self.authenticate_query(&query, request.token, None).await,
+            None => self.authenticate(request.token, None).await,
+        };
+        let principal = principal.map_err(RpcError::InvalidRequest)?;
+        let default_info = || ClientInfo {
+            name: "a client of mcp-web 0.1".to_owned(),
+            version: None,
+            title: None,
+        };
+        let info = params.client_info().unwrap_or_else(default_info);
+        let session = self
+            .sessions
+            .open(&principal, info, self.query_end_token(&principal));
+        session.map_err(|_| RpcError::InvalidRequest(ErrorCode::SessionLimitExceeded))
+    }
+
+    fn initialize_reply(&self, id: Option<&RawValue>, session: String) -> Reply {
+        let result = json!({
+            "protocolVersion": "2024-11-05",
+            "capabilities": { "tools": { "listChanged": true }, "resources": {}, "prompts": {} },
+            "serverInfo": self.hub.config.bridge_info(),
+        });
+        match json_rpc::result_reply(id, result.to_string().as_bytes()) {
+            Reply::Message { body, .. } => Reply::Message {
+                body,
+                mcp_session: Some(session),
+            },
+            other => other,
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        scope: &RequestScope,
+        message: &Message<'_>,
+    ) -> Result<Reply, RpcError> {
+        let (id, params) = (message.id, &message.params);
+        let mut out = json_rpc::begin_response(id, 1024);
+        let selector = || PageSelector::from_raw(params.meta().session());
+        match message.method.as_ref() {
+            "tools/call" => self.call_tool(scope, params, &mut out).await?,
+            "tools/list" => {
+                let tools =
+                    self.with_pages(scope, |pages| ToolList::from_pages(pages, &selector()));
+                self.write_list(tools, "tools/list", &mut out, ToolList::write)?;
+            }
+            "resources/list" => {
+                let items = self.with_pages(scope, |pages| ItemList::resources(pages, &selector()));
+                self.write_list(items, "resources/list", &mut out, ItemList::write)?;
+            }
+            "prompts/list" => {
+                let items = self.with_pages(scope, |pages| ItemList::prompts(pages, &selector()));
+                self.write_list(items, "prompts/list", &mut out, ItemList::write)?;
+            }
+            "resources/read" => self.read_resource(scope, params, &mut out).await?,
+            _ if self.with_pages(scope, |_| ()).is_none() => {
+                return Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound));
+            }
+            _ => return Err(RpcError::UnknownMethod),
+        }
+        Ok(json_rpc::finish_response(out))
+    }
+
+    fn write_list<T>(
+        &self,
+        list: Option<Option<T>>,
+        method: &str,
+        out: &mut Vec<u8>,
+        write: impl FnOnce(&T, &mut Vec<u8>),
+    ) -> Result<(), RpcError> {
+        match list {
+            Some(Some(list)) => write(&list, out),
+            Some(None) => return Err(RpcError::NoSuchSession),
+            None => {
+                let empty = lists::empty_list(method).unwrap_or_default();
+                out.extend_from_slice(empty.as_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    async fn call_tool(
+        &self,
+        scope: &RequestScope,
+        params: &Params<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let results = ResultWriter::new(self.hub.config.max_result_bytes);
+        let name = params.name();
+        let arguments = Arguments::parse(params.arguments);
+        let selector = match &arguments {
+            Ok(arguments) => arguments.selector.clone(),
+            Err(_) => PageSelector::Any,
+        };
+        let routed = self.with_pages(scope, |pages| {
+            let selector = selector.or_else(|| pages.selector_from_meta(&params.meta()));
+            route_call(pages, name.as_deref(), &selector, results)
+        });
+        let target = match routed {
+            Some(Ok(target)) => target,
+            Some(Err(answer)) => {
+                out.extend_from_slice(&answer);
+                return Ok(());
+            }
+            None if name.as_deref() == Some(lists::CONNECTION_STATUS) => {
+                results.write_success(&lists::NOT_CONNECTED, out);
+                return Ok(());
+            }
+            None => {
+                results.write_no_page(out);
+                return Ok(());
+            }
+        };
+        let Ok(arguments) = arguments else {
+            results.write_error(&CallRejection::invalid_arguments(), out);
+            return Ok(());
+        };
+        let results = results.for_protocol(target.dialect);
+        let outcome = self.run_tool(scope, target, arguments.input).await;
+        self.write_outcome(results, outcome, out).await;
+        Ok(())
+    }
+
+    async fn run_tool(
+        &self,
+        sight: &RequestScope,
+        target: CallTarget<Arc<Tool>>,
+        input: Box<RawValue>,
+    ) -> CallOutcome {
+        let tool = target.item;
+        let input = match target.dialect {
+            // It reads its arguments itself: nobody else did.
+            PageProtocol::V1 => Ok(input),
+            PageProtocol::V2 => calls::validate_raw_arguments(&tool, input).await,
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(failure) => return CallOutcome::Failed(failure),
+        };
+        let request = PageRequest::Tool { tool, input };
+        calls::call_raw(&self.hub, sight.call_options(), &target.session, request).await
+    }
+
+    /// Writes what came of a call; what takes long is written on another thread.
+    async fn write_outcome(&self, results: ResultWriter, outcome: CallOutcome, out: &mut Vec<u8>) {
+        let is_large =
+            matches!(&outcome, CallOutcome::Answered(answer) if answer.bytes() >= INLINE_LIMIT);
+        if !is_large {
+            return results.write_outcome(outcome, out);
+        }
+        let mut body = std::mem::take(out);
+        let task = cpu_pool::spawn(move || {
+            results.write_outcome(outcome, &mut body);
+            body
+        });
+        *out = task.await.unwrap_or_default();
+    }
+
+    async fn read_resource(
+        &self,
+        sight: &RequestScope,
+        params: &Params<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), RpcError> {
+        let uri = params.uri();
+        let selector = PageSelector::from_raw(params.meta().session());
+        let routed = self.with_pages(sight, |pages| {
+            route_resource(pages, uri.as_deref(), &selector)
+        });
+        let no_page = || match uri.as_deref() {
+            Some(bridge_protocol::STATUS_URI) => {
+                let status = json!(lists::NOT_CONNECTED);
+                Ok(Err(builtin_resource(bridge_protocol::STATUS_URI, &status)))
+            }
+            _ => Err(RpcError::InvalidRequest(ErrorCode::NoSessionsFound)),
+        };
+        match routed.map_or_else(no_page, Ok)? {
+            Err(answer) => out.extend_from_slice(&answer),
+            Ok(target) => {
+                let (session, request) = (target.session, target.item);
+                let outcome =
+                    calls::call_raw(&self.hub, sight.call_options(), &session, request).await;
+                results::write_resource(&outcome, out);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,164 @@
+//! Whose pages a request sees.
+
+use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionId};
+use tokio_util::sync::CancellationToken;
+
+use super::{CompatRequest, CompatService};
+use crate::agent_queries::QueryLifetime;
+use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
+use crate::compat::json_rpc::{Message, RpcError};
+use crate::compat::visible_pages::VisiblePages;
+use bridge_auth::{Principal, RealmId, Scope};
+use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};
+
+/// A caller that hears the result and nothing else.
+static SILENT_CLIENT: SilentClient =
+    SilentClient("the client was built for mcp-web 0.1: it cannot be asked");
+
+/// Whose pages a request sees.
+#[derive(Debug)]
+pub(super) struct RequestScope {
+    realm: RealmId,
+    /// The query that it belongs to, and the only page that it sees.
+    query: Option<(QueryId, SessionId)>,
+    query_lifetime: Option<QueryLifetime>,
+    identity: Option<bridge_protocol::Caller>,
+}
+
+impl RequestScope {
+    pub(super) fn realm(&self) -> RealmId {
+        self.realm
+    }
+
+    pub(super) fn call_options(&self) -> CallOptions<'_> {
+        CallOptions {
+            query_lifetime: self.query_lifetime.clone(),
+            realm: self.realm,
+            session: None,
+            call_context: CallContext {
+                caller: self.identity.clone(),
+                query_id: self.query.as_ref().map(|(query, _)| query.clone()),
+                ..CallContext::default()
+            },
+            client: &SILENT_CLIENT,
+            limits: DeliveryLimits::default(),
+            client_responses: Vec::new(),
+            resume_token: None,
+        }
+    }
+}
+
+impl CompatService {
+    /// Whom the token names, if it is good for this.
+    pub(crate) async fn authenticate(
+        &self,
+        token: Option<&str>,
+        scope: Option<Scope>,
+    ) -> Result<Principal, ErrorCode> {
+        let query_principal = token.and_then(|token| self.agent_queries.principal_for_token(token));
+        let principal = match query_principal {
+            Some(principal) => principal,
+            None => self.authenticator.verify(token).await,
+        };
+        let principal = principal.map_err(|refusal| match refusal.code {
+            ErrorCode::MissingAuthentication => ErrorCode::MissingAuthentication,
+            _ => ErrorCode::InvalidAuthentication,
+        })?;
+        match scope.map_or(Ok(()), |scope| principal.require_scope(scope)) {
+            Ok(()) => Ok(principal),
+            Err(_) => Err(ErrorCode::InvalidAuthentication),
+        }
+    }
+
+    /// The agent of the query that a request names. Where its id is a secret, that is enough; else
+    /// the token must be the query's or its page's, and good for this.
+    pub(super) async fn authenticate_query(
+        &self,
+        query: &str,
+        token: Option<&str>,
+        needed: Option<Scope>,
+    ) -> Result<Principal, ErrorCode> {
+        let id = QueryId::from(query);
+        let realm = self.agent_queries.realm_of(&id);
+        let is_known = match self.hub.config.query_ids_are_credentials() {
+            true => is_unguessable_id(&id),
+            false => {
+                let principal = self.authenticate(token, needed).await?;
+                let other = principal.query.as_ref().is_some_and(|own| *own != id);
+                !other && realm == Some(principal.realm)
+            }
+        };
+        let realm = realm.filter(|_| is_known).ok_or(ErrorCode::QueryNotFound)?;
+        Ok(self.agent_queries.agent_principal(realm, id))
+    }
+
+    /// The MCP session of an agent ends with its query, unless agents are known by no token: those
+    /// may keep one for all their queries.
+    pub(super) fn query_end_token(&self, principal: &Principal) -> CancellationToken {
+        let query = principal.query.as_ref();
+        let query = query.filter(|_| !self.hub.config.query_ids_are_credentials());
+        let life = query.and_then(|query| self.agent_queries.lifetime_of(query));
+        life.map(|life| life.ended_token()).unwrap_or_default()
+    }
+
+    /// Whose pages the request sees: those of its query, or else of its token.
+    pub(super) async fn resolve_scope(
+        &self,
+        request: &CompatRequest<'_>,
+        message: &Message<'_>,
+    ) -> Result<RequestScope, RpcError> {
+        let needed = Some(match message.method.as_ref() {
+            "tools/call" => Scope::ToolsCall,
+            _ => Scope::ToolsRead,
+        });
+        let principal = match message.params.meta().query() {
+            Some(query) => self.authenticate_query(&query, request.token, needed).await,
+            None => self.authenticate(request.token, needed).await,
+        };
+        let principal = principal.map_err(RpcError::InvalidRequest)?;
+        if let Some(lifetime) = self.agent_queries.lifetime_for(&principal) {
+            calls::wait_for_query_page(&self.hub, &principal, &lifetime).await;
+        }
+        self.scope_for(principal)
+    }
+
+    /// All pages of a token, or the one of a query.
+    fn scope_for(&self, principal: Principal) -> Result<RequestScope, RpcError> {
+        let caller = Some(principal.caller(CallerTransport::Mcp));
+        let page = |id: &QueryId| {
+            let read = |realm: &Realm| realm.query_session(id).cloned();
+            let page = self.hub.with_realm(principal.realm, read);
+            let page = page.unwrap_or(Err(ReportRejected::NotFound));
+            page.map_err(|refusal| RpcError::InvalidRequest(refusal.code()))
+        };
+        let query_lifetime = self.agent_queries.lifetime_for(&principal);
+        let query = match principal.query {
+            Some(id) => Some((id.clone(), page(&id)?)),
+            None => None,
+        };
+        Ok(RequestScope {
+            realm: principal.realm,
+            query,
+            query_lifetime,
+            identity: caller,
+        })
+    }
+
+    /// Looks at the pages; `None` when there is none.
+    pub(super) fn with_pages<T>(
+        &self,
+        sight: &RequestScope,
+        look: impl FnOnce(VisiblePages<'_>) -> T,
+    ) -> Option<T> {
+        let read = |realm: &Realm| {
+            let (query, only) = sight
+                .query
+                .as_ref()
+                .map(|(query, only)| (query, only))
+                .unzip();
+            let pages = VisiblePages::new(realm, only, query);
+            (pages.count() > 0).then(|| look(pages))
+        };
+        self.hub.with_realm(sight.realm, read).flatten()
+    }
+}

@@ -1,0 +1,279 @@
+//! Results of `tools/call` and `resources/read` as clients of mcp-web 0.1 know them, from the raw
+//! JSON of a page to the raw JSON of the answer.
+
+use std::borrow::Cow;
+
+use bridge_protocol::ErrorCode;
+use indexmap::IndexMap;
+use memchr::memmem;
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::js_json;
+use crate::compat::js_json::OutputTooLong;
+use crate::compat::json_rpc::json_string;
+use crate::compat::lists::write_json;
+use bridge_realm::realm::{Answer, CallFailure, CallOutcome, PageProtocol};
+
+/// What indentation makes of a result is at most so many times what a result may have.
+const MAX_PRETTY_FACTOR: usize = 4;
+
+/// How results are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResultWriter {
+    /// The largest text of one.
+    max_text_bytes: usize,
+    /// That of the page.
+    protocol: PageProtocol,
+}
+
+impl ResultWriter {
+    pub(super) fn new(max_result_bytes: usize) -> Self {
+        let max_text_bytes = max_result_bytes.saturating_mul(MAX_PRETTY_FACTOR);
+        Self {
+            max_text_bytes,
+            protocol: PageProtocol::V2,
+        }
+    }
+
+    /// The same for the results of a page of this dialect.
+    pub(super) fn for_protocol(self, dialect: PageProtocol) -> Self {
+        Self {
+            protocol: dialect,
+            ..self
+        }
+    }
+
+    /// Writes what came of a call.
+    pub(super) fn write_outcome(self, outcome: CallOutcome, out: &mut Vec<u8>) {
+        let start = out.len();
+        let written = match &outcome {
+            CallOutcome::Answered(Answer::Value(None)) => {
+                out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}");
+                Ok(())
+            }
+            CallOutcome::Answered(Answer::Value(Some(raw))) => self.write_value(raw.get(), out),
+            CallOutcome::Answered(Answer::Content {
+                content,
+                structured,
+                meta,
+            }) => self.write_content(content, structured.as_deref(), meta.as_deref(), out),
+            CallOutcome::Failed(failure) => self.write_failure(failure, out),
+        };
+        if written.is_err() {
+            out.truncate(start);
+            let message = "the result is too large when it is printed: ask for less";
+            let error = ErrorCode::ResultTooLarge.as_str();
+            self.write_error(&json!({ "error": error, "error_message": message }), out);
+        }
+    }
+
+    /// Writes the failed result whose text is this.
+    pub(super) fn write_error(self, body: &impl Serialize, out: &mut Vec<u8>) {
+        // What the bridge itself says is short.
+        let _ = self.write_serialized(body, out);
+        out.extend_from_slice(b",\"isError\":true}");
+    }
+
+    /// Writes what a call hears while no page is connected: words that a model can pass on.
+    pub(super) fn write_no_page(self, out: &mut Vec<u8>) {
+        let text =
+            "No page is connected with this token: open the app in a browser, then call again.";
+        let content = json!([{ "type": "text", "text": text }]);
+        write_json(&json!({ "content": content, "isError": true }), out);
+    }
+
+    /// Writes the result whose text is this.
+    pub(super) fn write_success(self, body: &impl Serialize, out: &mut Vec<u8>) {
+        let _ = self.write_serialized(body, out);
+        out.push(b'}');
+    }
+
+    fn write_serialized(
+        self,
+        body: &impl Serialize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), OutputTooLong> {
+        let mut json = Vec::new();
+        write_json(body, &mut json);
+        self.write_pretty_text(&String::from_utf8_lossy(&json), out)
+    }
+
+    /// `{"content":[…]` with one block of text.
+    fn write_pretty_text(self, json: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
+        out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+        js_json::write_pretty(json, out.len().saturating_add(self.max_text_bytes), out)?;
+        out.extend_from_slice(b"\"}]");
+        Ok(())
+    }
+
+    fn write_value(self, raw: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
+        match raw.as_bytes().first() {
+            Some(b'{') if may_have_special_keys(raw) => return self.write_special_object(raw, out),
+            Some(b'{' | b'[') => self.write_pretty_text(raw, out)?,
+            Some(b'"') => match image_data_url(raw) {
+                Some(url) => write_image(&url, out),
+                None => {
+                    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+                    out.extend_from_slice(raw.as_bytes());
+                    out.extend_from_slice(b"}]");
+                }
+            },
+            _ => {
+                out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+                if raw != "null" {
+                    js_json::write_scalar(raw, out);
+                }
+                out.extend_from_slice(b"\"}]");
+            }
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// An object with keys that mean something.
+    fn write_special_object(self, raw: &str, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
+        let fields: IndexMap<Cow<'_, str>, &RawValue> =
+            serde_json::from_str(raw).unwrap_or_default();
+        if fields.contains_key("error") {
+            self.write_pretty_text(raw, out)?;
+            out.extend_from_slice(b",\"isError\":true}");
+            return Ok(());
+        }
+        self.write_with_meta(raw, fields, out)?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn write_with_meta(
+        self,
+        raw: &str,
+        mut fields: IndexMap<Cow<'_, str>, &RawValue>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), OutputTooLong> {
+        let meta = fields.shift_remove("_meta");
+        let url = fields
+            .get("dataUrl")
+            .and_then(|url| image_data_url(url.get()));
+        match (url, meta) {
+            (Some(url), _) => write_image(&url, out),
+            (None, None) => self.write_pretty_text(raw, out)?,
+            (None, Some(_)) => {
+                let rest = serde_json::to_string(&fields).unwrap_or_default();
+                self.write_pretty_text(&rest, out)?;
+            }
+        }
+        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(meta.get().as_bytes());
+        }
+        Ok(())
+    }
+
+    /// What a page of our own dialect may answer: its blocks are those of MCP already. Its
+    /// structured content is left out, as clients of mcp-web 0.1 do not know it, unless there is
+    /// nothing else to show.
+    fn write_content(
+        self,
+        content: &RawValue,
+        structured: Option<&RawValue>,
+        meta: Option<&RawValue>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), OutputTooLong> {
+        match structured {
+            Some(structured) if content.get() == "[]" => {
+                self.write_pretty_text(structured.get(), out)?
+            }
+            _ => {
+                out.extend_from_slice(b"{\"content\":");
+                out.extend_from_slice(content.get().as_bytes());
+            }
+        }
+        if let Some(meta) = meta.filter(|meta| meta.get().starts_with('{')) {
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(meta.get().as_bytes());
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    fn write_failure(self, failure: &CallFailure, out: &mut Vec<u8>) -> Result<(), OutputTooLong> {
+        match (&failure.content, &failure.data) {
+            (Some(content), _) => {
+                out.extend_from_slice(b"{\"content\":");
+                out.extend_from_slice(content.get().as_bytes());
+            }
+            // A page of mcp-web 0.1 fails by a result with an `error`: all of it is shown.
+            (None, Some(whole)) if self.protocol == PageProtocol::V1 => {
+                self.write_pretty_text(whole.get(), out)?;
+            }
+            (None, _) => {
+                let error = failure_text(failure, "Tool call timeout");
+                self.write_serialized(&json!({ "error": error }), out)?;
+            }
+        }
+        out.extend_from_slice(b",\"isError\":true}");
+        Ok(())
+    }
+}
+
+/// Writes what came of `resources/read`.
+pub(super) fn write_resource(ending: &CallOutcome, out: &mut Vec<u8>) {
+    match ending {
+        CallOutcome::Answered(Answer::Value(Some(raw))) if raw.get().starts_with('{') => {
+            out.extend_from_slice(raw.get().as_bytes());
+        }
+        CallOutcome::Answered(_) => write_read_error("Resource not found", out),
+        CallOutcome::Failed(failure) => {
+            write_read_error(failure_text(failure, "Resource read timeout"), out)
+        }
+    }
+}
+
+/// Writes why a resource cannot be read.
+pub(super) fn write_read_error(why: &str, out: &mut Vec<u8>) {
+    write_json(&json!({ "error": why }), out);
+}
+
+/// In the words that clients of mcp-web 0.1 know, where it had some.
+fn failure_text<'a>(failure: &'a CallFailure, timeout: &'static str) -> &'a str {
+    match failure.code {
+        ErrorCode::CallTimeout => timeout,
+        ErrorCode::PageGone | ErrorCode::BridgeStopping => "Session not available",
+        ErrorCode::ResourceNotFound => "Resource not found",
+        _ => &failure.message,
+    }
+}
+
+/// Whether a key of the object may mean something. One that is written with escapes may, too.
+fn may_have_special_keys(raw: &str) -> bool {
+    let raw = raw.as_bytes();
+    let keys: [&[u8]; 4] = [b"\"error\"", b"\"_meta\"", b"\"dataUrl\"", b"\\u"];
+    keys.iter().any(|key| memmem::find(raw, key).is_some())
+}
+
+/// The data URL of an image that this string of JSON is.
+fn image_data_url(raw: &str) -> Option<Cow<'_, str>> {
+    // What is long and none is not read.
+    let may_be_data_url = ["\"data:", "\"\\"]
+        .iter()
+        .any(|begin| raw.starts_with(begin));
+    let url = may_be_data_url.then(|| json_string(raw)).flatten()?;
+    url.starts_with("data:image/").then_some(url)
+}
+
+/// `{"content":[…]` with one image.
+fn write_image(url: &str, out: &mut Vec<u8>) {
+    let mime_type = url.strip_prefix("data:").unwrap_or(url);
+    let mime_type = mime_type.split([';', ',']).next().unwrap_or_default();
+    let data = url.split_once(',').map_or("", |(_, data)| data);
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"image\",\"data\":");
+    write_json(&data, out);
+    out.extend_from_slice(b",\"mimeType\":");
+    write_json(&mime_type, out);
+    out.extend_from_slice(b"}]");
+}
+
+#[cfg(test)]
+mod tests;

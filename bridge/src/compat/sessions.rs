@@ -1,0 +1,465 @@
+//! MCP sessions of clients built for mcp-web 0.1, and their streams of events.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use bridge_protocol::{ClientInfo, ConnectedClient};
+use bytes::Bytes;
+use dashmap::DashMap;
+use futures_util::Stream;
+use futures_util::stream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use crate::hub::{Hub, NotificationQueue};
+use crate::mcp::MAX_CLIENT_INFO_CHARS;
+use crate::web::sessions_by_realm::IdsByRealm;
+use bridge_auth::{Principal, RealmId};
+use bridge_realm::realm::ClientId;
+
+/// So often a stream without events says that it is alive.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Sessions that have been idle for too long are gone at once; their memory is, after this.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
+
+/// There are as many sessions as may be.
+#[derive(Debug)]
+pub(crate) struct SessionLimitReached;
+
+/// By their ids.
+type SessionMap = DashMap<String, Arc<CompatSession>>;
+
+/// All MCP sessions of such clients.
+#[derive(Debug)]
+pub(crate) struct CompatSessions {
+    hub: Weak<Hub>,
+    sessions: Arc<SessionMap>,
+    by_realm: Arc<IdsByRealm<String>>,
+    slots: Arc<Semaphore>,
+    idle_timeout: Duration,
+    sweep_task: JoinHandle<()>,
+}
+
+impl Drop for CompatSessions {
+    fn drop(&mut self) {
+        self.sweep_task.abort();
+    }
+}
+
+/// One of them. It leaves its realm at its end.
+#[derive(Debug)]
+pub(crate) struct CompatSession {
+    id: String,
+    hub: Weak<Hub>,
+    by_realm: Weak<IdsByRealm<String>>,
+    realm: RealmId,
+    /// When its token ends.
+    expires_at: Option<Instant>,
+    /// Absent when so many tokens wait already that this one hears of no changes.
+    notifications: Option<(ClientId, Arc<NotificationQueue>)>,
+    activity: Mutex<Activity>,
+    ended: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Activity {
+    last_active: Instant,
+    /// Requests that are being answered.
+    requests: usize,
+    /// Its place among all, until its end.
+    permit: Option<OwnedSemaphorePermit>,
+    /// The stream that hears the news; a newer one takes its place.
+    stream: Option<CancellationToken>,
+}
+
+impl Drop for CompatSession {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl CompatSession {
+    fn activity(&self) -> std::sync::MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The session is over: its places are free.
+    fn end(&self) {
+        self.ended.cancel();
+        let permit = self.activity().permit.take();
+        if permit.is_none() {
+            return;
+        }
+        if let Some(by_realm) = self.by_realm.upgrade() {
+            by_realm.remove(self.realm, &self.id);
+        }
+        if let (Some(hub), Some((client, _))) = (self.hub.upgrade(), &self.notifications) {
+            hub.client_disconnected(self.realm, *client);
+        }
+    }
+
+    /// Since when it has neither a stream nor a request; `None` while it has one.
+    fn idle_since(&self) -> Option<Instant> {
+        let used = self.activity();
+        let mut stream = used.stream.iter();
+        let listening = stream.any(|stream| !stream.is_cancelled());
+        (!listening && used.requests == 0).then_some(used.last_active)
+    }
+
+    fn is_expired(&self, idle: Duration) -> bool {
+        let is_idle = |since: Instant| since.elapsed() >= idle;
+        self.ended.is_cancelled() || self.idle_since().is_some_and(is_idle)
+    }
+}
+
+/// A request of a session that is being answered.
+#[derive(Debug)]
+pub(super) struct RequestGuard(Arc<CompatSession>);
+
+impl RequestGuard {
+    pub(super) fn belongs_to(&self, realm: RealmId) -> bool {
+        self.0.realm == realm
+    }
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let mut activity = self.0.activity();
+        activity.requests -= 1;
+        activity.last_active = Instant::now();
+    }
+}
+
+impl CompatSessions {
+    pub(super) fn new(hub: &Arc<Hub>) -> Self {
+        let sessions = Arc::new(DashMap::new());
+        let idle_timeout = hub.config.mcp_session_idle;
+        Self {
+            hub: Arc::downgrade(hub),
+            slots: Arc::new(Semaphore::new(hub.config.max_mcp_sessions)),
+            sweep_task: tokio::spawn(sweep(Arc::clone(&sessions), idle_timeout)),
+            sessions,
+            by_realm: Arc::default(),
+            idle_timeout,
+        }
+    }
+
+    /// Opens one, and says its id. Where there is no place, the session of the same token that has
+    /// been idle for longest makes room. `until`: it ends with this.
+    pub(super) fn open(
+        &self,
+        principal: &Principal,
+        info: ClientInfo,
+        ended: CancellationToken,
+    ) -> Result<String, SessionLimitReached> {
+        let hub = self.hub.upgrade().ok_or(SessionLimitReached)?;
+        let truncate = |text: String| text.chars().take(MAX_CLIENT_INFO_CHARS).collect();
+        let client = ConnectedClient {
+            id: 0,
+            info: ClientInfo {
+                name: truncate(info.name),
+                version: info.version.map(truncate),
+                title: info.title.map(truncate),
+            },
+            protocol_version: "2024-11-05".to_owned(),
+        };
+        let realm = principal.realm;
+        let (permit, notifications) = loop {
+            let permit = Arc::clone(&self.slots).try_acquire_owned();
+            let notifications = permit
+                .is_ok()
+                .then(|| hub.client_connected(realm, client.clone()));
+            match (permit, notifications) {
+                (Ok(permit), Some(Ok(notifications))) => break (permit, notifications),
+                _ if self.evict_idle(realm) => {}
+                _ => return Err(SessionLimitReached),
+            }
+        };
+        let id = uuid::Uuid::new_v4().to_string();
+        let session = CompatSession {
+            id: id.clone(),
+            hub: Weak::clone(&self.hub),
+            by_realm: Arc::downgrade(&self.by_realm),
+            realm,
+            expires_at: principal.expires_at(),
+            notifications,
+            activity: Mutex::new(Activity {
+                last_active: Instant::now(),
+                requests: 0,
+                permit: Some(permit),
+                stream: None,
+            }),
+            ended,
+        };
+        self.by_realm.insert(realm, id.clone());
+        self.sessions.insert(id.clone(), Arc::new(session));
+        Ok(id)
+    }
+
+    /// A request of a session is being answered as long as this lives; `None` when there is no
+    /// session of this id.
+    pub(super) fn begin_request(&self, id: &str) -> Option<RequestGuard> {
+        let session = self.get_and_touch(id)?;
+        session.activity().requests += 1;
+        Some(RequestGuard(session))
+    }
+
+    /// Ends the session of this realm that has been idle for longest. False when none is idle.
+    fn evict_idle(&self, realm: RealmId) -> bool {
+        loop {
+            let ids = self.by_realm.ids(realm).into_iter();
+            let idle = ids.filter_map(|id| {
+                let since = self.sessions.get(&id)?.idle_since()?;
+                Some((since, id))
+            });
+            let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
+                return false;
+            };
+            // A request may have come meanwhile.
+            let is_idle = |session: &Arc<CompatSession>| session.idle_since() == Some(since);
+            if let Some((_, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
+                session.end();
+                return true;
+            }
+        }
+    }
+
+    /// Who finds a session uses it. Both happen while the map is held, so that the sweeper sees
+    /// either none or both.
+    fn get_and_touch(&self, id: &str) -> Option<Arc<CompatSession>> {
+        let session = self.sessions.get(id)?;
+        if session.is_expired(self.idle_timeout) {
+            return None;
+        }
+        session.activity().last_active = Instant::now();
+        Some(Arc::clone(&session))
+    }
+
+    /// The session, for somebody with a token of this realm, or without any.
+    pub(crate) fn get(&self, realm: Option<RealmId>, id: &str) -> Option<Arc<CompatSession>> {
+        let belongs_to_realm =
+            |session: &Arc<CompatSession>| realm.is_none_or(|realm| realm == session.realm);
+        self.get_and_touch(id).filter(belongs_to_realm)
+    }
+
+    /// Ends it.
+    pub(crate) fn end(&self, id: &str) {
+        if let Some((_, session)) = self.sessions.remove(id) {
+            session.end();
+        }
+    }
+}
+
+async fn sweep(open: Arc<SessionMap>, idle: Duration) {
+    let every = SWEEP_INTERVAL.min(idle).max(Duration::from_millis(1));
+    let mut ticks = interval_at(Instant::now() + every, every);
+    loop {
+        ticks.tick().await;
+        for id in expired_ids(&open, idle) {
+            end_if_expired(&open, &id, idle);
+        }
+    }
+}
+
+/// The sessions that have been idle for too long.
+fn expired_ids(open: &SessionMap, idle: Duration) -> Vec<String> {
+    let over = open.iter().filter(|session| session.is_expired(idle));
+    over.map(|session| session.key().clone()).collect()
+}
+
+/// Ends it, unless somebody has come back to it meanwhile.
+fn end_if_expired(open: &SessionMap, id: &str, idle: Duration) {
+    let ended = open.remove_if(id, |_, session| session.is_expired(idle));
+    // Now that the map is let go: leaving a realm takes a lock of its own.
+    drop(ended);
+}
+
+/// The events of a session: what changed, and a sign of life, until the session, the stream or the
+/// bridge ends, or another stream of the session begins.
+pub(crate) fn event_stream(
+    session: &CompatSession,
+    stopping: CancellationToken,
+) -> impl Stream<Item = Bytes> + Send + use<> {
+    let superseded = CancellationToken::new();
+    let former = session.activity().stream.replace(superseded.clone());
+    if let Some(former) = former {
+        former.cancel();
+    }
+    let line = session
+        .notifications
+        .as_ref()
+        .map(|(_, line)| Arc::clone(line));
+    let start = Instant::now() + KEEP_ALIVE_INTERVAL;
+    let listening = NotificationStream {
+        queue: line,
+        keepalive: interval_at(start, KEEP_ALIVE_INTERVAL),
+        ended: session.ended.clone(),
+        expires_at: session.expires_at,
+        stopping,
+        superseded: superseded.clone(),
+        _closed: superseded.drop_guard(),
+    };
+    stream::unfold(listening, |mut listening| async {
+        let events = listening.next().await?;
+        Some((events, listening))
+    })
+}
+
+/// One event, and the end of the stream: there is no session to hear of.
+pub(crate) fn refused(why: &str) -> Bytes {
+    let error = serde_json::json!({ "code": -32600, "message": why });
+    Bytes::from(encode_event(
+        &serde_json::json!({ "jsonrpc": "2.0", "error": error }),
+    ))
+}
+
+fn encode_event(message: &serde_json::Value) -> String {
+    format!("data: {message}\n\n")
+}
+
+struct NotificationStream {
+    queue: Option<Arc<NotificationQueue>>,
+    keepalive: tokio::time::Interval,
+    ended: CancellationToken,
+    expires_at: Option<Instant>,
+    stopping: CancellationToken,
+    superseded: CancellationToken,
+    /// Whoever looks sees that nobody listens any more.
+    _closed: DropGuard,
+}
+
+impl NotificationStream {
+    async fn next(&mut self) -> Option<Bytes> {
+        let changes = async {
+            let Some(queue) = &self.queue else {
+                return std::future::pending().await;
+            };
+            loop {
+                // Of prompts and resources these clients hear nothing.
+                match queue.recv().await.tool_change_count {
+                    0 => {}
+                    changes => return changes,
+                }
+            }
+        };
+        let token_ends = async {
+            match self.expires_at {
+                Some(at) => tokio::time::sleep_until(at).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.ended.cancelled() => None,
+            () = self.stopping.cancelled() => None,
+            () = self.superseded.cancelled() => None,
+            () = token_ends => None,
+            changes = changes => Some(tools_changed_events(changes)),
+            _ = self.keepalive.tick() => Some(Bytes::from_static(b": keepalive\n\n")),
+        }
+    }
+}
+
+fn tools_changed_events(times: usize) -> Bytes {
+    let message = serde_json::json!({ "jsonrpc": "2.0",
+        "method": "notifications/tools/list_changed" });
+    Bytes::from(encode_event(&message).repeat(times))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+
+    use super::*;
+    use crate::config::Config;
+    use bridge_realm::definition::DefinitionRegistry;
+
+    async fn sessions() -> (Arc<Hub>, CompatSessions, Principal) {
+        let hub = Hub::new(
+            Config::default(),
+            DefinitionRegistry::new(|_, _| Ok(()), 1000),
+            Arc::<crate::agent_queries::AgentQueries>::default(),
+        );
+        let sessions = CompatSessions::new(&hub);
+        let tokens =
+            bridge_auth::Authenticator::new(&[], &hub.config.identity.jwt_settings()).unwrap();
+        let principal = tokens.verify(Some("token-of-a-test-0123456789")).await;
+        (hub, sessions, principal.unwrap())
+    }
+
+    fn info(name: &str) -> ClientInfo {
+        ClientInfo {
+            name: name.to_owned(),
+            version: None,
+            title: None,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_sends_a_keep_alive_comment_every_30_s() {
+        let (_hub, sessions, principal) = sessions().await;
+        let id = sessions
+            .open(&principal, info("c"), CancellationToken::new())
+            .unwrap();
+        let session = sessions.get(None, &id).unwrap();
+        let mut events = std::pin::pin!(event_stream(&session, CancellationToken::new()));
+        let begun = Instant::now();
+        for nth in 1..4 {
+            assert_eq!(events.next().await.unwrap(), ": keepalive\n\n");
+            assert_eq!(begun.elapsed(), nth * Duration::from_secs(30));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_expires_after_an_idle_hour_unless_a_stream_is_open() {
+        let (hub, sessions, principal) = sessions().await;
+        let [idle, used, listening] = ["idle", "used", "listening"].map(|name| {
+            sessions
+                .open(&principal, info(name), CancellationToken::new())
+                .unwrap()
+        });
+        let session = sessions.get(None, &listening).unwrap();
+        let stream = event_stream(&session, CancellationToken::new());
+        drop(session);
+        tokio::time::advance(Duration::from_secs(3599)).await;
+        assert!(sessions.begin_request(&used).is_some());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert!(sessions.begin_request(&idle).is_none());
+        assert!(sessions.begin_request(&used).is_some());
+        assert!(sessions.get(None, &listening).is_some());
+        drop(stream);
+        tokio::time::advance(Duration::from_secs(3600)).await;
+        assert!(sessions.begin_request(&listening).is_none());
+        // The sweeper's turn.
+        tokio::time::sleep(SWEEP_INTERVAL).await;
+        assert!(sessions.sessions.is_empty());
+        assert_eq!(
+            hub.with_realm(principal.realm, |realm| realm.client_count()),
+            None
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_session_used_during_a_sweep_is_kept() {
+        let (_hub, sessions, principal) = sessions().await;
+        let open = |name| {
+            let info = info(name);
+            sessions.open(&principal, info, CancellationToken::new())
+        };
+        let (back, gone) = (open("back").unwrap(), open("gone").unwrap());
+        let session = sessions.get(None, &back).unwrap();
+        tokio::time::advance(sessions.idle_timeout).await;
+        let seen = expired_ids(&sessions.sessions, sessions.idle_timeout);
+        assert_eq!(seen.len(), 2);
+        let stream = event_stream(&session, CancellationToken::new());
+        drop(session);
+        for id in &seen {
+            end_if_expired(&sessions.sessions, id, sessions.idle_timeout);
+        }
+        assert!(sessions.get(None, &back).is_some());
+        assert!(sessions.get(None, &gone).is_none());
+        drop(stream);
+    }
+}

@@ -1,0 +1,144 @@
+//! The pages that a request sees, and which of them it means.
+
+use bridge_protocol::{QueryId, SessionId};
+use serde::Serialize;
+
+use crate::compat::json_rpc::Meta;
+use bridge_realm::definition::tool::Tool;
+use bridge_realm::realm::{Realm, Session};
+
+/// The page that a request wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PageSelector {
+    /// The only one.
+    Any,
+    Session(SessionId),
+    /// What it names can be no page.
+    Invalid,
+}
+
+impl PageSelector {
+    /// This, unless it leaves the choice: then the other.
+    pub(super) fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            PageSelector::Any => other(),
+            wanted => wanted,
+        }
+    }
+}
+
+/// Those of a token, or the one of a query.
+#[derive(Clone, Copy)]
+pub(super) struct VisiblePages<'a> {
+    realm: &'a Realm,
+    only: Option<&'a SessionId>,
+    query: Option<&'a QueryId>,
+}
+
+type Page<'a> = (&'a SessionId, &'a Session);
+
+impl<'a> VisiblePages<'a> {
+    pub(super) fn new(
+        realm: &'a Realm,
+        only: Option<&'a SessionId>,
+        query: Option<&'a QueryId>,
+    ) -> Self {
+        Self { realm, only, query }
+    }
+
+    /// Whether the query of a request, if it has one, may call this tool: or else those that it may.
+    pub(super) fn check_tool_allowed(self, tool: &str) -> Result<(), Vec<String>> {
+        let Some(query) = self.query else {
+            return Ok(());
+        };
+        let allowed = self.realm.check_tool_allowed(query, tool);
+        allowed.map_err(|refused| refused.allowed)
+    }
+
+    pub(super) fn count(self) -> usize {
+        match self.only {
+            Some(id) => usize::from(self.realm.session(id).is_some()),
+            None => self.realm.session_count(),
+        }
+    }
+
+    /// In order of connection.
+    pub(super) fn iter(self) -> impl Iterator<Item = Page<'a>> {
+        let is_visible = move |(id, _): &Page<'a>| self.only.is_none_or(|only| *id == only);
+        self.realm.iter_sessions().filter(is_visible)
+    }
+
+    /// The page that is meant; `None` also when there are several to choose from.
+    pub(super) fn selected(self, wanted: &PageSelector) -> Option<Page<'a>> {
+        match wanted {
+            PageSelector::Session(id) => {
+                let found = self.realm.session(id);
+                found.filter(|_| self.only.is_none_or(|only| only == id))
+            }
+            PageSelector::Any if self.count() == 1 => self.iter().next(),
+            PageSelector::Any | PageSelector::Invalid => None,
+        }
+    }
+
+    /// The page that `_meta` of a call names: under our own key, or under `sessionId`. Other clients than that of mcp-web 0.1 put
+    /// ids of their own there: one that names no page, and did not until recently, means nothing.
+    pub(super) fn selector_from_meta(self, meta: &Meta<'_>) -> PageSelector {
+        if meta.own_session.is_some() {
+            return PageSelector::from_raw(meta.own_session);
+        }
+        match PageSelector::from_raw(meta.session()) {
+            PageSelector::Session(id) if self.realm.knows_session_id(&id) => {
+                PageSelector::Session(id)
+            }
+            _ => PageSelector::Any,
+        }
+    }
+
+    /// Whether one of the pages has a tool of this name.
+    pub(super) fn has_tool(self, name: &str) -> bool {
+        self.iter().any(|(_, page)| page.tool(name).is_some())
+    }
+
+    /// What clients hear of each page.
+    pub(super) fn entries(self) -> Vec<PageEntry> {
+        self.iter()
+            .map(|(id, page)| PageEntry::new(id, page))
+            .collect()
+    }
+}
+
+/// A page as clients see it.
+#[derive(Debug, Serialize)]
+pub(super) struct PageEntry {
+    session_id: SessionId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_title: Option<String>,
+    connected_at: String,
+    last_activity: String,
+    available_tools: Vec<String>,
+}
+
+impl PageEntry {
+    fn new(id: &SessionId, page: &Session) -> Self {
+        let summary = page.summary(id);
+        Self {
+            session_id: summary.session_id,
+            session_name: summary.session_name,
+            origin: summary.origin,
+            page_title: summary.page_title,
+            connected_at: summary.connected_at,
+            last_activity: summary.last_activity,
+            available_tools: tool_names(page),
+        }
+    }
+}
+
+/// As the page registered them.
+pub(super) fn tool_names(page: &Session) -> Vec<String> {
+    let name = |tool: &std::sync::Arc<Tool>| tool.name().to_owned();
+    page.tools().map(name).collect()
+}

@@ -1,0 +1,89 @@
+//! The values of a configuration file, as their flags would be given them, and what is said about
+//! wrong ones.
+
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::file::LocatedError;
+use crate::config::settings::{Setting, SettingKind, SettingValue};
+
+/// What the flag would be given, if the value has the right type.
+pub(super) fn setting_value(
+    key: Setting<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<SettingValue, LocatedError> {
+    match (key.kind(), value.get_ref()) {
+        (SettingKind::List, DeValue::Array(entries)) => {
+            let entries = entries.iter();
+            let texts = entries.map(|entry| flag_text(key.name(), SettingKind::List, entry));
+            Ok(SettingValue::List(texts.collect::<Result<_, _>>()?))
+        }
+        (kind, _) => flag_text(key.name(), kind, value).map(SettingValue::Text),
+    }
+}
+
+/// A value as a flag has it. Numbers may be in quotes, as everything that a flag takes.
+pub(super) fn flag_text(
+    name: &str,
+    kind: SettingKind,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<String, LocatedError> {
+    match (kind, value.get_ref()) {
+        (SettingKind::Switch, DeValue::Boolean(on)) => Ok(on.to_string()),
+        (SettingKind::Number, DeValue::Integer(number)) => {
+            let digits = i128::from_str_radix(number.as_str(), number.radix());
+            Ok(digits.map_or_else(|_| number.to_string(), |digits| digits.to_string()))
+        }
+        (
+            SettingKind::Number | SettingKind::Time | SettingKind::Text | SettingKind::List,
+            DeValue::String(text),
+        ) => Ok(text.clone().into_owned()),
+        _ => Err(type_error(name, kind, value)),
+    }
+}
+
+fn type_error(name: &str, kind: SettingKind, value: &Spanned<DeValue<'_>>) -> LocatedError {
+    let found = value.get_ref().type_str();
+    LocatedError {
+        offset: value.span().start,
+        problem: format!(
+            "`{name}` cannot be of type {found}: {}",
+            kind.allowed_values()
+        ),
+    }
+}
+
+pub(super) fn invalid_value_message(
+    key: Setting<'_>,
+    value: &DeValue<'_>,
+    allowed: &str,
+) -> String {
+    let name = key.name();
+    match value {
+        _ if key.is_secret() => format!("`{name}` has a wrong value: {allowed}"),
+        DeValue::String(text) => format!("`{name}` cannot be {text:?}: {allowed}"),
+        DeValue::Integer(number) => format!("`{name}` cannot be {number}: {allowed}"),
+        _ => format!("`{name}` has a wrong value: {allowed}"),
+    }
+}
+
+/// Says that a key means nothing, and which one may have been meant.
+pub(super) fn unknown_key_message<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+    value: &DeValue<'_>,
+) -> String {
+    if value.is_table() {
+        return format!(
+            "`{name}` is not a setting: settings stand above all tables, and tables are [[clients]]"
+        );
+    }
+    let as_key = name
+        .trim_start_matches('-')
+        .replace('-', "_")
+        .to_lowercase();
+    let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);
+    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let nearest = nearest.unwrap_or_default();
+    format!("`{name}` is not a setting: the nearest one is `{nearest}`")
+}

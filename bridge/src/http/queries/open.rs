@@ -1,0 +1,98 @@
+//! `PUT /query/{uuid}`: an agent that a frontend has asked itself wants to call a page's tools.
+
+use axum::Json;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use axum::routing::{MethodRouter, put};
+use bridge_protocol::{ErrorCode, QueryId, QueryTool, SessionId, limits};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::parse_object;
+use crate::web::AppState;
+use crate::web::Problem;
+use crate::web::body::body_rejected;
+use bridge_auth::Scope;
+use bridge_realm::realm::{QueryError, QueryPolicy};
+
+/// Of a query the agent keeps the rest to itself.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenQueryRequest {
+    #[serde(default)]
+    session_id: Option<SessionId>,
+    #[serde(default)]
+    response_tool: Option<QueryTool>,
+    #[serde(default)]
+    tools: Option<Vec<QueryTool>>,
+    #[serde(default)]
+    restrict_tools: Option<bool>,
+    #[serde(default)]
+    timeout: Option<u64>,
+}
+
+impl OpenQueryRequest {
+    fn policy(&self) -> QueryPolicy {
+        QueryPolicy::new(
+            self.response_tool.as_ref(),
+            self.tools.as_deref(),
+            self.restrict_tools,
+            self.timeout,
+        )
+    }
+}
+
+pub(in crate::http) fn open() -> MethodRouter<AppState> {
+    put(
+        |State(edge): State<AppState>,
+         Path(uuid): Path<String>,
+         parts: Parts,
+         body: Result<Bytes, BytesRejection>| async move {
+            edge.open_query(&uuid, &parts, body).await
+        },
+    )
+}
+
+impl AppState {
+    async fn open_query(
+        &self,
+        uuid: &str,
+        parts: &Parts,
+        body: Result<Bytes, BytesRejection>,
+    ) -> Result<Json<Value>, Problem> {
+        let principal = self.authorize(parts, Scope::Query).await?;
+        let body = body.map_err(|rejection| body_rejected(self, &rejection))?;
+        let opening: OpenQueryRequest = parse_object(&body).ok_or_else(malformed_body)?;
+        if uuid.len() > limits::MAX_QUERY_ID_BYTES {
+            let message = "the uuid of the query is endless: use crypto.randomUUID()";
+            return Err(Problem::new(ErrorCode::ProtocolViolation, message));
+        }
+        let (id, session) = (QueryId::from(uuid), opening.session_id.as_ref());
+        let opened =
+            self.agent_queries
+                .open_query(&self.hub, &principal, &id, session, opening.policy());
+        let opened = opened.map_err(Problem::from)?;
+        Ok(Json(json!({
+            "token": opened.token.as_str(),
+            "expiresIn": opened.timeout.as_secs_f64().ceil() as u64,
+        })))
+    }
+}
+
+fn malformed_body() -> Problem {
+    let message = "the body must be {\"sessionId\": string?, \"responseTool\": object?, \
+                   \"tools\": array?, \"restrictTools\": boolean?, \"timeout\": number?}";
+    Problem::new(ErrorCode::ProtocolViolation, message)
+}
+
+impl From<QueryError> for Problem {
+    fn from(failed: QueryError) -> Self {
+        let message = match failed.reason {
+            Some(remedy) => format!("{}: {remedy}", failed.error),
+            None => failed.error,
+        };
+        Self::new(failed.code, message)
+    }
+}

@@ -1,0 +1,453 @@
+//! Keeps what was sent to a client, so that a result survives a dropped stream (MCP 2025-11-25,
+//! "Resumability and Redelivery"): a client comes back with `Last-Event-ID` and hears the rest.
+//!
+//! Every stream (one for each request, and one that a client opens by itself) has a log, of which the
+//! oldest events go first. All logs together hold so many bytes; then the session that holds most
+//! loses its oldest log, so that a busy one costs the others nothing. The log that grows stays: it is
+//! the one whose stream may just have dropped.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::stream;
+use rmcp::model::{ContentBlock, ServerJsonRpcMessage, ServerResult};
+use rmcp::transport::streamable_http_server::session::{
+    EventId, EventStore, EventStoreError, EventStream, ServerSseMessage, SessionId,
+};
+use tokio::sync::Notify;
+
+use crate::mcp::raw_event::to_sse_message;
+use crate::results::encoded_size;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
+
+/// What an event costs beside its message, about.
+const EVENT_OVERHEAD_BYTES: usize = 256;
+
+/// One stream keeps at most this part of all that is kept, and its newest event in any case.
+const STREAM_LOG_DIVISOR: usize = 8;
+
+#[derive(Clone)]
+pub(super) struct EventLog {
+    state: Arc<Mutex<EventLogState>>,
+    max_bytes: usize,
+}
+
+#[derive(Default)]
+struct EventLogState {
+    logs: HashMap<Arc<str>, StreamLog>,
+    /// By whom they are heard; those that nobody has heard yet are one holding.
+    by_session: HashMap<Option<SessionId>, SessionLogs>,
+    bytes: usize,
+    last_number: u64,
+}
+
+/// The logs of one session, by the number of their first event.
+#[derive(Default)]
+struct SessionLogs {
+    logs: BTreeMap<u64, Arc<str>>,
+    bytes: usize,
+}
+
+struct StreamLog {
+    first_number: u64,
+    events: VecDeque<LogEntry>,
+    bytes: usize,
+    session: Option<SessionId>,
+    changed: Arc<Notify>,
+}
+
+struct LogEntry {
+    number: u64,
+    bytes: usize,
+    event: StoredEvent,
+}
+
+/// rmcp's events are in its model, those of the lane are as they were sent.
+#[derive(Clone)]
+pub(super) enum StoredEvent {
+    Model(ServerSseMessage),
+    /// The first one of a stream, with which a client knows where to come back to.
+    Retry,
+    Notification(Bytes),
+    Response(Bytes),
+}
+
+impl EventLog {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self {
+            state: Arc::default(),
+            max_bytes,
+        }
+    }
+
+    /// A session hears this event: the stream is its own. rmcp does not say so when it stores.
+    pub(super) fn bind_session(&self, session: &SessionId, event_id: &str) {
+        let Some((stream, _)) = parse_event_id(event_id) else {
+            return;
+        };
+        self.lock().bind_session(stream, session);
+    }
+
+    /// Whether the event was heard by this session.
+    pub(super) fn belongs_to(&self, session: &SessionId, event_id: &str) -> bool {
+        let state = self.lock();
+        parse_event_id(event_id)
+            .and_then(|(stream, _)| state.logs.get(stream))
+            .is_some_and(|log| log.session.as_ref() == Some(session))
+    }
+
+    /// Stores an event of the lane. Its stream is this session's.
+    pub(super) fn append(&self, session: &SessionId, stream: &str, event: StoredEvent) -> EventId {
+        let bytes = match &event {
+            StoredEvent::Notification(json) | StoredEvent::Response(json) => json.len(),
+            StoredEvent::Model(_) | StoredEvent::Retry => 0,
+        };
+        let mut state = self.lock();
+        let id = state.append(
+            stream,
+            event,
+            EVENT_OVERHEAD_BYTES + bytes,
+            self.max_bytes / STREAM_LOG_DIVISOR,
+        );
+        state.bind_session(stream, session);
+        state.evict_down_to(self.max_bytes, stream);
+        id
+    }
+
+    /// Nothing comes of this stream any more, and nobody asks for what came.
+    pub(super) fn remove_stream(&self, stream: &str) {
+        self.lock().remove_stream(stream);
+    }
+
+    /// The session is over.
+    pub(super) fn remove_session(&self, session: &SessionId) {
+        let mut state = self.lock();
+        let session_logs = state.by_session.remove(&Some(Arc::clone(session)));
+        for stream in session_logs.unwrap_or_default().logs.into_values() {
+            state.remove_stream(&stream);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, EventLogState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next event of a stream after this one; without one, what to wait for.
+    fn next_after(&self, stream: &str, after: u64) -> Option<NextEvent> {
+        let state = self.lock();
+        let log = state.logs.get(stream)?;
+        let position = log.events.partition_point(|event| event.number <= after);
+        Some(match log.events.get(position) {
+            Some(event) => NextEvent::Ready(event.number, event.event.clone()),
+            None => NextEvent::Pending(Arc::clone(&log.changed)),
+        })
+    }
+}
+
+enum NextEvent {
+    Ready(u64, StoredEvent),
+    Pending(Arc<Notify>),
+}
+
+impl EventLogState {
+    fn append(
+        &mut self,
+        stream: &str,
+        event: StoredEvent,
+        bytes: usize,
+        max_bytes: usize,
+    ) -> EventId {
+        self.last_number += 1;
+        let number = self.last_number;
+        let id = format!("{stream}/{number}");
+        let log = match self.logs.get_mut(stream) {
+            Some(log) => log,
+            None => {
+                let stream: Arc<str> = stream.into();
+                let unbound = self.by_session.entry(None).or_default();
+                unbound.logs.insert(number, Arc::clone(&stream));
+                self.logs.entry(stream).or_insert_with(|| StreamLog {
+                    first_number: number,
+                    events: VecDeque::new(),
+                    bytes: 0,
+                    session: None,
+                    changed: Arc::default(),
+                })
+            }
+        };
+        log.events.push_back(LogEntry {
+            number,
+            bytes,
+            event,
+        });
+        log.changed.notify_waiters();
+        let mut dropped = 0;
+        while log.bytes + bytes - dropped > max_bytes && log.events.len() > 1 {
+            dropped += log.events.pop_front().map_or(0, |oldest| oldest.bytes);
+        }
+        let session_logs = self.by_session.entry(log.session.clone()).or_default();
+        for total in [&mut log.bytes, &mut session_logs.bytes, &mut self.bytes] {
+            *total = *total + bytes - dropped;
+        }
+        id
+    }
+
+    fn bind_session(&mut self, stream: &str, session: &SessionId) {
+        let Some(log) = self
+            .logs
+            .get_mut(stream)
+            .filter(|log| log.session.is_none())
+        else {
+            return;
+        };
+        log.session = Some(Arc::clone(session));
+        let (born, bytes) = (log.first_number, log.bytes);
+        let unheard = self.by_session.entry(None).or_default();
+        unheard.bytes -= bytes;
+        let stream = unheard.logs.remove(&born);
+        let own = self
+            .by_session
+            .entry(Some(Arc::clone(session)))
+            .or_default();
+        own.bytes += bytes;
+        own.logs.extend(stream.map(|stream| (born, stream)));
+    }
+
+    /// Drops the oldest log of whoever holds most, again and again, but for the one that grows.
+    fn evict_down_to(&mut self, max_bytes: usize, growing: &str) {
+        while self.bytes > max_bytes {
+            let oldest = |session_logs: &SessionLogs| {
+                let mut logs = session_logs.logs.values();
+                logs.find(|stream| &***stream != growing).cloned()
+            };
+            let oldest = self
+                .by_session
+                .values()
+                .filter_map(|session_logs| Some((session_logs.bytes, oldest(session_logs)?)))
+                .max_by_key(|(bytes, _)| *bytes);
+            let Some((_, oldest)) = oldest else { return };
+            self.remove_stream(&oldest);
+        }
+    }
+
+    fn remove_stream(&mut self, stream: &str) {
+        let Some(log) = self.logs.remove(stream) else {
+            return;
+        };
+        self.bytes -= log.bytes;
+        log.changed.notify_waiters();
+        if let Some(session_logs) = self.by_session.get_mut(&log.session) {
+            session_logs.bytes -= log.bytes;
+            session_logs.logs.remove(&log.first_number);
+            if session_logs.logs.is_empty() {
+                self.by_session.remove(&log.session);
+            }
+        }
+    }
+}
+
+fn parse_event_id(event_id: &str) -> Option<(&str, u64)> {
+    let (stream, number) = event_id.rsplit_once('/')?;
+    Some((stream, number.parse().ok()?))
+}
+
+#[async_trait]
+impl EventStore for EventLog {
+    async fn store_event(
+        &self,
+        stream_id: &str,
+        event: &ServerSseMessage,
+    ) -> Result<EventId, EventStoreError> {
+        let bytes = event_cost(event).await;
+        let mut state = self.lock();
+        let stored = StoredEvent::Model(event.clone());
+        let id = state.append(
+            stream_id,
+            stored,
+            bytes,
+            self.max_bytes / STREAM_LOG_DIVISOR,
+        );
+        state.evict_down_to(self.max_bytes, stream_id);
+        Ok(id)
+    }
+
+    /// What follows in the same stream, and goes on until its response was sent.
+    async fn replay_events_after(
+        &self,
+        last_event_id: &str,
+    ) -> Result<EventStream, EventStoreError> {
+        let unknown = || format!("the event {last_event_id:?} is not known any more");
+        let (stream, after) = parse_event_id(last_event_id).ok_or_else(unknown)?;
+        self.next_after(stream, after).ok_or_else(unknown)?;
+        let start = (self.clone(), stream.to_owned(), after);
+        let events = stream::unfold(Some(start), |cursor| async move {
+            let (events, stream, after) = cursor?;
+            loop {
+                match events.next_after(&stream, after)? {
+                    NextEvent::Ready(number, stored) => {
+                        let mut event = to_sse_message(stored).await?;
+                        event.event_id = Some(format!("{stream}/{number}"));
+                        let cursor = (!is_response(&event)).then_some((events, stream, number));
+                        return Some((event, cursor));
+                    }
+                    NextEvent::Pending(changed) => {
+                        let mut changed = Box::pin(changed.notified_owned());
+                        changed.as_mut().enable();
+                        // Looked at again, so that nothing is missed between the two.
+                        if let NextEvent::Pending(_) = events.next_after(&stream, after)? {
+                            changed.await;
+                        }
+                    }
+                }
+            }
+        });
+        Ok(Box::pin(events))
+    }
+}
+
+/// The stream of a request ends with its response.
+fn is_response(event: &ServerSseMessage) -> bool {
+    matches!(
+        event.message.as_deref(),
+        Some(ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
+    )
+}
+
+/// What an event costs.
+async fn event_cost(event: &ServerSseMessage) -> usize {
+    let Some(message) = &event.message else {
+        return EVENT_OVERHEAD_BYTES;
+    };
+    if !is_large_result(message) {
+        return EVENT_OVERHEAD_BYTES + encoded_size::encoded_len(&**message);
+    }
+    let message = Arc::clone(message);
+    let encoded_len = cpu_pool::spawn(move || encoded_size::encoded_len(&*message)).await;
+    EVENT_OVERHEAD_BYTES + encoded_len.unwrap_or_default()
+}
+
+/// Results of tools are the large ones; what is structured in one is mostly text in it too.
+fn is_large_result(message: &ServerJsonRpcMessage) -> bool {
+    let ServerJsonRpcMessage::Response(response) = message else {
+        return false;
+    };
+    let ServerResult::CallToolResult(result) = &response.result else {
+        return false;
+    };
+    let texts = result.content.iter().map(|block| match block {
+        ContentBlock::Text(text) => text.text.len(),
+        ContentBlock::Image(image) => image.data.len(),
+        _ => 0,
+    });
+    texts.sum::<usize>() > INLINE_LIMIT
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::StreamExt;
+    use rmcp::model::{CustomNotification, ServerNotification};
+
+    use super::*;
+
+    fn event(bytes: usize) -> ServerSseMessage {
+        let params = serde_json::json!({ "x": "x".repeat(bytes) });
+        let notification = CustomNotification::new("news", Some(params));
+        let notification = ServerNotification::CustomNotification(notification);
+        ServerSseMessage::from_message(ServerJsonRpcMessage::notification(notification))
+    }
+
+    impl EventLog {
+        /// Stores an event, and lets the session hear it.
+        async fn append_for_session(
+            &self,
+            session: &SessionId,
+            stream: &str,
+            bytes: usize,
+        ) -> EventId {
+            let id = self.store_event(stream, &event(bytes)).await.unwrap();
+            self.bind_session(session, &id);
+            id
+        }
+
+        fn assert_consistent(&self) {
+            let state = self.lock();
+            let of_logs: usize = state.logs.values().map(|log| log.bytes).sum();
+            let of_events = state.logs.values().flat_map(|log| &log.events);
+            let of_events: usize = of_events.map(|event| event.bytes).sum();
+            let of_sessions: usize = state
+                .by_session
+                .values()
+                .map(|session_logs| session_logs.bytes)
+                .sum();
+            assert_eq!(
+                [of_logs, of_events, of_sessions],
+                [state.bytes, state.bytes, state.bytes]
+            );
+            let listed: usize = state.by_session.values().map(|held| held.logs.len()).sum();
+            assert_eq!(listed, state.logs.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_never_ends_keeps_its_newest_events() {
+        let events = EventLog::new(80_000);
+        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
+        let state = events.append_for_session(&calm, "answer", 100).await;
+        let first = events.append_for_session(&busy, "endless", 100).await;
+        for _ in 0..1_000 {
+            events.append_for_session(&busy, "endless", 100).await;
+        }
+        events.assert_consistent();
+        assert!(events.lock().bytes <= 80_000 / STREAM_LOG_DIVISOR + 1_000);
+        assert!(events.belongs_to(&calm, &state));
+        let last = events.lock().last_number;
+        let rest = events.replay_events_after(&first).await.unwrap();
+        let rest: Vec<_> = rest.take(10).collect().await;
+        let number =
+            |event: &ServerSseMessage| parse_event_id(event.event_id.as_ref().unwrap()).unwrap().1;
+        assert!(number(&rest[0]) > 900 && number(&rest[9]) < last);
+    }
+
+    #[tokio::test]
+    async fn the_session_with_most_bytes_is_evicted_first() {
+        let events = EventLog::new(80_000);
+        let (busy, calm): (SessionId, SessionId) = ("busy".into(), "calm".into());
+        let state = events.append_for_session(&calm, "answer", 1_000).await;
+        for stream in 0..100 {
+            events
+                .append_for_session(&busy, &stream.to_string(), 5_000)
+                .await;
+        }
+        events.assert_consistent();
+        assert!(events.lock().bytes <= 80_000);
+        assert!(events.belongs_to(&calm, &state));
+    }
+
+    #[tokio::test]
+    async fn an_evicted_log_is_bound_again_on_append_and_removed_with_its_session() {
+        let events = EventLog::new(80_000);
+        let (one, two): (SessionId, SessionId) = ("one".into(), "two".into());
+        events.append_for_session(&one, "common", 100).await;
+        for stream in 0..20 {
+            events
+                .append_for_session(&one, &stream.to_string(), 9_000)
+                .await;
+        }
+        assert!(!events.lock().logs.contains_key("common"));
+        let id = events.append_for_session(&one, "common", 100).await;
+        assert!(events.belongs_to(&one, &id) && !events.belongs_to(&two, &id));
+        events.remove_session(&one);
+        events.assert_consistent();
+        assert_eq!(events.lock().bytes, 0);
+        assert!(
+            events
+                .lock()
+                .by_session
+                .values()
+                .all(|held| held.logs.is_empty())
+        );
+    }
+}

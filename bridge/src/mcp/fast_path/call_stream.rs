@@ -1,0 +1,129 @@
+//! A call on the lane, with the notifications that it has sent meanwhile.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::StatusCode;
+
+use crate::hub::Hub;
+use crate::mcp::fast_path::notification_sink::NotificationBuffer;
+use crate::mcp::session::CallGuard;
+use crate::results::tool_result::EncodedBody;
+
+/// A JSON-RPC response, with the HTTP status that it has as a body of its own.
+#[derive(Debug)]
+pub(super) struct EncodedResponse {
+    pub(super) status: StatusCode,
+    pub(super) json: EncodedBody,
+}
+
+/// What comes of a call next.
+#[derive(Debug)]
+pub(super) enum CallStreamItem {
+    /// A notification.
+    Notification(Vec<u8>),
+    Response(EncodedResponse),
+    /// The client has taken the call back, or ended its session: it hears no answer.
+    Cancelled,
+}
+
+/// Dropped before its answer, the call is cancelled in the page.
+pub(super) struct CallStream {
+    call: Pin<Box<dyn Future<Output = EncodedResponse> + Send>>,
+    notifications: Arc<NotificationBuffer>,
+    /// In an MCP session.
+    guard: Option<CallGuard>,
+    /// Said last.
+    response: Option<EncodedResponse>,
+}
+
+impl CallStream {
+    pub(super) fn new(
+        call: impl Future<Output = EncodedResponse> + Send + 'static,
+        notifications: Arc<NotificationBuffer>,
+        guard: Option<CallGuard>,
+    ) -> Self {
+        Self {
+            call: Box::pin(call),
+            notifications,
+            guard,
+            response: None,
+        }
+    }
+
+    /// Not to be asked again after the answer.
+    pub(super) async fn next(&mut self) -> CallStreamItem {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<CallStreamItem> {
+        let in_flight = self.guard.as_ref();
+        if in_flight.is_some_and(|guard| guard.poll_cancelled(context).is_ready()) {
+            return Poll::Ready(CallStreamItem::Cancelled);
+        }
+        if let Some(message) = self.notifications.pop() {
+            return Poll::Ready(CallStreamItem::Notification(message));
+        }
+        if self.response.is_none()
+            && let Poll::Ready(response) = self.call.as_mut().poll(context)
+        {
+            self.response = Some(response);
+        }
+        if let Some(message) = self.notifications.pop() {
+            return Poll::Ready(CallStreamItem::Notification(message));
+        }
+        match self.response.take() {
+            Some(response) => Poll::Ready(CallStreamItem::Response(response)),
+            None => Poll::Pending,
+        }
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        let in_flight = self.guard.as_ref();
+        in_flight.is_some_and(CallGuard::is_cancelled)
+    }
+
+    pub(super) fn guard(&self) -> Option<&CallGuard> {
+        self.guard.as_ref()
+    }
+}
+
+/// A call in an MCP session goes on when its connection is lost (MCP 2025-11-25, "Streamable
+/// HTTP"): dropped with the call in it, this has it go on unheard.
+pub(super) struct DetachOnDrop {
+    stream: Option<CallStream>,
+    hub: Arc<Hub>,
+}
+
+impl DetachOnDrop {
+    pub(super) fn new(stream: CallStream, hub: &Arc<Hub>) -> Self {
+        Self {
+            stream: Some(stream),
+            hub: Arc::clone(hub),
+        }
+    }
+
+    pub(super) async fn next(&mut self) -> CallStreamItem {
+        match &mut self.stream {
+            Some(running) => running.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// It has ended, or somebody else holds it.
+    pub(super) fn into_inner(mut self) -> Option<CallStream> {
+        self.stream.take()
+    }
+}
+
+impl Drop for DetachOnDrop {
+    fn drop(&mut self) {
+        if let Some(mut running) = self.stream.take() {
+            self.hub.result_store.spawn(async move {
+                while let CallStreamItem::Notification(_) = running.next().await {}
+            });
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The client of a call on the lane. It hears progress and logs, and cannot be asked anything.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bridge_protocol::{
+    CallLog, CallProgress, ClientError, ClientRequest, ClientResponse, ErrorCode, LogLevel,
+};
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::Number;
+use serde_json::value::RawValue;
+
+use crate::calls::ClientChannel;
+use crate::mcp::{convert, input_required};
+use bridge_realm::realm::CallEvent;
+
+/// Notifications about a call, as JSON-RPC messages that wait for whoever polls the call.
+///
+/// A call is polled for its next message only when the last one was taken, and hears nothing more
+/// until then: what waits here is what waited for the caller when it was polled.
+#[derive(Debug, Default)]
+pub(super) struct NotificationBuffer {
+    queue: Mutex<VecDeque<Vec<u8>>>,
+    /// How the answer goes out, once that is decided: nobody decides twice.
+    form: OnceLock<ResponseForm>,
+}
+
+/// How an answer goes out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ResponseForm {
+    /// As a body of its own.
+    Body,
+    /// As the last event of a stream.
+    Stream,
+}
+
+impl NotificationBuffer {
+    /// The stream begins. False when the answer is a body of its own: it will be there at once.
+    pub(super) fn commit_to_stream(&self) -> bool {
+        *self.form.get_or_init(|| ResponseForm::Stream) == ResponseForm::Stream
+    }
+
+    /// The answer is there. False when a stream has begun, or begins with what waits.
+    fn commit_to_body(&self) -> bool {
+        let form = match self.lock().is_empty() {
+            true => ResponseForm::Body,
+            false => ResponseForm::Stream,
+        };
+        *self.form.get_or_init(|| form) == ResponseForm::Body
+    }
+
+    pub(super) fn push(&self, message: &impl Serialize) {
+        if let Ok(json) = serde_json::to_vec(message) {
+            self.lock().push_back(json);
+        }
+    }
+
+    pub(super) fn pop(&self) -> Option<Vec<u8>> {
+        self.lock().pop_front()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Vec<u8>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See the module documentation.
+pub(super) struct NotificationSink {
+    pub(super) progress_token: Option<Box<RawValue>>,
+    /// What the client speaks answers in rounds, and it has declared nothing that needs one.
+    pub(super) uses_input_required: bool,
+    pub(super) notifications: Arc<NotificationBuffer>,
+}
+
+#[derive(Serialize)]
+struct Notification<P> {
+    jsonrpc: &'static str,
+    method: &'static str,
+    params: P,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ProgressParams<'a> {
+    progress_token: &'a RawValue,
+    progress: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Serialize)]
+struct LogParams {
+    level: LogLevel,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logger: Option<String>,
+    data: Box<RawValue>,
+}
+
+impl NotificationSink {
+    fn send_progress(&self, progress: CallProgress) {
+        let Some(progress_token) = self.progress_token.as_deref() else {
+            return;
+        };
+        let params = ProgressParams {
+            progress_token,
+            progress: progress.progress,
+            total: progress.total,
+            message: progress.message,
+        };
+        self.send_notification("notifications/progress", params);
+    }
+
+    fn send_log(&self, log: CallLog) {
+        let params = LogParams {
+            level: log.level,
+            logger: log.logger,
+            data: log.data,
+        };
+        self.send_notification("notifications/message", params);
+    }
+
+    fn send_notification(&self, method: &'static str, params: impl Serialize) {
+        self.notifications.push(&Notification {
+            jsonrpc: "2.0",
+            method,
+            params,
+        });
+    }
+}
+
+impl ClientChannel for NotificationSink {
+    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
+        match event {
+            CallEvent::Progress(report) => self.send_progress(report),
+            CallEvent::Log(log) => self.send_log(log),
+        }
+        Box::pin(std::future::ready(()))
+    }
+
+    /// Its tool has said that it never asks. Whom it could ask has declared what it can do, so that
+    /// the realm lets this pass.
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        let error = ClientError {
+            code: ErrorCode::ClientCapabilityMissing,
+            message: "the tool is marked with `mcp-web/asksClient: false`, and asks its client: \
+                      take the mark out of its `_meta`"
+                .to_owned(),
+            data: None,
+        };
+        Box::pin(std::future::ready(ClientResponse {
+            key: request.key,
+            result: None,
+            error: Some(error),
+        }))
+    }
+
+    fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = input_required::to_input_request(request).err()?;
+        let message = refused.message.into_owned();
+        Some(convert::unsupported_request(request.key.clone(), message))
+    }
+
+    fn uses_input_required(&self) -> bool {
+        self.uses_input_required
+    }
+
+    fn uses_single_response(&self) -> bool {
+        self.notifications.commit_to_body()
+    }
+}

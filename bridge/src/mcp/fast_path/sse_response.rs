@@ -1,0 +1,281 @@
+//! A call that is answered as a stream of events.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, Sleep};
+
+use crate::hub::Hub;
+use crate::mcp::event_log::{EventLog, StoredEvent};
+use crate::mcp::fast_path::call_stream::{CallStream, CallStreamItem, DetachOnDrop};
+use crate::mcp::peer_client::NOTIFY_TIMEOUT;
+use crate::mcp::raw_event::RETRY_DELAY;
+use crate::mcp::service::KEEP_ALIVE_INTERVAL;
+use crate::mcp::session::{CallGuard, McpSession};
+use crate::results::tool_result::EncodedBody;
+
+/// So many events may wait for a client that reads slowly.
+const EVENT_BUFFER: usize = 16;
+
+/// An event, in the pieces that it is made of: none of them is copied.
+type EncodedEvent = [Bytes; 3];
+
+fn encode_event(id: Option<&str>, json: Bytes) -> EncodedEvent {
+    let head = match id {
+        Some(id) => Bytes::from(format!("id: {id}\ndata: ")),
+        None => Bytes::from_static(b"data: "),
+    };
+    [head, json, Bytes::from_static(b"\n\n")]
+}
+
+/// As one line: JSON has line breaks nowhere but between its values.
+pub(super) fn to_single_line(mut json: Vec<u8>) -> Bytes {
+    let replace_line_break = |byte: &mut u8| {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    };
+    json.iter_mut().for_each(replace_line_break);
+    Bytes::from(json)
+}
+
+/// The only event of a call that has ended already.
+pub(super) fn single_event(json: EncodedBody) -> Response {
+    let chunks = encode_event(None, to_single_line(json.into_vec())).map(Ok::<_, Infallible>);
+    event_stream_response(Body::from_stream(stream::iter(chunks)))
+}
+
+/// No event: the client wants no answer any more.
+pub(super) fn empty() -> Response {
+    event_stream_response(Body::empty())
+}
+
+/// The call of a request without a session: it is cancelled when the stream is dropped.
+pub(super) fn ephemeral(first: Option<Vec<u8>>, call: CallStream) -> Response {
+    let first = first.map(|first| encode_event(None, to_single_line(first)));
+    let first = stream::iter(first);
+    let rest = stream::unfold(Some(call), |call| async move {
+        let mut call = call?;
+        let (json, call) = match call.next().await {
+            CallStreamItem::Notification(json) => (json, Some(call)),
+            CallStreamItem::Response(answer) => (answer.json.into_vec(), None),
+            CallStreamItem::Cancelled => return None,
+        };
+        Some((encode_event(None, to_single_line(json)), call))
+    });
+    sse_response(first.chain(rest))
+}
+
+/// The call of an MCP session: it goes on when the stream is lost, and the client can come back.
+///
+/// `primes`: the client knows events without data.
+pub(super) fn resumable(
+    first: Option<Vec<u8>>,
+    call: DetachOnDrop,
+    events: &EventLog,
+    hub: &Hub,
+    sends_priming_event: bool,
+) -> Response {
+    let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
+    if let Some(call) = call.into_inner() {
+        let forwarder = SseForwarder {
+            event_log: events.clone(),
+            stream_id: uuid::Uuid::new_v4().to_string(),
+            sender: Some(sender),
+            sends_priming_event,
+            is_stalled: false,
+        };
+        hub.result_store.spawn(forwarder.run(first, call));
+    }
+    sse_response(stream::poll_fn(move |context| receiver.poll_recv(context)))
+}
+
+/// What comes of a call, on its way to the client and to where it is kept.
+struct SseForwarder {
+    event_log: EventLog,
+    stream_id: String,
+    /// `None` when the client is gone.
+    sender: Option<mpsc::Sender<EncodedEvent>>,
+    /// Whether the stream begins with an event without data.
+    sends_priming_event: bool,
+    /// The client does not read.
+    is_stalled: bool,
+}
+
+impl SseForwarder {
+    async fn run(mut self, first: Option<Vec<u8>>, mut call: CallStream) {
+        if self.sends_priming_event {
+            let id = self.store(&call, StoredEvent::Retry);
+            self.send_priming_event(id).await;
+        }
+        let mut next = first.map(CallStreamItem::Notification);
+        loop {
+            match next.take() {
+                Some(CallStreamItem::Notification(json)) => {
+                    let json = to_single_line(json);
+                    let id = self.store(&call, StoredEvent::Notification(json.clone()));
+                    self.send_notification(encode_event(id.as_deref(), json))
+                        .await;
+                }
+                Some(CallStreamItem::Response(answer)) => {
+                    let json = to_single_line(answer.json.into_vec());
+                    let id = self.store(&call, StoredEvent::Response(json.clone()));
+                    // A client that reads its answer is not idle.
+                    let session = call.guard().map(CallGuard::session);
+                    let _activity = session.map(McpSession::begin_activity);
+                    drop(call);
+                    return self.send(encode_event(id.as_deref(), json)).await;
+                }
+                Some(CallStreamItem::Cancelled) => {
+                    // Nobody comes back to it for anything.
+                    self.event_log.remove_stream(&self.stream_id);
+                    return;
+                }
+                None => {}
+            }
+            next = Some(call.next().await);
+        }
+    }
+
+    /// With the first event a client knows where to come back to.
+    async fn send_priming_event(&mut self, id: Option<String>) {
+        if let Some(id) = id {
+            let head = format!("id: {id}\nretry: {}\ndata: ", RETRY_DELAY.as_millis());
+            let event = [head.into(), Bytes::new(), Bytes::from_static(b"\n\n")];
+            self.send(event).await;
+        }
+    }
+
+    async fn send_notification(&mut self, event: EncodedEvent) {
+        if !self.is_stalled {
+            let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send(event)).await;
+            self.is_stalled = sent.is_err();
+        }
+    }
+
+    /// The id of the event, under which it is kept. `None`: nobody will ask for it.
+    fn store(&self, call: &CallStream, event: StoredEvent) -> Option<String> {
+        let session = call.guard()?.session().id()?;
+        let id = self.event_log.append(session, &self.stream_id, event);
+        // Its session has ended, perhaps before this was kept.
+        if call.is_cancelled() {
+            self.event_log.remove_stream(&self.stream_id);
+            return None;
+        }
+        Some(id)
+    }
+
+    async fn send(&mut self, event: EncodedEvent) {
+        if let Some(sender) = &self.sender
+            && sender.send(event).await.is_err()
+        {
+            self.sender = None;
+        }
+    }
+}
+
+fn sse_response(events: impl Stream<Item = EncodedEvent> + Send + 'static) -> Response {
+    let chunks = events.flat_map(|event| stream::iter(event.map(Ok)));
+    let chunks = KeepAlive {
+        chunks: Box::pin(chunks),
+        timer: Box::pin(tokio::time::sleep(KEEP_ALIVE_INTERVAL)),
+    };
+    event_stream_response(Body::from_stream(chunks))
+}
+
+fn event_stream_response(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    let value = HeaderValue::from_static;
+    headers.insert(CONTENT_TYPE, value("text/event-stream"));
+    headers.insert(CACHE_CONTROL, value("no-cache"));
+    let buffering = HeaderName::from_static("x-accel-buffering");
+    headers.insert(buffering, value("no"));
+    response
+}
+
+/// A stream with comments in between while it says nothing.
+struct KeepAlive<S> {
+    chunks: S,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl<S: Stream<Item = Result<Bytes, Infallible>> + Unpin> Stream for KeepAlive<S> {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = self.chunks.poll_next_unpin(context);
+        if polled.is_pending() && self.timer.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        let next = Instant::now() + KEEP_ALIVE_INTERVAL;
+        self.timer.as_mut().reset(next);
+        match polled {
+            Poll::Pending => Poll::Ready(Some(Ok(Bytes::from_static(b":\n\n")))),
+            item => item,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use http::StatusCode;
+
+    use super::*;
+    use crate::mcp::fast_path::call_stream::EncodedResponse;
+    use crate::mcp::fast_path::notification_sink::NotificationBuffer;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stalled_client_gets_the_buffered_events_and_the_response() {
+        let notifications = Arc::new(NotificationBuffer::default());
+        for n in 0..2 * EVENT_BUFFER {
+            notifications.push(&n);
+        }
+        let answer = EncodedResponse {
+            status: StatusCode::OK,
+            json: b"{\n}".to_vec().into(),
+        };
+        let running = CallStream::new(std::future::ready(answer), notifications, None);
+        let (sender, mut receiver) = mpsc::channel(EVENT_BUFFER);
+        let forwarder = SseForwarder {
+            event_log: EventLog::new(1_000),
+            stream_id: "s".to_owned(),
+            sender: Some(sender),
+            sends_priming_event: true,
+            is_stalled: false,
+        };
+        let task = tokio::spawn(forwarder.run(None, running));
+        // Time goes on only when nothing else does.
+        tokio::time::sleep(2 * NOTIFY_TIMEOUT).await;
+        let mut received = Vec::new();
+        while let Some([_, json, _]) = receiver.recv().await {
+            received.push(String::from_utf8(json.to_vec()).unwrap());
+        }
+        task.await.unwrap();
+        let mut expected: Vec<_> = (0..EVENT_BUFFER).map(|n| n.to_string()).collect();
+        expected.push("{ }".to_owned());
+        assert_eq!(received, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_stream_sends_keep_alive_comments() {
+        use http_body_util::BodyExt;
+        let mut body = sse_response(stream::pending()).into_body();
+        for _ in 0..2 {
+            let started = Instant::now();
+            let frame = body.frame().await.unwrap().unwrap();
+            assert_eq!(frame.into_data().unwrap(), ":\n\n");
+            assert_eq!(started.elapsed(), KEEP_ALIVE_INTERVAL);
+        }
+    }
+}

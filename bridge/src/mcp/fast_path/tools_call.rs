@@ -1,0 +1,318 @@
+//! `tools/call`.
+
+use bridge_realm::definition;
+use bridge_realm::definition::tool;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use serde_json::value::RawValue;
+
+use super::sse_response;
+use crate::calls::builtin_tools;
+use crate::calls::{
+    self, Arguments, CallError, CallOptions, CallRequest, DETACHED_CLIENT, RoundOutcome,
+};
+use crate::hub::Hub;
+use crate::mcp::convert;
+use crate::mcp::fast_path::call_stream::{
+    CallStream, CallStreamItem, DetachOnDrop, EncodedResponse,
+};
+use crate::mcp::fast_path::eligibility::{FastPathRequest, json_string};
+use crate::mcp::fast_path::notification_sink::{NotificationBuffer, NotificationSink};
+use crate::mcp::session::request_key;
+use crate::results::encoded_size;
+use crate::results::tool_result::ToolResult;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
+
+/// An answer that comes within this, with nothing before it, is one JSON body. What takes longer is a
+/// stream: the client hears that its call goes on, and in an MCP session where to come back to. Nobody
+/// loses much with a connection that breaks so early, and some clients read no long events, but
+/// bodies of any length. Clients wait at least five seconds for the head of an answer.
+const INLINE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// rmcp's clients take no longer body, while the longest event is theirs to set: longer answers are
+/// events.
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
+
+pub(super) async fn serve(request: FastPathRequest<'_>) -> Option<Response> {
+    let call = FastPathCall::try_new(&request)?;
+    match &request.session {
+        Some(_) => serve_in_session(&request, call).await,
+        None => Some(serve_stateless(&request, call).await),
+    }
+}
+
+/// A call that is the lane's.
+struct FastPathCall {
+    hub: Arc<Hub>,
+    request: CallRequest<'static>,
+    id: Box<RawValue>,
+    sink: NotificationSink,
+    is_modern: bool,
+}
+
+impl FastPathCall {
+    fn try_new(request: &FastPathRequest<'_>) -> Option<Self> {
+        let hub = &request.mcp.state.hub;
+        let tool = json_string(request.params.name?)?;
+        let arguments = match request.params.arguments.map(RawValue::get) {
+            None | Some("null") => Arguments::default(),
+            Some(object) if object.starts_with('{') => {
+                Arguments::from_raw(request.params.arguments?.to_owned())
+            }
+            Some(_) => return None,
+        };
+        let is_modern = request.is_modern();
+        let is_silent = !request.client.accepts_client_requests();
+        if !(is_silent || never_asks_client(request, &tool))
+            || is_modern && has_header_arguments(request, &tool)
+        {
+            return None;
+        }
+        let options = request.options();
+        let progress_token = match request.params.meta.progress_token {
+            Some(progress_token) => Some(valid_progress_token(progress_token)?.to_owned()),
+            None => None,
+        };
+        let options =
+            request
+                .client
+                .tool_call_options(request.principal, options, &DETACHED_CLIENT);
+        Some(Self {
+            hub: Arc::clone(hub),
+            request: CallRequest {
+                caller: options,
+                tool: tool.into_owned(),
+                arguments,
+            },
+            id: request.id.to_owned(),
+            sink: NotificationSink {
+                progress_token,
+                uses_input_required: is_modern && is_silent,
+                notifications: Arc::default(),
+            },
+            is_modern,
+        })
+    }
+
+    fn notifications(&self) -> Arc<NotificationBuffer> {
+        Arc::clone(&self.sink.notifications)
+    }
+
+    async fn run(self) -> EncodedResponse {
+        let caller = CallOptions {
+            client: &self.sink,
+            ..self.request.caller
+        };
+        let request = CallRequest {
+            caller,
+            ..self.request
+        };
+        let outcome = calls::call_tool(&self.hub, request).await;
+        let (id, is_modern) = (self.id, self.is_modern);
+        match outcome {
+            Ok(RoundOutcome::Complete(result))
+                if result.is_borrowed() || encoded_size::fits_within(&result, INLINE_LIMIT) =>
+            {
+                encode_result(&id, &result, is_modern)
+            }
+            Ok(RoundOutcome::Complete(result)) => {
+                let encoded = cpu_pool::spawn(move || encode_result(&id, &result, is_modern));
+                encoded.await.unwrap_or_else(|| EncodedResponse {
+                    status: StatusCode::INTERNAL_SERVER_ERROR,
+                    json: Vec::new().into(),
+                })
+            }
+            // Nobody is asked who has declared nothing.
+            Ok(RoundOutcome::InputRequired { .. }) => {
+                let message = "the call waits for input, and the client declared that it has none";
+                encode_error(&id, &ErrorData::internal_error(message, None), is_modern)
+            }
+            Err(error) => encode_call_error(&id, error, is_modern),
+        }
+    }
+}
+
+/// A call of MCP 2026-07-28, which ends with its connection.
+async fn serve_stateless(request: &FastPathRequest<'_>, call: FastPathCall) -> Response {
+    let events_only = request.events_only;
+    let notifications = call.notifications();
+    let mut stream = CallStream::new(call.run(), Arc::clone(&notifications), None);
+    match first_item(&notifications, stream.next(), events_only).await {
+        None => sse_response::ephemeral(None, stream),
+        Some(CallStreamItem::Notification(first)) => sse_response::ephemeral(Some(first), stream),
+        Some(CallStreamItem::Response(response)) => single_response(response, events_only),
+        Some(CallStreamItem::Cancelled) => sse_response::empty(),
+    }
+}
+
+/// A call of an MCP session, which outlives its connection.
+async fn serve_in_session(request: &FastPathRequest<'_>, call: FastPathCall) -> Option<Response> {
+    let session = request.session.as_ref()?;
+    let request_key = raw_request_key(request.id)?;
+    let guard = session.begin_call(request_key)?;
+    let (notifications, hub) = (call.notifications(), Arc::clone(&call.hub));
+    let stream = CallStream::new(call.run(), Arc::clone(&notifications), Some(guard));
+    let mut stream = DetachOnDrop::new(stream, &hub);
+    let first = match first_item(&notifications, stream.next(), request.events_only).await {
+        Some(CallStreamItem::Response(response)) => {
+            stream.into_inner();
+            return Some(single_response(response, false));
+        }
+        Some(CallStreamItem::Cancelled) => {
+            stream.into_inner();
+            return Some(sse_response::empty());
+        }
+        Some(CallStreamItem::Notification(first)) => Some(first),
+        None => None,
+    };
+    let events = request.mcp.sessions.event_log();
+    let sends_priming_event = request.client.supports_priming_events();
+    Some(sse_response::resumable(
+        first,
+        stream,
+        events,
+        &hub,
+        sends_priming_event,
+    ))
+}
+
+/// What comes of a call first. `None`: nothing within the time in which an answer is a body of its
+/// own, and from now on everything is an event.
+async fn first_item(
+    notifications: &NotificationBuffer,
+    next: impl Future<Output = CallStreamItem>,
+    events_only: bool,
+) -> Option<CallStreamItem> {
+    if events_only {
+        notifications.commit_to_stream();
+        return None;
+    }
+    let mut next = pin!(next);
+    let first = match tokio::time::timeout(INLINE_RESPONSE_TIMEOUT, &mut next).await {
+        Ok(first) => first,
+        Err(_) if notifications.commit_to_stream() => return None,
+        // The answer is being shaped as a body.
+        Err(_) => next.await,
+    };
+    if let CallStreamItem::Notification(_) = first {
+        notifications.commit_to_stream();
+    }
+    Some(first)
+}
+
+/// Whether each page that has the tool says that it does not ask.
+fn never_asks_client(request: &FastPathRequest<'_>, tool: &str) -> bool {
+    if definition::reserved::is_builtin_tool(tool) {
+        return tool != builtin_tools::CALL_SESSION_TOOL;
+    }
+    any_candidate_tool(request, tool, |tool| tool.asks_client).is_none_or(|asks| !asks)
+}
+
+/// Whether arguments of the tool are in headers too (SEP-2243).
+fn has_header_arguments(request: &FastPathRequest<'_>, tool: &str) -> bool {
+    request.mcp.state.hub.definitions.has_header_arguments()
+        && any_candidate_tool(request, tool, |tool| tool.has_header_arguments()).unwrap_or(false)
+}
+
+/// Whether this is true of one of the tools that a client could mean.
+fn any_candidate_tool(
+    request: &FastPathRequest<'_>,
+    name: &str,
+    predicate: impl Fn(&tool::Tool) -> bool,
+) -> Option<bool> {
+    let hub = &request.mcp.state.hub;
+    hub.with_realm_mut(request.principal.realm, |realm| {
+        realm.any_candidate_tool(name, predicate)
+    })
+}
+
+/// A progress token that is as MCP has it: a string or an integer.
+fn valid_progress_token(token: &RawValue) -> Option<&RawValue> {
+    let text = token.get();
+    (text.starts_with('"') || text.parse::<i64>().is_ok()).then_some(token)
+}
+
+/// As a cancel names it: what is plain is written as [`request_key`] writes it. What rmcp does not
+/// take as an id has none.
+fn raw_request_key(id: &RawValue) -> Option<Box<str>> {
+    let text = id.get();
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && text.len() < 18
+        || text.starts_with('"') && !text.contains('\\');
+    if is_plain {
+        return Some(text.into());
+    }
+    let id: RequestId = serde_json::from_str(text).ok()?;
+    Some(request_key(&id))
+}
+
+/// An answer that nothing came before.
+fn single_response(response: EncodedResponse, events_only: bool) -> Response {
+    let as_events = events_only || response.json.len() > MAX_BODY_BYTES;
+    if as_events && response.status == StatusCode::OK {
+        return sse_response::single_event(response.json);
+    }
+    json_response(response.status, response.json)
+}
+
+pub(super) fn json_response(status: StatusCode, json: impl Into<Body>) -> Response {
+    let mut response = Response::new(json.into());
+    *response.status_mut() = status;
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+/// How a response begins: what follows is the member `result` or `error`.
+pub(super) fn begin_response(id: &RawValue, capacity: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(capacity + 128);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.get().as_bytes());
+    out
+}
+
+fn encode_result(id: &RawValue, result: &ToolResult, is_modern: bool) -> EncodedResponse {
+    let mut out = begin_response(id, 1024);
+    out.extend_from_slice(b",\"result\":{");
+    if is_modern {
+        out.extend_from_slice(b"\"resultType\":\"complete\",");
+    }
+    let tail: &[u8] = match result.is_error {
+        true => b"}}",
+        false => b",\"isError\":false}}",
+    };
+    EncodedResponse {
+        status: StatusCode::OK,
+        json: result.encode_body(out, tail),
+    }
+}
+
+fn encode_call_error(id: &RawValue, error: CallError, is_modern: bool) -> EncodedResponse {
+    encode_error(id, &convert::to_error_data(error, is_modern), is_modern)
+}
+
+fn encode_error(id: &RawValue, error: &ErrorData, is_modern: bool) -> EncodedResponse {
+    let mut out = begin_response(id, 256);
+    out.extend_from_slice(b",\"error\":");
+    // Writing into memory cannot fail.
+    let _ = serde_json::to_writer(&mut out, error);
+    out.push(b'}');
+    let is_bad_request = is_modern && error.code == ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY;
+    EncodedResponse {
+        status: match is_bad_request {
+            true => StatusCode::BAD_REQUEST,
+            false => StatusCode::OK,
+        },
+        json: out.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! `tools/list`: put together from what was encoded once for each definition.
+
+use std::sync::LazyLock;
+
+use axum::response::Response;
+use bridge_protocol::Kind;
+use http::StatusCode;
+
+use super::sse_response;
+use crate::calls::builtin_tools;
+use crate::mcp::convert;
+use crate::mcp::fast_path::eligibility::FastPathRequest;
+use crate::mcp::fast_path::tools_call::{begin_response, json_response};
+use bridge_realm::definition::Definition;
+
+/// The bridge's own tools.
+static BUILTIN_TOOLS: LazyLock<Vec<Box<str>>> = LazyLock::new(|| {
+    let own = builtin_tools::DEFINITIONS.iter();
+    own.filter_map(convert::to_list_entry).collect()
+});
+
+pub(super) fn serve(request: &FastPathRequest<'_>) -> Option<Response> {
+    let params = request.params;
+    let is_other = request.client.published_result_size().is_some();
+    if params.name.is_some() || params.arguments.is_some() || is_other {
+        return None;
+    }
+    let hub = &request.mcp.state.hub;
+    let published = hub.with_realm(request.principal.realm, |realm| realm.published(Kind::Tool));
+    let answer = encode_list(request, &published.unwrap_or_default());
+    let _open = request
+        .session
+        .as_ref()
+        .map(|session| session.begin_activity());
+    Some(match request.events_only {
+        true => sse_response::single_event(answer.into()),
+        false => json_response(StatusCode::OK, answer),
+    })
+}
+
+fn encode_list(request: &FastPathRequest<'_>, published: &[Definition]) -> Vec<u8> {
+    let is_modern = request.is_modern();
+    let pages = published.iter().filter_map(|definition| match definition {
+        Definition::Tool(tool) => tool.list_entry(is_modern, convert::to_list_entry),
+        _ => None,
+    });
+    let tools: Vec<&str> = BUILTIN_TOOLS
+        .iter()
+        .map(AsRef::as_ref)
+        .chain(pages)
+        .collect();
+    let capacity = tools.iter().map(|tool| tool.len() + 1).sum();
+    let mut out = begin_response(request.id, capacity);
+    out.extend_from_slice(b",\"result\":{");
+    if is_modern {
+        // As rmcp fills them in: nobody may keep what a page can change at any time.
+        let hints = br#""resultType":"complete","ttlMs":0,"cacheScope":"private","#;
+        out.extend_from_slice(hints);
+    }
+    out.extend_from_slice(b"\"tools\":[");
+    for (index, tool) in tools.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(tool.as_bytes());
+    }
+    out.extend_from_slice(b"]}}");
+    out
+}

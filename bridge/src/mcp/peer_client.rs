@@ -1,0 +1,143 @@
+//! A client while a request of it runs: progress, logs, and what the page asks it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bridge_protocol::{ClientRequest, ClientResponse};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientResult, CustomRequest, ProgressNotificationParam, ProtocolVersion, ServerRequest,
+};
+use rmcp::service::{PeerRequestOptions, RequestContext, RequestHandle, ServiceError};
+
+use super::{convert, input_required};
+use crate::calls::ClientChannel;
+use bridge_realm::realm::CallEvent;
+
+/// A client that does not take a notification within this does not read its stream: it hears no
+/// more of this call but its result.
+pub(super) const NOTIFY_TIMEOUT: Duration = Duration::from_secs(5);
+
+pub(super) struct PeerClient<'a> {
+    context: &'a RequestContext<RoleServer>,
+    is_modern: bool,
+    is_muted: AtomicBool,
+}
+
+impl<'a> PeerClient<'a> {
+    pub(super) fn new(context: &'a RequestContext<RoleServer>) -> Self {
+        let is_modern = context
+            .protocol_version()
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        Self {
+            context,
+            is_modern,
+            is_muted: AtomicBool::new(false),
+        }
+    }
+
+    /// For requests that MCP gives no progress and no rounds.
+    pub(super) fn muted(context: &'a RequestContext<RoleServer>) -> Self {
+        let client = Self::new(context);
+        client.is_muted.store(true, Ordering::Relaxed);
+        client
+    }
+
+    /// MCP 2026-07-28 or later.
+    pub(super) fn is_modern(&self) -> bool {
+        self.is_modern
+    }
+
+    async fn send_notification(&self, event: CallEvent) -> bool {
+        let peer = &self.context.peer;
+        match event {
+            CallEvent::Progress(progress) => {
+                let Some(token) = self.context.meta.get_progress_token() else {
+                    return true;
+                };
+                let number = |number: serde_json::Number| number.as_f64().unwrap_or_default();
+                let mut params = ProgressNotificationParam::new(token, number(progress.progress));
+                params.total = progress.total.map(number);
+                params.message = progress.message;
+                peer.notify_progress(params).await.is_ok()
+            }
+            CallEvent::Log(log) => {
+                let message = convert::log_message(log);
+                peer.notify_logging_message(message).await.is_ok()
+            }
+        }
+    }
+
+    async fn send_request(&self, request: ClientRequest) -> ClientResponse {
+        let params = serde_json::from_str(request.params.get()).ok();
+        // As a custom request the page's words go out as they are.
+        let server_request =
+            ServerRequest::CustomRequest(CustomRequest::new(request.method, params));
+        let peer = &self.context.peer;
+        let options = PeerRequestOptions::no_options();
+        let response = match peer.send_request_with_option(server_request, options).await {
+            Ok(sent) => PendingPeerRequest(Some(sent)).response().await,
+            Err(error) => Err(error),
+        };
+        convert::client_response(request.key, response)
+    }
+}
+
+/// A request to the client. Dropped before its answer, it is cancelled there: a person must not be
+/// asked for a call that is over.
+struct PendingPeerRequest(Option<RequestHandle<RoleServer>>);
+
+impl PendingPeerRequest {
+    async fn response(mut self) -> Result<ClientResult, ServiceError> {
+        let Some(sent) = &mut self.0 else {
+            return Err(ServiceError::TransportClosed);
+        };
+        let answer = (&mut sent.rx).await;
+        self.0 = None;
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
+
+impl Drop for PendingPeerRequest {
+    fn drop(&mut self) {
+        if let Some(sent) = self.0.take() {
+            let reason = "the call that asked is over, or waits no longer";
+            // Looked at once, this is in the client's line; if that is full, the client does not
+            // read anyway.
+            let cancel = tokio::task::unconstrained(sent.cancel(Some(reason.to_owned())));
+            let _ = cancel.now_or_never();
+        }
+    }
+}
+
+impl ClientChannel for PeerClient<'_> {
+    fn notify(&self, event: CallEvent) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.is_muted.load(Ordering::Relaxed) {
+                return;
+            }
+            let sent = tokio::time::timeout(NOTIFY_TIMEOUT, self.send_notification(event)).await;
+            if !matches!(sent, Ok(true)) {
+                self.is_muted.store(true, Ordering::Relaxed);
+            }
+        })
+    }
+
+    fn request(&self, request: ClientRequest) -> BoxFuture<'_, ClientResponse> {
+        Box::pin(self.send_request(request))
+    }
+
+    fn reject(&self, request: &ClientRequest) -> Option<ClientResponse> {
+        let refused = input_required::to_input_request(request).err()?;
+        Some(convert::unsupported_request(
+            request.key.clone(),
+            refused.message.into_owned(),
+        ))
+    }
+
+    fn uses_input_required(&self) -> bool {
+        self.is_modern
+    }
+}

@@ -1,0 +1,65 @@
+//! An event of the lane, as rmcp's leg sends it again. It was sent as JSON that no model has read:
+//! so it goes through rmcp's model as what that does not know.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CustomNotification, CustomResult, ErrorData, RequestId, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
+};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::mcp::event_log::StoredEvent;
+use bridge_service::cpu_pool;
+use bridge_service::cpu_pool::INLINE_LIMIT;
+
+/// A client that lost its stream comes back after this, as rmcp has it for its own.
+pub(super) const RETRY_DELAY: Duration = Duration::from_secs(3);
+
+#[derive(Deserialize)]
+struct Notification {
+    method: String,
+    params: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    id: RequestId,
+    #[serde(default)]
+    result: Value,
+    error: Option<ErrorData>,
+}
+
+/// `None` for what the lane does not store.
+pub(super) async fn to_sse_message(stored: StoredEvent) -> Option<ServerSseMessage> {
+    let message = match stored {
+        StoredEvent::Model(event) => return Some(event),
+        StoredEvent::Retry => return Some(ServerSseMessage::retry(RETRY_DELAY)),
+        StoredEvent::Notification(json) => {
+            let notification: Notification = serde_json::from_slice(&json).ok()?;
+            let notification = CustomNotification::new(notification.method, notification.params);
+            ServerJsonRpcMessage::notification(ServerNotification::CustomNotification(notification))
+        }
+        StoredEvent::Response(json) => {
+            let Response { id, result, error } = match json.len() < INLINE_LIMIT {
+                true => decode(&json)?,
+                false => cpu_pool::spawn(move || decode(&json)).await??,
+            };
+            match error {
+                Some(error) => ServerJsonRpcMessage::error(error, Some(id)),
+                None => {
+                    let result = ServerResult::CustomResult(CustomResult(result));
+                    ServerJsonRpcMessage::response(result, id)
+                }
+            }
+        }
+    };
+    Some(ServerSseMessage::from_message(message))
+}
+
+fn decode<T: DeserializeOwned>(json: &[u8]) -> Option<T> {
+    serde_json::from_slice(json).ok()
+}

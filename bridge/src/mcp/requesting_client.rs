@@ -1,0 +1,176 @@
+//! A client as its requests show it, whatever leg they take: who it is, what it can take, and what
+//! a page's handler may know of it.
+
+use std::sync::Arc;
+
+use bridge_protocol::{
+    CallContext, CallerTransport, CallingClient, ClientLimits, LogLevel, SessionId,
+};
+use http::HeaderMap;
+use http::header::USER_AGENT;
+use rmcp::model::{ClientCapabilities, Implementation, ProtocolVersion};
+use serde_json::value::RawValue;
+
+use super::convert;
+use crate::agent_queries::QueryLifetime;
+use crate::calls::{CallOptions, ClientChannel, DeliveryLimits};
+use crate::config::{Config, Profile, TextLimitRule};
+use bridge_auth::Principal;
+
+/// See the module documentation.
+#[derive(Debug)]
+pub(super) struct RequestingClient {
+    calling_client: Arc<CallingClient>,
+    profile: Profile,
+    text_count: TextLimitRule,
+    supports_resource_links: bool,
+    supports_priming_events: bool,
+    accepts_client_requests: bool,
+}
+
+/// httpx2 reads no event with more bytes than 1 MiB, its lines' ends aside (`max_sse_event_size`), and
+/// the Python SDK 2 is built on it. What the event has beside the answer is [`ENVELOPE_BYTES`].
+const HTTPX2_MAX_EVENT_BYTES: usize = 1024 * 1024;
+
+/// How the product token of its `User-Agent` begins.
+const HTTPX2_USER_AGENT: &str = "python-httpx2/";
+
+/// The longest event that the client behind a request reads, as far as is known.
+pub(super) fn max_event_bytes(headers: &HeaderMap) -> Option<usize> {
+    let agent = headers.get(USER_AGENT)?.to_str().ok()?;
+    agent
+        .starts_with(HTTPX2_USER_AGENT)
+        .then_some(HTTPX2_MAX_EVENT_BYTES)
+}
+
+/// What one request says beside what it asks for.
+pub(super) struct RequestOptions {
+    /// The query whose agent makes the request.
+    pub(super) query_lifetime: Option<QueryLifetime>,
+    /// The session that the request or the client's pin names.
+    pub(super) session: Option<SessionId>,
+    /// The client wants to hear of progress.
+    pub(super) wants_progress: bool,
+    pub(super) log_level: Option<LogLevel>,
+    /// What an answer may have that goes out as an event of a stream.
+    pub(super) max_event_bytes: Option<usize>,
+}
+
+impl RequestingClient {
+    /// `declared`: its capabilities, as a page hears them.
+    pub(super) fn new(
+        config: &Config,
+        info: Option<Implementation>,
+        version: Option<ProtocolVersion>,
+        capabilities: Option<Box<RawValue>>,
+    ) -> Self {
+        let name = info.as_ref().map_or("", |info| info.name.as_str());
+        let text_count = TextLimitRule::for_client(name);
+        let profile = config.profiles.for_client(name);
+        let bytes = config.results.max_client_result_bytes;
+        let profile = Profile {
+            max_result_bytes: profile.max_result_bytes.or(Some(bytes)),
+            ..profile
+        };
+        let limits = ClientLimits {
+            max_result_bytes: profile.max_result_bytes,
+            max_image_edge: profile.max_image_edge,
+        };
+        let calling = CallingClient {
+            info: info.map_or_else(convert::unknown_client, convert::client_info),
+            protocol_version: version.as_ref().map(ToString::to_string),
+            capabilities,
+            limits: Some(limits),
+        };
+        Self {
+            calling_client: Arc::new(calling),
+            profile,
+            text_count,
+            // `resource_link` blocks came with MCP 2025-06-18. Who names no revision is newer.
+            supports_resource_links: version
+                .as_ref()
+                .is_none_or(|version| version.as_str() >= ProtocolVersion::V_2025_06_18.as_str()),
+            accepts_client_requests: false,
+            // Older clients read the empty data of such an event as a message, and fail.
+            supports_priming_events: version
+                .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2025_11_25.as_str()),
+        }
+    }
+
+    /// Whether its capabilities have something that a page can ask for.
+    pub(super) fn with_capabilities(mut self, capabilities: &ClientCapabilities) -> Self {
+        self.accepts_client_requests = capabilities.sampling.is_some()
+            || capabilities.elicitation.is_some()
+            || capabilities.roots.is_some();
+        self
+    }
+
+    /// Whether a stream of events may begin with one that has no data (MCP 2025-11-25, "Sending
+    /// Messages to the Server").
+    pub(super) fn supports_priming_events(&self) -> bool {
+        self.supports_priming_events
+    }
+
+    /// What each tool without a number of its own must say in its `_meta`, see
+    /// [`TextLimitRule::published_limit`].
+    pub(super) fn published_result_size(&self) -> Option<usize> {
+        self.text_count.published_limit(self.profile.max_text_chars)
+    }
+
+    pub(super) fn accepts_client_requests(&self) -> bool {
+        self.accepts_client_requests
+    }
+
+    /// The caller of a tool: it waits as long as the client does.
+    pub(super) fn tool_call_options<'a>(
+        &self,
+        principal: &Principal,
+        options: RequestOptions,
+        client: &'a dyn ClientChannel,
+    ) -> CallOptions<'a> {
+        let event_bytes = options.max_event_bytes;
+        let mut call_options = self.call_options(principal, options, client);
+        call_options.limits.max_bytes = self.profile.max_result_bytes;
+        call_options.limits.max_event_bytes = event_bytes;
+        call_options.limits.client_timeout = self.profile.patience;
+        call_options
+    }
+
+    pub(super) fn call_options<'a>(
+        &self,
+        principal: &Principal,
+        options: RequestOptions,
+        client: &'a dyn ClientChannel,
+    ) -> CallOptions<'a> {
+        CallOptions {
+            realm: principal.realm,
+            query_lifetime: options.query_lifetime,
+            session: options.session,
+            call_context: CallContext {
+                client: Some(Arc::clone(&self.calling_client)),
+                caller: Some(principal.caller(CallerTransport::Mcp)),
+                log_level: options.log_level,
+                progress: options.wants_progress,
+                timeout_ms: None,
+                query_id: principal.query.clone(),
+                sent_ms: None,
+            },
+            client,
+            limits: DeliveryLimits {
+                // Answers to other requests than calls are events.
+                max_bytes: match (self.profile.max_result_bytes, options.max_event_bytes) {
+                    (Some(bytes), Some(event)) => Some(bytes.min(event)),
+                    (bytes, event) => bytes.or(event),
+                },
+                max_event_bytes: None,
+                max_text_chars: self.profile.max_text_chars,
+                text_count: self.text_count,
+                // The token of a query reads no resources.
+                resource_links: self.supports_resource_links && principal.query.is_none(),
+                client_timeout: None,
+            },
+            client_responses: Vec::new(),
+            resume_token: None,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! rmcp's Streamable HTTP service and the sessions behind it.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use rmcp::transport::streamable_http_server::session::SessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use super::fast_path::ClientCache;
+use super::handler::Handler;
+use super::input_required::RequestStateSealer;
+use super::session_manager::RealmSessionManager;
+use crate::agent_queries::QueryLifetime;
+use crate::web::AppState;
+
+/// A stream of events that says nothing shows so often that it is there. Some clients read for five
+/// seconds: httpx's, where an application makes its own.
+pub(super) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(4);
+
+/// The service and the sessions behind it.
+#[derive(Clone)]
+pub(crate) struct McpService {
+    pub(super) state: AppState,
+    pub(super) service: StreamableHttpService<Handler, RealmSessionManager>,
+    pub(super) sessions: Arc<RealmSessionManager>,
+    pub(super) client_cache: Arc<ClientCache>,
+}
+
+impl McpService {
+    pub(crate) fn new(state: AppState) -> Self {
+        let hub = Arc::clone(&state.hub);
+        let sessions = RealmSessionManager::start(&hub.config);
+        // Host and Origin are checked on every route before this one.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_cancellation_token(state.stopping.clone())
+            // It would begin streams with an event that older clients do not know.
+            .with_sse_retry(None)
+            .with_sse_keep_alive(Some(KEEP_ALIVE_INTERVAL))
+            .with_max_request_body_bytes(hub.config.max_request_bytes);
+        let agent_queries = Arc::clone(&state.agent_queries);
+        let seal = Arc::new(RequestStateSealer::new(&hub.config));
+        let evicting = Arc::downgrade(&sessions);
+        let handler = move || {
+            let (hub, agent_queries) = (Arc::clone(&hub), Arc::clone(&agent_queries));
+            Handler::new(
+                hub,
+                agent_queries,
+                Arc::clone(&seal),
+                Weak::clone(&evicting),
+            )
+        };
+        let service =
+            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
+        Self {
+            state,
+            service,
+            sessions,
+            client_cache: Arc::default(),
+        }
+    }
+
+    /// A session that an agent has opened with the token of its query ends with that: the agent
+    /// cannot end it any more.
+    pub(super) fn close_session_with_query(&self, lifetime: QueryLifetime, session: &str) {
+        let (sessions, id) = (Arc::clone(&self.sessions), Arc::from(session));
+        let stopping = self.state.stopping.clone();
+        self.state.page_sockets.spawn(async move {
+            tokio::select! {
+                () = lifetime.drained() => {}
+                () = stopping.cancelled() => {}
+            }
+            // One that has ended meanwhile is no loss.
+            let _ = sessions.close_session(&id).await;
+        });
+    }
+}

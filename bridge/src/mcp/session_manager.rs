@@ -1,0 +1,310 @@
+//! MCP sessions (revisions before 2026-07-28), each bound to the realm that opened it.
+
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use futures_util::{Stream, StreamExt};
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, SessionError,
+};
+use rmcp::transport::streamable_http_server::session::{
+    EventStore, ServerSseMessage, SessionId, SessionManager,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::request_scope::{OPENING_SESSION, REALM};
+use super::session::{McpSession, request_key};
+use crate::config::Config;
+use crate::mcp::event_log::EventLog;
+use crate::mcp::raw_event::RETRY_DELAY;
+use crate::web::sessions_by_realm::IdsByRealm;
+use bridge_auth::RealmId;
+
+/// The id of the event without data with which a stream begins that a client opens by itself.
+pub(super) const PRIMING_EVENT_ID: &str = "0";
+
+/// A session that is idle ends this long after its time at the latest, in parts of that time:
+/// however many there are, they are not looked at more often.
+const IDLE_CHECK_DIVISOR: u32 = 20;
+
+/// rmcp ends a session at once, unless it is stuck.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// rmcp's sessions in memory, visible only to the token that opened them.
+pub(super) struct RealmSessionManager {
+    inner: LocalSessionManager,
+    sessions: DashMap<SessionId, Arc<McpSession>>,
+    by_realm: IdsByRealm<SessionId>,
+    event_log: EventLog,
+    slots: Arc<Semaphore>,
+    idle_timeout: Duration,
+    /// Ends those that are idle.
+    idle_task: OnceLock<AbortHandle>,
+}
+
+impl RealmSessionManager {
+    /// Needs a runtime.
+    pub(super) fn start(config: &Config) -> Arc<Self> {
+        let sessions = Arc::new(Self::new(config));
+        let weak = Arc::downgrade(&sessions);
+        let task = tokio::spawn(async move {
+            while let Some(sessions) = weak.upgrade() {
+                let next = sessions.close_idle().await;
+                drop(sessions);
+                tokio::time::sleep_until(next).await;
+            }
+        });
+        let _ = sessions.idle_task.set(task.abort_handle());
+        sessions
+    }
+
+    fn new(config: &Config) -> Self {
+        let event_log = EventLog::new(config.max_replay_bytes);
+        let store = Arc::new(event_log.clone());
+        let mut inner = LocalSessionManager::default().with_event_store(store);
+        // rmcp does not see the calls of the lane: when a session is idle is known here.
+        inner.session_config.keep_alive = None;
+        Self {
+            inner,
+            sessions: DashMap::new(),
+            by_realm: IdsByRealm::default(),
+            event_log,
+            slots: Arc::new(Semaphore::new(config.max_mcp_sessions)),
+            idle_timeout: config.mcp_session_idle,
+            idle_task: OnceLock::new(),
+        }
+    }
+
+    /// A place for one more session; `None` when there are as many as may be.
+    pub(super) fn try_acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.slots).try_acquire_owned().ok()
+    }
+
+    /// The session, if this realm has opened it.
+    pub(super) fn get(&self, realm: RealmId, id: &str) -> Option<Arc<McpSession>> {
+        let session = self.sessions.get(id)?;
+        (session.realm == realm).then(|| Arc::clone(&session))
+    }
+
+    pub(super) fn event_log(&self) -> &EventLog {
+        &self.event_log
+    }
+
+    /// Ends the sessions that had no request and no open stream for their time, and says when to
+    /// look again.
+    async fn close_idle(&self) -> Instant {
+        let now = Instant::now();
+        let mut next = now + self.idle_timeout;
+        let mut idle = Vec::new();
+        for session in &self.sessions {
+            match session.idle_deadline(self.idle_timeout) {
+                Some(at) if at <= now => idle.push(Arc::clone(session.key())),
+                Some(at) => next = next.min(at),
+                None => {}
+            }
+        }
+        for id in idle {
+            // A request may have come meanwhile.
+            let is_idle = |session: &Arc<McpSession>| {
+                session
+                    .idle_deadline(self.idle_timeout)
+                    .is_some_and(|at| at <= now)
+            };
+            if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
+                let _ =
+                    tokio::time::timeout(CLOSE_TIMEOUT, self.close_removed(&id, &session)).await;
+            }
+        }
+        next.max(Instant::now() + self.idle_timeout / IDLE_CHECK_DIVISOR)
+    }
+
+    /// Ends the session of this realm that has been idle for longest: one without a request, a
+    /// stream and a call. False when there is none.
+    pub(super) async fn evict_idle(&self, realm: RealmId) -> bool {
+        loop {
+            let ids = self.by_realm.ids(realm).into_iter();
+            let idle = ids.filter_map(|id| {
+                let since = self.sessions.get(&id)?.idle_since()?;
+                Some((since, id))
+            });
+            let Some((since, id)) = idle.min_by_key(|(since, _)| *since) else {
+                return false;
+            };
+            // A request may have come meanwhile.
+            let is_idle = |session: &Arc<McpSession>| session.idle_since() == Some(since);
+            if let Some((id, session)) = self.sessions.remove_if(&id, |_, it| is_idle(it)) {
+                tracing::debug!("an idle MCP session made room for another of its token");
+                let _ =
+                    tokio::time::timeout(CLOSE_TIMEOUT, self.close_removed(&id, &session)).await;
+                return true;
+            }
+        }
+    }
+
+    /// A session that is no longer among the others.
+    async fn close_removed(
+        &self,
+        id: &SessionId,
+        session: &McpSession,
+    ) -> Result<(), LocalSessionManagerError> {
+        self.by_realm.remove(session.realm, id);
+        session.end();
+        self.event_log.remove_session(id);
+        self.inner.close_session(id).await
+    }
+}
+
+impl Drop for RealmSessionManager {
+    fn drop(&mut self) {
+        if let Some(watch) = self.idle_task.get() {
+            watch.abort();
+        }
+    }
+}
+
+impl RealmSessionManager {
+    /// Notes that what this stream brings is this session's, and leaves out what its client does not
+    /// know.
+    fn bind_stream<S: Stream<Item = ServerSseMessage>>(
+        &self,
+        id: &SessionId,
+        stream: S,
+    ) -> impl Stream<Item = ServerSseMessage> + use<S> {
+        let (owner, events) = (Arc::clone(id), self.event_log.clone());
+        // Each event says so: a log that had to go begins anew.
+        let bound = stream.inspect(move |event| {
+            if let Some(event_id) = &event.event_id {
+                events.bind_session(&owner, event_id);
+            }
+        });
+        // rmcp begins the stream of each request with one, whatever the client's revision.
+        let sends_priming_event = self.sends_priming_event(id);
+        bound
+            .filter(move |event| std::future::ready(sends_priming_event || event.message.is_some()))
+    }
+
+    /// Whether the streams of a session begin with an event without data.
+    fn sends_priming_event(&self, id: &SessionId) -> bool {
+        let session = self.sessions.get(id);
+        session.is_some_and(|session| session.supports_priming_events())
+    }
+
+    /// The stream that a client opens by itself.
+    async fn open_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<
+        impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        LocalSessionManagerError,
+    > {
+        let stream = self.inner.create_standalone_stream(id).await?;
+        let priming = self
+            .sends_priming_event(id)
+            .then(|| ServerSseMessage::priming(PRIMING_EVENT_ID, RETRY_DELAY));
+        Ok(futures_util::stream::iter(priming).chain(self.bind_stream(id, stream)))
+    }
+}
+
+impl SessionManager for RealmSessionManager {
+    type Error = LocalSessionManagerError;
+    type Transport = <LocalSessionManager as SessionManager>::Transport;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+        // The endpoint has put it there for a request that opens a session.
+        let Some(session) = OPENING_SESSION.try_with(Cell::take).ok().flatten() else {
+            return Err(SessionError::SessionServiceTerminated.into());
+        };
+        let (id, transport) = self.inner.create_session().await?;
+        session.set_id(&id);
+        self.by_realm.insert(session.realm, Arc::clone(&id));
+        self.sessions.insert(Arc::clone(&id), session);
+        Ok((id, transport))
+    }
+
+    /// A session of another token is as good as none.
+    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+        let Ok(realm) = REALM.try_get() else {
+            return Ok(false);
+        };
+        Ok(self.get(realm, id).is_some() && self.inner.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        // Without a request around it, it is rmcp that tidies up.
+        let realm = REALM.try_get().ok();
+        let is_own = |session: &McpSession| realm.is_none_or(|realm| session.realm == realm);
+        if let Some((id, session)) = self.sessions.remove_if(id, |_, session| is_own(session)) {
+            return self.close_removed(&id, &session).await;
+        }
+        match self.sessions.contains_key(id) {
+            true => Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id))),
+            false => self.inner.close_session(id).await,
+        }
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+        self.inner.initialize_session(id, message).await
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        let stream = self.inner.create_stream(id, message).await?;
+        Ok(self.bind_stream(id, stream))
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), Self::Error> {
+        if let ClientJsonRpcMessage::Notification(notification) = &message
+            && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+            && let Some(request) = &cancelled.params.request_id
+            && let Some(session) = self.sessions.get(id)
+        {
+            session.cancel_request(&request_key(request));
+        }
+        self.inner.accept_message(id, message).await
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        self.open_standalone_stream(id).await
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+        if last_event_id == PRIMING_EVENT_ID {
+            return Ok(self.open_standalone_stream(id).await?.left_stream());
+        }
+        // An event of another session is as good as none.
+        if !self.event_log.belongs_to(id, &last_event_id) {
+            return Err(LocalSessionManagerError::SessionNotFound(Arc::clone(id)));
+        }
+        let stream = self.inner.resume(id, last_event_id).await?;
+        Ok(self.bind_stream(id, stream).right_stream())
+    }
+
+    /// rmcp asks this for requests without a session, whose dropped stream is a cancel: nothing of
+    /// them is kept. Sessions keep theirs inside.
+    fn event_store(&self) -> Option<Arc<dyn EventStore>> {
+        None
+    }
+}

@@ -1,0 +1,176 @@
+//! How many bytes JSON has as it is sent.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::results::tool_result::ToolResult;
+
+/// What an answer has beside its result: JSON-RPC, the event that carries it, what the MCP leg adds.
+pub(crate) const ENVELOPE_BYTES: usize = 1024;
+
+/// What a character may become: `\u0000`.
+const MAX_ESCAPE_BYTES: usize = 6;
+
+/// What a value has beside its text: commas, colons, quotes, brackets, a number.
+const NODE_OVERHEAD_BYTES: usize = 32;
+
+/// The size of a value as JSON, without making the text.
+pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
+    struct Counter(usize);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // Counting cannot fail.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
+}
+
+/// The size of a result.
+pub(crate) fn result_len(result: &ToolResult) -> usize {
+    match &result.passthrough {
+        Some(raw) => raw.encoded_len(),
+        None => encoded_len(result),
+    }
+}
+
+/// Whether a result surely has no more bytes than this. Looks at no text, and at few values.
+pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
+    if let Some(raw) = &result.passthrough {
+        return raw.max_encoded_len() <= bytes;
+    }
+    let left = bytes.checked_sub(4 * NODE_OVERHEAD_BYTES);
+    let mut values = result.content.iter().chain(&result.structured);
+    let left = left.and_then(|left| values.try_fold(left, remaining_after));
+    let meta = result.meta.as_ref();
+    left.is_some_and(|left| meta.is_none_or(|meta| object_fits_within(meta, left)))
+}
+
+/// The same of an object.
+pub(crate) fn object_fits_within(fields: &Map<String, Value>, bytes: usize) -> bool {
+    remaining_after_fields(bytes, fields).is_some()
+}
+
+fn remaining_after(left: usize, value: &Value) -> Option<usize> {
+    let left = left.checked_sub(NODE_OVERHEAD_BYTES)?;
+    match value {
+        Value::String(text) => remaining_after_text(left, text),
+        Value::Array(items) => items.iter().try_fold(left, remaining_after),
+        Value::Object(fields) => remaining_after_fields(left, fields),
+        _ => Some(left),
+    }
+}
+
+fn remaining_after_fields(left: usize, fields: &Map<String, Value>) -> Option<usize> {
+    let mut fields = fields.iter();
+    fields.try_fold(left, |left, (key, inner)| {
+        remaining_after(remaining_after_text(left, key)?, inner)
+    })
+}
+
+fn remaining_after_text(left: usize, text: &str) -> Option<usize> {
+    left.checked_sub(MAX_ESCAPE_BYTES * text.len())
+}
+
+/// The longest beginning of a text that has no more bytes than this within a JSON string.
+pub(crate) fn truncate_to_encoded_len(text: &str, bytes: usize) -> &str {
+    let mut left = bytes;
+    for (at, character) in text.char_indices() {
+        match left.checked_sub(escaped_len(character)) {
+            Some(rest) => left = rest,
+            None => return &text[..at],
+        }
+    }
+    text
+}
+
+/// The characters of a text as clients in JavaScript count them: UTF-16 code units.
+pub(crate) fn utf16_len(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// The longest beginning of a text that has no more characters than this, counted so.
+pub(crate) fn truncate_to_utf16_len(text: &str, max: usize) -> &str {
+    let mut left = max;
+    for (at, character) in text.char_indices() {
+        match left.checked_sub(character.len_utf16()) {
+            Some(rest) => left = rest,
+            None => return &text[..at],
+        }
+    }
+    text
+}
+
+/// As serde_json writes it.
+fn escaped_len(character: char) -> usize {
+    match character {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => MAX_ESCAPE_BYTES,
+        other => other.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn every_kind_of_character() -> String {
+        let controls = (0..0x20u8).map(char::from);
+        controls.chain("\"\\aé→😀\u{7f}\u{2028}".chars()).collect()
+    }
+
+    #[test]
+    fn escaped_len_matches_serde_json() {
+        for character in every_kind_of_character().chars() {
+            let encoded = serde_json::to_string(&character.to_string()).unwrap();
+            assert_eq!(escaped_len(character), encoded.len() - 2, "{character:?}");
+        }
+    }
+
+    #[test]
+    fn truncation_to_encoded_len_is_maximal_and_on_a_char_boundary() {
+        let text = every_kind_of_character();
+        let whole = serde_json::to_string(&text).unwrap().len() - 2;
+        for bytes in 0..=whole + 1 {
+            let truncated = truncate_to_encoded_len(&text, bytes);
+            assert!(text.starts_with(truncated));
+            assert!(serde_json::to_string(truncated).unwrap().len() - 2 <= bytes);
+            let next = text[truncated.len()..].chars().next();
+            let longer: String = truncated.chars().chain(next).collect();
+            let longer = serde_json::to_string(&longer).unwrap().len() - 2;
+            assert!(next.is_none() || longer > bytes, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn truncation_to_utf16_len_is_maximal_and_on_a_char_boundary() {
+        let text = every_kind_of_character();
+        for most in 0..=utf16_len(&text) + 1 {
+            let truncated = truncate_to_utf16_len(&text, most);
+            assert!(text.starts_with(truncated) && utf16_len(truncated) <= most);
+            let next = text[truncated.len()..].chars().next();
+            let longer = next.map(|next| utf16_len(truncated) + next.len_utf16());
+            assert!(longer.is_none_or(|longer| longer > most), "{most}");
+        }
+    }
+
+    #[test]
+    fn fits_within_never_underestimates() {
+        let text = every_kind_of_character();
+        let mut result = ToolResult::from_value(Some(json!({ text.clone(): [1, text, null, {}] })));
+        result.meta = json!({ "k": { "v": -1.234e-100 } }).as_object().cloned();
+        let bytes = encoded_len(&result);
+        assert!((0..bytes).all(|fewer| !fits_within(&result, fewer)));
+        assert!(fits_within(&result, 10 * bytes));
+    }
+}

@@ -1,0 +1,336 @@
+use std::cell::RefCell;
+
+use super::*;
+
+fn byte_limit(bytes: usize) -> ResultLimit {
+    ResultLimit {
+        bytes,
+        text: None,
+        links: true,
+        requires_structured_content: false,
+    }
+}
+
+/// The result as it fits, and what was kept of it.
+fn truncated(result: ToolResult, cap: ResultLimit) -> (ToolResult, Option<Arc<ToolResult>>) {
+    let stored = RefCell::new(None);
+    let truncated = truncate(result, cap, |whole, _| {
+        *stored.borrow_mut() = Some(whole);
+        Ok(ResultHandle::from_text("h"))
+    });
+    assert!(encoded_size::encoded_len(&truncated) + ENVELOPE_BYTES <= cap.bytes);
+    (truncated, stored.into_inner())
+}
+
+fn note_text(result: &ToolResult) -> &str {
+    text_content(&result.content[0]).unwrap()
+}
+
+fn from_blocks(blocks: Value) -> ToolResult {
+    ToolResult::from_content(blocks, None, None).unwrap()
+}
+
+#[test]
+fn a_result_at_the_exact_limit_is_unchanged() {
+    let result = ToolResult::text("\"".repeat(5_000));
+    let bytes = encoded_size::encoded_len(&result) + ENVELOPE_BYTES;
+    assert_eq!(
+        truncated(result.clone(), byte_limit(bytes)),
+        (result.clone(), None)
+    );
+    let (cut, kept) = truncated(result.clone(), byte_limit(bytes - 1));
+    assert_eq!(kept.as_deref(), Some(&result));
+    assert_ne!(cut, result);
+}
+
+#[test]
+fn duplicate_content_is_dropped_before_anything_is_truncated() {
+    let value = json!({ "text": "x".repeat(10_000) });
+    let result = ToolResult::from_value(Some(value.clone()));
+    let (text_only, kept) = truncated(result.clone(), byte_limit(15_000));
+    assert_eq!(kept, None);
+    assert_eq!(text_only.content, result.content);
+    assert_eq!(text_only.structured, None);
+
+    let promised = ResultLimit {
+        requires_structured_content: true,
+        ..byte_limit(15_000)
+    };
+    let (structured_only, kept) = truncated(result, promised);
+    assert_eq!(kept, None);
+    assert_eq!(structured_only.structured, Some(value));
+    assert!(note_text(&structured_only).contains("structuredContent"));
+}
+
+#[test]
+fn text_is_truncated_on_a_char_boundary_with_an_accurate_note() {
+    for character in ["a", "é", "→", "😀", "\"", "\u{1}"] {
+        let text = character.repeat(20_000);
+        let (cut, kept) = truncated(ToolResult::text(text.clone()), byte_limit(10_000));
+        assert_eq!(kept.unwrap().whole_text(), text);
+        let shown = text_content(&cut.content[2]).unwrap();
+        assert!(text.starts_with(shown) && !shown.is_empty());
+        let note = note_text(&cut);
+        let (of, offset) = (text.len(), shown.len());
+        assert!(
+            note.contains(&format!("first {offset} of {of} bytes")),
+            "{note}"
+        );
+        let call = format!("{{\"handle\": \"h\", \"offset\": {offset}}}");
+        assert!(note.contains(&call), "{note}");
+        assert_eq!(cut.content[1]["uri"], "mcp-web://results/h");
+        assert_eq!(cut.meta.unwrap()[TRUNCATED_META]["handle"], "h");
+    }
+}
+
+#[test]
+fn base64_blocks_are_never_truncated() {
+    let image = |bytes: usize| {
+        json!({ "type": "image", "data": "A".repeat(bytes),
+        "mimeType": "image/png" })
+    };
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let result = from_blocks(json!([
+        text("before"),
+        image(50_000),
+        image(100),
+        text("after")
+    ]));
+    let (cut, _) = truncated(result, byte_limit(20_000));
+    assert_eq!(
+        cut.content[2..],
+        [text("before"), image(100), text("after")]
+    );
+    let note = note_text(&cut);
+    assert!(note.contains("1 × image/png left out"), "{note}");
+    assert!(!note.contains("of its text"), "{note}");
+}
+
+#[test]
+fn note_offset_continues_after_several_texts() {
+    let text = |text: String| json!({ "type": "text", "text": text });
+    let result = from_blocks(json!([
+        text("é".repeat(1_000)),
+        text("b".repeat(10_000)),
+        text("c".to_owned())
+    ]));
+    let (cut, kept) = truncated(result, byte_limit(8_000));
+    let whole = kept.unwrap();
+    let whole_text = whole.whole_text();
+    let shown: Vec<_> = cut.content.iter().filter_map(text_content).collect();
+    let shown = shown[1..].join("\n");
+    assert!(whole_text.starts_with(&shown));
+    let rest = text_part(
+        &whole,
+        &ResultHandle::from_text("h"),
+        shown.len(),
+        None,
+        None,
+    );
+    assert_eq!(shown + text_content(&rest.content[1]).unwrap(), whole_text);
+}
+
+#[test]
+fn text_parts_concatenate_to_the_whole_text() {
+    let whole = ToolResult::text("aé→😀\"\n".repeat(3_000));
+    let text = whole.whole_text();
+    for (length, cap) in [
+        (Some(1), None),
+        (Some(7), None),
+        (Some(1_000), Some(byte_limit(5_000))),
+        (None, Some(byte_limit(9_000))),
+    ] {
+        let (mut read, mut offset) = (String::new(), 0);
+        while offset < text.len() {
+            let part = text_part(&whole, &ResultHandle::from_text("h"), offset, length, cap);
+            if let Some(cap) = cap {
+                assert!(encoded_size::encoded_len(&part) + ENVELOPE_BYTES <= cap.bytes);
+            }
+            read += text_content(&part.content[1]).unwrap();
+            let end = part.meta.unwrap()[PART_META]["end"].as_u64().unwrap();
+            offset = usize::try_from(end).unwrap();
+        }
+        assert_eq!(read, text);
+    }
+    let beyond = text_part(
+        &whole,
+        &ResultHandle::from_text("h"),
+        usize::MAX,
+        None,
+        None,
+    );
+    assert_eq!(text_content(&beyond.content[1]), Some(""));
+    assert!(note_text(&beyond).contains("This is the end"));
+    // An offset within a character begins with that character.
+    let within = text_part(&whole, &ResultHandle::from_text("h"), 2, Some(2), None);
+    assert_eq!(text_content(&within.content[1]), Some("é"));
+}
+
+#[test]
+fn required_structured_content_is_whole_or_an_error() {
+    let promised = ResultLimit {
+        requires_structured_content: true,
+        ..byte_limit(10_000)
+    };
+    let huge = ToolResult::from_value(Some(json!({ "text": "x".repeat(20_000) })));
+    let (failure, kept) = truncated(huge.clone(), promised);
+    assert!(failure.has_error_code(ErrorCode::ResultTooLarge));
+    assert_eq!(kept.as_deref(), Some(&huge));
+    let data = &failure.meta.as_ref().unwrap()["mcp-web/error"]["data"];
+    assert_eq!(data["limit"], 10_000);
+    assert_eq!(data["handle"], "h");
+    assert_eq!(failure.content[1]["type"], "resource_link");
+
+    // Beside little structure the text is cut.
+    let content = json!([{ "type": "text", "text": "x".repeat(20_000) }]);
+    let structured = json!({ "n": 1 });
+    let result = ToolResult::from_content(content, Some(structured.clone()), None).unwrap();
+    let (cut, _) = truncated(result, promised);
+    assert_eq!(cut.structured, Some(structured));
+    assert!(note_text(&cut).contains("of 20000 bytes"));
+}
+
+#[test]
+fn note_says_why_the_result_was_not_stored() {
+    for (why, key) in [
+        (StoreFull::TooLarge, "max_kept_bytes"),
+        (StoreFull::TooMany, "max_kept_results"),
+    ] {
+        let result = ToolResult::text("x".repeat(20_000));
+        let cut = truncate(result, byte_limit(10_000), |_, _| Err(why));
+        let note = note_text(&cut);
+        assert!(
+            note.contains("could not be kept") && note.contains(key),
+            "{note}"
+        );
+        assert!(!note.contains("get_result"), "{note}");
+        assert_eq!(cut.content.len(), 2);
+    }
+}
+
+#[test]
+fn many_blocks_and_a_large_meta_leave_room_for_the_note() {
+    let blob = |n: usize| {
+        json!({ "type": "resource", "resource": { "uri": "x:y",
+        "blob": "A".repeat(n), "mimeType": format!("a/{}", "b".repeat(n % 100)) } })
+    };
+    let many: Vec<_> = (0..500).map(|n| blob(1_000 + n)).collect();
+    let meta = json!({ "large": "m".repeat(50_000) });
+    let result = ToolResult::from_content(json!(many), None, Some(meta)).unwrap();
+    let (cut, _) = truncated(result, byte_limit(6_000));
+    let note = note_text(&cut);
+    assert!(
+        note.contains("× other left out") && note.contains("_meta left out"),
+        "{note}"
+    );
+}
+
+#[test]
+fn clients_without_link_support_get_no_resource_link() {
+    let old = ResultLimit {
+        links: false,
+        ..byte_limit(10_000)
+    };
+    let (cut, _) = truncated(ToolResult::text("x".repeat(20_000)), old);
+    assert!(cut.content.iter().all(|block| block["type"] == "text"));
+}
+
+/// As much text as Claude Code takes, in small.
+const TEXT_LIMIT: TextLimit = TextLimit {
+    unit: TextUnit::Utf16,
+    without_images: 20_000,
+    with_images: 16_000,
+};
+
+fn text_limit() -> ResultLimit {
+    ResultLimit {
+        text: Some(TEXT_LIMIT),
+        ..byte_limit(10_000_000)
+    }
+}
+
+#[test]
+fn long_text_is_truncated_by_utf16_units() {
+    for character in ["a", "é", "漢", "😀"] {
+        let units = character.encode_utf16().count();
+        let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / units));
+        assert_eq!(truncated(fits.clone(), text_limit()), (fits, None));
+        let text = character.repeat(TEXT_LIMIT.without_images / units + 1);
+        let (cut, kept) = truncated(ToolResult::text(text.clone()), text_limit());
+        assert_eq!(kept.unwrap().whole_text(), text);
+        let texts = cut.content.iter().filter_map(text_content);
+        let shown: usize = texts.map(encoded_size::utf16_len).sum();
+        assert!(
+            (TEXT_LIMIT.without_images - MAX_NOTE_BYTES..=TEXT_LIMIT.without_images)
+                .contains(&shown),
+            "{shown}"
+        );
+        assert!(
+            note_text(&cut).contains("20000 characters of text"),
+            "{}",
+            note_text(&cut)
+        );
+    }
+}
+
+#[test]
+fn text_limit_may_count_encoded_bytes() {
+    let text = TextLimit {
+        unit: TextUnit::EncodedBytes,
+        ..TEXT_LIMIT
+    };
+    let cap = ResultLimit {
+        text: Some(text),
+        ..text_limit()
+    };
+    for (character, bytes) in [("a", 1), ("漢", 3), ("\"", 2), ("\n", 2)] {
+        let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / bytes));
+        assert_eq!(truncated(fits.clone(), cap), (fits, None));
+        let text = character.repeat(TEXT_LIMIT.without_images / bytes + 1);
+        let (cut, kept) = truncated(ToolResult::text(text), cap);
+        assert!(kept.is_some() && note_text(&cut).starts_with("[Cut:"));
+        let texts = cut.content.iter().filter_map(text_content);
+        let shown: usize = texts.map(|text| encoded_size::encoded_len(&text) - 2).sum();
+        assert!(shown <= TEXT_LIMIT.without_images, "{shown}");
+    }
+}
+
+#[test]
+fn images_do_not_count_as_text() {
+    let image = json!({ "type": "image", "data": "A".repeat(1_000_000), "mimeType": "image/png" });
+    let text = |characters: usize| json!({ "type": "text", "text": "x".repeat(characters) });
+    let fits = from_blocks(json!([image, text(TEXT_LIMIT.with_images), image]));
+    assert_eq!(truncated(fits.clone(), text_limit()), (fits, None));
+    let (cut, _) = truncated(
+        from_blocks(json!([text(TEXT_LIMIT.with_images + 1), image])),
+        text_limit(),
+    );
+    assert_eq!(cut.content.last(), Some(&image));
+    assert!(note_text(&cut).starts_with("[Cut:"), "{}", note_text(&cut));
+}
+
+#[test]
+fn text_limit_ignores_required_structured_content() {
+    let promised = ResultLimit {
+        requires_structured_content: true,
+        ..text_limit()
+    };
+    let result = ToolResult::from_value(Some(json!({ "text": "x".repeat(30_000) })));
+    assert_eq!(truncated(result.clone(), promised), (result.clone(), None));
+    let (cut, kept) = truncated(result, text_limit());
+    assert!(kept.is_some() && cut.structured.is_none());
+}
+
+#[test]
+fn text_parts_respect_the_text_limit() {
+    let whole = ToolResult::text("漢".repeat(50_000));
+    let part = text_part(
+        &whole,
+        &ResultHandle::from_text("h"),
+        0,
+        None,
+        Some(text_limit()),
+    );
+    let texts = part.content.iter().filter_map(text_content);
+    assert!(texts.map(encoded_size::utf16_len).sum::<usize>() <= TEXT_LIMIT.without_images);
+}

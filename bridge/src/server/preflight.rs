@@ -1,0 +1,103 @@
+//! What must be right before a bridge listens. Nothing here needs a port.
+
+use std::io;
+use std::net::SocketAddr;
+
+use bridge_protocol::limits;
+
+use crate::agent_queries::agent_program;
+use crate::config::Config;
+use crate::web::ProtectedResource;
+use bridge_auth::Authenticator;
+use bridge_service::HostOriginPolicy;
+
+/// Why a bridge does not start. The message says what to change.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another address than a loopback one, and anybody could open a realm.
+    #[error(
+        "{0} can be reached from other machines, but no tokens are configured: set `tokens` \
+         (MCP_WEB_TOKENS), `token_file` (MCP_WEB_TOKEN_FILE) or the keys of signed tokens \
+         (`jwt_secret`, `jwt_keys`, `jwks_url`), or bind to 127.0.0.1"
+    )]
+    Unauthenticated(SocketAddr),
+    /// The token file cannot be read.
+    #[error("`token_file` cannot be read: {0}")]
+    TokenFile(io::Error),
+    /// There is a token file without tokens: nobody could connect, or everybody.
+    #[error("`token_file` has no tokens: write one a line, or do not set it")]
+    EmptyTokenFile,
+    /// A configured token is too short, or so long that no header carries it.
+    #[error("a configured token has fewer than {0} characters: make it longer")]
+    ShortToken(usize),
+    /// The settings of signed tokens or of authorization servers are wrong or incomplete.
+    #[error("{0}")]
+    Identity(String),
+    /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
+    #[error("{0}")]
+    Policy(String),
+    /// An agent is to be run, and another one to be asked.
+    #[error("`run_agent` runs an agent of the bridge's own: do not set `agent_url` beside it")]
+    TwoAgents,
+    /// An agent is to be run, and there is none.
+    #[error(
+        "`run_agent` runs `mcp-web-agent`, which is neither in the folder of this program nor in \
+         the search path: install it, or set `agent_url`"
+    )]
+    NoAgent,
+    /// The address is taken, or not one of this machine.
+    #[error(
+        "cannot listen on {address}: {error}. Is another bridge running? Choose another `bind`"
+    )]
+    Bind {
+        /// The configured address.
+        address: SocketAddr,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What a bridge needs of its configuration, read and found good.
+#[derive(Debug)]
+pub(crate) struct CheckedConfig {
+    pub(crate) policy: HostOriginPolicy,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) protected_resource: Option<ProtectedResource>,
+}
+
+impl CheckedConfig {
+    pub(crate) fn new(config: &Config) -> Result<Self, StartError> {
+        let listed = config.load_tokens().map_err(StartError::TokenFile)?;
+        let shortest = limits::MIN_TOKEN_CHARS;
+        if listed.iter().any(|token| token.chars().count() < shortest) {
+            return Err(StartError::ShortToken(shortest));
+        }
+        if listed.is_empty() && config.token_file.is_some() {
+            return Err(StartError::EmptyTokenFile);
+        }
+        let tokens = Authenticator::new(&listed, &config.identity.jwt_settings())
+            .map_err(StartError::Identity)?;
+        let tokens = match config.allows_compat_anonymous_access() {
+            true => tokens.allow_short_tokens(),
+            false => tokens,
+        };
+        if !tokens.has_configured_tokens() && !config.bind.ip().is_loopback() {
+            return Err(StartError::Unauthenticated(config.bind));
+        }
+        if config.agent.run_agent && config.agent.agent_url.is_some() {
+            return Err(StartError::TwoAgents);
+        }
+        if config.agent.run_agent && agent_program().is_none() {
+            return Err(StartError::NoAgent);
+        }
+        let resource = ProtectedResource::new(&config.identity).map_err(StartError::Identity)?;
+        let policy =
+            HostOriginPolicy::new("bridge", &config.allowed_hosts, &config.effective_origins());
+        let policy = policy.map_err(StartError::Policy)?;
+        Ok(Self {
+            policy,
+            authenticator: tokens,
+            protected_resource: resource,
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! What the edge of the bridge shares: the state of the routes, the checks that every request passes, and
+//! how a failure looks over HTTP.
+
+pub(crate) mod body;
+pub(crate) mod guard;
+pub(crate) mod problem;
+mod protected_resource;
+pub(crate) mod sessions_by_realm;
+mod state;
+
+pub(crate) use problem::Problem;
+pub(crate) use protected_resource::{MCP_METADATA_PATH, METADATA_PATH, ProtectedResource};
+pub(crate) use state::AppState;

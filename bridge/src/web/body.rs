@@ -1,0 +1,52 @@
+//! The body of a request, as the limits of the bridge allow it.
+
+use std::error::Error;
+
+use axum::extract::rejection::BytesRejection;
+use bridge_protocol::ErrorCode;
+use bridge_service::body::{self, BodyError};
+use bytes::Bytes;
+use http::StatusCode;
+use http_body::Body;
+
+use super::{AppState, Problem};
+
+/// Reads a whole body of at most `max_request_bytes`.
+///
+/// # Errors
+///
+/// The body is larger, or it did not arrive whole.
+pub(crate) async fn read_to_end_limited<B>(state: &AppState, body: B) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let read = body::read_to_end_limited(body, state.hub.config.max_request_bytes).await;
+    read.map_err(|error| match error {
+        BodyError::TooLarge => request_too_large(state),
+        BodyError::Unreadable(cause) => {
+            let message = format!("the body cannot be read: {cause}");
+            Problem::new(ErrorCode::ProtocolViolation, message)
+        }
+    })
+}
+
+/// Why axum's extractor did not read a body.
+pub(crate) fn body_rejected(state: &AppState, rejection: &BytesRejection) -> Problem {
+    if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return request_too_large(state);
+    }
+    Problem::new(
+        ErrorCode::ProtocolViolation,
+        format!("the body cannot be read: {rejection}"),
+    )
+}
+
+/// The refusal of a body over the limit.
+fn request_too_large(state: &AppState) -> Problem {
+    let message = format!(
+        "the request has more than {} bytes: send less, or raise `max_request_bytes`",
+        state.hub.config.max_request_bytes
+    );
+    Problem::new(ErrorCode::RequestTooLarge, message)
+}

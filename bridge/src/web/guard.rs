@@ -1,0 +1,139 @@
+//! `Host`, `OriginCheck` and CORS, on every route; the token, where a route wants one.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use bridge_protocol::ErrorCode;
+use http::header::{HOST, HeaderName, UPGRADE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use tower_http::cors::{AllowHeaders, AllowOrigin, CorsLayer};
+
+use super::{AppState, Problem};
+use bridge_auth::{Principal, Scope, bearer_token};
+use bridge_service::{HostOriginPolicy, OriginCheck};
+
+/// Refuses foreign hosts and foreign origins, and leaves the verdict for the routes.
+pub(crate) async fn check(
+    State(edge): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if let Err(problem) = check_host(&edge, request.uri(), request.headers()) {
+        return problem.into_response();
+    }
+    let origin = edge.policy.check_origin(request.uri(), request.headers());
+    if let OriginCheck::Foreign(origin) = &origin
+        && !skips_origin_check(&request)
+    {
+        return origin_rejected(origin).into_response();
+    }
+    request.extensions_mut().insert(origin);
+    let base = edge
+        .protected_resource
+        .as_ref()
+        .map(|resource| resource.base_url(request.uri(), request.headers()));
+    let mut response = next.run(request).await;
+    if let (Some(resource), Some(base)) = (&edge.protected_resource, base) {
+        resource.complete_challenge(&base, &mut response);
+    }
+    response
+}
+
+/// Whether a request may be for this bridge at all.
+pub(crate) fn check_host(edge: &AppState, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    if edge.policy.is_host_allowed(uri, headers) {
+        return Ok(());
+    }
+    let host = headers
+        .get(HOST)
+        .map(|host| String::from_utf8_lossy(host.as_bytes()));
+    let message = format!(
+        "the host {:?} is not served here: add it to `allowed_hosts` (--allowed-hosts)",
+        host.unwrap_or_default()
+    );
+    Err(Problem::new(ErrorCode::OriginNotAllowed, message))
+}
+
+impl AppState {
+    /// The token of a request.
+    pub(crate) fn request_token<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        query: Option<&'a str>,
+    ) -> Option<Cow<'a, str>> {
+        let config = &self.hub.config;
+        let in_url = config.allow_token_in_url || config.allows_compat_anonymous_access();
+        bearer_token(headers, query, in_url)
+    }
+
+    /// Whom the token of a request names.
+    pub(crate) async fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        query: Option<&str>,
+    ) -> Result<Principal, Problem> {
+        let token = self.request_token(headers, query);
+        let of_query = token
+            .as_deref()
+            .and_then(|it| self.agent_queries.principal_for_token(it));
+        match of_query {
+            Some(principal) => Ok(principal?),
+            None => Ok(self.authenticator.verify(token.as_deref()).await?),
+        }
+    }
+
+    /// The same, if the token is good for this.
+    pub(crate) async fn authorize(
+        &self,
+        parts: &Parts,
+        scope: Scope,
+    ) -> Result<Principal, Problem> {
+        let principal = self.authenticate(&parts.headers, parts.uri.query()).await?;
+        principal.require_scope(scope)?;
+        Ok(principal)
+    }
+}
+
+/// The SDK is public, and the page socket refuses in words that a browser does not hide.
+fn skips_origin_check(request: &Request) -> bool {
+    let path = request.uri().path();
+    path == "/ws" || path.starts_with("/sdk/") || (path == "/" && is_upgrade_request(request))
+}
+
+/// Whether a request to another route than `/ws` wants to be the socket of a page.
+pub(crate) fn is_upgrade_request(request: &Request) -> bool {
+    let upgrade = request.headers().get(UPGRADE);
+    let to_socket = upgrade.is_some_and(|to| to.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    to_socket && *request.method() == Method::GET
+}
+
+/// The refusal of a foreign origin, with the setting that would allow it.
+pub(crate) fn origin_rejected(origin: &str) -> Problem {
+    Problem::new(
+        ErrorCode::OriginNotAllowed,
+        format!(
+            "pages from {origin:?} may not use this bridge: add the origin to `allowed_origins` \
+             (--allowed-origins), beside `loopback` if pages of this machine use it too"
+        ),
+    )
+}
+
+/// Answers for allowed origins, preflight included (Fetch standard, "CORS protocol").
+pub(crate) fn cors(policy: Arc<HostOriginPolicy>) -> CorsLayer {
+    let allowed = AllowOrigin::predicate(move |_: &HeaderValue, request| {
+        matches!(
+            policy.check_origin(&request.uri, &request.headers),
+            OriginCheck::Allowed(_)
+        )
+    });
+    CorsLayer::new()
+        .allow_origin(allowed)
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers(AllowHeaders::mirror_request())
+        .expose_headers([HeaderName::from_static("mcp-session-id"), WWW_AUTHENTICATE])
+        .allow_private_network(true)
+}
