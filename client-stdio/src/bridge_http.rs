@@ -1,4 +1,4 @@
-//! HTTP to one bridge: what is posted, fetched and deleted there, and what its answers mean.
+//! HTTP to one bridge: POST, GET and DELETE of its MCP endpoint, and what the answers mean.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -11,17 +11,17 @@ use serde::Deserialize;
 
 use crate::config::{Config, Token};
 use crate::connect_error::BridgeError;
-use crate::message::Message;
+use crate::event_stream::SseResponse;
+use crate::message::{self, Message};
 use crate::oversized::BoundedBuffer;
-use crate::resumable_stream::SseResponse;
 use crate::shared_text::SharedText;
 use crate::tls;
 use crate::www_authenticate::WwwAuthenticate;
 
-/// A bridge on this machine answers in milliseconds; a host that swallows packets never does.
+/// A bridge on this machine accepts within milliseconds. A host that drops packets never does.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// As much of a refusal's body is read as may be a message for the client.
+/// The longest body of an HTTP error that is read. It may be a JSON-RPC error for the client.
 const MAX_REFUSAL_BYTES: usize = 1024 * 1024;
 
 const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -29,28 +29,32 @@ const PAGE_SESSION: HeaderName = HeaderName::from_static("mcp-web-session");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// One bridge, as seen by one MCP session or by stateless requests.
+/// The HTTP client of one MCP session, or of stateless requests, at one bridge.
 pub(crate) struct BridgeHttp {
     http: reqwest::Client,
     url: Url,
     token: Token,
     page_session: Option<HeaderValue>,
     max_message_bytes: usize,
-    /// Whether MCP sessions are known here: in the stateless era nobody wants the id of one.
+    /// Whether the id of an MCP session is stored. The stateless protocol has no MCP sessions.
     uses_sessions: bool,
     mcp_session: OnceLock<HeaderValue>,
     version: OnceLock<HeaderValue>,
 }
 
-/// What the bridge answers to a message.
+/// The answer of the bridge to a message that was posted.
 pub(crate) enum PostResponse {
+    /// The bridge accepted the message and does not answer it.
     Accepted,
+    /// The text of one message.
     Json(String),
+    /// A stream of messages.
     Events(Box<SseResponse>),
 }
 
 impl BridgeHttp {
-    pub(crate) fn new(config: &Config, knows_sessions: bool) -> Result<Self, BridgeError> {
+    /// Creates a client without connecting.
+    pub(crate) fn new(config: &Config, uses_sessions: bool) -> Result<Self, BridgeError> {
         let token = config.token.clone().ok_or(BridgeError::NoToken)?;
         Ok(Self {
             http: http_client(&config.url)?,
@@ -58,24 +62,25 @@ impl BridgeHttp {
             token,
             page_session: config.session.clone(),
             max_message_bytes: config.max_message_bytes,
-            uses_sessions: knows_sessions,
+            uses_sessions,
             mcp_session: OnceLock::new(),
             version: OnceLock::new(),
         })
     }
 
-    /// The version that `initialize` settled on is sent with each request from now on.
+    /// Sets the protocol version that `initialize` negotiated. All later requests carry it.
     pub(crate) fn set_version(&self, version: &str) {
         if let Ok(version) = HeaderValue::from_str(version) {
             self.version.get_or_init(|| version);
         }
     }
 
+    /// Whether the bridge assigned an MCP session.
     pub(crate) fn has_session(&self) -> bool {
         self.mcp_session.get().is_some()
     }
 
-    /// Sends a message. `headers` are those of its own.
+    /// Posts a message. `headers` are added to those that every request has.
     pub(crate) async fn post(
         &self,
         text: &SharedText,
@@ -91,7 +96,7 @@ impl BridgeHttp {
         if let Some(session) = response.headers().get(MCP_SESSION_ID)
             && self.uses_sessions
         {
-            // Only the answer to `initialize` begins a session; later ones repeat its id.
+            // The answer to `initialize` assigns the id; later answers repeat it.
             self.mcp_session.get_or_init(|| session.clone());
         }
         if !response.status().is_success() {
@@ -104,24 +109,28 @@ impl BridgeHttp {
             }
             "text/event-stream" => Ok(PostResponse::Events(Box::new(self.sse_response(response)))),
             _ if has_no_body(&response) => Ok(PostResponse::Accepted),
-            _ => Err(BridgeError::InvalidResponse(
-                "its answer is not MCP".to_owned(),
-            )),
+            _ => Err(BridgeError::not_mcp()),
         }
     }
 
-    /// Opens the event stream of the MCP session, or resumes one after an event.
-    pub(crate) async fn get(&self, last_event: Option<&str>) -> Result<SseResponse, BridgeError> {
+    /// Opens the event stream of the MCP session, or resumes any stream after an event.
+    pub(crate) async fn get(
+        &self,
+        last_event_id: Option<&str>,
+    ) -> Result<SseResponse, BridgeError> {
         let mut request = self
             .with_headers(self.http.get(self.url.clone()))
             .header(ACCEPT, "text/event-stream");
-        if let Some(id) = last_event {
+        if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
         let response = request.send().await.map_err(|error| bridge_error(&error))?;
         match response.status() {
             StatusCode::NOT_FOUND if self.has_session() => Err(BridgeError::SessionExpired),
-            status if !status.is_success() => Err(read_error(response).await),
+            status if !status.is_success() => {
+                let (error, _) = read_error(response).await;
+                Err(error)
+            }
             _ if content_type(&response) == "text/event-stream" => Ok(self.sse_response(response)),
             _ => Err(BridgeError::Refused {
                 status: StatusCode::METHOD_NOT_ALLOWED.as_u16(),
@@ -134,7 +143,7 @@ impl BridgeHttp {
         SseResponse::new(response, self.max_message_bytes)
     }
 
-    /// Ends the MCP session.
+    /// Deletes the MCP session.
     pub(crate) async fn delete(&self) -> Result<(), BridgeError> {
         let request = self.with_headers(self.http.delete(self.url.clone()));
         request.send().await.map_err(|error| bridge_error(&error))?;
@@ -156,54 +165,42 @@ impl BridgeHttp {
         request.bearer_auth(self.token.expose()).headers(headers)
     }
 
-    /// A refusal is an answer when it is a JSON-RPC error.
+    /// An HTTP error whose body is a JSON-RPC error is the answer to the message. All others become
+    /// a [`BridgeError`].
     async fn read_refusal(&self, response: Response) -> Result<PostResponse, BridgeError> {
         let status = response.status();
-        if status == StatusCode::UNAUTHORIZED {
-            return Err(read_error(response).await);
-        }
         if status == StatusCode::NOT_FOUND && self.has_session() {
             return Err(BridgeError::SessionExpired);
         }
-        let challenge = WwwAuthenticate::from_response(&response);
-        let body = read_body(response, MAX_REFUSAL_BYTES)
-            .await
-            .unwrap_or_default();
-        if let Ok(Message::Response { is_error: true, .. }) = Message::parse(body.as_str())
-            && is_json_rpc(&body)
-        {
+        let (error, body) = read_error(response).await;
+        if status != StatusCode::UNAUTHORIZED && is_json_rpc_error(&body) {
             return Ok(PostResponse::Json(body));
         }
-        Err(error_for_status(status, &challenge, &body))
+        Err(error)
     }
 }
 
-async fn read_error(response: Response) -> BridgeError {
-    let (status, challenge) = (response.status(), WwwAuthenticate::from_response(&response));
+/// Reads an HTTP error. Returns its meaning and its body.
+async fn read_error(response: Response) -> (BridgeError, String) {
+    let status = response.status();
+    let challenge = WwwAuthenticate::from_headers(response.headers());
     let body = read_body(response, MAX_REFUSAL_BYTES)
         .await
         .unwrap_or_default();
-    error_for_status(status, &challenge, &body)
+    let error = error_for_status(status, &challenge, &body);
+    (error, body)
 }
 
-/// The bridge's other errors have a field `error` as well.
-fn is_json_rpc(body: &str) -> bool {
-    #[derive(Deserialize)]
-    struct ErrorBody {
-        error: ErrorCodeBody,
-    }
-    #[derive(Deserialize)]
-    struct ErrorCodeBody {
-        code: i64,
-    }
-    serde_json::from_str(body).is_ok_and(
-        |ErrorBody {
-             error: ErrorCodeBody { code },
-         }| code != 0,
-    )
+/// Whether a body is a JSON-RPC error. The bridge's other errors have a field `error` as well, which
+/// is a string.
+fn is_json_rpc_error(body: &str) -> bool {
+    matches!(
+        Message::parse(body),
+        Ok(Message::Response { is_error: true, .. })
+    ) && message::error_code(body).is_some_and(|code| code != 0)
 }
 
-/// What an HTTP status means, with the bridge's JSON error and its challenge.
+/// Translates an HTTP error with the challenge in its header and the bridge's JSON in its body.
 fn error_for_status(status: StatusCode, challenge: &WwwAuthenticate, body: &str) -> BridgeError {
     #[derive(Deserialize)]
     struct HttpErrorBody {
@@ -211,17 +208,19 @@ fn error_for_status(status: StatusCode, challenge: &WwwAuthenticate, body: &str)
         error: String,
         message: String,
     }
-    let explained: Option<HttpErrorBody> = serde_json::from_str(body).ok();
-    let is = |code: &str| explained.as_ref().is_some_and(|told| told.error == code);
+    let body: Option<HttpErrorBody> = serde_json::from_str(body).ok();
+    let has_code = |code: &str| body.as_ref().is_some_and(|body| body.error == code);
     match status {
-        StatusCode::UNAUTHORIZED if is("TokenExpired") => BridgeError::TokenExpired,
+        StatusCode::UNAUTHORIZED if has_code("TokenExpired") => BridgeError::TokenExpired,
         StatusCode::UNAUTHORIZED => BridgeError::TokenRefused,
-        StatusCode::FORBIDDEN if challenge.is_insufficient_scope || is("InsufficientScope") => {
+        StatusCode::FORBIDDEN
+            if challenge.is_insufficient_scope || has_code("InsufficientScope") =>
+        {
             BridgeError::ScopeMissing(challenge.scope.clone())
         }
         status => BridgeError::Refused {
             status: status.as_u16(),
-            message: explained.map(|told| told.message),
+            message: body.map(|body| body.message),
         },
     }
 }
@@ -235,29 +234,24 @@ fn content_type(response: &Response) -> &str {
 }
 
 fn has_no_body(response: &Response) -> bool {
-    let without = [StatusCode::ACCEPTED, StatusCode::NO_CONTENT];
-    response.content_length() == Some(0) || without.contains(&response.status())
+    let statuses = [StatusCode::ACCEPTED, StatusCode::NO_CONTENT];
+    response.content_length() == Some(0) || statuses.contains(&response.status())
 }
 
-async fn read_body(response: Response, longest: usize) -> Result<String, BridgeError> {
-    let too_large = |bytes| BridgeError::TooLarge {
-        bytes,
-        limit: longest,
-    };
-    // Of one that says its size no byte is read in vain.
+async fn read_body(response: Response, limit: usize) -> Result<String, BridgeError> {
+    let too_large = |bytes| BridgeError::TooLarge { bytes, limit };
     let length = response.content_length().unwrap_or_default();
-    if length > longest as u64 {
+    if length > limit as u64 {
         return Err(too_large(length));
     }
     let mut body = BoundedBuffer::default();
     let mut chunks = response.bytes_stream();
     while let Some(chunk) = chunks.next().await {
-        body.push(&chunk.map_err(|error| bridge_error(&error))?, longest);
+        body.push(&chunk.map_err(|error| bridge_error(&error))?, limit);
     }
-    let body = body.finish(longest);
+    let body = body.finish(limit);
     let body = body.map_err(|oversized| too_large(oversized.bytes))?;
-    String::from_utf8(body)
-        .map_err(|_| BridgeError::InvalidResponse("its answer is not MCP".to_owned()))
+    String::from_utf8(body).map_err(|_| BridgeError::not_mcp())
 }
 
 fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
@@ -266,11 +260,11 @@ fn http_client(url: &Url) -> Result<reqwest::Client, BridgeError> {
         .tcp_keepalive(Duration::from_secs(30))
         .tls_backend_preconfigured(tls::client_config(url.scheme() == "https")?)
         .redirect(reqwest::redirect::Policy::none())
-        // A connection of its own for each request: one that was kept and died with the bridge
-        // would leave it open whether a call was executed.
+        // Each request has a connection of its own. If a pooled connection broke because the bridge
+        // stopped, nobody could know whether the bridge executed the call.
         .pool_max_idle_per_host(0);
     if is_loopback(url.host_str()) {
-        // HTTP_PROXY of the desktop is not meant for this machine.
+        // The HTTP_PROXY of a desktop is for other hosts.
         builder = builder.no_proxy();
     }
     builder
@@ -287,7 +281,7 @@ fn is_loopback(host: Option<&str>) -> bool {
             .is_ok_and(|address| address.is_loopback())
 }
 
-/// What a failure below HTTP means.
+/// Translates an error below HTTP.
 fn bridge_error(error: &reqwest::Error) -> BridgeError {
     if error.is_connect() || error.is_builder() {
         tls::bridge_error(error).unwrap_or(BridgeError::Unreachable)
@@ -301,22 +295,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_keep_the_message_of_the_bridge() {
-        let refused = |status, message: Option<&str>| BridgeError::Refused {
+    fn http_errors_keep_the_message_of_the_bridge() {
+        let error = |status, message: Option<&str>| BridgeError::Refused {
             status,
             message: message.map(str::to_owned),
         };
         let too_large = r#"{"error":"X","message":"too large"}"#;
         for (status, body, expected) in [
-            (413, too_large, refused(413, Some("too large"))),
-            (404, "<html>", refused(404, None)),
+            (413, too_large, error(413, Some("too large"))),
+            (404, "<html>", error(404, None)),
             (401, "", BridgeError::TokenRefused),
             (
                 401,
                 r#"{"error":"TokenExpired","message":"x"}"#,
                 BridgeError::TokenExpired,
             ),
-            (403, r#"{"message":"x"}"#, refused(403, Some("x"))),
+            (403, r#"{"message":"x"}"#, error(403, Some("x"))),
             (
                 403,
                 r#"{"error":"InsufficientScope","message":"x"}"#,
@@ -329,22 +323,22 @@ mod tests {
                 expected
             );
         }
-        assert!(!is_json_rpc(too_large));
-        assert!(is_json_rpc(
+        assert!(!is_json_rpc_error(too_large));
+        assert!(is_json_rpc_error(
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#
         ));
     }
 
     #[test]
     fn only_loopback_hosts_bypass_the_proxy() {
-        for (host, loopback) in [
+        for (host, expected) in [
             ("localhost", true),
             ("127.0.0.9", true),
             ("[::1]", true),
             ("10.0.0.1", false),
             ("localhost.example.com", false),
         ] {
-            assert_eq!(is_loopback(Some(host)), loopback, "{host}");
+            assert_eq!(is_loopback(Some(host)), expected, "{host}");
         }
     }
 }

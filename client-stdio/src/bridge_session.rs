@@ -1,6 +1,8 @@
-//! One [`BridgeSession`] is one MCP connection to one bridge: how it is greeted, what goes over it, how it
-//! ends. Up to 2025-11-25 that is an MCP session with an event stream of its own; in 2026-07-28
-//! each request stands alone, and dropping its response is the cancel.
+//! A session with one bridge, from its handshake to its close.
+//!
+//! Up to version 2025-11-25 it is an MCP session with an event stream of its own. In version
+//! 2026-07-28 requests are independent of each other, and a request is cancelled by dropping its
+//! response.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,32 +21,38 @@ use crate::connect_error::BridgeError;
 use crate::exchange::{self, BridgeMessage, RequestContext};
 use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
-use crate::message::{self, Message, Request, RequestId};
+use crate::message::{self, Message, Request};
+use crate::request_id::RequestId;
 
-/// The whole handshake. A client that waits for `initialize` gets our own answer after that.
+/// The timeout of the whole handshake. A client that waits for the answer to `initialize` then gets
+/// our own.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// At the end of input, for cancelling what is in flight and deleting the MCP session.
+/// How long the bridge may take, at the end of input, for cancelling the requests in flight and
+/// deleting the MCP session.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Requests that may be under way at once; more wait. Each has a connection of its own.
+/// The most requests that are sent at the same time; others wait. Each has a connection of its own.
 const MAX_CONCURRENT_REQUESTS: usize = 1024;
 
-/// Messages of the bridge that wait for the client to read. Full: the bridge is not read either.
+/// The most messages of the bridge that wait for the client. While there are so many, no more are
+/// read from the bridge.
 const INBOX_CAPACITY: usize = 64;
 
-/// Notifications and replies of the client that wait for the bridge. Full: it takes nothing, and
-/// the link is given up.
+/// The most notifications and replies of the client that wait for the bridge. With more the bridge
+/// does not accept any, and the session is given up.
 const OUTBOX_CAPACITY: usize = 1024;
 
-/// A cancel must not overtake its request. A bridge that answers without a stream says nothing
-/// until the answer, so the wait has an end.
+/// How long a cancellation waits until its request has been delivered, because it must not overtake
+/// it. A bridge that answers without a stream shows nothing before its answer, so the wait is
+/// bounded.
 const CANCEL_DELAY: Duration = Duration::from_millis(250);
 
-/// A connection to a bridge that has answered the opening.
+/// A session with a bridge that has answered the handshake.
 pub(crate) struct BridgeSession {
     context: Arc<RequestContext>,
-    /// Of the bridge, from before anybody asked.
+    /// Messages that the bridge sent during the handshake, and errors of the outbox. They are
+    /// received before those in the inbox.
     early_messages: VecDeque<BridgeMessage>,
     inbox: mpsc::Receiver<BridgeMessage>,
     inbox_sender: mpsc::Sender<BridgeMessage>,
@@ -52,96 +60,99 @@ pub(crate) struct BridgeSession {
     exchanges: HashMap<RequestId, Exchange>,
     permits: Arc<Semaphore>,
     tasks: JoinSet<()>,
-    /// What the bridge answered to `initialize`; `None` in the stateless era.
+    /// The result of `initialize`; `None` in the stateless protocol.
     pub(crate) initialize_result: Option<Box<RawValue>>,
 }
 
+/// A request that is in flight.
 struct Exchange {
     task: AbortHandle,
+    /// Whether the bridge has certainly read the request.
     delivered: watch::Receiver<bool>,
 }
 
 impl BridgeSession {
-    /// Opens a connection, greets the bridge, and asks it for what lasts.
+    /// Connects to the bridge, performs the handshake and sends the requests in `replay`.
     pub(crate) async fn connect(
         config: Config,
-        opening: ClientHandshake,
-        tools: ToolHeaders,
-        standing: Vec<Request>,
+        handshake: ClientHandshake,
+        tool_headers: ToolHeaders,
+        replay: Vec<Request>,
     ) -> Result<Self, BridgeError> {
-        let greeting = Self::initialize(&config, opening, tools, standing);
-        match tokio::time::timeout(HANDSHAKE_TIMEOUT, greeting).await {
-            // Nothing of the client's was sent yet: there is just no bridge.
+        let initializing = Self::initialize(&config, handshake, tool_headers, replay);
+        match tokio::time::timeout(HANDSHAKE_TIMEOUT, initializing).await {
+            // No request of the client was sent yet, so none can have been executed.
             Ok(Err(BridgeError::ConnectionLost)) | Err(_) => Err(BridgeError::Unreachable),
-            Ok(greeted) => greeted,
+            Ok(session) => session,
         }
     }
 
     async fn initialize(
         config: &Config,
-        opening: ClientHandshake,
-        tools: ToolHeaders,
-        standing: Vec<Request>,
+        handshake: ClientHandshake,
+        tool_headers: ToolHeaders,
+        replay: Vec<Request>,
     ) -> Result<Self, BridgeError> {
-        let stateless = match &opening {
+        let default_version = match &handshake {
             ClientHandshake::Session(_) => None,
             ClientHandshake::Stateless { version, .. } => Some(version.clone()),
         };
-        let way = RequestContext {
-            http: BridgeHttp::new(config, stateless.is_none())?,
-            tool_headers: tools,
-            default_version: stateless,
+        let context = RequestContext {
+            http: BridgeHttp::new(config, default_version.is_none())?,
+            tool_headers,
+            default_version,
         };
-        let (said, inbox) = mpsc::channel(INBOX_CAPACITY);
-        let (outbox, to_send) = mpsc::channel(OUTBOX_CAPACITY);
-        let mut link = Self {
-            context: Arc::new(way),
+        let (inbox_sender, inbox) = mpsc::channel(INBOX_CAPACITY);
+        let (outbox, outbox_receiver) = mpsc::channel(OUTBOX_CAPACITY);
+        let mut session = Self {
+            context: Arc::new(context),
             early_messages: VecDeque::new(),
             inbox,
-            inbox_sender: said,
+            inbox_sender,
             outbox,
             exchanges: HashMap::new(),
             permits: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),
             tasks: JoinSet::new(),
             initialize_result: None,
         };
-        let greeting = opening.to_request();
-        match opening {
-            ClientHandshake::Session(_) => link.begin_session(&greeting).await?,
-            ClientHandshake::Stateless { .. } => link.discover(&greeting).await?,
+        let request = handshake.to_request();
+        match handshake {
+            ClientHandshake::Session(_) => session.begin_session(&request).await?,
+            ClientHandshake::Stateless { .. } => session.discover(&request).await?,
         }
-        for request in standing {
-            link.replay(&request).await?;
+        for request in replay {
+            session.replay(&request).await?;
         }
-        link.tasks.spawn(send_outbox(link.context.clone(), to_send));
-        Ok(link)
+        let context = session.context.clone();
+        session.tasks.spawn(send_outbox(context, outbox_receiver));
+        Ok(session)
     }
 
     async fn begin_session(&mut self, initialize: &Request) -> Result<(), BridgeError> {
-        let unusable = |what: &str| BridgeError::InvalidResponse(what.to_owned());
+        let invalid = |reason: &str| BridgeError::InvalidResponse(reason.to_owned());
         let Some(Message::Response { is_error, text, .. }) =
             self.send_before_ready(initialize).await?
         else {
-            return Err(unusable("it did not answer initialize"));
+            return Err(invalid("it did not answer initialize"));
         };
         if is_error {
-            let answer: Value = serde_json::from_str(&text).unwrap_or_default();
-            let words = answer["error"]["message"].as_str();
-            return Err(unusable(words.unwrap_or("it refused initialize")));
+            let response: Value = serde_json::from_str(&text).unwrap_or_default();
+            let message = response["error"]["message"].as_str();
+            return Err(invalid(message.unwrap_or("it refused initialize")));
         }
         #[derive(Deserialize)]
         struct InitializeResult {
             #[serde(rename = "protocolVersion")]
             version: String,
         }
-        let none = || unusable("its answer to initialize is none");
-        let result = message::parse_result(&text).ok_or_else(none)?;
+        let no_result = || invalid("its answer to initialize is not valid");
+        let result = message::parse_result(&text).ok_or_else(no_result)?;
         let InitializeResult { version } =
-            serde_json::from_str(result.get()).map_err(|_| none())?;
+            serde_json::from_str(result.get()).map_err(|_| no_result())?;
         self.context.http.set_version(&version);
         self.initialize_result = Some(result);
         let initialized = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        let initialized = Message::parse(initialized).map_err(|_| none())?;
+        let initialized = Message::parse(initialized).map_err(|_| no_result())?;
         self.context.send(&initialized).await?;
         self.tasks.spawn(exchange::run_session_stream(
             self.context.clone(),
@@ -150,7 +161,8 @@ impl BridgeSession {
         Ok(())
     }
 
-    /// Whatever a stateless bridge thinks of the discovery, it answers: requests may follow.
+    /// A stateless bridge that answers `server/discover` is there, whatever it answers, so requests
+    /// may follow.
     async fn discover(&mut self, discover: &Request) -> Result<(), BridgeError> {
         match self.send_before_ready(discover).await {
             Ok(_) => Ok(()),
@@ -159,74 +171,68 @@ impl BridgeSession {
             {
                 Ok(())
             }
-            Err(absence) => Err(absence),
+            Err(error) => Err(error),
         }
     }
 
     async fn replay(&mut self, request: &Request) -> Result<(), BridgeError> {
-        let answer = self.send_before_ready(request).await?;
+        let response = self.send_before_ready(request).await?;
         if let Some(Message::Response {
             is_error: true,
             text,
             ..
-        }) = answer
+        }) = response
         {
-            tracing::warn!("the bridge does not repeat {}: {text}", request.method);
+            tracing::warn!("the new bridge refused {}: {text}", request.method);
         }
         Ok(())
     }
 
-    /// Asks for ourselves. What else the bridge says meanwhile is the client's.
+    /// Sends a request of our own during the handshake and returns its answer. All other messages
+    /// that arrive meanwhile are kept for the client.
     async fn send_before_ready(
         &mut self,
         request: &Request,
     ) -> Result<Option<Message>, BridgeError> {
-        let (said, mut heard) = mpsc::channel(INBOX_CAPACITY);
-        let way = self.context.clone();
-        let asking = exchange::send_request(&way, request, &said, || ());
-        tokio::pin!(asking);
-        let mut answer = None;
-        let mut hear = |message| match message {
-            BridgeMessage::Message(Message::Response { .. }) if answer.is_none() => {
-                if let BridgeMessage::Message(message) = message {
-                    answer = Some(message);
-                }
+        let (sender, mut receiver) = mpsc::channel(INBOX_CAPACITY);
+        let context = self.context.clone();
+        let sending = exchange::send_request(&context, request, &sender, || ());
+        tokio::pin!(sending);
+        let mut response = None;
+        let mut on_message = |message| match message {
+            BridgeMessage::Message(message @ Message::Response { .. }) if response.is_none() => {
+                response = Some(message);
             }
             other => self.early_messages.push_back(other),
         };
-        let asked = loop {
+        let result = loop {
             tokio::select! {
                 biased;
-                Some(message) = heard.recv() => hear(message),
-                asked = &mut asking => break asked,
+                Some(message) = receiver.recv() => on_message(message),
+                result = &mut sending => break result,
             }
         };
-        while let Ok(message) = heard.try_recv() {
-            hear(message);
+        while let Ok(message) = receiver.try_recv() {
+            on_message(message);
         }
-        asked.map(|()| answer)
+        result.map(|()| response)
     }
 
-    /// Sends a request. What comes of it is among what is received.
+    /// Sends a request. Its answer and all other messages that belong to it are received with
+    /// [`recv`](Self::recv).
     pub(crate) fn send_request(&mut self, request: Request) {
-        let (way, said) = (self.context.clone(), self.inbox_sender.clone());
-        let (taking, taken) = watch::channel(false);
-        let at_once = self.permits.clone();
+        let (context, sender) = (self.context.clone(), self.inbox_sender.clone());
+        let (delivered_sender, delivered) = watch::channel(false);
+        let permits = self.permits.clone();
         let id = request.id.clone();
         let task = self.tasks.spawn(async move {
-            let _turn = at_once.acquire_owned().await;
-            exchange::run(way, request, taking, said).await;
+            let _permit = permits.acquire_owned().await;
+            exchange::run(context, request, delivered_sender, sender).await;
         });
-        self.exchanges.insert(
-            id,
-            Exchange {
-                task,
-                delivered: taken,
-            },
-        );
+        self.exchanges.insert(id, Exchange { task, delivered });
     }
 
-    /// Sends a notification or a reply; those stay in order.
+    /// Sends a notification or a reply. The bridge receives them in the order of the calls.
     pub(crate) fn send(&mut self, message: Message) {
         if self.outbox.try_send(message).is_err() {
             self.early_messages
@@ -234,11 +240,12 @@ impl BridgeSession {
         }
     }
 
-    /// The client does not want the answer of a request that was sent. `notification` says so.
+    /// Cancels a request that was sent. `notification` is the `notifications/cancelled` of the
+    /// client.
     pub(crate) fn cancel(&mut self, id: &RequestId, notification: Message) {
         let Some(Exchange {
             task,
-            delivered: mut taken,
+            mut delivered,
         }) = self.exchanges.remove(id)
         else {
             return;
@@ -247,43 +254,44 @@ impl BridgeSession {
             task.abort();
             return;
         }
-        let way = self.context.clone();
+        let context = self.context.clone();
         self.tasks.spawn(async move {
-            let _ = tokio::time::timeout(CANCEL_DELAY, taken.wait_for(|taken| *taken)).await;
-            if let Err(absence) = way.send(&notification).await {
-                tracing::debug!("a cancel did not arrive: {absence:?}");
+            let delivery = delivered.wait_for(|is_delivered| *is_delivered);
+            let _ = tokio::time::timeout(CANCEL_DELAY, delivery).await;
+            if let Err(error) = context.send(&notification).await {
+                tracing::debug!("a cancellation did not arrive: {error:?}");
             }
         });
     }
 
-    /// The next message. May be dropped and called again without losing one.
+    /// Waits for the next message. This method is cancel safe.
     pub(crate) async fn recv(&mut self) -> BridgeMessage {
-        let said = loop {
-            if let Some(early) = self.early_messages.pop_front() {
-                break early;
+        let message = loop {
+            if let Some(message) = self.early_messages.pop_front() {
+                break message;
             }
             tokio::select! {
-                Some(said) = self.inbox.recv() => break said,
+                Some(message) = self.inbox.recv() => break message,
                 Some(_) = self.tasks.join_next() => {}
                 else => break BridgeMessage::Lost(BridgeError::ConnectionLost),
             }
         };
-        match &said {
-            BridgeMessage::Message(Message::Response { id: Some(id), .. })
-            | BridgeMessage::Failed { id, .. } => self.exchanges.remove(id),
-            _ => None,
-        };
-        said
+        if let BridgeMessage::Message(Message::Response { id: Some(id), .. })
+        | BridgeMessage::Failed { id, .. } = &message
+        {
+            self.exchanges.remove(id);
+        }
+        message
     }
 
-    /// Cancels `in_flight` and says goodbye. In the stateless era closing is both.
+    /// Cancels the requests in `in_flight` and ends the MCP session. In the stateless protocol
+    /// dropping the connections does both.
     pub(crate) async fn close(self, in_flight: Vec<RequestId>) {
         if self.initialize_result.is_none() {
             return;
         }
-        let farewell = async {
-            let cancels = in_flight.iter().map(|id| self.send_cancel(id));
-            join_all(cancels).await;
+        let closing = async {
+            join_all(in_flight.iter().map(|id| self.send_cancel(id))).await;
             if self.context.http.has_session() {
                 self.context.http.delete().await
             } else {
@@ -291,28 +299,24 @@ impl BridgeSession {
             }
         };
         if !matches!(
-            tokio::time::timeout(CLOSE_TIMEOUT, farewell).await,
+            tokio::time::timeout(CLOSE_TIMEOUT, closing).await,
             Ok(Ok(()))
         ) {
-            tracing::info!("the bridge did not take the goodbye");
+            tracing::info!("the bridge did not confirm the end of the MCP session");
         }
     }
 
     async fn send_cancel(&self, id: &RequestId) {
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the client is gone"}}}}"#
-        );
-        if let Ok(cancel) = Message::parse(text) {
-            // A bridge that is gone has nothing to cancel.
-            let _ = self.context.send(&cancel).await;
-        }
+        let cancel = message::cancel_notification(id, "the client is gone");
+        // If the bridge is gone, nothing is left to cancel.
+        let _ = self.context.send(&cancel).await;
     }
 }
 
-async fn send_outbox(way: Arc<RequestContext>, mut messages: mpsc::Receiver<Message>) {
+async fn send_outbox(context: Arc<RequestContext>, mut messages: mpsc::Receiver<Message>) {
     while let Some(message) = messages.recv().await {
-        if let Err(absence) = way.send(&message).await {
-            tracing::debug!("a notification or reply did not arrive: {absence:?}");
+        if let Err(error) = context.send(&message).await {
+            tracing::debug!("a notification or reply did not arrive: {error:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the user can set, as flags or in the environment.
+//! The configuration, from flags and the environment.
 
 use std::ffi::OsString;
 
@@ -8,24 +8,25 @@ use reqwest::Url;
 use tracing::level_filters::LevelFilter;
 
 const AFTER_HELP: &str = "\
-Prefer AUTH_TOKEN to --token: arguments can be read in the list of processes.
+Prefer AUTH_TOKEN to --token: other users can read arguments in the list of processes.
 
-Certificates of https:// bridges are checked against the authorities that the system trusts, or,
-except on macOS and Windows, those in the PEM file that SSL_CERT_FILE names.
+The certificate of an https:// bridge must be signed by an authority that the system trusts or,
+except on macOS and Windows, by one in the PEM file that SSL_CERT_FILE names.
 
-Configuration of an AI client, to be pasted where it keeps its MCP servers:
+Add this to the configuration of MCP servers in your AI client:
   { \"mcpServers\": { \"web-page\": {
       \"command\": \"mcp-web-stdio\",
       \"env\": { \"MCP_SERVER_URL\": \"http://localhost:3001/mcp\", \"AUTH_TOKEN\": \"...\" } } } }";
 
-/// The longest message by default. A result of 10 MiB (the bridge's default limit) is about 25 MiB
-/// once it stands in a text block as well, where each of its quotes is escaped.
-const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+/// The default of `--max-message-bytes`. A result of 10 MiB (the bridge's default limit) becomes a
+/// message of about 25 MiB, because it is repeated in a text block with all its quotes escaped.
+const DEFAULT_MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
-/// The greetings of both sides must pass.
-const LEAST_MESSAGE_BYTES: usize = 64 * 1024;
+/// The lowest value of `--max-message-bytes`. The messages of a handshake must be within the limit.
+const MIN_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// The flags as given: text, because a wrong value must not be echoed when it may hold a secret.
+/// The flags as text. They are not parsed by clap, because its errors repeat the value, which may
+/// contain a secret.
 #[derive(Parser)]
 #[command(
     name = "mcp-web-stdio",
@@ -34,7 +35,7 @@ const LEAST_MESSAGE_BYTES: usize = 64 * 1024;
     after_help = AFTER_HELP
 )]
 struct Flags {
-    /// The bridge, http://HOST:PORT or https://HOST with or without /mcp; credentials in it are not used
+    /// The bridge: http://HOST:PORT or https://HOST, with or without /mcp; credentials in it are ignored
     #[arg(
         long,
         env = "MCP_SERVER_URL",
@@ -53,7 +54,7 @@ struct Flags {
         long,
         env = "MCP_WEB_MAX_MESSAGE_BYTES",
         value_name = "BYTES",
-        default_value_t = MAX_MESSAGE_BYTES.to_string()
+        default_value_t = DEFAULT_MAX_MESSAGE_BYTES.to_string()
     )]
     max_message_bytes: String,
     /// What is logged to stderr: off, error, warn, info, debug or trace
@@ -66,67 +67,70 @@ struct Flags {
     log: String,
 }
 
-/// Where the bridge is and who asks.
+/// The configuration of the proxy.
 #[derive(Clone)]
 pub struct Config {
-    /// The MCP endpoint, without credentials and query.
+    /// The MCP endpoint of the bridge, without credentials and query.
     pub url: Url,
-    /// Names the realm at the bridge. Without one nothing is sent: each call says what to set.
+    /// The token, which also selects the realm of the bridge. Without a token no bridge is contacted
+    /// and calls fail with a message that says what to set.
     pub token: Option<Token>,
-    /// Sent as `Mcp-Web-Session` with each request.
+    /// The page to use, sent with each request in the header `Mcp-Web-Session`.
     pub session: Option<HeaderValue>,
-    /// The longest line of the client and the longest message of the bridge that passes, in bytes. A
-    /// request that has no answer for this reason fails.
+    /// The size limit of messages in both directions, in bytes. A request fails if it or its answer
+    /// exceeds the limit.
     pub max_message_bytes: usize,
-    /// The least severe events that reach stderr.
+    /// The lowest severity that is logged to stderr.
     pub log: LevelFilter,
 }
 
-/// A bearer token. Has no `Debug` and no `Display`, so that it cannot get into a log.
+/// A bearer token. It implements neither `Debug` nor `Display`, so that it cannot be logged.
 #[derive(Clone)]
 pub struct Token(String);
 
 impl Token {
+    /// The text of the token, for the `Authorization` header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
 }
 
-/// A value that cannot be used. The text names the flag, the variable and what is allowed, and
-/// never repeats the value.
+/// The reason why the configuration is invalid.
+///
+/// The text names the flag, the variable and the allowed values, and never repeats the value.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// Not a URL, or not one of HTTP.
+    /// The URL of the bridge is not valid or has another scheme than HTTP.
     #[error(
         "--url (MCP_SERVER_URL) must be http://HOST:PORT or https://HOST with or without a path, for example http://localhost:3001/mcp"
     )]
     Url,
-    /// Cannot stand in an HTTP header.
+    /// The token contains characters that are not allowed in an HTTP header.
     #[error(
         "--token (AUTH_TOKEN) must be visible ASCII characters without spaces: copy it again from the page's configuration panel"
     )]
     Token,
-    /// Cannot stand in an HTTP header.
+    /// The id of the session contains characters that are not allowed in an HTTP header.
     #[error(
         "--session (MCP_WEB_SESSION) must be the id of a session, visible ASCII characters: list_active_sessions shows the ids"
     )]
     Session,
-    /// Not a number of bytes.
+    /// The limit is not a number of bytes or too low.
     #[error(
-        "--max-message-bytes (MCP_WEB_MAX_MESSAGE_BYTES) must be a whole number of bytes from {LEAST_MESSAGE_BYTES} up, for example {MAX_MESSAGE_BYTES}"
+        "--max-message-bytes (MCP_WEB_MAX_MESSAGE_BYTES) must be a whole number of bytes from {MIN_MESSAGE_BYTES} up, for example {DEFAULT_MAX_MESSAGE_BYTES}"
     )]
     MaxMessageBytes,
-    /// Not one of the levels.
+    /// The log level is unknown.
     #[error("--log (MCP_WEB_LOG) must be one of off, error, warn, info, debug, trace")]
     Log,
 }
 
 impl Config {
-    /// Reads flags and environment. `--help` and unknown flags end the process as usual for
-    /// command lines: help on stdout with 0, a usage error on stderr with 2.
+    /// Parses the flags and the environment. `--help` prints to stdout and exits with 0; an unknown
+    /// flag prints a usage error to stderr and exits with 2.
     ///
     /// # Errors
-    /// When a value cannot be used.
+    /// When a value is invalid.
     pub fn from_command_line(
         arguments: impl Iterator<Item = OsString>,
     ) -> Result<Self, ConfigError> {
@@ -153,7 +157,8 @@ impl Config {
     }
 }
 
-/// The endpoint, and the token that v1 pages put into the query.
+/// Parses the URL of the bridge into the endpoint and the token in its query. Pages of version 0.1
+/// show a URL with a token.
 fn parse_endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
     let mut url = Url::parse(text.trim()).map_err(|_| ConfigError::Url)?;
     if !matches!(url.scheme(), "http" | "https") {
@@ -173,16 +178,17 @@ fn parse_endpoint(text: &str) -> Result<(Url, Option<String>), ConfigError> {
     Ok((url, token))
 }
 
-/// An empty variable is one that is not set: AI clients keep empty fields in their files.
+/// Treats an empty value like one that is not set, because the configuration files of AI clients
+/// contain empty fields.
 fn non_empty(value: Option<&str>) -> Option<&str> {
     value.map(str::trim).filter(|value| !value.is_empty())
 }
 
 fn parse_message_bytes(text: &str) -> Result<usize, ConfigError> {
-    let bytes = non_empty(Some(text)).map_or(Ok(MAX_MESSAGE_BYTES), str::parse);
+    let bytes = non_empty(Some(text)).map_or(Ok(DEFAULT_MAX_MESSAGE_BYTES), str::parse);
     bytes
         .ok()
-        .filter(|bytes| *bytes >= LEAST_MESSAGE_BYTES)
+        .filter(|bytes| *bytes >= MIN_MESSAGE_BYTES)
         .ok_or(ConfigError::MaxMessageBytes)
 }
 
@@ -213,8 +219,8 @@ mod tests {
     }
 
     #[test]
-    fn the_path_may_be_left_out() {
-        for (given, used) in [
+    fn a_missing_path_becomes_mcp_and_credentials_are_removed() {
+        for (given, expected) in [
             ("http://localhost:3001", "http://localhost:3001/mcp"),
             ("http://localhost:3001/", "http://localhost:3001/mcp"),
             ("http://localhost:3001/mcp", "http://localhost:3001/mcp"),
@@ -227,14 +233,14 @@ mod tests {
         ] {
             assert_eq!(
                 config(&["--url", given]).map(|config| config.url.to_string()),
-                Ok(used.into())
+                Ok(expected.into())
             );
         }
     }
 
     #[test]
-    fn the_longest_message_is_64_mib_unless_set() {
-        for (given, used) in [
+    fn the_default_message_limit_is_64_mib() {
+        for (given, expected) in [
             ("", Ok(64 * 1024 * 1024)),
             ("65536", Ok(65536)),
             ("4294967296", Ok(4 * 1024 * 1024 * 1024)),
@@ -242,17 +248,17 @@ mod tests {
             ("64MiB", Err(ConfigError::MaxMessageBytes)),
         ] {
             let config = config(&["--max-message-bytes", given]);
-            assert_eq!(config.map(|config| config.max_message_bytes), used);
+            assert_eq!(config.map(|config| config.max_message_bytes), expected);
         }
         assert_eq!(
             config(&[]).map(|config| config.max_message_bytes),
-            Ok(MAX_MESSAGE_BYTES)
+            Ok(DEFAULT_MAX_MESSAGE_BYTES)
         );
     }
 
     #[test]
     fn a_token_in_the_url_is_used_when_there_is_no_other() {
-        let flags = |token: &str| {
+        let token = |token: &str| {
             let arguments = [
                 "x",
                 "--token",
@@ -264,12 +270,12 @@ mod tests {
             Config::from_flags(&flags)
                 .map(|config| config.token.map(|token| token.expose().to_owned()))
         };
-        assert_eq!(flags(""), Ok(Some("from-the-url".into())));
-        assert_eq!(flags("Bearer other"), Ok(Some("other".into())));
+        assert_eq!(token(""), Ok(Some("from-the-url".into())));
+        assert_eq!(token("Bearer other"), Ok(Some("other".into())));
     }
 
     #[test]
-    fn a_wrong_value_names_flag_and_variable_but_not_the_value() {
+    fn an_error_names_flag_and_variable_but_not_the_value() {
         for (arguments, flag, variable) in [
             (["--url", "not-a-url-s3cret"], "--url", "MCP_SERVER_URL"),
             (["--url", "ftp://s3cret@host"], "--url", "MCP_SERVER_URL"),

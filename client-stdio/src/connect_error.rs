@@ -1,40 +1,53 @@
-//! Why a bridge does not answer, and what the user can do about it.
+//! Why a request to a bridge failed, and what the user can do about it.
 
-use crate::tls::CertificateRejection;
+use crate::certificate_rejection::CertificateRejection;
 
-/// Why there is no answer of a bridge.
+/// The reason why a bridge did not answer a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BridgeError {
-    /// The user has not set one.
+    /// The user has not configured a token.
     NoToken,
-    /// Nobody listens there, the name does not resolve, or nothing comes back.
+    /// The connection was refused, the host name does not resolve, or the connection timed out.
     Unreachable,
-    /// Something listens there with a certificate that is not accepted. Nothing was sent to it.
+    /// The certificate of the server was not accepted. No request was sent to it.
     UntrustedCertificate(CertificateRejection),
-    /// 401.
+    /// The bridge does not accept the token (HTTP 401).
     TokenRefused,
-    /// 401, and the bridge says that the token was valid once.
+    /// The token was valid and has expired (HTTP 401 with that error code).
     TokenExpired,
-    /// 403: the token is valid, and not for this. Names the scope if the bridge does.
+    /// The token is valid but lacks a scope (HTTP 403), which is named here if the bridge names it.
     ScopeMissing(Option<String>),
-    /// The bridge does not know the MCP session (404): it was started anew, or the session expired.
+    /// The bridge does not know the MCP session (HTTP 404): the bridge was restarted, or the session
+    /// expired.
     SessionExpired,
-    /// Another HTTP status that is not a success, with the bridge's own words if it said any.
+    /// The bridge answered with any other HTTP status that is not a success.
     Refused {
+        /// The HTTP status.
         status: u16,
+        /// The message in the body, if there is one.
         message: Option<String>,
     },
-    /// The connection broke while an answer was due.
+    /// The connection broke before the answer was complete.
     ConnectionLost,
-    /// The answer was read to its end, and is too large to pass.
-    TooLarge { bytes: u64, limit: usize },
-    /// Something answers that is no bridge, or that cannot be understood.
+    /// The answer exceeds the limit. It was read to its end but not stored.
+    TooLarge {
+        /// The size of the answer.
+        bytes: u64,
+        /// The size that is allowed.
+        limit: usize,
+    },
+    /// The server is not a bridge, or its answer cannot be understood.
     InvalidResponse(String),
 }
 
 impl BridgeError {
-    /// Whether a request that ended like this was certainly not executed, so that it may be
-    /// repeated at another bridge.
+    /// The error for an answer that is not a message of MCP.
+    pub(crate) fn not_mcp() -> Self {
+        Self::InvalidResponse("its answer is not MCP".to_owned())
+    }
+
+    /// Whether the request was certainly not executed, so that it may be sent again to another
+    /// bridge.
     pub(crate) fn is_safe_to_retry(&self) -> bool {
         matches!(
             self,
@@ -47,12 +60,15 @@ impl BridgeError {
         )
     }
 
-    /// Whether it is the token: what was asked before it ended runs on.
+    /// Whether the bridge rejected the token. Requests that it accepted earlier with the same token
+    /// are still answered.
     pub(crate) fn is_auth_error(&self) -> bool {
         matches!(self, Self::TokenRefused | Self::TokenExpired)
     }
 
-    /// What happened and what to do, for people and for models. `url` has no credentials in it.
+    /// Describes what happened and what to do next, for people and for models.
+    ///
+    /// `url` is part of the text and must not contain credentials.
     pub(crate) fn user_message(&self, url: &str) -> String {
         match self {
             Self::NoToken => {
@@ -63,8 +79,8 @@ impl BridgeError {
             Self::Unreachable => {
                 format!("no bridge at {url}: start it with `mcp-web-bridge` and retry")
             }
-            Self::UntrustedCertificate(distrust) => {
-                format!("the certificate of the bridge at {url} was not accepted: {distrust}")
+            Self::UntrustedCertificate(rejection) => {
+                format!("the certificate of the bridge at {url} was not accepted: {rejection}")
             }
             Self::TokenRefused => format!(
                 "the bridge at {url} refused the token: set AUTH_TOKEN to the one in the page's \
@@ -87,7 +103,7 @@ impl BridgeError {
                  configuration"
             ),
             Self::SessionExpired => {
-                format!("the bridge at {url} was started anew before the answer came: retry")
+                format!("the bridge at {url} was restarted before the answer came: retry")
             }
             Self::Refused {
                 message: Some(message),
@@ -106,7 +122,7 @@ impl BridgeError {
             ),
             Self::InvalidResponse(reason) => format!(
                 "the answer from {url} cannot be used ({reason}): check that MCP_SERVER_URL is \
-                 that of a bridge"
+                 the address of a bridge"
             ),
         }
     }

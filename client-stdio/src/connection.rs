@@ -1,4 +1,4 @@
-//! The bridge as far as we know, and when to look for it again.
+//! The state of the connection to the bridge, and when to connect again.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -14,60 +14,67 @@ use crate::handshake::ClientHandshake;
 use crate::headers::ToolHeaders;
 use crate::message::Request;
 
-/// The first pause between attempts to reach a bridge; doubled each time, with jitter.
+/// The delay before the first retry. It doubles with each further one and has jitter.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
 
-/// The longest pause. A client's request does not wait for its end.
+/// The longest delay between retries. A request of the client triggers an attempt without it.
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// A link that breaks sooner than this after it was opened is not opened again at once: a bridge
-/// that accepts and drops would be asked without pause.
+/// A session that is lost sooner than this after its handshake is not replaced immediately. Without
+/// this rule a bridge that accepts connections and drops them would be contacted in a tight loop.
 const STABLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Where the search for a bridge stands.
+/// The state of the connection to the bridge.
 pub(crate) enum BridgeState {
-    /// The client has not said anything that needs one.
+    /// The client has not sent a request that needs a bridge.
     Idle,
+    /// An attempt to connect is under way.
     Connecting(BoxFuture<'static, Result<BridgeSession, BridgeError>>),
+    /// A bridge has answered the handshake.
     Online {
         session: Box<BridgeSession>,
         since: Instant,
     },
-    /// Nothing is tried when another attempt could not end otherwise.
-    Offline {
-        retry_at: Option<Instant>,
-    },
+    /// The last attempt failed or the session was lost. `retry_at` is `None` if another attempt
+    /// cannot succeed.
+    Offline { retry_at: Option<Instant> },
 }
 
-/// What happens on the bridge's side.
+/// An event of the connection to the bridge.
 pub(crate) enum BridgeEvent {
+    /// The handshake is complete.
     Connected(Box<BridgeSession>),
+    /// The attempt to connect failed.
     ConnectFailed(BridgeError),
+    /// It is time to connect again.
     RetryDue,
+    /// The session received a message or failed.
     Received(BridgeMessage),
 }
 
 impl BridgeState {
-    /// Begins an attempt. `standing` is asked of the bridge that is found.
+    /// Starts an attempt to connect. The requests in `replay` are sent once the handshake is
+    /// complete.
     pub(crate) fn connect(
         config: &Config,
-        opening: &ClientHandshake,
-        tools: &ToolHeaders,
-        standing: Vec<Request>,
+        handshake: &ClientHandshake,
+        tool_headers: &ToolHeaders,
+        replay: Vec<Request>,
     ) -> Self {
-        let link = BridgeSession::connect(config.clone(), opening.clone(), tools.clone(), standing);
-        Self::Connecting(Box::pin(link))
+        let (config, handshake) = (config.clone(), handshake.clone());
+        let session = BridgeSession::connect(config, handshake, tool_headers.clone(), replay);
+        Self::Connecting(Box::pin(session))
     }
 
-    /// The next event. May be dropped and called again without losing one.
+    /// Waits for the next event. This method is cancel safe.
     pub(crate) async fn next_event(&mut self) -> BridgeEvent {
         match self {
             Self::Idle | Self::Offline { retry_at: None } => std::future::pending().await,
             Self::Connecting(attempt) => match attempt.await {
-                Ok(link) => BridgeEvent::Connected(Box::new(link)),
-                Err(absence) => BridgeEvent::ConnectFailed(absence),
+                Ok(session) => BridgeEvent::Connected(Box::new(session)),
+                Err(error) => BridgeEvent::ConnectFailed(error),
             },
-            Self::Online { session: link, .. } => BridgeEvent::Received(link.recv().await),
+            Self::Online { session, .. } => BridgeEvent::Received(session.recv().await),
             Self::Offline { retry_at: Some(at) } => {
                 tokio::time::sleep_until(*at).await;
                 BridgeEvent::RetryDue
@@ -75,37 +82,38 @@ impl BridgeState {
         }
     }
 
+    /// The session, if a bridge is online.
     pub(crate) fn session(&mut self) -> Option<&mut BridgeSession> {
         match self {
-            Self::Online { session: link, .. } => Some(link),
+            Self::Online { session, .. } => Some(session),
             _ => None,
         }
     }
 
-    /// Whether the link lasted long enough to be opened again at once when it is lost.
+    /// Whether the session has lasted long enough to be replaced immediately when it is lost.
     pub(crate) fn is_stable(&self) -> bool {
         matches!(self, Self::Online { since, .. } if since.elapsed() > STABLE_AFTER)
     }
 }
 
-/// Jittered pauses that grow.
+/// Exponential backoff with jitter.
 #[derive(Debug, Default)]
 pub(crate) struct Backoff {
-    /// Attempts since the last link that lasted.
+    /// Attempts since the last stable session.
     attempts: u32,
 }
 
 impl Backoff {
-    /// The time of the next attempt: between half of the pause and all of it from now, so that
-    /// many clients do not come back at once.
+    /// The time of the next attempt. The delay is random between half and all of the backoff, so
+    /// that many clients do not reconnect at the same time.
     pub(crate) fn next_attempt(&mut self) -> Instant {
-        let longest = INITIAL_BACKOFF
+        let max_delay = INITIAL_BACKOFF
             .saturating_mul(1 << self.attempts.min(8))
             .min(MAX_BACKOFF);
         self.attempts += 1;
         let random = RandomState::new().hash_one(()) as u32;
         let jitter = f64::from(random) / f64::from(u32::MAX);
-        Instant::now() + longest / 2 + (longest / 2).mul_f64(jitter)
+        Instant::now() + max_delay / 2 + (max_delay / 2).mul_f64(jitter)
     }
 
     pub(crate) fn reset(&mut self) {
@@ -120,11 +128,11 @@ mod tests {
     #[test]
     fn backoff_grows_up_to_the_maximum() {
         let mut backoff = Backoff::default();
-        let pauses: Vec<_> = (0..10)
+        let delays: Vec<_> = (0..10)
             .map(|_| backoff.next_attempt() - Instant::now())
             .collect();
-        assert!(pauses[0] <= INITIAL_BACKOFF && pauses[0] > INITIAL_BACKOFF / 4);
-        assert!(pauses[9] <= MAX_BACKOFF && pauses[9] > MAX_BACKOFF / 4);
+        assert!(delays[0] <= INITIAL_BACKOFF && delays[0] > INITIAL_BACKOFF / 4);
+        assert!(delays[9] <= MAX_BACKOFF && delays[9] > MAX_BACKOFF / 4);
         backoff.reset();
         assert!(backoff.next_attempt() - Instant::now() <= INITIAL_BACKOFF);
     }

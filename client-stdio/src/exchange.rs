@@ -1,4 +1,4 @@
-//! One request at the bridge, from its POST to its answer.
+//! One request to the bridge, from its POST to its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,44 +12,45 @@ use crate::bridge_http::{BridgeHttp, PROTOCOL_VERSION, PostResponse};
 use crate::connect_error::BridgeError;
 use crate::handshake::stateless_version;
 use crate::headers::{ToolHeaders, method_header};
-use crate::message::{self, Message, ParseError, Request, RequestId, response_with_id};
+use crate::message::{self, Message, ParseError, Request, response_with_id};
 use crate::oversized::OversizedMessage;
+use crate::request_id::RequestId;
 use crate::resumable_stream::{ResumableStream, StreamItem};
 
-/// A request whose headers do not say what its body says. It was not executed.
+/// The error code of a request whose headers do not match its body. It was not executed.
 const HEADER_MISMATCH: i64 = -32020;
 
-/// For taking what has no answer. The next one waits that long for its turn.
+/// How long the bridge may take to accept a notification or a reply. Later ones wait meanwhile.
 const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most pages of a list of tools that are read for the sake of headers.
+/// The most pages of a list of tools that are requested to learn their headers.
 const MAX_LIST_PAGES: usize = 100;
 
-/// Our own id for reading it.
+/// The id of our own requests for the list of tools.
 const TOOL_LIST_ID: &str = "mcp-web-stdio/tools";
 
-/// A longer text is read on a thread of its own: the others have this one.
+/// A longer text is parsed on another thread, because all tasks share this one.
 const INLINE_PARSE_BYTES: usize = 256 * 1024;
 
-/// What comes from a bridge.
+/// What a [`BridgeSession`](crate::bridge_session::BridgeSession) receives.
 #[derive(Debug)]
 pub(crate) enum BridgeMessage {
     Message(Message),
-    /// A request will not be answered.
+    /// A request failed and will not be answered.
     Failed {
         id: RequestId,
         error: BridgeError,
     },
-    /// The link is of no use any more.
+    /// The session cannot be used any more.
     Lost(BridgeError),
 }
 
-/// What the requests of one link have in common.
+/// What all requests of one session share.
 pub(crate) struct RequestContext {
     pub(crate) http: BridgeHttp,
     pub(crate) tool_headers: ToolHeaders,
-    /// The protocol version of requests that do not name theirs; `None` for MCP sessions, which
-    /// settle on one and know no headers of single requests.
+    /// The protocol version of requests that do not name one. `None` for an MCP session, which
+    /// negotiates its version and has no headers of single requests.
     pub(crate) default_version: Option<String>,
 }
 
@@ -58,32 +59,23 @@ impl RequestContext {
         let Some(version) = &self.default_version else {
             return HeaderMap::new();
         };
-        let own = stateless_version(request);
-        let version = own.as_deref().unwrap_or(version);
+        let requested = stateless_version(request);
+        let version = requested.as_deref().unwrap_or(version);
         with_version(self.tool_headers.request_headers(request), version)
     }
 
-    /// Whether the bridge did not execute a call because arguments want headers that only the list
-    /// of tools could have told: a client may know that list from an earlier run.
+    /// Whether the bridge did not execute a call because headers for its arguments are missing. This
+    /// happens to a client that knows the list of tools from an earlier run: the annotations that
+    /// ask for the headers are in that list.
     fn lacks_headers(&self, request: &Request, response: &PostResponse) -> bool {
-        #[derive(Deserialize)]
-        struct ErrorBody {
-            error: ErrorCodeBody,
-        }
-        #[derive(Deserialize)]
-        struct ErrorCodeBody {
-            code: i64,
-        }
         let PostResponse::Json(text) = response else {
             return false;
         };
         let is_call = self.default_version.is_some() && &*request.method == "tools/call";
-        is_call
-            && serde_json::from_str(text)
-                .is_ok_and(|ErrorBody { error }| error.code == HEADER_MISMATCH)
+        is_call && message::error_code(text) == Some(HEADER_MISMATCH)
     }
 
-    /// Sends what has no answer.
+    /// Sends a notification or a reply.
     pub(crate) async fn send(&self, message: &Message) -> Result<(), BridgeError> {
         let headers = match (message, &self.default_version) {
             (Message::Notification { method, .. }, Some(version)) => {
@@ -107,42 +99,43 @@ fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
     headers
 }
 
-/// Carries out a request and tells what comes of it. `taken` becomes true when the bridge has
-/// certainly read it.
+/// Runs one request and sends everything that comes of it to `sender`. `delivered` becomes true once
+/// the bridge has certainly read the request.
 pub(crate) async fn run(
     context: Arc<RequestContext>,
     request: Request,
     delivered: watch::Sender<bool>,
     sender: mpsc::Sender<BridgeMessage>,
 ) {
-    let sent = send_request(&context, &request, &sender, || {
-        _ = delivered.send_replace(true)
+    let result = send_request(&context, &request, &sender, || {
+        delivered.send_replace(true);
     })
     .await;
-    let Err(error) = sent else { return };
+    let Err(error) = result else { return };
     let outcome = if *delivered.borrow() && error.is_safe_to_retry() {
-        // Found when its stream was to be resumed: it was executed all the same.
+        // The error occurred while the stream was resumed, and the request may have been executed.
         BridgeMessage::Lost(error)
     } else {
         let id = request.id;
         BridgeMessage::Failed { id, error }
     };
-    // A link that is closed does not want to know.
+    // A session that is closed does not receive any more.
     let _ = sender.send(outcome).await;
 }
 
-/// Sends a request and passes on all messages up to its answer.
+/// Sends a request and forwards all messages up to its answer to `sender`. Calls `on_delivered` once
+/// the bridge has certainly read the request.
 pub(crate) async fn send_request(
     context: &RequestContext,
     request: &Request,
     sender: &mpsc::Sender<BridgeMessage>,
-    delivered: impl FnOnce(),
+    on_delivered: impl FnOnce(),
 ) -> Result<(), BridgeError> {
     let mut response = context
         .http
         .post(&request.text, context.headers(request))
         .await?;
-    delivered();
+    on_delivered();
     if context.lacks_headers(request, &response) {
         refresh_tool_headers(context, request).await?;
         response = context
@@ -169,9 +162,9 @@ pub(crate) async fn send_request(
                         continue;
                     }
                 };
-                let ends = is_response_to(&message, &request.id);
+                let is_last = is_response_to(&message, &request.id);
                 forward(context, request, message, sender).await;
-                if ends {
+                if is_last {
                     return Ok(());
                 }
             }
@@ -182,7 +175,8 @@ pub(crate) async fn send_request(
     }
 }
 
-/// Learns which arguments want headers, in the name of the request that lacked them.
+/// Requests the list of tools, with the `_meta` of a call that lacked headers, to learn which
+/// arguments are repeated in headers.
 async fn refresh_tool_headers(
     context: &RequestContext,
     request: &Request,
@@ -204,10 +198,10 @@ async fn refresh_tool_headers(
     for _ in 0..MAX_LIST_PAGES {
         let params = format!(r#"{{"_meta":{meta}{cursor}}}"#);
         let list = Request::new(TOOL_LIST_ID, "tools/list", &params);
-        let (sender, mut heard) = mpsc::channel(1);
+        let (sender, mut receiver) = mpsc::channel(1);
         let answer = async {
             loop {
-                match heard.recv().await {
+                match receiver.recv().await {
                     Some(BridgeMessage::Message(message)) if is_response_to(&message, &list.id) => {
                         break Some(message);
                     }
@@ -217,11 +211,12 @@ async fn refresh_tool_headers(
             }
         };
         let sending = async {
+            // The channel must close when the request ends.
             let sender = sender;
             Box::pin(send_request(context, &list, &sender, || ())).await
         };
-        let (sent, answer) = tokio::join!(sending, answer);
-        sent?;
+        let (result, answer) = tokio::join!(sending, answer);
+        result?;
         let result = answer.and_then(|answer| message::parse_result(answer.text()));
         let page = result.and_then(|result| serde_json::from_str::<ListPage>(result.get()).ok());
         let Some(next) = page.and_then(|page| page.next) else {
@@ -232,7 +227,7 @@ async fn refresh_tool_headers(
     Ok(())
 }
 
-/// The event stream of the MCP session, as long as it lasts.
+/// Forwards the event stream of the MCP session to `sender` until it ends.
 pub(crate) async fn run_session_stream(
     context: Arc<RequestContext>,
     sender: mpsc::Sender<BridgeMessage>,
@@ -253,8 +248,8 @@ pub(crate) async fn run_session_stream(
         Err(error) => error,
     };
     if error.is_auth_error() {
-        // What was asked with the token before it ended is answered all the same.
-        tracing::warn!("the bridge refuses the token, and does not say what changes any more");
+        // Requests that the bridge accepted earlier with the same token are still answered.
+        tracing::warn!("the bridge refuses the token and sends no more notifications");
         return;
     }
     let _ = sender.send(BridgeMessage::Lost(error)).await;
@@ -266,7 +261,7 @@ async fn forward_all(
     sender: &mpsc::Sender<BridgeMessage>,
 ) -> BridgeError {
     loop {
-        let said_by_bridge = match messages.next().await {
+        let received = match messages.next().await {
             Ok(StreamItem::Text(text)) => parse_message(text).await.map(BridgeMessage::Message),
             Ok(StreamItem::TooLong(oversized)) => match (&oversized.id, &oversized.method) {
                 (Some(id), None) => Ok(BridgeMessage::Failed {
@@ -280,8 +275,8 @@ async fn forward_all(
             },
             Err(error) => Err(error),
         };
-        match said_by_bridge {
-            Ok(from_bridge) => _ = sender.send(from_bridge).await,
+        match received {
+            Ok(message) => _ = sender.send(message).await,
             Err(error) => return error,
         }
     }
@@ -294,18 +289,18 @@ fn too_large(oversized: &OversizedMessage) -> BridgeError {
     }
 }
 
-/// Tells the bridge that the client will not hear of a question. Of a notification nobody waits to
-/// hear.
+/// Answers an oversized request of the bridge with an error. An oversized notification is dropped.
 async fn reject_oversized(context: &RequestContext, oversized: &OversizedMessage) {
-    let malformed = ParseError::TooLong(oversized.clone());
-    tracing::warn!("the bridge says what does not pass: {malformed}");
+    let error = ParseError::TooLong(oversized.clone());
+    tracing::warn!("dropped a message of the bridge: {error}");
     if oversized.id.is_some()
-        && let Err(error) = context.send(&malformed.to_response()).await
+        && let Err(error) = context.send(&error.to_response()).await
     {
-        tracing::debug!("a refusal did not arrive: {error:?}");
+        tracing::debug!("an error response did not arrive: {error:?}");
     }
 }
 
+/// Forwards a message. The answer to `tools/list` is first read for annotations of headers.
 async fn forward(
     context: &RequestContext,
     request: &Request,
@@ -321,7 +316,8 @@ async fn forward(
     let _ = sender.send(BridgeMessage::Message(message)).await;
 }
 
-/// A refusal that could not name its request still answers the one it came back on.
+/// Parses the body of an HTTP response. An error without an id answers the request of that HTTP
+/// exchange.
 async fn parse_response(text: String, request: &RequestId) -> Result<Message, BridgeError> {
     match parse_message(text).await? {
         Message::Response { id: None, text, .. } => Ok(response_with_id(text, request)),
@@ -335,11 +331,11 @@ fn is_response_to(message: &Message, request: &RequestId) -> bool {
 
 async fn parse_message(text: String) -> Result<Message, BridgeError> {
     let parsed = if text.len() > INLINE_PARSE_BYTES {
-        let reading = tokio::task::spawn_blocking(|| Message::parse(text));
-        // It can only fail while the process ends.
-        reading.await.map_err(|_| BridgeError::ConnectionLost)?
+        let parsing = tokio::task::spawn_blocking(|| Message::parse(text));
+        // This fails only while the process ends.
+        parsing.await.map_err(|_| BridgeError::ConnectionLost)?
     } else {
         Message::parse(text)
     };
-    parsed.map_err(|_| BridgeError::InvalidResponse("its answer is not MCP".to_owned()))
+    parsed.map_err(|_| BridgeError::not_mcp())
 }

@@ -1,4 +1,5 @@
-//! How the client began, and so which era of the protocol it speaks.
+//! How the client began, which decides between the two variants of the protocol: MCP sessions, which
+//! begin with `initialize`, and the stateless protocol, in which each request names its version.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,19 +7,20 @@ use serde_json::{Value, json};
 
 use crate::message::Request;
 
-/// Our own id for the handshake. Its answer is not the client's.
+/// The id of our own request for the handshake. Its answer is not forwarded to the client.
 const HANDSHAKE_ID: &str = "mcp-web-stdio/handshake";
 
-/// The versions that begin with `initialize`. All others are stateless.
+/// The protocol versions that begin with `initialize`. All others are stateless.
 pub(crate) const SESSION_VERSIONS: [&str; 4] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// How the client began, which decides how each new bridge is greeted.
+/// How the client began, and therefore the handshake with each new bridge.
 #[derive(Debug, Clone)]
 pub(crate) enum ClientHandshake {
-    /// With `initialize`: a bridge gets the client's own.
+    /// The client sent this `initialize`. Each bridge receives it too.
     Session(Request),
-    /// With a request that names its version: a bridge gets `server/discover` with its `_meta`.
+    /// The client sent a request that names its version. Each bridge receives a `server/discover`
+    /// with the `_meta` of that request.
     Stateless {
         version: String,
         meta: Box<RawValue>,
@@ -26,7 +28,8 @@ pub(crate) enum ClientHandshake {
 }
 
 impl ClientHandshake {
-    /// What the first request of a client opens; `None` if it should have initialized.
+    /// Creates the handshake from the first request of a client; `None` if the request must not come
+    /// before `initialize`.
     pub(crate) fn from_request(request: &Request) -> Option<Self> {
         if is_session_initialize(request) {
             return Some(Self::Session(request.clone()));
@@ -41,14 +44,14 @@ impl ClientHandshake {
         Some(Self::Stateless { version, meta })
     }
 
-    /// What each new bridge hears first. Its answer is not the client's.
+    /// The first request to each new bridge.
     pub(crate) fn to_request(&self) -> Request {
         match self {
             Self::Session(initialize) => initialize
                 .with_id(HANDSHAKE_ID)
                 .unwrap_or_else(|| Request::new(HANDSHAKE_ID, "initialize", "{}")),
             Self::Stateless { meta, .. } => {
-                // A token of the client's belongs to its own request.
+                // A progress token is valid for the client's own request only.
                 let mut meta: Value = serde_json::from_str(meta.get()).unwrap_or_default();
                 if let Some(meta) = meta.as_object_mut() {
                     meta.remove("progressToken");
@@ -60,13 +63,13 @@ impl ClientHandshake {
     }
 }
 
-/// Whether a request is an `initialize` of the versions that have one. One that names a later version
-/// is a request like any other, which nobody knows there.
+/// Whether a request is an `initialize` that begins an MCP session. One that names a stateless
+/// version is forwarded like any other request, though that version has no such method.
 pub(crate) fn is_session_initialize(request: &Request) -> bool {
     &*request.method == "initialize" && stateless_version(request).is_none()
 }
 
-/// The protocol version that a request of the stateless era names.
+/// The stateless protocol version that a request names; `None` if it names none.
 pub(crate) fn stateless_version(request: &Request) -> Option<String> {
     #[derive(Deserialize)]
     struct Params {

@@ -1,6 +1,6 @@
-//! The headers of 2026-07-28 that repeat what stands in a request (basic/transports/streamable-http,
-//! "Standard request headers" and "Custom headers from tool parameters"), so that what lies between
-//! need not read bodies: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`.
+//! The headers of 2026-07-28 that repeat parts of a request, so that proxies need not parse bodies:
+//! `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*` (basic/transports/streamable-http,
+//! "Standard request headers" and "Custom headers from tool parameters").
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::message::{Message, RawObject, Request};
 use crate::param_headers::{self, ParamHeader};
 use crate::shared_text::SharedText;
 
-/// The `params` that are repeated in headers.
+/// The parameters that are repeated in headers.
 #[derive(Deserialize)]
 struct HeaderParams<'a> {
     name: Option<String>,
@@ -27,8 +27,8 @@ struct HeaderParams<'a> {
     arguments: Option<&'a RawValue>,
 }
 
-/// The parameters of tools that want a header of their own, from the lists that passed. They
-/// outlive a bridge, as the client's copy of the list does.
+/// The arguments of tools that are repeated in headers, by the name of the tool. They are learned
+/// from the answers to `tools/list` and outlive a bridge, as the client's copy of the list does.
 #[derive(Clone, Default)]
 pub(crate) struct ToolHeaders(Arc<Mutex<HashMap<String, Vec<ParamHeader>>>>);
 
@@ -37,32 +37,33 @@ impl ToolHeaders {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the answer to `tools/list`. Tools whose header annotations break the rules are taken
-    /// out, which is what the specification asks of the HTTP client; all else stays as it is.
-    pub(crate) fn apply_tool_list(&self, answer: Message) -> Message {
-        let Message::Response { id, is_error, text } = answer else {
-            return answer;
+    /// Learns from the answer to `tools/list` and removes the tools whose header annotations are
+    /// invalid, which the specification requires of HTTP clients. The rest stays as it was written.
+    pub(crate) fn apply_tool_list(&self, response: Message) -> Message {
+        let Message::Response { id, is_error, text } = response else {
+            return response;
         };
         let text = self.remove_invalid_tools(&text).unwrap_or(text);
         Message::Response { id, is_error, text }
     }
 
-    /// `None` when nothing has to be taken out. What is left in stays as it was written.
+    /// Returns `None` if no tool has to be removed.
     fn remove_invalid_tools(&self, text: &str) -> Option<SharedText> {
-        let mut answer: RawObject = serde_json::from_str(text).ok()?;
-        let mut result: RawObject = serde_json::from_str(answer.get("result")?.get()).ok()?;
+        let mut response: RawObject = serde_json::from_str(text).ok()?;
+        let mut result: RawObject = serde_json::from_str(response.get("result")?.get()).ok()?;
         let mut tools: Vec<Box<RawValue>> =
             serde_json::from_str(result.get("tools")?.get()).ok()?;
-        let before = tools.len();
+        let count = tools.len();
         tools.retain(|tool| self.register_tool(tool));
-        if tools.len() == before {
+        if tools.len() == count {
             return None;
         }
         result.insert("tools".to_owned(), to_raw_value(&tools).ok()?);
-        answer.insert("result".to_owned(), to_raw_value(&result).ok()?);
-        serde_json::to_string(&answer).ok().map(SharedText::from)
+        response.insert("result".to_owned(), to_raw_value(&result).ok()?);
+        serde_json::to_string(&response).ok().map(SharedText::from)
     }
 
+    /// Learns the headers of a tool. Returns whether its annotations are valid.
     fn register_tool(&self, tool: &RawValue) -> bool {
         #[derive(Deserialize)]
         struct Tool {
@@ -70,7 +71,7 @@ impl ToolHeaders {
             #[serde(rename = "inputSchema", default)]
             schema: Value,
         }
-        // Whether it is a tool at all is for the client to say.
+        // The client decides about an entry that is not a tool.
         let Ok(Tool { name, schema }) = serde_json::from_str(tool.get()) else {
             return true;
         };
@@ -80,7 +81,7 @@ impl ToolHeaders {
                 true
             }
             Err(reason) => {
-                tracing::warn!("the tool {name} is left out: {reason}");
+                tracing::warn!("removed the tool {name} from the list: {reason}");
                 false
             }
         }
@@ -111,14 +112,14 @@ impl ToolHeaders {
     }
 
     fn insert_param_headers(&self, headers: &mut HeaderMap, tool: &str, arguments: &RawValue) {
-        let known = self.lock();
-        let Some(wanted) = known.get(tool).filter(|wanted| !wanted.is_empty()) else {
+        let tools = self.lock();
+        let Some(param_headers) = tools.get(tool).filter(|headers| !headers.is_empty()) else {
             return;
         };
         let Ok(arguments) = serde_json::from_str::<Value>(arguments.get()) else {
             return;
         };
-        for header in wanted {
+        for header in param_headers {
             if let Some(value) = header.value_in(&arguments) {
                 insert_header(headers, &format!("mcp-param-{}", header.name), &value);
             }
@@ -126,7 +127,7 @@ impl ToolHeaders {
     }
 }
 
-/// The header that every POST with a method carries.
+/// The header of every POST of a request or a notification.
 pub(crate) fn method_header(method: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     insert_header(&mut headers, "mcp-method", method);
@@ -140,12 +141,13 @@ fn insert_header(headers: &mut HeaderMap, name: &str, value: &str) {
     }
 }
 
-/// What cannot stand in a header as it is goes as base64 between marks.
+/// Encodes a value for a header: as it is, if it is printable ASCII without outer spaces, and
+/// otherwise as base64 between `=?base64?` and `?=`.
 fn encode_value(value: &str) -> String {
-    let visible = value.chars().all(|char| matches!(char, ' '..='~'));
-    let padded = value.starts_with(' ') || value.ends_with(' ');
-    let marked = value.starts_with("=?base64?") && value.ends_with("?=");
-    if visible && !padded && !marked {
+    let is_printable = value.chars().all(|char| matches!(char, ' '..='~'));
+    let is_padded = value.starts_with(' ') || value.ends_with(' ');
+    let looks_encoded = value.starts_with("=?base64?") && value.ends_with("?=");
+    if is_printable && !is_padded && !looks_encoded {
         return value.to_owned();
     }
     format!("=?base64?{}?=", BASE64_STANDARD.encode(value))
@@ -157,10 +159,10 @@ mod tests {
 
     fn header_lines(tools: &ToolHeaders, method: &str, params: &str) -> Vec<String> {
         let headers = tools.request_headers(&Request::new("1", method, params));
-        let shown = headers
+        let lines = headers
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
-        shown.collect()
+        lines.collect()
     }
 
     #[test]
@@ -189,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn annotated_arguments_are_repeated_and_invalid_tools_left_out() {
+    fn annotated_arguments_are_repeated_and_invalid_tools_are_removed() {
         let tools = ToolHeaders::default();
         let list = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[
             {"name":"good","extra":1.50,"inputSchema":{"type":"object","properties":{
@@ -198,10 +200,10 @@ mod tests {
                 "on":{"type":"boolean","x-mcp-header":"On"}}}},
             {"name":"bad","inputSchema":{"type":"object","properties":{
                 "region":{"type":"string","x-mcp-header":""}}}}]}}"#;
-        let listed = tools.apply_tool_list(Message::parse(list).unwrap());
-        assert!(listed.text().contains("good") && !listed.text().contains("bad"));
+        let response = tools.apply_tool_list(Message::parse(list).unwrap());
+        assert!(response.text().contains("good") && !response.text().contains("bad"));
         assert!(
-            listed.text().contains("1.50"),
+            response.text().contains("1.50"),
             "the rest stays as it was written"
         );
         let call = r#"{"name":"good","arguments":{"region":" west ","deep":{"n":7},"on":null}}"#;
@@ -215,9 +217,9 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_valid_tools_is_not_touched() {
+    fn a_list_of_valid_tools_is_unchanged() {
         let text = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","x":1.50}]}}"#;
-        let listed = ToolHeaders::default().apply_tool_list(Message::parse(text).unwrap());
-        assert_eq!(&**listed.text(), text);
+        let response = ToolHeaders::default().apply_tool_list(Message::parse(text).unwrap());
+        assert_eq!(&**response.text(), text);
     }
 }

@@ -1,17 +1,20 @@
-//! Which requests are open in either direction, and how they end. No I/O, no clock.
+//! The requests that are in flight in either direction. No I/O and no clock.
 //!
-//! A client's request *waits* until a bridge is there, is then *sent*, and leaves by exactly one
-//! of `answered`, `cancelled`, `bridge_lost` and `no_bridge`. A `subscriptions/listen` outlives
-//! the bridge: when the bridge is lost it waits for the next one under the same id.
+//! A request of the client is *queued* until a bridge is online and is then *sent*. It leaves the
+//! table by exactly one of [`complete`](InFlightRequests::complete),
+//! [`cancel`](InFlightRequests::cancel), [`on_bridge_lost`](InFlightRequests::on_bridge_lost) and
+//! [`on_connect_failed`](InFlightRequests::on_connect_failed). A `subscriptions/listen` outlives
+//! the bridge: when the bridge is lost, it is queued for the next one with the same id.
 
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
 
-use crate::message::{Request, RequestId};
+use crate::message::Request;
+use crate::request_id::RequestId;
 
-/// The table of open requests.
+/// The table of all requests that are in flight, in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightRequests {
     requests: IndexMap<RequestId, PendingRequest>,
@@ -19,17 +22,18 @@ pub(crate) struct InFlightRequests {
     from_bridge: HashSet<RequestId>,
 }
 
+/// A request of the client that has not been answered.
 #[derive(Debug)]
 struct PendingRequest {
     request: Request,
     stage: RequestStage,
-    /// Was sent before and certainly not executed. It is not repeated a second time.
+    /// Whether the request was sent before and certainly not executed. It is requeued only once.
     was_requeued: bool,
-    /// The client has its acknowledgement (only for `subscriptions/listen`).
+    /// Whether the client has the acknowledgement of a `subscriptions/listen`.
     acknowledged: bool,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestStage {
     Queued,
     Sent,
@@ -39,15 +43,20 @@ impl PendingRequest {
     fn is_listen(&self) -> bool {
         self.request.is_listen()
     }
+
+    /// Whether the bridge has the request and will answer it, which it does not do for a listen.
+    fn awaits_response(&self) -> bool {
+        self.stage == RequestStage::Sent && !self.is_listen()
+    }
 }
 
 impl InFlightRequests {
-    /// The client sent a request. It waits. False, and nothing happens, if its id is in use.
+    /// Queues a request of the client. Returns false, without queueing it, if its id is in use.
     pub(crate) fn insert(&mut self, request: Request) -> bool {
-        let Entry::Vacant(place) = self.requests.entry(request.id.clone()) else {
+        let Entry::Vacant(entry) = self.requests.entry(request.id.clone()) else {
             return false;
         };
-        place.insert(PendingRequest {
+        entry.insert(PendingRequest {
             request,
             stage: RequestStage::Queued,
             was_requeued: false,
@@ -56,130 +65,140 @@ impl InFlightRequests {
         true
     }
 
-    /// A bridge is there: everything that waits, in order of arrival, is to be sent now.
+    /// Marks all queued requests as sent and returns them in the order of their arrival.
     pub(crate) fn on_connected(&mut self) -> Vec<Request> {
-        let waiting = self
+        let queued = self
             .requests
-            .iter_mut()
-            .filter(|(_, open)| open.stage == RequestStage::Queued);
-        waiting
-            .map(|(_, open)| {
-                open.stage = RequestStage::Sent;
-                open.request.clone()
+            .values_mut()
+            .filter(|pending| pending.stage == RequestStage::Queued);
+        queued
+            .map(|pending| {
+                pending.stage = RequestStage::Sent;
+                pending.request.clone()
             })
             .collect()
     }
 
-    /// No bridge could be found: what waited is to be answered without one. Listens go on waiting.
+    /// Removes and returns the queued requests, which must be answered without a bridge. Listens
+    /// stay queued.
     pub(crate) fn on_connect_failed(&mut self) -> Vec<Request> {
-        self.remove_where(|open| open.stage == RequestStage::Queued && !open.is_listen())
+        self.remove_where(|pending| pending.stage == RequestStage::Queued && !pending.is_listen())
     }
 
-    /// The bridge is gone: what it had not answered is to be answered with an error.
+    /// Removes and returns the requests that the bridge has not answered, which must fail. All
+    /// others are queued for the next bridge.
     pub(crate) fn on_bridge_lost(&mut self) -> Vec<Request> {
-        let ended = self.remove_where(|open| open.stage == RequestStage::Sent && !open.is_listen());
-        for open in self.requests.values_mut() {
-            open.stage = RequestStage::Queued;
+        let unanswered = self.remove_where(PendingRequest::awaits_response);
+        for pending in self.requests.values_mut() {
+            pending.stage = RequestStage::Queued;
         }
-        ended
+        unanswered
     }
 
-    /// A request came back that the bridge certainly did not execute. True if it now waits to be
-    /// sent again; false if it is not open any more or came back for the second time.
+    /// Queues a request again that the bridge certainly did not execute. Returns false if it is not
+    /// in flight any more or was requeued before.
     pub(crate) fn requeue(&mut self, id: &RequestId) -> bool {
         match self.requests.get_mut(id) {
-            Some(open) if !open.was_requeued || open.is_listen() => {
-                open.was_requeued = true;
-                open.stage = RequestStage::Queued;
+            Some(pending) if !pending.was_requeued || pending.is_listen() => {
+                pending.was_requeued = true;
+                pending.stage = RequestStage::Queued;
                 true
             }
             _ => false,
         }
     }
 
-    /// The final answer has come. Gives the request unless it had ended before: then the answer
-    /// is not the client's business any more.
+    /// Removes a request whose answer has arrived. Returns `None` if it is not in flight any more;
+    /// the answer must not reach the client then.
     pub(crate) fn complete(&mut self, id: &RequestId) -> Option<Request> {
-        self.requests.shift_remove(id).map(|open| open.request)
+        self.requests
+            .shift_remove(id)
+            .map(|pending| pending.request)
     }
 
-    /// The client does not want the answer any more. True if the bridge has to hear of it.
+    /// Removes a request that the client cancelled. Returns whether it must be cancelled at the
+    /// bridge as well.
     pub(crate) fn cancel(&mut self, id: &RequestId) -> bool {
         self.requests
             .shift_remove(id)
-            .is_some_and(|open| open.stage == RequestStage::Sent)
+            .is_some_and(|pending| pending.stage == RequestStage::Sent)
     }
 
-    /// Whether others than this one are with the bridge and will have an answer.
+    /// Whether the bridge will answer other requests than this one.
     pub(crate) fn has_others_sent(&self, id: &RequestId) -> bool {
-        let mut open = self.requests.iter();
-        open.any(|(other, open)| {
-            other != id && open.stage == RequestStage::Sent && !open.is_listen()
-        })
+        let mut requests = self.requests.iter();
+        requests.any(|(other, pending)| other != id && pending.awaits_response())
     }
 
-    /// Whether something waits to be sent, and nothing is with the bridge that will have an answer.
+    /// Whether requests are queued while the bridge has none that it will answer.
     pub(crate) fn has_only_queued(&self) -> bool {
-        let open = || self.requests.values();
-        open().any(|open| open.stage == RequestStage::Queued)
-            && !open().any(|open| open.stage == RequestStage::Sent && !open.is_listen())
+        let mut requests = self.requests.values();
+        requests.any(|pending| pending.stage == RequestStage::Queued)
+            && !self.requests.values().any(PendingRequest::awaits_response)
     }
 
-    /// Whether this request is an open `subscriptions/listen`.
+    /// Whether this request is a `subscriptions/listen` that is in flight.
     pub(crate) fn is_listen(&self, id: &RequestId) -> bool {
         self.requests.get(id).is_some_and(PendingRequest::is_listen)
     }
 
-    /// A listen is acknowledged. True the first time: the client must not see a second one when
-    /// its stream is opened again at another bridge.
+    /// Marks a listen as acknowledged. Returns true the first time only: when the listen is sent to
+    /// another bridge, the client must not receive a second acknowledgement.
     pub(crate) fn acknowledge(&mut self, id: &RequestId) -> bool {
-        let open = self.requests.get_mut(id).filter(|open| open.is_listen());
-        open.is_some_and(|open| !std::mem::replace(&mut open.acknowledged, true))
+        let listen = self
+            .requests
+            .get_mut(id)
+            .filter(|pending| pending.is_listen());
+        listen.is_some_and(|listen| !std::mem::replace(&mut listen.acknowledged, true))
     }
 
-    /// Without a bridge we acknowledge ourselves: the listens that had none yet.
+    /// Marks all listens as acknowledged and returns those that were not. Without a bridge we
+    /// acknowledge them ourselves.
     pub(crate) fn acknowledge_all(&mut self) -> Vec<Request> {
         let new = self
             .requests
-            .iter_mut()
-            .filter(|(_, open)| open.is_listen() && !open.acknowledged);
-        new.map(|(_, open)| {
-            open.acknowledged = true;
-            open.request.clone()
+            .values_mut()
+            .filter(|pending| pending.is_listen() && !pending.acknowledged);
+        new.map(|pending| {
+            pending.acknowledged = true;
+            pending.request.clone()
         })
         .collect()
     }
 
-    /// The open listens, in order of arrival.
+    /// All listens that are in flight, in the order of their arrival.
     pub(crate) fn subscriptions(&self) -> impl Iterator<Item = &Request> {
-        let listens = self.requests.values().filter(|open| open.is_listen());
-        listens.map(|open| &open.request)
+        let requests = self.requests.values().map(|pending| &pending.request);
+        requests.filter(|request| request.is_listen())
     }
 
-    /// The bridge asks the client.
+    /// Adds a request of the bridge to the client.
     pub(crate) fn insert_from_bridge(&mut self, id: RequestId) {
         self.from_bridge.insert(id);
     }
 
-    /// The client replied, or the bridge does not want the reply any more. True if it was asked.
+    /// Removes a request of the bridge that the client answered or the bridge cancelled. Returns
+    /// whether it was in flight.
     pub(crate) fn remove_from_bridge(&mut self, id: &RequestId) -> bool {
         self.from_bridge.remove(id)
     }
 
-    /// Nobody wants the replies any more: the ids of all that was asked.
+    /// Removes all requests of a bridge that is gone and returns their ids.
     pub(crate) fn drain_from_bridge(&mut self) -> Vec<RequestId> {
         self.from_bridge.drain().collect()
     }
 
-    /// The client is gone: the ids of what the bridge is still working on.
+    /// Removes all requests that the bridge has, because the client is gone, and returns their ids.
     pub(crate) fn drain_sent(&mut self) -> Vec<RequestId> {
-        let sent = self.remove_where(|open| open.stage == RequestStage::Sent);
+        let sent = self.remove_where(|pending| pending.stage == RequestStage::Sent);
         sent.into_iter().map(|request| request.id).collect()
     }
 
-    fn remove_where(&mut self, leaves: impl Fn(&PendingRequest) -> bool) -> Vec<Request> {
-        let left = self.requests.extract_if(.., |_, open| leaves(open));
-        left.map(|(_, open)| open.request).collect()
+    fn remove_where(&mut self, predicate: impl Fn(&PendingRequest) -> bool) -> Vec<Request> {
+        let removed = self
+            .requests
+            .extract_if(.., |_, pending| predicate(pending));
+        removed.map(|(_, pending)| pending.request).collect()
     }
 }
 
@@ -206,102 +225,108 @@ mod tests {
         request(number, "subscriptions/listen")
     }
 
-    fn ids(unanswered: &[Request]) -> Vec<i64> {
-        let numbers = unanswered.iter().map(|request| request.id.to_string());
+    fn ids(requests: &[Request]) -> Vec<i64> {
+        let numbers = requests.iter().map(|request| request.id.to_string());
         numbers.map(|number| number.parse().unwrap()).collect()
     }
 
     #[test]
     fn queued_requests_are_sent_once_in_order() {
-        let mut table = InFlightRequests::default();
+        let mut requests = InFlightRequests::default();
         for number in [3, 1, 2] {
-            assert!(table.insert(call(number)));
+            assert!(requests.insert(call(number)));
         }
-        assert_eq!(ids(&table.on_connected()), [3, 1, 2]);
-        assert!(table.on_connected().is_empty());
-        assert!(table.complete(&id(1)).is_some());
-        assert!(table.complete(&id(1)).is_none(), "a request ends once");
-        assert!(!table.insert(call(2)), "its id is in use");
+        assert_eq!(ids(&requests.on_connected()), [3, 1, 2]);
+        assert!(requests.on_connected().is_empty());
+        assert!(requests.complete(&id(1)).is_some());
+        assert!(
+            requests.complete(&id(1)).is_none(),
+            "a request is completed once"
+        );
+        assert!(!requests.insert(call(2)), "its id is in use");
     }
 
     #[test]
-    fn a_lost_bridge_ends_calls_and_keeps_listens() {
-        let mut table = InFlightRequests::default();
-        assert!(table.insert(call(1)));
-        assert!(table.insert(listen(2)));
-        table.on_connected();
-        assert!(table.insert(call(3)));
-        assert_eq!(ids(&table.on_bridge_lost()), [1]);
-        assert!(table.complete(&id(1)).is_none(), "a late answer is dropped");
-        assert_eq!(ids(&table.on_connect_failed()), [3]);
-        assert_eq!(ids(&table.on_connected()), [2]);
+    fn a_lost_bridge_fails_calls_and_requeues_listens() {
+        let mut requests = InFlightRequests::default();
+        assert!(requests.insert(call(1)));
+        assert!(requests.insert(listen(2)));
+        requests.on_connected();
+        assert!(requests.insert(call(3)));
+        assert_eq!(ids(&requests.on_bridge_lost()), [1]);
+        assert!(
+            requests.complete(&id(1)).is_none(),
+            "a late answer is dropped"
+        );
+        assert_eq!(ids(&requests.on_connect_failed()), [3]);
+        assert_eq!(ids(&requests.on_connected()), [2]);
     }
 
     #[test]
     fn a_request_is_requeued_once_and_a_listen_always() {
-        let mut table = InFlightRequests::default();
-        assert!(table.insert(call(1)));
-        assert!(table.insert(listen(2)));
+        let mut requests = InFlightRequests::default();
+        assert!(requests.insert(call(1)));
+        assert!(requests.insert(listen(2)));
         for expected in [true, false] {
-            table.on_connected();
-            assert_eq!(table.requeue(&id(1)), expected);
-            assert!(table.requeue(&id(2)));
+            requests.on_connected();
+            assert_eq!(requests.requeue(&id(1)), expected);
+            assert!(requests.requeue(&id(2)));
         }
     }
 
     #[test]
-    fn other_requests_count_until_they_are_answered() {
-        let mut table = InFlightRequests::default();
-        assert!(table.insert(call(1)));
-        assert!(table.insert(listen(2)));
-        table.on_connected();
-        assert!(table.insert(call(3)), "it waits");
-        assert!(!table.has_others_sent(&id(1)));
-        assert!(table.has_others_sent(&id(3)));
-        assert!(!table.has_only_queued(), "the first is sent");
-        assert!(table.complete(&id(1)).is_some());
-        assert!(table.has_only_queued());
-        table.on_connected();
-        assert!(!table.has_only_queued());
+    fn sent_requests_count_until_they_are_answered() {
+        let mut requests = InFlightRequests::default();
+        assert!(requests.insert(call(1)));
+        assert!(requests.insert(listen(2)));
+        requests.on_connected();
+        assert!(requests.insert(call(3)));
+        assert!(!requests.has_others_sent(&id(1)));
+        assert!(requests.has_others_sent(&id(3)));
+        assert!(!requests.has_only_queued(), "the first is sent");
+        assert!(requests.complete(&id(1)).is_some());
+        assert!(requests.has_only_queued());
+        requests.on_connected();
+        assert!(!requests.has_only_queued());
     }
 
     #[test]
     fn only_sent_requests_are_cancelled_at_the_bridge() {
-        let mut table = InFlightRequests::default();
-        assert!(table.insert(call(1)));
-        assert!(!table.cancel(&id(1)));
-        assert!(table.insert(call(1)));
-        assert!(table.insert(call(2)));
-        table.on_connected();
-        assert!(table.cancel(&id(1)));
-        assert!(!table.cancel(&id(1)), "unknown by now");
-        assert!(table.insert(call(3)));
-        assert_eq!(table.drain_sent(), [id(2)]);
+        let mut requests = InFlightRequests::default();
+        assert!(requests.insert(call(1)));
+        assert!(!requests.cancel(&id(1)));
+        assert!(requests.insert(call(1)));
+        assert!(requests.insert(call(2)));
+        requests.on_connected();
+        assert!(requests.cancel(&id(1)));
+        assert!(!requests.cancel(&id(1)), "it is not in flight any more");
+        assert!(requests.insert(call(3)));
+        assert_eq!(requests.drain_sent(), [id(2)]);
     }
 
     #[test]
     fn a_listen_is_acknowledged_once() {
-        let mut table = InFlightRequests::default();
-        assert!(table.insert(listen(1)));
-        assert!(table.insert(call(2)));
-        assert!(table.acknowledge(&id(1)));
-        assert!(!table.acknowledge(&id(1)));
-        assert!(!table.acknowledge(&id(2)), "not a listen");
-        assert!(table.is_listen(&id(1)) && !table.is_listen(&id(2)));
-        assert!(table.insert(listen(3)));
-        assert_eq!(ids(&table.acknowledge_all()), [3]);
-        assert!(!table.acknowledge(&id(3)));
-        assert_eq!(table.subscriptions().count(), 2);
+        let mut requests = InFlightRequests::default();
+        assert!(requests.insert(listen(1)));
+        assert!(requests.insert(call(2)));
+        assert!(requests.acknowledge(&id(1)));
+        assert!(!requests.acknowledge(&id(1)));
+        assert!(!requests.acknowledge(&id(2)), "not a listen");
+        assert!(requests.is_listen(&id(1)) && !requests.is_listen(&id(2)));
+        assert!(requests.insert(listen(3)));
+        assert_eq!(ids(&requests.acknowledge_all()), [3]);
+        assert!(!requests.acknowledge(&id(3)));
+        assert_eq!(requests.subscriptions().count(), 2);
     }
 
     #[test]
-    fn only_open_bridge_requests_can_be_answered() {
-        let mut table = InFlightRequests::default();
-        table.insert_from_bridge(id(0));
-        assert!(table.remove_from_bridge(&id(0)));
-        assert!(!table.remove_from_bridge(&id(0)));
-        table.insert_from_bridge(id(1));
-        assert_eq!(table.drain_from_bridge(), [id(1)]);
-        assert!(!table.remove_from_bridge(&id(1)));
+    fn a_request_of_the_bridge_is_removed_once() {
+        let mut requests = InFlightRequests::default();
+        requests.insert_from_bridge(id(0));
+        assert!(requests.remove_from_bridge(&id(0)));
+        assert!(!requests.remove_from_bridge(&id(0)));
+        requests.insert_from_bridge(id(1));
+        assert_eq!(requests.drain_from_bridge(), [id(1)]);
+        assert!(!requests.remove_from_bridge(&id(1)));
     }
 }

@@ -1,22 +1,24 @@
-//! What the client says: a message a line.
+//! The messages of the client, one per line.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use crate::message::{Message, ParseError};
 use crate::oversized::{BoundedBuffer, OversizedMessage};
 
-/// How much is read at once.
+/// The size of one read.
 const READ_BUFFER_BYTES: usize = 64 * 1024;
 
-/// The client's lines.
+/// The input of the client.
 pub(crate) struct Input<R> {
     input: BufReader<R>,
-    /// The line so far: a read may be given up and begun again.
+    /// The part of the current line that has been read. It is kept here so that `recv` is cancel
+    /// safe.
     line: BoundedBuffer,
     max_message_bytes: usize,
 }
 
 impl<R: AsyncRead + Unpin> Input<R> {
+    /// Creates an input whose lines may have `max_message_bytes` bytes.
     pub(crate) fn new(input: R, max_message_bytes: usize) -> Self {
         Self {
             input: BufReader::with_capacity(READ_BUFFER_BYTES, input),
@@ -25,8 +27,8 @@ impl<R: AsyncRead + Unpin> Input<R> {
         }
     }
 
-    /// The next message, or what is wrong with the line where one should be; `None` at the end of
-    /// input. May be dropped and called again without losing anything.
+    /// Waits for the next message. Returns an error for a line that is not a message, and `None` at
+    /// the end of input. This method is cancel safe.
     pub(crate) async fn recv(&mut self) -> Option<Result<Message, ParseError>> {
         loop {
             match self.next_line().await? {
@@ -42,7 +44,7 @@ impl<R: AsyncRead + Unpin> Input<R> {
 
     async fn next_line(&mut self) -> Option<Result<Vec<u8>, OversizedMessage>> {
         loop {
-            // A client whose pipe breaks is as gone as one that closes it.
+            // A broken pipe is treated like the end of input.
             let chunk = self.input.fill_buf().await.unwrap_or_default();
             let at_end = chunk.is_empty();
             if at_end && self.line.is_empty() {
@@ -63,17 +65,17 @@ impl<R: AsyncRead + Unpin> Input<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::RequestId;
+    use crate::request_id::RequestId;
 
     const LIMIT: usize = 100 * 1024;
 
     async fn read_lines(text: &[u8]) -> Vec<Result<String, ParseError>> {
         let mut input = Input::new(text, LIMIT);
-        let mut seen = Vec::new();
-        while let Some(line) = input.recv().await {
-            seen.push(line.map(|message| message.text().trim().to_owned()));
+        let mut lines = Vec::new();
+        while let Some(result) = input.recv().await {
+            lines.push(result.map(|message| message.text().trim().to_owned()));
         }
-        seen
+        lines
     }
 
     #[tokio::test]
@@ -92,15 +94,15 @@ mod tests {
     async fn an_oversized_line_is_reported_and_the_next_is_read() {
         let head = r#"{"id":7,"method":"m","params":""#;
         let line = |bytes: usize| format!("{head}{}\"}}", "x".repeat(bytes - head.len() - 2));
-        let (fits, too_long) = (line(LIMIT), line(LIMIT + 1));
+        let (allowed, too_long) = (line(LIMIT), line(LIMIT + 1));
         let expected = OversizedMessage {
             bytes: LIMIT as u64 + 1,
             limit: LIMIT,
             id: Some(RequestId::from_json(&7.into())),
             method: Some("m".to_owned()),
         };
-        let seen = read_lines(format!("{too_long}\n{fits}\n{too_long}").as_bytes()).await;
-        let refused = Err(ParseError::TooLong(expected));
-        assert_eq!(seen, [refused.clone(), Ok(fits), refused]);
+        let lines = read_lines(format!("{too_long}\n{allowed}\n{too_long}").as_bytes()).await;
+        let error = Err(ParseError::TooLong(expected));
+        assert_eq!(lines, [error.clone(), Ok(allowed), error]);
     }
 }

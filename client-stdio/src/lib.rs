@@ -1,26 +1,33 @@
-//! `mcp-web-stdio`: an MCP server over stdin and stdout for AI clients that cannot speak HTTP.
-//! It carries every message to the bridge and back unchanged, and lives as long as its client.
+//! `mcp-web-stdio`: an MCP server over stdin and stdout for AI clients that do not support HTTP. It
+//! forwards every message to the bridge and back unchanged, and runs as long as its client.
 //!
 //! How a message flows:
-//! 1. A line on stdin is read by `input` and reaches the loop in `pump` as a `message`: its text
-//!    is kept, so that what is passed on is what came.
-//! 2. A request is noted in `in_flight` and waits until a bridge is there.
-//! 3. `bridge` looks for one, again and again. `upstream` connects: it greets each new bridge the way
-//!    the client began (`opening`: its own `initialize`, or `server/discover` in the stateless era), asks it
-//!    for what lasts (`standing`), and carries each request in an `exchange` of its own.
-//! 4. `bridge_http` speaks HTTP, with `tls` to bridges behind a proxy that speaks it; `sse` takes
-//!    its streams apart and `events` resumes them; `headers` and `param_headers` repeat what 2026-07-28 wants in
-//!    headers.
-//! 5. What the bridge sends goes to stdout (`output`), each answer once. What is too large to be kept
-//!    in memory fails its request, and nothing else (`oversized`).
-//! 6. While no bridge answers, `offline` does: `initialize`, the bridge's own tools, and what to do
-//!    (`absence`).
+//! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A message
+//!    keeps its text (`shared_text`), so that it is forwarded byte for byte.
+//! 2. `in_flight` queues a request (by `request_id`) until a bridge is online.
+//! 3. `connection` connects to the bridge, with retries. `bridge_session` performs the handshake that
+//!    the client began with (`handshake`: its `initialize`, or `server/discover` in the stateless
+//!    protocol), replays the requests in `session_state`, and runs each request in an `exchange`.
+//! 4. `bridge_http` sends HTTP requests, with `tls` if the bridge is behind an HTTPS proxy.
+//!    `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
+//!    `resumable_stream` resumes it. `headers` and `param_headers` add the headers that 2026-07-28
+//!    requires.
+//! 5. `output` writes the messages of the bridge to stdout. `progress_gap` delays an answer that
+//!    follows a progress notification. A message over the size limit is not stored and fails only
+//!    its request (`oversized`).
+//! 6. While no bridge is online, `offline` answers `initialize` and the lists of built-in tools and
+//!    resources. Other requests fail with a message that says what to do (`connect_error`,
+//!    `certificate_rejection`).
+//!
+//! Only messages of MCP are written to stdout; the log goes to stderr.
 
 mod bridge_http;
 mod bridge_session;
+mod certificate_rejection;
 mod config;
 mod connect_error;
 mod connection;
+mod event_stream;
 mod exchange;
 mod handshake;
 mod headers;
@@ -33,6 +40,7 @@ mod oversized;
 mod param_headers;
 mod progress_gap;
 mod proxy;
+mod request_id;
 mod resumable_stream;
 mod session_state;
 mod shared_text;

@@ -1,4 +1,5 @@
-//! The binary: configuration, logging to stderr, and the pump over stdin and stdout.
+//! The binary `mcp-web-stdio`: reads the configuration, logs to stderr and runs the proxy on stdin and
+//! stdout.
 
 use std::process::ExitCode;
 
@@ -30,15 +31,16 @@ fn main() -> ExitCode {
         }
     };
     runtime.block_on(async {
-        client_stdio::run(config, input(), output(), signalled()).await;
+        client_stdio::run(config, input(), output(), shutdown_signal()).await;
     });
-    // A read of stdin may be blocked for ever when it was the output that ended.
+    // If the output ended first, a thread may be blocked forever in a read of stdin.
     runtime.shutdown_background();
     ExitCode::SUCCESS
 }
 
-/// Standard input. A pipe under Linux is read without a thread in between, through a description
-/// of its own: other processes that share the pipe keep their flags.
+/// Standard input. On Linux a pipe is read without another thread. It is opened anew for that,
+/// because the flag for non-blocking reads would affect other processes that share the file
+/// description.
 fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     #[cfg(target_os = "linux")]
     if let Ok(pipe) = OpenOptions::new().open_receiver("/proc/self/fd/0") {
@@ -47,7 +49,8 @@ fn input() -> Box<dyn AsyncRead + Send + Unpin> {
     Box::new(tokio::io::stdin())
 }
 
-/// Standard output, likewise.
+/// Standard output. On Linux a pipe is opened anew and written without another thread, like the
+/// input.
 fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     #[cfg(target_os = "linux")]
     if let Ok(pipe) = OpenOptions::new().open_sender("/proc/self/fd/1") {
@@ -56,9 +59,9 @@ fn output() -> Box<dyn AsyncWrite + Send + Unpin> {
     Box::new(tokio::io::stdout())
 }
 
-/// The polite signals, which some clients send along with the end of input.
+/// Waits for a signal to terminate. Some clients send one together with the end of input.
 #[cfg(unix)]
-async fn signalled() {
+async fn shutdown_signal() {
     use tokio::signal::unix::{SignalKind, signal};
 
     let (Ok(mut terminate), Ok(mut interrupt)) = (
@@ -74,7 +77,7 @@ async fn signalled() {
 }
 
 #[cfg(not(unix))]
-async fn signalled() {
+async fn shutdown_signal() {
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await
     }
@@ -82,11 +85,11 @@ async fn signalled() {
 
 fn log_to_stderr(level: LevelFilter) {
     let filter = Targets::new().with_target("client_stdio", level);
-    let lines = tracing_subscriber::fmt::layer()
+    let layer = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false);
     tracing_subscriber::registry()
-        .with(lines)
+        .with(layer)
         .with(filter)
         .init();
 }

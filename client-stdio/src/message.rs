@@ -1,5 +1,5 @@
-//! JSON-RPC messages that keep their text: what is passed on is what came, byte for byte. Only what
-//! the pump has to know is read from it.
+//! JSON-RPC messages. A message keeps its text, so that it is forwarded byte for byte; only the
+//! fields that the proxy needs are parsed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,36 +12,27 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::oversized::OversizedMessage;
+use crate::request_id::RequestId;
 use crate::shared_text::SharedText;
 
-/// The id of a request, as JSON.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct RequestId(Arc<str>);
+pub(crate) const PARSE_ERROR: i64 = -32700;
+pub(crate) const INVALID_REQUEST: i64 = -32600;
+pub(crate) const INTERNAL_ERROR: i64 = -32603;
 
-impl RequestId {
-    pub(crate) fn from_json(value: &Value) -> Self {
-        Self(value.to_string().into())
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-/// An object of which some fields are changed; the others stay as they were written.
+/// A JSON object whose values are not parsed. Fields can be replaced while all others stay as they
+/// were written.
 pub(crate) type RawObject = IndexMap<String, Box<RawValue>>;
 
-/// A request of either side.
+/// A request of the client or of the bridge.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) id: RequestId,
     pub(crate) method: Arc<str>,
+    /// The whole message.
     pub(crate) text: SharedText,
 }
 
-/// A message of either side.
+/// A message of the client or of the bridge.
 #[derive(Debug, Clone)]
 pub(crate) enum Message {
     Request(Request),
@@ -49,7 +40,8 @@ pub(crate) enum Message {
         method: Arc<str>,
         text: SharedText,
     },
-    /// The end of a request. Without an id it answers something that could not be read.
+    /// The result or the error of a request. An error without an id answers a message that the
+    /// other side could not parse.
     Response {
         id: Option<RequestId>,
         is_error: bool,
@@ -57,6 +49,7 @@ pub(crate) enum Message {
     },
 }
 
+/// The fields that tell the kinds of messages apart.
 #[derive(Deserialize)]
 struct MessageHead<'a> {
     #[serde(default)]
@@ -67,18 +60,8 @@ struct MessageHead<'a> {
     error: Option<IgnoredAny>,
 }
 
-#[derive(Deserialize)]
-struct WithParams<T> {
-    params: Option<T>,
-}
-
-#[derive(Deserialize)]
-struct WithResult {
-    result: Box<RawValue>,
-}
-
 impl Request {
-    /// A request of our own.
+    /// Creates a request of our own. `params` is JSON.
     pub(crate) fn new(id: &str, method: &str, params: &str) -> Self {
         let id = RequestId::from_json(&id.into());
         let name = Value::from(method);
@@ -90,35 +73,37 @@ impl Request {
         }
     }
 
-    /// What one wants to know of the parameters; `None` if they are not of that shape.
+    /// Parses the parameters; `None` if they do not have the form of `T`.
     pub(crate) fn params<'a, T: Deserialize<'a>>(&'a self) -> Option<T> {
         params(&self.text)
     }
 
-    /// The same request under another id.
+    /// Copies the method and the parameters into a request with another id; `None` if there are no
+    /// parameters.
     pub(crate) fn with_id(&self, id: &str) -> Option<Self> {
         let params: Box<RawValue> = self.params()?;
         Some(Self::new(id, &self.method, params.get()))
     }
 
+    /// Whether this is a `subscriptions/listen`, which stays open until it is cancelled.
     pub(crate) fn is_listen(&self) -> bool {
         &*self.method == "subscriptions/listen"
     }
 }
 
 impl Message {
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// # Errors
-    /// What is wrong with the text, and the code of JSON-RPC for it.
+    /// When the text is not one JSON-RPC message.
     pub(crate) fn parse(text: impl Into<String>) -> Result<Self, ParseError> {
         let text = to_single_line(text.into());
-        // An array would do for the fields of a struct.
+        // serde would also accept an array as the fields of a struct.
         if text.trim_start().starts_with('[') {
             return Err(ParseError::Batch);
         }
         let head: MessageHead<'_> =
-            serde_json::from_str(&text).map_err(|error| parse_error(&error))?;
+            serde_json::from_str(&text).map_err(|error| ParseError::from_json_error(&error))?;
         let id = head.id.as_ref().map(RequestId::from_json);
         let method = head.method.map(|method| Arc::from(method.as_ref()));
         let is_error = head.error.is_some();
@@ -131,17 +116,8 @@ impl Message {
         })
     }
 
-    /// Its text, on one line.
+    /// The whole message, on one line.
     pub(crate) fn text(&self) -> &SharedText {
-        match self {
-            Self::Request(Request { text, .. })
-            | Self::Notification { text, .. }
-            | Self::Response { text, .. } => text,
-        }
-    }
-
-    /// The same, and the rest is not needed any more.
-    pub(crate) fn into_text(self) -> SharedText {
         match self {
             Self::Request(Request { text, .. })
             | Self::Notification { text, .. }
@@ -150,7 +126,7 @@ impl Message {
     }
 }
 
-/// Text that is no message.
+/// The reason why a text is not a message that can be forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ParseError {
     #[error("not JSON: each line must be one message")]
@@ -169,7 +145,15 @@ pub(crate) enum ParseError {
 }
 
 impl ParseError {
-    /// The answer to it.
+    fn from_json_error(error: &serde_json::Error) -> Self {
+        if error.is_data() {
+            Self::NotAMessage
+        } else {
+            Self::NotJson
+        }
+    }
+
+    /// The error response to the text.
     pub(crate) fn to_response(&self) -> Message {
         let (code, id) = match self {
             Self::NotJson => (PARSE_ERROR, None),
@@ -180,30 +164,40 @@ impl ParseError {
     }
 }
 
-fn parse_error(error: &serde_json::Error) -> ParseError {
-    if error.is_data() {
-        ParseError::NotAMessage
-    } else {
-        ParseError::NotJson
-    }
-}
-
-pub(crate) const PARSE_ERROR: i64 = -32700;
-pub(crate) const INVALID_REQUEST: i64 = -32600;
-pub(crate) const INTERNAL_ERROR: i64 = -32603;
-
-/// What one wants to know of a message's parameters; `None` if they are not of that shape.
+/// Parses the parameters of a message; `None` if they do not have the form of `T`.
 pub(crate) fn params<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    #[derive(Deserialize)]
+    struct WithParams<T> {
+        params: Option<T>,
+    }
     serde_json::from_str::<WithParams<T>>(text).ok()?.params
 }
 
-/// The result in an answer, word for word.
+/// The result of a response, as it was written.
 pub(crate) fn parse_result(text: &str) -> Option<Box<RawValue>> {
-    let answer: WithResult = serde_json::from_str(text).ok()?;
-    Some(answer.result)
+    #[derive(Deserialize)]
+    struct WithResult {
+        result: Box<RawValue>,
+    }
+    let response: WithResult = serde_json::from_str(text).ok()?;
+    Some(response.result)
 }
 
-/// A successful answer.
+/// The code of an error response; `None` if the text is anything else.
+pub(crate) fn error_code(text: &str) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct WithError {
+        error: ErrorObject,
+    }
+    #[derive(Deserialize)]
+    struct ErrorObject {
+        code: i64,
+    }
+    let response: WithError = serde_json::from_str(text).ok()?;
+    Some(response.error.code)
+}
+
+/// Creates a successful response. `result` is written as JSON.
 pub(crate) fn success_response(id: &RequestId, result: &(impl fmt::Display + ?Sized)) -> Message {
     Message::Response {
         id: Some(id.clone()),
@@ -212,7 +206,7 @@ pub(crate) fn success_response(id: &RequestId, result: &(impl fmt::Display + ?Si
     }
 }
 
-/// A failed answer.
+/// Creates an error response. Without an id it has the id null.
 pub(crate) fn error_response(
     id: Option<&RequestId>,
     code: i64,
@@ -234,7 +228,7 @@ pub(crate) fn error_response(
     }
 }
 
-/// A notification of our own.
+/// Creates a notification.
 pub(crate) fn notification(method: &str, params: &Value) -> Message {
     let message = serde_json::json!({ "jsonrpc": "2.0", "method": method, "params": params });
     Message::Notification {
@@ -243,13 +237,26 @@ pub(crate) fn notification(method: &str, params: &Value) -> Message {
     }
 }
 
-/// The answer under another id; unchanged if it cannot be read.
+/// Creates a `notifications/cancelled` for a request.
+pub(crate) fn cancel_notification(id: &RequestId, reason: &str) -> Message {
+    let method = "notifications/cancelled";
+    let reason = Value::from(reason);
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"requestId":{id},"reason":{reason}}}}}"#
+    );
+    Message::Notification {
+        method: method.into(),
+        text: text.into(),
+    }
+}
+
+/// Replaces the id of an error response. The text stays unchanged if it cannot be parsed.
 pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> Message {
     let parsed = serde_json::from_str::<RawObject>(&text);
     let text = match (parsed, RawValue::from_string(id.to_string())) {
-        (Ok(mut answer), Ok(id)) => {
-            answer.insert("id".to_owned(), id);
-            serde_json::to_string(&answer).unwrap_or_default().into()
+        (Ok(mut response), Ok(id)) => {
+            response.insert("id".to_owned(), id);
+            serde_json::to_string(&response).unwrap_or_default().into()
         }
         _ => text,
     };
@@ -260,7 +267,8 @@ pub(crate) fn response_with_id(text: SharedText, id: &RequestId) -> Message {
     }
 }
 
-/// In JSON a line end stands between tokens only, where a space does as well.
+/// Replaces line ends by spaces. Both can only be between the tokens of JSON, where they mean the
+/// same.
 fn to_single_line(text: String) -> String {
     if text.contains(['\n', '\r']) {
         text.replace(['\n', '\r'], " ")
@@ -274,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_is_kept() {
+    fn the_text_of_a_message_is_unchanged() {
         let text = r#"{"jsonrpc":"2.0","extra":[1.50,12345678901234567890123],"id":"a","method":"x","params":{"b":"\ud800","a":1}}"#;
         let Ok(Message::Request(request)) = Message::parse(text) else {
             panic!("a request")
@@ -315,26 +323,12 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_equal_however_they_are_written() {
-        let id = |text: &str| match Message::parse(text) {
-            Ok(Message::Request(request)) => request.id,
-            other => panic!("{other:?}"),
-        };
-        let plain = id(r#"{"id":"ä","method":"m"}"#);
-        assert_eq!(plain, id(r#"{ "method" : "m", "id" : "\u00e4" }"#));
-        assert_ne!(
-            id(r#"{"id":"1","method":"m"}"#),
-            id(r#"{"id":1,"method":"m"}"#)
-        );
-    }
-
-    #[test]
-    fn a_response_can_get_another_id() {
+    fn the_id_of_an_error_response_is_replaced() {
         let id = RequestId::from_json(&7.into());
-        let answer = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1}}"#.to_owned();
-        let answer = response_with_id(answer.into(), &id);
+        let text = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1}}"#.to_owned();
+        let response = response_with_id(text.into(), &id);
         assert_eq!(
-            &**answer.text(),
+            &**response.text(),
             r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1}}"#
         );
     }

@@ -1,27 +1,32 @@
-//! What the client hears when no bridge answers: the bridge's own tools and resources, and why a
-//! call failed.
+//! The answers to the client while no bridge is online: the built-in tools and resources of the
+//! bridge, and the reason why other requests fail.
 
 use bridge_protocol::{BUILTIN_RESOURCES, SESSIONS_URI, STATUS_URI};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::handshake::{SESSION_VERSIONS, stateless_version};
-use crate::message::{self, Message, Request, RequestId};
+use crate::message::{self, Message, Request};
+use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 
-/// The stateless version that is spoken here; older ones are those that begin with `initialize`.
+/// The stateless protocol version that is answered here.
 const STATELESS_VERSION: &str = "2026-07-28";
+
+/// The lists of MCP that can change.
+const LISTS: [&str; 3] = ["tools", "prompts", "resources"];
 
 const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
 const UNSUPPORTED_VERSION: i64 = -32022;
 
-/// Answers a request without a bridge. `explanation` says why there is none.
+/// Answers a request without a bridge. `explanation` says why no bridge is online.
 ///
-/// Must not be called for `subscriptions/listen`, which stays open: see [`acknowledgement`].
+/// It must not be called for a `subscriptions/listen`, which stays open and gets an
+/// [`acknowledgement`] instead.
 pub(crate) fn respond(request: &Request, explanation: &str) -> Message {
-    if let Some(unknown) = unsupported_version(request) {
-        return unknown;
+    if let Some(error) = unsupported_version(request) {
+        return error;
     }
     let result = match &*request.method {
         "initialize" => initialize_result(request, explanation),
@@ -43,7 +48,8 @@ pub(crate) fn respond(request: &Request, explanation: &str) -> Message {
     message::success_response(&request.id, &with_era_fields(result, request))
 }
 
-/// Ends a request with an error: a tool result for calls, so that models can read it.
+/// Answers a request with an error. For a call it is a result with `isError`, because clients show
+/// results to the model.
 pub(crate) fn failed_response(request: &Request, explanation: &str) -> Message {
     if &*request.method != "tools/call" {
         let code = message::INTERNAL_ERROR;
@@ -54,13 +60,13 @@ pub(crate) fn failed_response(request: &Request, explanation: &str) -> Message {
     message::success_response(&request.id, &with_era_fields(result, request))
 }
 
-/// What a `subscriptions/listen` asks for.
+/// The parameters of a `subscriptions/listen`.
 #[derive(Deserialize)]
 struct ListenParams {
     notifications: Map<String, Value>,
 }
 
-/// Tells the client that its listen is open: what it asked for will reach it.
+/// Creates the acknowledgement of a `subscriptions/listen` with all notifications that it requests.
 pub(crate) fn acknowledgement(listen: &Request) -> Option<Message> {
     let ListenParams { notifications } = listen.params()?;
     let params = json!({ "notifications": notifications });
@@ -68,33 +74,31 @@ pub(crate) fn acknowledgement(listen: &Request) -> Option<Message> {
     Some(subscription_notification(method, params, &listen.id))
 }
 
-/// Every list may have changed and, at a new bridge, every resource that is followed: for clients
-/// that opened with `initialize`.
-pub(crate) fn change_notifications(standing: &SessionState, online: bool) -> Vec<Message> {
-    let lists = ["tools", "prompts", "resources"].map(list_changed_method);
-    let lists = lists
-        .iter()
-        .map(|method| message::notification(method, &json!({})));
-    let updated = standing.resources().filter(|_| online).map(|uri| {
+/// Creates the notifications for a client with an MCP session after the bridge was lost or found:
+/// every list may have changed and, if a bridge is online, every subscribed resource.
+pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec<Message> {
+    let changed = LISTS.map(|list| message::notification(&list_changed_method(list), &json!({})));
+    let updated = state.resources().filter(|_| is_online).map(|uri| {
         message::notification("notifications/resources/updated", &json!({ "uri": uri }))
     });
-    lists.chain(updated).collect()
+    changed.into_iter().chain(updated).collect()
 }
 
-/// The same on the stream of a listen: what it asked for.
-pub(crate) fn subscription_change_notifications(listen: &Request, online: bool) -> Vec<Message> {
+/// Creates the notifications for one `subscriptions/listen` after the bridge was lost or found, as
+/// far as it requests them: every list may have changed and, if a bridge is online, every subscribed
+/// resource.
+pub(crate) fn subscription_change_notifications(listen: &Request, is_online: bool) -> Vec<Message> {
     let Some(ListenParams { notifications }) = listen.params() else {
         return Vec::new();
     };
-    let lists = ["tools", "prompts", "resources"];
-    let asked = lists.iter().filter(|list| {
+    let requested = LISTS.iter().filter(|list| {
         notifications.get(&format!("{list}ListChanged")) == Some(&Value::Bool(true))
     });
-    let changed = asked
+    let changed = requested
         .map(|list| subscription_notification(&list_changed_method(list), json!({}), &listen.id));
     let resources = notifications.get("resourceSubscriptions");
     let resources = resources.and_then(Value::as_array).into_iter().flatten();
-    let updated = resources.filter(|_| online).map(|uri| {
+    let updated = resources.filter(|_| is_online).map(|uri| {
         let params = json!({ "uri": uri });
         subscription_notification("notifications/resources/updated", params, &listen.id)
     });
@@ -106,12 +110,12 @@ fn list_changed_method(list: &str) -> String {
 }
 
 fn subscription_notification(method: &str, mut params: Value, id: &RequestId) -> Message {
-    let id: Value = serde_json::from_str(&id.to_string()).unwrap_or_default();
-    params["_meta"] = json!({ SUBSCRIPTION_ID_KEY: id });
+    params["_meta"] = json!({ SUBSCRIPTION_ID_KEY: id.to_json() });
     message::notification(method, &params)
 }
 
-/// 2026-07-28 wants `resultType` and to know who answers; strict older clients refuse the former.
+/// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the server.
+/// Strict clients of older versions reject `resultType`, so they do not get them.
 fn with_era_fields(mut result: Value, request: &Request) -> Value {
     if stateless_version(request).is_some() {
         result["resultType"] = json!("complete");
@@ -120,7 +124,8 @@ fn with_era_fields(mut result: Value, request: &Request) -> Value {
     result
 }
 
-/// 2026-07-28 wants to know how long an answer holds: this one until a bridge is there.
+/// Adds the fields about caching that 2026-07-28 requires in some results. The result must not be
+/// cached, because a bridge may be online at any time.
 fn with_cache_fields(mut result: Value, request: &Request) -> Value {
     if stateless_version(request).is_some() {
         result["ttlMs"] = json!(0);
@@ -148,7 +153,7 @@ fn supported_versions() -> Vec<&'static str> {
         .collect()
 }
 
-/// What the bridge declares, whether or not a page is there.
+/// The capabilities that the bridge declares, whether or not a page is connected to it.
 fn capabilities() -> Value {
     json!({
         "completions": {},
@@ -173,10 +178,10 @@ fn initialize_result(request: &Request, explanation: &str) -> Value {
     let requested = request
         .params()
         .map(|params: InitializeParams| params.version);
-    let known = requested.filter(|version| SESSION_VERSIONS.contains(&version.as_str()));
+    let supported = requested.filter(|version| SESSION_VERSIONS.contains(&version.as_str()));
     let [.., latest] = SESSION_VERSIONS;
     json!({
-        "protocolVersion": known.as_deref().unwrap_or(latest),
+        "protocolVersion": supported.as_deref().unwrap_or(latest),
         "capabilities": capabilities(),
         "serverInfo": implementation(),
         "instructions": instructions(explanation),
@@ -196,18 +201,19 @@ fn instructions(explanation: &str) -> String {
     format!("Tools of the web page that the user has open. Not available yet: {explanation}.")
 }
 
-/// The tools of the bridge itself, word for word. Clients that freeze their first list reach every
-/// page's tools through them later.
+/// The built-in tools of the bridge, with its own definitions. A client that never updates its first
+/// list can call the tools of all pages through them later.
 fn builtin_tools() -> Value {
     serde_json::from_str(bridge_protocol::BUILTIN_TOOLS).unwrap_or_default()
 }
 
-/// The resources of the bridge itself, as it describes them.
+/// The built-in resources of the bridge, with its own definitions.
 fn builtin_resources() -> Value {
     serde_json::from_str(BUILTIN_RESOURCES).unwrap_or_default()
 }
 
-/// What stands in the bridge's own resource that is asked for: no page, and why.
+/// The contents of a built-in resource of the bridge: no page is connected, and why. `None` for any
+/// other resource.
 fn builtin_contents(request: &Request, explanation: &str) -> Option<Value> {
     #[derive(Deserialize)]
     struct ReadParams {

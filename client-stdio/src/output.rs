@@ -1,5 +1,5 @@
-//! What the client is to read. A task of its own writes it: a client that is busy with a large
-//! answer is listened to meanwhile.
+//! The messages to the client. A task of its own writes them, so that the client's input is still
+//! read while the client reads a large answer.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,79 +13,80 @@ use tokio::time::{Instant, sleep_until};
 use crate::message::Message;
 use crate::shared_text::SharedText;
 
-/// Messages that wait for the client to read. Full: it is not read from either.
+/// The most messages that wait for the client. While there are so many, its input is not read.
 const QUEUE_CAPACITY: usize = 1024;
 
-/// When so many bytes wait for the client to read, nothing more is taken from the bridge.
+/// While so many bytes wait for the client, no more messages are received from the bridge.
 const MAX_UNREAD_BYTES: usize = 1024 * 1024;
 
-/// At the end, for what the client has not read yet.
+/// How long the client may take, at the end, to read the messages that wait.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A message, and before when it is not written.
+/// The text of a message, and the earliest time at which it may be written.
 type QueuedMessage = (Option<Instant>, SharedText);
 
-/// The way to the client.
+/// The queue of messages to the client, and the task that writes them.
 pub(crate) struct Output {
     queue: mpsc::Sender<QueuedMessage>,
     unread_bytes: watch::Sender<usize>,
     task: JoinHandle<io::Result<()>>,
 }
 
-/// Tells when the client has read enough.
-#[derive(Clone)]
+/// The bytes that wait for the client.
 pub(crate) struct Backpressure(watch::Receiver<usize>);
 
 impl Backpressure {
-    /// Waits until the client can take more.
+    /// Waits until fewer bytes wait than the limit. This method is cancel safe.
     pub(crate) async fn writable(&mut self) {
-        // Without a writer there is nothing to wait for: the next message says so.
+        // An error means that the writer has ended, which the next send reports.
         let _ = self.0.wait_for(|bytes| *bytes < MAX_UNREAD_BYTES).await;
     }
 }
 
 impl Output {
+    /// Starts the task that writes to `output`.
     pub(crate) fn new(output: impl AsyncWrite + Send + Unpin + 'static) -> (Self, Backpressure) {
         let (queue, receiver) = mpsc::channel(QUEUE_CAPACITY);
-        let (bytes, unread) = watch::channel(0);
-        let task = tokio::spawn(run_writer(output, receiver, bytes.clone()));
+        let (unread_bytes, unread) = watch::channel(0);
+        let task = tokio::spawn(run_writer(output, receiver, unread_bytes.clone()));
         let output = Self {
             queue,
-            unread_bytes: bytes,
+            unread_bytes,
             task,
         };
         (output, Backpressure(unread))
     }
 
-    /// Adds a message to what the client is to read.
+    /// Queues a message.
     ///
     /// # Errors
-    /// When it does not read any more.
+    /// When the client does not read any more.
     pub(crate) async fn send(&self, message: Message) -> io::Result<()> {
         self.send_not_before(None, message).await
     }
 
-    /// Queues a message that is not written before a time. Messages that come later may go first.
+    /// Queues a message that must not be written before `not_before`. Messages that are queued later
+    /// may overtake it.
     ///
     /// # Errors
     /// When the client does not read any more.
     pub(crate) async fn send_not_before(
         &self,
-        at: Option<Instant>,
+        not_before: Option<Instant>,
         message: Message,
     ) -> io::Result<()> {
-        let text = message.into_text();
+        let text = message.text().clone();
         self.unread_bytes.send_modify(|bytes| *bytes += text.len());
-        let queued = self.queue.send((at, text)).await;
+        let queued = self.queue.send((not_before, text)).await;
         queued.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
-    /// Waits until the client does not read any more. May be dropped and called again.
+    /// Waits until the client does not read any more. This method is cancel safe.
     pub(crate) async fn closed(&self) {
         self.queue.closed().await;
     }
 
-    /// Writes what waits, if the client reads it in time.
+    /// Writes the messages that wait, if the client reads them in time.
     pub(crate) async fn close(self) {
         drop(self.queue);
         let abort = self.task.abort_handle();
@@ -100,19 +101,18 @@ impl Output {
 
 async fn run_writer(
     output: impl AsyncWrite + Unpin,
-    mut waiting: mpsc::Receiver<QueuedMessage>,
-    bytes: watch::Sender<usize>,
+    mut queue: mpsc::Receiver<QueuedMessage>,
+    unread_bytes: watch::Sender<usize>,
 ) -> io::Result<()> {
-    // Large messages go past its buffer.
+    // Messages that are larger than its buffer are written directly.
     let mut output = BufWriter::new(output);
-    let mut held = DelayedMessages::default();
+    let mut delayed = DelayedMessages::default();
     loop {
-        let text = match held.try_next(&mut waiting) {
+        let text = match delayed.try_next(&mut queue) {
             Some(text) => text,
-            // What was written leaves before anything is waited for.
             None => {
                 output.flush().await?;
-                match held.next(&mut waiting).await {
+                match delayed.next(&mut queue).await {
                     Some(text) => text,
                     None => return Ok(()),
                 }
@@ -120,22 +120,23 @@ async fn run_writer(
         };
         output.write_all(text.as_bytes()).await?;
         output.write_all(b"\n").await?;
-        bytes.send_modify(|bytes| *bytes -= text.len());
+        unread_bytes.send_modify(|bytes| *bytes -= text.len());
     }
 }
 
-/// Messages that are not written before their time.
+/// The messages that must not be written yet.
 #[derive(Default)]
 struct DelayedMessages {
+    /// By time and sequence number.
     messages: BTreeMap<(Instant, u64), SharedText>,
-    /// Counts up: two may have the same time.
+    /// The number of the last message. It keeps messages with the same time apart and in order.
     sequence: u64,
 }
 
 impl DelayedMessages {
-    /// What may be written at once of what waits.
-    fn try_next(&mut self, waiting: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
-        while let Ok(message) = waiting.try_recv() {
+    /// Takes the next message from the queue that may be written now, without waiting.
+    fn try_next(&mut self, queue: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
+        while let Ok(message) = queue.try_recv() {
             if let Some(text) = self.hold_if_delayed(message) {
                 return Some(text);
             }
@@ -143,20 +144,22 @@ impl DelayedMessages {
         None
     }
 
-    /// What is to be written next: what comes, or what was held back until now. `None`: that was all.
-    async fn next(&mut self, waiting: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
+    /// Waits for the next message that may be written: a new one, or a delayed one that is due.
+    /// Returns `None` when the queue is closed and no message is left.
+    async fn next(&mut self, queue: &mut mpsc::Receiver<QueuedMessage>) -> Option<SharedText> {
         loop {
-            let first = self.messages.first_key_value().map(|((at, _), _)| *at);
+            let first = self.messages.first_key_value();
+            let first_due = first.map(|((not_before, _), _)| *not_before);
             let due = async {
-                match first {
-                    Some(at) => sleep_until(at).await,
+                match first_due {
+                    Some(time) => sleep_until(time).await,
                     None => std::future::pending().await,
                 }
             };
             let message = tokio::select! {
                 biased;
                 () = due => None,
-                message = waiting.recv() => message,
+                message = queue.recv() => message,
             };
             match message {
                 Some(message) => {
@@ -164,32 +167,34 @@ impl DelayedMessages {
                         return Some(text);
                     }
                 }
-                // Its time has come, or the way is closed and nothing more follows.
+                // The first delayed message is due, or the queue is closed.
                 None => return self.messages.pop_first().map(|(_, text)| text),
             }
         }
     }
 
-    /// The text, if it need not be held back.
-    fn hold_if_delayed(&mut self, (at, text): QueuedMessage) -> Option<SharedText> {
-        let Some(at) = at else {
+    /// Stores a message that has a time; returns any other.
+    fn hold_if_delayed(&mut self, (not_before, text): QueuedMessage) -> Option<SharedText> {
+        let Some(not_before) = not_before else {
             return Some(text);
         };
         self.sequence += 1;
-        self.messages.insert((at, self.sequence), text);
+        self.messages.insert((not_before, self.sequence), text);
         None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
     use super::*;
 
     #[tokio::test]
     async fn unread_messages_apply_backpressure_until_they_are_read() {
-        let (far, near) = tokio::io::duplex(1024);
-        let (output, mut room) = Output::new(near);
-        room.writable().await;
+        let (mut reader, writer) = tokio::io::duplex(1024);
+        let (output, mut backpressure) = Output::new(writer);
+        backpressure.writable().await;
         let large = format!(r#"{{"method":"{}"}}"#, "x".repeat(MAX_UNREAD_BYTES));
         let lines = [large, r#"{"method":"small"}"#.to_owned()];
         for line in &lines {
@@ -198,17 +203,14 @@ mod tests {
                 .await
                 .unwrap();
         }
-        assert!(*room.0.borrow() > MAX_UNREAD_BYTES);
+        assert!(*backpressure.0.borrow() > MAX_UNREAD_BYTES);
         let reading = async {
             let mut text = String::new();
-            let mut far = far;
-            tokio::io::AsyncReadExt::read_to_string(&mut far, &mut text)
-                .await
-                .unwrap();
+            reader.read_to_string(&mut text).await.unwrap();
             text
         };
         let closing = async {
-            room.writable().await;
+            backpressure.writable().await;
             output.close().await;
         };
         let (text, ()) = tokio::join!(reading, closing);
@@ -216,14 +218,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn delayed_messages_are_written_on_time_and_block_nothing() {
-        let (far, near) = tokio::io::duplex(1024);
-        let (output, _room) = Output::new(near);
+    async fn delayed_messages_are_written_on_time_and_do_not_block_others() {
+        let (reader, writer) = tokio::io::duplex(1024);
+        let (output, _backpressure) = Output::new(writer);
         let line = |name: &str| format!(r#"{{"method":"{name}"}}"#);
         let message = |name| Message::parse(line(name)).unwrap();
-        let began = Instant::now();
-        let at = |ms| Some(began + Duration::from_millis(ms));
-        // The first of them waits for nothing, though others wait behind it.
+        let started = Instant::now();
+        let at = |ms| Some(started + Duration::from_millis(ms));
         output.send(message("first")).await.unwrap();
         output
             .send_not_before(at(20), message("third"))
@@ -237,22 +238,22 @@ mod tests {
             .send_not_before(at(3_600_000), message("last"))
             .await
             .unwrap();
-        let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(far));
+        let mut lines = BufReader::new(reader).lines();
         for (name, ms) in [("first", 0), ("second", 10), ("third", 20)] {
             assert_eq!(lines.next_line().await.unwrap(), Some(line(name)));
-            // Timers are as fine as a millisecond.
-            let late = began.elapsed() - Duration::from_millis(ms);
-            assert!(late <= Duration::from_millis(1), "{name}: {late:?}");
+            // Timers have a resolution of one millisecond.
+            let delay = started.elapsed() - Duration::from_millis(ms);
+            assert!(delay <= Duration::from_millis(1), "{name}: {delay:?}");
         }
         output.close().await;
         assert_eq!(lines.next_line().await.unwrap(), Some(line("last")));
     }
 
     #[tokio::test]
-    async fn a_client_that_is_gone_is_noticed() {
-        let (far, near) = tokio::io::duplex(1024);
-        let (output, _room) = Output::new(near);
-        drop(far);
+    async fn sending_to_a_client_that_is_gone_fails() {
+        let (reader, writer) = tokio::io::duplex(1024);
+        let (output, _backpressure) = Output::new(writer);
+        drop(reader);
         let message = || Message::parse(r#"{"method":"m"}"#).unwrap();
         output.send(message()).await.unwrap();
         output.closed().await;

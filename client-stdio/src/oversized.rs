@@ -1,56 +1,62 @@
-//! Messages that are too long to be kept: read to their end all the same, for their size and for
-//! what tells whose they are.
+//! Messages that exceed the size limit. They are read to their end without being stored, to learn
+//! their size and which request they belong to.
 
 use serde_json::Value;
 
-use crate::message::RequestId;
+use crate::request_id::RequestId;
 
-/// No id and no method is longer.
+/// The longest key or value that is captured. Ids and names of methods are shorter.
 const MAX_FIELD_BYTES: usize = 4 * 1024;
 
-/// What is known of a message that was not kept.
+/// A message that exceeded the size limit and was not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OversizedMessage {
+    /// The size of the message.
     pub(crate) bytes: u64,
+    /// The size that is allowed.
     pub(crate) limit: usize,
+    /// The field `id` of the message, unless it is missing or null.
     pub(crate) id: Option<RequestId>,
+    /// The field `method` of the message.
     pub(crate) method: Option<String>,
 }
 
-/// Reads a message piece by piece and keeps nothing but two fields of its outermost object.
+/// Scans the bytes of a JSON object for its fields `id` and `method` and stores nothing else.
 #[derive(Debug, Default)]
 pub(crate) struct FieldScanner {
     bytes: u64,
     depth: u64,
     in_string: bool,
     escaped: bool,
-    /// The key or value of the outermost object that is being read; `None` when it is not wanted.
+    /// The bytes of the current key or value of the outermost object; `None` if it is skipped.
     field: Option<Vec<u8>>,
     position: FieldPosition,
     id: Option<RequestId>,
     method: Option<String>,
 }
 
-/// Where in the outermost object it reads.
+/// The position of the scanner in the outermost object.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum FieldPosition {
     /// At a key.
     #[default]
-    AtKey,
-    /// At the value of this key.
+    Key,
+    /// At the value of the key `id`.
     Id,
+    /// At the value of the key `method`.
     Method,
+    /// At the value of any other key.
     Other,
 }
 
 impl FieldScanner {
-    /// The next piece, however it is cut.
-    pub(crate) fn scan(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
-        let mut rest = piece;
+    /// Scans the next chunk of the message, which may begin and end anywhere.
+    pub(crate) fn scan(&mut self, chunk: &[u8]) {
+        self.bytes += chunk.len() as u64;
+        let mut rest = chunk;
         while let Some(&byte) = rest.first() {
             if self.in_string && !self.escaped && self.field.is_none() {
-                // Nearly all of a large message: the inside of strings that nobody wants.
+                // Nearly all bytes of a large message are in strings that are skipped.
                 let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
                 if end > 0 {
                     rest = &rest[end..];
@@ -76,7 +82,7 @@ impl FieldScanner {
         match byte {
             b'"' => {
                 self.in_string = true;
-                if self.depth == 1 && self.position == FieldPosition::AtKey {
+                if self.depth == 1 && self.position == FieldPosition::Key {
                     self.field = Some(Vec::new());
                 }
             }
@@ -123,16 +129,16 @@ impl FieldScanner {
             FieldPosition::Method => {
                 self.method = value.as_ref().and_then(Value::as_str).map(str::to_owned);
             }
-            FieldPosition::AtKey | FieldPosition::Other => {}
+            FieldPosition::Key | FieldPosition::Other => {}
         }
-        self.position = FieldPosition::AtKey;
+        self.position = FieldPosition::Key;
     }
 
     fn take_field(&mut self) -> Option<Value> {
         serde_json::from_slice(&self.field.take()?).ok()
     }
 
-    /// The message has ended.
+    /// Ends the scan at the end of the message.
     pub(crate) fn finish(self, limit: usize) -> OversizedMessage {
         OversizedMessage {
             bytes: self.bytes,
@@ -143,10 +149,12 @@ impl FieldScanner {
     }
 }
 
-/// Takes the bytes of a message up to a limit. What is over it is only skimmed.
+/// A buffer for the bytes of a message up to a limit. A message over the limit is only scanned.
 #[derive(Debug)]
 pub(crate) enum BoundedBuffer {
+    /// All bytes so far.
     Complete(Vec<u8>),
+    /// The limit is exceeded and no bytes are stored any more.
     TooLong(Box<FieldScanner>),
 }
 
@@ -157,19 +165,19 @@ impl Default for BoundedBuffer {
 }
 
 impl BoundedBuffer {
-    /// The next piece of a message that may have `limit` bytes.
-    pub(crate) fn push(&mut self, piece: &[u8], limit: usize) {
+    /// Adds the next chunk of a message that may have `limit` bytes.
+    pub(crate) fn push(&mut self, chunk: &[u8], limit: usize) {
         match self {
-            Self::Complete(bytes) if bytes.len() + piece.len() <= limit => {
-                bytes.extend_from_slice(piece);
+            Self::Complete(bytes) if bytes.len() + chunk.len() <= limit => {
+                bytes.extend_from_slice(chunk);
             }
             Self::Complete(bytes) => {
-                let mut skimmer = FieldScanner::default();
-                skimmer.scan(bytes);
-                skimmer.scan(piece);
-                *self = Self::TooLong(Box::new(skimmer));
+                let mut scanner = FieldScanner::default();
+                scanner.scan(bytes);
+                scanner.scan(chunk);
+                *self = Self::TooLong(Box::new(scanner));
             }
-            Self::TooLong(skimmer) => skimmer.scan(piece),
+            Self::TooLong(scanner) => scanner.scan(chunk),
         }
     }
 
@@ -177,11 +185,11 @@ impl BoundedBuffer {
         matches!(self, Self::Complete(bytes) if bytes.is_empty())
     }
 
-    /// The message has ended.
+    /// Returns the whole message, or a description of it if it exceeded the limit.
     pub(crate) fn finish(self, limit: usize) -> Result<Vec<u8>, OversizedMessage> {
         match self {
             Self::Complete(bytes) => Ok(bytes),
-            Self::TooLong(skimmer) => Err(skimmer.finish(limit)),
+            Self::TooLong(scanner) => Err(scanner.finish(limit)),
         }
     }
 }
@@ -190,39 +198,42 @@ impl BoundedBuffer {
 mod tests {
     use super::*;
 
-    /// What is found, however the text is cut.
+    /// Scans a text in chunks of several sizes, which must not make a difference.
     fn scan_fields(text: &str) -> (Option<String>, Option<String>) {
-        let mut found = Vec::new();
+        let mut results = Vec::new();
         for size in [1, 2, 7, text.len()] {
-            let mut skimmer = FieldScanner::default();
+            let mut scanner = FieldScanner::default();
             text.as_bytes()
                 .chunks(size)
-                .for_each(|piece| skimmer.scan(piece));
+                .for_each(|chunk| scanner.scan(chunk));
             let OversizedMessage {
                 bytes, id, method, ..
-            } = skimmer.finish(1);
+            } = scanner.finish(1);
             assert_eq!(bytes, text.len() as u64);
-            found.push((id.map(|id| id.to_string()), method));
+            results.push((id.map(|id| id.to_string()), method));
         }
-        assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "{found:?}");
-        found.swap_remove(0)
+        assert!(
+            results.windows(2).all(|pair| pair[0] == pair[1]),
+            "{results:?}"
+        );
+        results.swap_remove(0)
     }
 
     #[test]
     fn id_and_method_are_found_at_any_position() {
-        let found = |id: &str, method: Option<&str>| (Some(id.into()), method.map(Into::into));
+        let fields = |id: &str, method: Option<&str>| (Some(id.into()), method.map(Into::into));
         for (text, expected) in [
             (
                 r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":1,"method":"x"}}"#,
-                found("7", Some("tools/call")),
+                fields("7", Some("tools/call")),
             ),
             (
                 r#" { "params" : { "a" : [ {"id":2}, "}\"{" ] } , "method" : "m" , "id" : "a\"b" } "#,
-                found(r#""a\"b""#, Some("m")),
+                fields(r#""a\"b""#, Some("m")),
             ),
             (
                 r#"{"result":{"text":"\\","id":9},"\u0069d":-1.5e3}"#,
-                found("-1500.0", None),
+                fields("-1500.0", None),
             ),
             (r#"{"id":null,"error":{"code":1}}"#, (None, None)),
             (
@@ -236,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_is_no_id_is_not_kept() {
+    fn an_id_over_the_field_limit_is_dropped() {
         let text = format!(
             r#"{{"id":"{}","method":"m"}}"#,
             "x".repeat(2 * MAX_FIELD_BYTES)
@@ -245,20 +256,20 @@ mod tests {
     }
 
     #[test]
-    fn a_message_within_the_limit_is_complete() {
-        let mut gathered = BoundedBuffer::default();
-        gathered.push(b"{\"id\"", 8);
-        gathered.push(b":1}", 8);
-        assert_eq!(gathered.finish(8), Ok(b"{\"id\":1}".to_vec()));
-        let mut gathered = BoundedBuffer::default();
-        gathered.push(b"{\"id\"", 7);
-        gathered.push(b":1}", 7);
+    fn a_message_is_stored_up_to_the_limit_and_described_above_it() {
+        let mut buffer = BoundedBuffer::default();
+        buffer.push(b"{\"id\"", 8);
+        buffer.push(b":1}", 8);
+        assert_eq!(buffer.finish(8), Ok(b"{\"id\":1}".to_vec()));
+        let mut buffer = BoundedBuffer::default();
+        buffer.push(b"{\"id\"", 7);
+        buffer.push(b":1}", 7);
         let expected = OversizedMessage {
             bytes: 8,
             limit: 7,
             id: Some(RequestId::from_json(&1.into())),
             method: None,
         };
-        assert_eq!(gathered.finish(7), Err(expected));
+        assert_eq!(buffer.finish(7), Err(expected));
     }
 }

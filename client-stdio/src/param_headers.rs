@@ -1,5 +1,5 @@
-//! The annotation `x-mcp-header` in a tool's input schema (2026-07-28, server/tools): which
-//! arguments of a call are repeated in headers of their own.
+//! The annotation `x-mcp-header` in the input schema of a tool (2026-07-28, server/tools). An
+//! annotated argument of a call is repeated in a header.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ const ANNOTATION: &str = "x-mcp-header";
 /// An argument that is repeated in a header.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ParamHeader {
-    /// What follows `Mcp-Param-`.
+    /// The part of the header's name after `Mcp-Param-`.
     pub(crate) name: String,
-    /// The keys that lead to the argument.
+    /// The keys from the arguments to the value.
     path: Vec<String>,
 }
 
 impl ParamHeader {
-    /// The argument as text; `None` if it is absent or null, for then there is no header.
+    /// The argument as text; `None` if it has no header, because it is absent or null.
     pub(crate) fn value_in(&self, arguments: &Value) -> Option<String> {
-        let start = Some(arguments);
-        let value = self.path.iter().fold(start, |value, key| value?.get(key))?;
+        let mut keys = self.path.iter();
+        let value = keys.try_fold(arguments, |value, key| value.get(key))?;
         match value {
             Value::String(text) => Some(text.clone()),
             Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
@@ -29,18 +29,18 @@ impl ParamHeader {
     }
 }
 
-/// The headers that a schema asks for.
+/// Collects the headers for the arguments that a schema describes.
 ///
 /// # Errors
-/// The first rule that an annotation breaks: the tool must not be used then.
+/// When an annotation breaks a rule, which the error names. The tool must not be used then.
 pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
     let Value::Object(schema) = schema else {
         return Ok(Vec::new());
     };
-    let mut found = Vec::new();
-    collect_headers(schema, Some(&mut Vec::new()), &mut found)?;
+    let mut headers = Vec::new();
+    collect_headers(schema, Some(&mut Vec::new()), &mut headers)?;
     let mut names = HashSet::new();
-    for header in &found {
+    for header in &headers {
         if !names.insert(header.name.to_ascii_lowercase()) {
             return Err(format!(
                 "two parameters ask for {ANNOTATION} {:?}",
@@ -48,19 +48,21 @@ pub(crate) fn from_schema(schema: &Value) -> Result<Vec<ParamHeader>, String> {
             ));
         }
     }
-    Ok(found)
+    Ok(headers)
 }
 
-/// Walks a schema. `path` leads to it through `properties` alone; without one no annotation is
-/// allowed, since it would be open which argument it means.
+/// Collects the headers of a schema and all schemas in it.
+///
+/// `path` is the path to the schema through `properties` only. If there is no such path, an
+/// annotation is an error, because it does not tell which argument it is for.
 fn collect_headers(
     schema: &Map<String, Value>,
     mut path: Option<&mut Vec<String>>,
-    found: &mut Vec<ParamHeader>,
+    headers: &mut Vec<ParamHeader>,
 ) -> Result<(), String> {
     if let Some(name) = schema.get(ANNOTATION) {
         let path = path.as_deref().filter(|path| !path.is_empty());
-        found.push(parse_annotation(name, schema, path)?);
+        headers.push(parse_annotation(name, schema, path)?);
     }
     for (key, value) in schema {
         match (key.as_str(), value) {
@@ -71,35 +73,36 @@ fn collect_headers(
                     };
                     if let Some(path) = path.as_deref_mut() {
                         path.push(name.clone());
-                        collect_headers(property, Some(path), found)?;
+                        collect_headers(property, Some(path), headers)?;
                         path.pop();
                     } else {
-                        collect_headers(property, None, found)?;
+                        collect_headers(property, None, headers)?;
                     }
                 }
             }
-            // Names of schemas, not keywords.
+            // The keys of these objects are names, not keywords.
             (
                 "$defs" | "definitions" | "dependentSchemas" | "patternProperties",
                 Value::Object(map),
             ) => {
                 map.values()
-                    .try_for_each(|schema| collect_unnamed(schema, found))?;
+                    .try_for_each(|schema| collect_unnamed(schema, headers))?;
             }
-            // Data, not schemas.
+            // The values of these keywords are data, not schemas.
             ("default" | "const" | "enum" | "examples", _) => {}
-            _ => collect_unnamed(value, found)?,
+            _ => collect_unnamed(value, headers)?,
         }
     }
     Ok(())
 }
 
-fn collect_unnamed(value: &Value, found: &mut Vec<ParamHeader>) -> Result<(), String> {
+/// Collects the headers of schemas that no path through `properties` leads to.
+fn collect_unnamed(value: &Value, headers: &mut Vec<ParamHeader>) -> Result<(), String> {
     match value {
-        Value::Object(schema) => collect_headers(schema, None, found),
+        Value::Object(schema) => collect_headers(schema, None, headers),
         Value::Array(items) => items
             .iter()
-            .try_for_each(|item| collect_unnamed(item, found)),
+            .try_for_each(|item| collect_unnamed(item, headers)),
         _ => Ok(()),
     }
 }
@@ -110,12 +113,12 @@ fn parse_annotation(
     path: Option<&Vec<String>>,
 ) -> Result<ParamHeader, String> {
     let Some(path) = path else {
-        return Err(format!("{ANNOTATION} stands where it names no parameter"));
+        return Err(format!("{ANNOTATION} belongs to no parameter"));
     };
     let name = name.as_str().unwrap_or_default();
     if name.is_empty() || !name.bytes().all(is_token) {
         return Err(format!(
-            "{ANNOTATION} of {} is no header name",
+            "{ANNOTATION} of {} is not a header name",
             path.join(".")
         ));
     }
@@ -131,7 +134,7 @@ fn parse_annotation(
     }
 }
 
-/// A character of a header name (RFC 9110, 5.6.2).
+/// Whether a character may be part of the name of a header (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -145,7 +148,7 @@ mod tests {
     #[test]
     fn annotation_rules_are_enforced() {
         let string = |name: &str| json!({ "type": "string", "x-mcp-header": name });
-        for (schema, valid) in [
+        for (schema, is_valid) in [
             (json!({ "properties": { "a": string("A") } }), true),
             (
                 json!({ "properties": { "x-mcp-header": { "type": "string" } } }),
@@ -174,7 +177,7 @@ mod tests {
             ),
             (json!({ "$defs": { "a": string("A") } }), false),
         ] {
-            assert_eq!(from_schema(&schema).is_ok(), valid, "{schema}");
+            assert_eq!(from_schema(&schema).is_ok(), is_valid, "{schema}");
         }
     }
 }

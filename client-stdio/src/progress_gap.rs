@@ -1,8 +1,9 @@
-//! Keeps the answer of a request apart from its last report of progress.
+//! A delay between the last progress notification of a request and its answer.
 //!
-//! The TypeScript SDKs (1.10 to 2.4) lose each report that they read together with the answer: they
-//! handle what they read at once, but a report a moment later, when its handler is gone. Only time
-//! between the two helps, whatever the order and the number of writes.
+//! The TypeScript SDKs (1.10 to 2.4) lose a progress notification that they read together with the
+//! answer: they handle the answer immediately and the notification a moment later, when its handler
+//! has been removed. Only time between the two writes prevents this; the order and the number of
+//! writes do not matter.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,13 +14,14 @@ use tokio::time::Instant;
 
 use crate::message::{self, Request};
 
-/// So long after a report its answer is written. Node reads within a millisecond or two what was
-/// written, unless the machine is busy.
+/// The least time between the last progress notification and the answer. Node reads within one or
+/// two milliseconds, unless the machine is busy.
 const MIN_GAP: Duration = Duration::from_millis(10);
 
-/// When progress was last reported, by the token that its request gave.
+/// The times of the last progress notifications.
 #[derive(Debug, Default)]
 pub(crate) struct ProgressGap {
+    /// By progress token, as JSON.
     last_reports: HashMap<Box<str>, Instant>,
 }
 
@@ -36,15 +38,18 @@ struct RequestParams<'a> {
 }
 
 impl ProgressGap {
-    /// A `notifications/progress` goes to the client.
+    /// Records a `notifications/progress` to the client, and drops the records that do not delay an
+    /// answer any more.
     pub(crate) fn record(&mut self, text: &str, now: Instant) {
-        self.last_reports.retain(|_, at| now < *at + MIN_GAP);
+        self.last_reports
+            .retain(|_, last_report| now < *last_report + MIN_GAP);
         if let Some(ProgressParams { token }) = message::params(text) {
             self.last_reports.insert(token.get().into(), now);
         }
     }
 
-    /// When the answer to a request may be written, if not at once.
+    /// The time before which the answer to a request must not be written; `None` if it may be written
+    /// immediately.
     pub(crate) fn response_not_before(
         &mut self,
         request: &Request,
@@ -54,8 +59,8 @@ impl ProgressGap {
             return None;
         }
         let RequestParams { meta } = request.params()?;
-        let at = self.last_reports.remove(meta.token.get())? + MIN_GAP;
-        (now < at).then_some(at)
+        let not_before = self.last_reports.remove(meta.token.get())? + MIN_GAP;
+        (now < not_before).then_some(not_before)
     }
 }
 

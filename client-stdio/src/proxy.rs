@@ -1,4 +1,4 @@
-//! The loop between stdio and the bridge: takes one event at a time, has one exit.
+//! The proxy between the client and the bridge: one loop that handles one event at a time.
 
 use std::io;
 
@@ -16,25 +16,26 @@ use crate::handshake::{ClientHandshake, is_session_initialize};
 use crate::headers::ToolHeaders;
 use crate::in_flight::InFlightRequests;
 use crate::input::Input;
-use crate::message::{self, Message, ParseError, Request, RequestId};
+use crate::message::{self, Message, ParseError, Request};
 use crate::offline;
 use crate::output::{Backpressure, Output};
 use crate::oversized::OversizedMessage;
 use crate::progress_gap::ProgressGap;
+use crate::request_id::RequestId;
 use crate::session_state::SessionState;
 
 /// Serves the client on `input` and `output` until the input ends, the output cannot be written or
-/// `stop` is ready. What is in flight is cancelled then, within seconds.
+/// `stop` is ready. Then it cancels the requests in flight, which takes at most a few seconds.
 pub async fn run<R, W>(config: Config, input: R, output: W, stop: impl Future<Output = ()>)
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let (output, room) = Output::new(output);
-    let mut pump = Proxy {
+    let (output, backpressure) = Output::new(output);
+    let mut proxy = Proxy {
         client: Input::new(input, config.max_message_bytes),
         output,
-        backpressure: room,
+        backpressure,
         config,
         handshake: None,
         in_flight: InFlightRequests::default(),
@@ -43,23 +44,24 @@ where
         progress_gap: ProgressGap::default(),
         bridge: BridgeState::Idle,
         backoff: Backoff::default(),
-        announced_online: None,
+        list_source: ListSource::Undecided,
     };
     tokio::select! {
-        () = stop => tracing::info!("told to stop"),
-        served = pump.run_inner() => if let Err(error) = served {
+        () = stop => tracing::info!("stopped by a signal"),
+        result = proxy.run_inner() => if let Err(error) = result {
             tracing::info!("the client does not read any more: {error}");
         },
     }
-    pump.shutdown().await;
+    proxy.shutdown().await;
 }
 
+/// The state of the proxy.
 struct Proxy<R> {
     config: Config,
     client: Input<R>,
     output: Output,
     backpressure: Backpressure,
-    /// How the client began. Until then no bridge is asked for anything.
+    /// How the client began. No bridge is contacted before.
     handshake: Option<ClientHandshake>,
     in_flight: InFlightRequests,
     session_state: SessionState,
@@ -67,26 +69,39 @@ struct Proxy<R> {
     progress_gap: ProgressGap,
     bridge: BridgeState,
     backoff: Backoff,
-    /// Whether the client last saw the bridge's list (true) or our own; `None` before its first.
-    announced_online: Option<bool>,
+    list_source: ListSource,
 }
 
+/// Who answers the client's requests for lists of tools, prompts and resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ListSource {
+    /// The first attempt to connect has not ended, so the client has no list.
+    Undecided,
+    /// No bridge is online, and the proxy lists the built-in tools and resources of the bridge.
+    Offline,
+    /// A bridge is online.
+    Bridge,
+}
+
+/// An event that the loop handles.
 enum Event {
+    /// A line of the client; `None` at the end of input.
     Client(Option<Result<Message, ParseError>>),
     Bridge(BridgeEvent),
 }
 
-/// The request that a `notifications/cancelled` or an acknowledgement is about.
+/// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name the
+/// request that the notification is about.
 #[derive(Deserialize)]
 struct RelatedRequest {
     #[serde(rename = "requestId")]
     request_id: Option<Value>,
     #[serde(rename = "_meta")]
-    meta: Option<Subscription>,
+    meta: Option<SubscriptionMeta>,
 }
 
 #[derive(Deserialize)]
-struct Subscription {
+struct SubscriptionMeta {
     #[serde(rename = "io.modelcontextprotocol/subscriptionId")]
     id: Option<Value>,
 }
@@ -105,9 +120,9 @@ where
             match event {
                 Event::Client(None) => return Ok(()),
                 Event::Client(Some(Ok(message))) => self.on_client_message(message).await?,
-                Event::Client(Some(Err(malformed))) => {
-                    tracing::warn!("a line of the client cannot be used: {malformed}");
-                    self.on_malformed(&malformed).await?;
+                Event::Client(Some(Err(error))) => {
+                    tracing::warn!("a line of the client cannot be used: {error}");
+                    self.on_malformed(&error).await?;
                 }
                 Event::Bridge(event) => self.on_bridge_event(event).await?,
             }
@@ -119,8 +134,8 @@ where
 
     async fn on_bridge_event(&mut self, event: BridgeEvent) -> io::Result<()> {
         match event {
-            BridgeEvent::Connected(link) => self.on_connected(link).await,
-            BridgeEvent::ConnectFailed(absence) => self.on_connect_failed(absence).await,
+            BridgeEvent::Connected(session) => self.on_connected(session).await,
+            BridgeEvent::ConnectFailed(error) => self.on_connect_failed(error).await,
             BridgeEvent::RetryDue => {
                 self.connect();
                 Ok(())
@@ -128,46 +143,45 @@ where
             BridgeEvent::Received(BridgeMessage::Message(message)) => {
                 self.on_bridge_message(message).await
             }
-            BridgeEvent::Received(BridgeMessage::Failed { id, error: absence }) => {
-                self.on_request_failed(id, absence).await
+            BridgeEvent::Received(BridgeMessage::Failed { id, error }) => {
+                self.on_request_failed(id, error).await
             }
-            BridgeEvent::Received(BridgeMessage::Lost(absence)) => {
-                self.on_bridge_lost(absence).await
-            }
+            BridgeEvent::Received(BridgeMessage::Lost(error)) => self.on_bridge_lost(error).await,
         }
     }
 
-    /// The one exit: nothing that the client asked for goes on without it.
+    /// Cancels the requests in flight, ends the session with the bridge and writes the messages that
+    /// wait for the client.
     async fn shutdown(mut self) {
         let in_flight = self.in_flight.drain_sent();
-        if let BridgeState::Online { session: link, .. } = self.bridge {
-            link.close(in_flight).await;
+        if let BridgeState::Online { session, .. } = self.bridge {
+            session.close(in_flight).await;
         }
         self.output.close().await;
     }
 
-    /// Adds to what the client is to read. Waits only when very much is unread: a client that does
-    /// not read is not read from either.
+    /// Queues a message for the client. Waits only while very many messages are unread; the client's
+    /// input is not read meanwhile.
     async fn send_to_client(&mut self, message: Message) -> io::Result<()> {
         self.output.send(message).await
     }
 
-    /// What a line that is no message comes to: an error for whoever waits for it.
-    async fn on_malformed(&mut self, malformed: &ParseError) -> io::Result<()> {
-        let ParseError::TooLong(OversizedMessage { id, method, .. }) = malformed else {
-            return self.send_to_client(malformed.to_response()).await;
+    /// Reports a line that is not a message to the side that waits for an answer.
+    async fn on_malformed(&mut self, error: &ParseError) -> io::Result<()> {
+        let ParseError::TooLong(OversizedMessage { id, method, .. }) = error else {
+            return self.send_to_client(error.to_response()).await;
         };
         match (id, method) {
-            // Nobody waits to hear of a notification.
+            // Nobody waits for an answer to a notification.
             (None, Some(_)) => Ok(()),
-            // A reply: the bridge waits for it.
+            // The bridge waits for a reply of the client.
             (Some(id), None) => {
                 if self.in_flight.remove_from_bridge(id) {
-                    self.forward(malformed.to_response());
+                    self.forward(error.to_response());
                 }
                 Ok(())
             }
-            (_, Some(_)) | (None, None) => self.send_to_client(malformed.to_response()).await,
+            (_, Some(_)) | (None, None) => self.send_to_client(error.to_response()).await,
         }
     }
 
@@ -175,7 +189,7 @@ where
         match &message {
             Message::Request(request) => self.on_client_request(request.clone()).await?,
             Message::Notification { method, .. } => match &**method {
-                // Each link has had its own, right after its `initialize`.
+                // Each session sends one of its own after `initialize`.
                 "notifications/initialized" => {}
                 "notifications/cancelled" => self.on_client_cancel(message),
                 _ => self.forward(message),
@@ -210,9 +224,8 @@ where
             return self.reject(&request, "send initialize first").await;
         }
         if !self.in_flight.insert(request.clone()) {
-            return self
-                .reject(&request, "a request with this id is open")
-                .await;
+            let reason = "a request with this id is in flight";
+            return self.reject(&request, reason).await;
         }
         match &self.bridge {
             BridgeState::Online { .. } => self.send_queued().await,
@@ -224,95 +237,95 @@ where
         }
     }
 
-    async fn reject(&mut self, request: &Request, why: &str) -> io::Result<()> {
+    async fn reject(&mut self, request: &Request, reason: &str) -> io::Result<()> {
         let code = message::INVALID_REQUEST;
-        self.send_to_client(message::error_response(Some(&request.id), code, why, None))
-            .await
+        let response = message::error_response(Some(&request.id), code, reason, None);
+        self.send_to_client(response).await
     }
 
     fn on_client_cancel(&mut self, notification: Message) {
-        let about: Option<RelatedRequest> = message::params(notification.text());
-        let Some(id) = about.and_then(|about| about.request_id) else {
+        let related: Option<RelatedRequest> = message::params(notification.text());
+        let Some(id) = related.and_then(|related| related.request_id) else {
             return;
         };
         let id = RequestId::from_json(&id);
         if self.in_flight.cancel(&id)
-            && let Some(link) = self.bridge.session()
+            && let Some(session) = self.bridge.session()
         {
-            link.cancel(&id, notification);
+            session.cancel(&id, notification);
         }
     }
 
-    /// Sends what needs no answer. Without a bridge there is nobody whom it could concern.
+    /// Sends a notification or a reply to the bridge. Without a bridge it is dropped.
     fn forward(&mut self, message: Message) {
-        if let Some(link) = self.bridge.session() {
-            link.send(message);
+        if let Some(session) = self.bridge.session() {
+            session.send(message);
         }
     }
 
     async fn send_queued(&mut self) -> io::Result<()> {
         for request in self.in_flight.on_connected() {
-            let BridgeState::Online { session: link, .. } = &mut self.bridge else {
+            let BridgeState::Online { session, .. } = &mut self.bridge else {
                 break;
             };
-            if let ("initialize", Some(result)) = (&*request.method, &link.initialize_result) {
-                let answer = message::success_response(&request.id, result);
+            if let ("initialize", Some(result)) = (&*request.method, &session.initialize_result) {
+                let response = message::success_response(&request.id, result);
                 self.in_flight.complete(&request.id);
-                self.send_to_client(answer).await?;
+                self.send_to_client(response).await?;
                 continue;
             }
-            link.send_request(request);
+            session.send_request(request);
         }
         Ok(())
     }
 
-    async fn on_request_failed(&mut self, id: RequestId, absence: BridgeError) -> io::Result<()> {
-        if absence.is_auth_error() && self.in_flight.has_others_sent(&id) {
-            // Those that were sent before the token ended run to their endings.
-            return self.fail_request(&id, &absence).await;
+    async fn on_request_failed(&mut self, id: RequestId, error: BridgeError) -> io::Result<()> {
+        if error.is_auth_error() && self.in_flight.has_others_sent(&id) {
+            // Requests that were sent before the token expired are still answered.
+            return self.fail_request(&id, &error).await;
         }
-        if absence.is_safe_to_retry() {
+        if error.is_safe_to_retry() {
             if !self.in_flight.requeue(&id) {
-                self.fail_request(&id, &absence).await?;
+                self.fail_request(&id, &error).await?;
             }
-            return self.on_bridge_lost(absence).await;
+            return self.on_bridge_lost(error).await;
         }
-        if absence == BridgeError::ConnectionLost && self.in_flight.is_listen(&id) {
+        if error == BridgeError::ConnectionLost && self.in_flight.is_listen(&id) {
             if self.in_flight.has_others_sent(&id) {
-                // What lies between may have closed this stream alone. The bridge is asked once
-                // more when the others have ended, with it or before.
+                // A proxy in between may have closed only this stream. The listen is sent again with
+                // the next request, or when the others have been answered.
                 self.in_flight.requeue(&id);
                 return Ok(());
             }
-            return self.on_bridge_lost(absence).await;
+            return self.on_bridge_lost(error).await;
         }
-        self.fail_request(&id, &absence).await
+        self.fail_request(&id, &error).await
     }
 
-    async fn fail_request(&mut self, id: &RequestId, absence: &BridgeError) -> io::Result<()> {
+    async fn fail_request(&mut self, id: &RequestId, error: &BridgeError) -> io::Result<()> {
         let Some(request) = self.in_flight.complete(id) else {
             return Ok(());
         };
-        let text = absence.user_message(self.config.url.as_str());
+        let text = error.user_message(self.config.url.as_str());
         self.send_to_client(offline::failed_response(&request, &text))
             .await
     }
 
     async fn on_bridge_message(&mut self, message: Message) -> io::Result<()> {
-        let mut write_at = None;
-        let concerns_client = match &message {
+        let mut not_before = None;
+        let is_for_client = match &message {
             Message::Request(request) => {
                 self.in_flight.insert_from_bridge(request.id.clone());
                 true
             }
-            Message::Notification { method, text } => self.is_for_client(method, text),
+            Message::Notification { method, text } => self.on_bridge_notification(method, text),
             Message::Response {
                 id: Some(id),
                 is_error,
                 ..
             } => match self.on_bridge_response(id, *is_error) {
                 Some(request) => {
-                    write_at = self
+                    not_before = self
                         .progress_gap
                         .response_not_before(&request, Instant::now());
                     true
@@ -324,13 +337,13 @@ where
                 false
             }
         };
-        if concerns_client {
-            self.output.send_not_before(write_at, message).await?;
+        if is_for_client {
+            self.output.send_not_before(not_before, message).await?;
         }
         Ok(())
     }
 
-    /// The request that has its answer; `None` when nobody waits for it any more.
+    /// Completes a request. Returns `None` if it is not in flight any more.
     fn on_bridge_response(&mut self, id: &RequestId, is_error: bool) -> Option<Request> {
         let request = self.in_flight.complete(id)?;
         if !is_error {
@@ -339,11 +352,12 @@ where
         Some(request)
     }
 
-    fn is_for_client(&mut self, method: &str, text: &str) -> bool {
-        let about = || message::params::<RelatedRequest>(text);
+    /// Records a notification of the bridge. Returns whether the client must receive it.
+    fn on_bridge_notification(&mut self, method: &str, text: &str) -> bool {
+        let related = || message::params::<RelatedRequest>(text);
         match method {
             "notifications/subscriptions/acknowledged" => {
-                let id = about().and_then(|about| about.meta?.id);
+                let id = related().and_then(|related| related.meta?.id);
                 id.is_some_and(|id| self.in_flight.acknowledge(&RequestId::from_json(&id)))
             }
             "notifications/progress" => {
@@ -351,7 +365,7 @@ where
                 true
             }
             "notifications/cancelled" => {
-                let id = about().and_then(|about| about.request_id);
+                let id = related().and_then(|related| related.request_id);
                 id.is_some_and(|id| {
                     self.in_flight
                         .remove_from_bridge(&RequestId::from_json(&id))
@@ -361,65 +375,68 @@ where
         }
     }
 
+    /// Starts an attempt to connect, if the client has begun.
     fn connect(&mut self) {
-        if let Some(opening) = &self.handshake {
-            let standing = self.session_state.replay_requests();
-            self.bridge = BridgeState::connect(&self.config, opening, &self.tool_headers, standing);
+        if let Some(handshake) = &self.handshake {
+            let replay = self.session_state.replay_requests();
+            self.bridge = BridgeState::connect(&self.config, handshake, &self.tool_headers, replay);
         }
     }
 
-    async fn on_connected(&mut self, link: Box<BridgeSession>) -> io::Result<()> {
+    async fn on_connected(&mut self, session: Box<BridgeSession>) -> io::Result<()> {
         tracing::info!("connected to {}", self.config.url);
         self.bridge = BridgeState::Online {
-            session: link,
+            session,
             since: Instant::now(),
         };
         self.send_queued().await?;
-        self.notify_list_changed(true).await
+        self.set_list_source(ListSource::Bridge).await
     }
 
-    async fn on_connect_failed(&mut self, absence: BridgeError) -> io::Result<()> {
-        let text = absence.user_message(self.config.url.as_str());
-        if self.announced_online != Some(false) {
+    /// Answers the queued requests without a bridge and schedules the next attempt.
+    async fn on_connect_failed(&mut self, error: BridgeError) -> io::Result<()> {
+        let text = error.user_message(self.config.url.as_str());
+        if self.list_source != ListSource::Offline {
             tracing::warn!("{text}");
         }
-        let can_change = absence != BridgeError::NoToken;
+        let may_recover = error != BridgeError::NoToken;
         self.bridge = BridgeState::Offline {
-            retry_at: can_change.then(|| self.backoff.next_attempt()),
+            retry_at: may_recover.then(|| self.backoff.next_attempt()),
         };
         for request in self.in_flight.on_connect_failed() {
-            let answer = offline::respond(&request, &text);
-            if !matches!(answer, Message::Response { is_error: true, .. }) {
+            let response = offline::respond(&request, &text);
+            if !matches!(response, Message::Response { is_error: true, .. }) {
                 self.session_state.record(&request);
             }
-            self.send_to_client(answer).await?;
+            self.send_to_client(response).await?;
         }
         for listen in self.in_flight.acknowledge_all() {
             if let Some(acknowledgement) = offline::acknowledgement(&listen) {
                 self.send_to_client(acknowledgement).await?;
             }
         }
-        self.notify_list_changed(false).await
+        self.set_list_source(ListSource::Offline).await
     }
 
-    /// Ends what the bridge had not answered and looks for it again.
-    async fn on_bridge_lost(&mut self, absence: BridgeError) -> io::Result<()> {
-        tracing::info!("lost the bridge at {}: {absence:?}", self.config.url);
+    /// Fails the requests that the bridge has not answered, and connects again: immediately if the
+    /// session was stable, otherwise after the backoff.
+    async fn on_bridge_lost(&mut self, error: BridgeError) -> io::Result<()> {
+        tracing::info!("lost the bridge at {}: {error:?}", self.config.url);
         let was_stable = self.bridge.is_stable();
-        let answerable = if absence.is_safe_to_retry() {
+        // The error is safe for the request that caused it, but others may have been executed.
+        let error = if error.is_safe_to_retry() {
             BridgeError::ConnectionLost
         } else {
-            absence
+            error
         };
-        let text = answerable.user_message(self.config.url.as_str());
+        let text = error.user_message(self.config.url.as_str());
         for request in self.in_flight.on_bridge_lost() {
             self.send_to_client(offline::failed_response(&request, &text))
                 .await?;
         }
         for id in self.in_flight.drain_from_bridge() {
-            if let Ok(withdrawal) = cancel_notification(&id) {
-                self.send_to_client(withdrawal).await?;
-            }
+            let cancel = message::cancel_notification(&id, "the bridge is gone");
+            self.send_to_client(cancel).await?;
         }
         if was_stable {
             self.backoff.reset();
@@ -432,36 +449,37 @@ where
         Ok(())
     }
 
-    /// Tells the client to read the lists again, unless it has not seen others.
-    async fn notify_list_changed(&mut self, online: bool) -> io::Result<()> {
-        let before = self.announced_online.replace(online);
-        if before.is_none() || (before == Some(false) && !online) {
+    /// Sets the source of the lists and notifies the client if the lists that it has may be outdated.
+    /// Each new bridge may have other lists.
+    async fn set_list_source(&mut self, source: ListSource) -> io::Result<()> {
+        let previous = std::mem::replace(&mut self.list_source, source);
+        if previous == ListSource::Undecided
+            || (previous == ListSource::Offline && source == ListSource::Offline)
+        {
             return Ok(());
         }
-        let changes = if matches!(self.handshake, Some(ClientHandshake::Session(_))) {
-            offline::change_notifications(&self.session_state, online)
+        let is_online = source == ListSource::Bridge;
+        let notifications = if matches!(self.handshake, Some(ClientHandshake::Session(_))) {
+            offline::change_notifications(&self.session_state, is_online)
         } else {
             let listens = self.in_flight.subscriptions();
             listens
-                .flat_map(|listen| offline::subscription_change_notifications(listen, online))
+                .flat_map(|listen| offline::subscription_change_notifications(listen, is_online))
                 .collect()
         };
-        for change in changes {
-            self.send_to_client(change).await?;
+        for notification in notifications {
+            self.send_to_client(notification).await?;
         }
         Ok(())
     }
 }
 
-/// The bridge's next event, once the client has read enough. May be dropped and called again.
-async fn next_when_writable(room: &mut Backpressure, bridge: &mut BridgeState) -> BridgeEvent {
-    room.writable().await;
+/// Waits for the next event of the bridge, once few enough bytes wait for the client. This function
+/// is cancel safe.
+async fn next_when_writable(
+    backpressure: &mut Backpressure,
+    bridge: &mut BridgeState,
+) -> BridgeEvent {
+    backpressure.writable().await;
     bridge.next_event().await
-}
-
-/// The bridge does not wait for this reply any more.
-fn cancel_notification(id: &RequestId) -> Result<Message, ParseError> {
-    Message::parse(format!(
-        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"the bridge is gone"}}}}"#
-    ))
 }

@@ -1,88 +1,50 @@
-//! The event streams of the bridge, resumed where they broke off.
+//! The messages of an event stream, which is reopened and resumed after it ended.
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
 use tokio::time::Instant;
 
 use crate::bridge_http::BridgeHttp;
 use crate::connect_error::BridgeError;
+use crate::event_stream::{SseResponse, StreamEnd};
 use crate::oversized::OversizedMessage;
-use crate::sse::{Data, SseDecoder, SseEvent};
+use crate::sse::{Data, SseEvent};
 
-/// The first pause before a stream is opened again, unless the bridge names another; doubled each
-/// time that nothing came meanwhile.
+/// The delay before the first attempt to reopen a stream, unless the bridge sets another one. It
+/// doubles with each attempt after which no event arrived.
 const INITIAL_REOPEN_DELAY: Duration = Duration::from_millis(250);
 
-/// The longest pause that the bridge can ask for, and the longest of our own.
+/// The longest delay that the bridge can set. It also bounds our own.
 const MAX_REOPEN_DELAY: Duration = Duration::from_secs(30);
 
-/// How often the stream of a request is opened again in a row without an event on it.
+/// How often the stream of a request is reopened in a row without an event on it.
 const MAX_REOPENS: u32 = 6;
 
-/// One response.
-pub(crate) struct SseResponse {
-    chunks: BoxStream<'static, reqwest::Result<Bytes>>,
-    decoder: SseDecoder,
-}
-
-/// How a response ended.
-enum StreamEnd {
-    /// The bridge closed it.
-    Closed,
-    /// It broke off, or cannot be read.
-    Broken,
-}
-
-/// What stands where a message should.
+/// An item of a stream of messages.
 #[derive(Debug)]
 pub(crate) enum StreamItem {
+    /// The text of a message.
     Text(String),
+    /// A message that exceeds the limit.
     TooLong(OversizedMessage),
 }
 
-impl SseResponse {
-    pub(crate) fn new(response: reqwest::Response, max_message_bytes: usize) -> Self {
-        Self {
-            chunks: response.bytes_stream().boxed(),
-            decoder: SseDecoder::new(max_message_bytes),
-        }
-    }
-
-    async fn next(&mut self) -> Result<SseEvent, StreamEnd> {
-        loop {
-            if let Some(event) = self.decoder.next_event() {
-                return Ok(event);
-            }
-            match self.chunks.next().await {
-                Some(Ok(piece)) => self.decoder.decode(&piece),
-                Some(Err(error)) => {
-                    tracing::debug!("an event stream broke off: {error}");
-                    return Err(StreamEnd::Broken);
-                }
-                None => return Err(StreamEnd::Closed),
-            }
-        }
-    }
-}
-
-/// A stream of messages that goes on after a break if the bridge gave its events ids.
+/// A stream of messages that is resumed after it ended, if the bridge gives ids to its events.
 pub(crate) struct ResumableStream<'a> {
     http: &'a BridgeHttp,
     response: SseResponse,
     last_event_id: Option<String>,
-    /// The bridge's own pause.
+    /// The delay that the bridge set with `retry`.
     server_delay: Option<Duration>,
+    /// Attempts to reopen the stream since its last event.
     reopen_count: u32,
-    /// Whether it begins anew where it cannot go on: the stream of the MCP session, which belongs
-    /// to no request.
+    /// Whether the stream may also be opened anew, and without an end to the attempts. True for the
+    /// stream of the MCP session, which belongs to no request.
     restarts: bool,
 }
 
 impl<'a> ResumableStream<'a> {
-    /// The messages that belong to a request.
+    /// Creates a stream of the messages that belong to one request.
     pub(crate) fn for_request(http: &'a BridgeHttp, response: SseResponse) -> Self {
         Self {
             http,
@@ -94,18 +56,18 @@ impl<'a> ResumableStream<'a> {
         }
     }
 
-    /// The messages that belong to none.
-    pub(crate) fn for_session(http: &'a BridgeHttp, events: SseResponse) -> Self {
+    /// Creates a stream of the messages of the MCP session that belong to no request.
+    pub(crate) fn for_session(http: &'a BridgeHttp, response: SseResponse) -> Self {
         Self {
             restarts: true,
-            ..Self::for_request(http, events)
+            ..Self::for_request(http, response)
         }
     }
 
-    /// The next message.
+    /// Waits for the next message.
     ///
     /// # Errors
-    /// When the stream ended and does not go on.
+    /// When the stream has ended and cannot be resumed.
     pub(crate) async fn next(&mut self) -> Result<StreamItem, BridgeError> {
         loop {
             let event = match self.response.next().await {
@@ -116,25 +78,22 @@ impl<'a> ResumableStream<'a> {
                 }
             };
             self.record(&event);
-            let incoming = match event.data {
+            let item = match event.data {
                 None => continue,
                 Some(Data::Text(text)) if text.trim().is_empty() => continue,
                 Some(Data::Text(text)) => StreamItem::Text(text),
                 Some(Data::TooLong(oversized)) => StreamItem::TooLong(oversized),
-                Some(Data::InvalidUtf8) => {
-                    return Err(BridgeError::InvalidResponse(
-                        "its answer is not MCP".to_owned(),
-                    ));
-                }
+                Some(Data::InvalidUtf8) => return Err(BridgeError::not_mcp()),
             };
             self.reopen_count = 0;
-            return Ok(incoming);
+            return Ok(item);
         }
     }
 
     fn record(&mut self, event: &SseEvent) {
         if let Some(id) = event.id.as_ref().filter(|id| !id.is_empty()) {
-            // A bridge that lets itself be asked again and again says at least this each time.
+            // A bridge that closes its streams on purpose, to be polled, sends at least an id on
+            // each of them. Such a stream may be reopened without end.
             self.reopen_count = 0;
             self.last_event_id = Some(id.clone());
         }
@@ -144,31 +103,32 @@ impl<'a> ResumableStream<'a> {
     }
 
     async fn reopen(&mut self, end: &StreamEnd) -> Result<(), BridgeError> {
-        let resumable = self.http.has_session() && (self.last_event_id.is_some() || self.restarts);
-        let given_up = self.reopen_count >= MAX_REOPENS && !self.restarts;
-        if !resumable || given_up {
+        let is_resumable =
+            self.http.has_session() && (self.last_event_id.is_some() || self.restarts);
+        let is_exhausted = self.reopen_count >= MAX_REOPENS && !self.restarts;
+        if !is_resumable || is_exhausted {
             return Err(BridgeError::ConnectionLost);
         }
         tokio::time::sleep_until(Instant::now() + self.reopen_delay(end)).await;
         self.reopen_count += 1;
         self.response = match self.http.get(self.last_event_id.as_deref()).await {
-            // It does not resume, or not this one.
+            // The bridge does not resume streams, or not this one.
             Err(BridgeError::Refused { .. }) if !self.restarts => {
                 return Err(BridgeError::ConnectionLost);
             }
-            opened => opened?,
+            response => response?,
         };
         Ok(())
     }
 
-    /// A bridge that closes a stream says when it wants to be asked again. A break tells that it may
-    /// be gone, which is to be known at once.
+    /// A bridge that closes a stream also sets the delay before it is reopened. After a broken
+    /// connection the first attempt is immediate, because it shows whether the bridge is gone.
     fn reopen_delay(&self, end: &StreamEnd) -> Duration {
-        let own = INITIAL_REOPEN_DELAY * 2_u32.pow(self.reopen_count.min(MAX_REOPENS));
+        let backoff = INITIAL_REOPEN_DELAY * 2_u32.pow(self.reopen_count.min(MAX_REOPENS));
         match end {
             StreamEnd::Broken if self.reopen_count == 0 => Duration::ZERO,
-            StreamEnd::Broken => own,
-            StreamEnd::Closed => self.server_delay.unwrap_or(own),
+            StreamEnd::Broken => backoff,
+            StreamEnd::Closed => self.server_delay.unwrap_or(backoff),
         }
     }
 }

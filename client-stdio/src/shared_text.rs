@@ -1,4 +1,4 @@
-//! The text of a message, of which there is one copy however many hold it.
+//! The text of a message, which is shared instead of copied.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// Shared text. A `String` becomes one without being copied, and one becomes a body likewise.
+/// A reference-counted text. Creating it from a `String` and using it as the body of an HTTP request
+/// do not copy the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SharedText(Arc<String>);
 
 impl SharedText {
-    /// As the body of an HTTP request.
+    /// The text as the body of an HTTP request.
     pub(crate) fn to_bytes(&self) -> Bytes {
         Bytes::from_owner(self.clone())
     }

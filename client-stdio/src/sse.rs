@@ -1,21 +1,22 @@
-//! Event streams (WHATWG HTML, section 9.2), byte by byte: an event that is too large is not kept,
-//! and the next one is read all the same.
+//! A decoder for event streams (WHATWG HTML, section 9.2). It does not store an event that is too
+//! large and goes on with the next one.
 
 use std::collections::VecDeque;
 
 use crate::oversized::{BoundedBuffer, OversizedMessage};
 
-/// No id, no pause and no name of a field that means something is longer.
+/// The longest name of a field and the longest value of any field but `data` that is stored. Ids and
+/// delays are shorter.
 const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// One event.
+/// One event of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
     pub(crate) data: Option<Data>,
     pub(crate) id: Option<String>,
-    /// In milliseconds.
+    /// The delay before the client reconnects, in milliseconds.
     pub(crate) retry: Option<u64>,
 }
 
@@ -23,28 +24,32 @@ pub(crate) struct SseEvent {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Data {
     Text(String),
-    /// Bytes that are no UTF-8.
+    /// The data is not UTF-8.
     InvalidUtf8,
+    /// The data exceeds the limit.
     TooLong(OversizedMessage),
 }
 
-/// Where in a line it reads.
+/// The position of the decoder in a line.
 #[derive(Debug, Default)]
 enum ParseState {
+    /// In the name of a field.
     #[default]
     Name,
-    /// Behind the colon, where a space does not count.
+    /// After the colon, where one space is ignored.
     Colon,
+    /// In the value of a field.
     Value,
 }
 
-/// Takes a stream apart.
+/// An incremental decoder of an event stream.
 #[derive(Debug)]
 pub(crate) struct SseDecoder {
     /// The most bytes of data that an event may have.
     limit: usize,
     state: ParseState,
-    /// A line feed now belongs to the line end before.
+    /// Whether the last byte was a carriage return. A line feed after it is part of the same line
+    /// end.
     after_carriage_return: bool,
     name: Vec<u8>,
     /// The value of a field that is not `data`.
@@ -55,6 +60,7 @@ pub(crate) struct SseDecoder {
 }
 
 impl SseDecoder {
+    /// Creates a decoder for events with at most `limit` bytes of data.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -68,14 +74,14 @@ impl SseDecoder {
         }
     }
 
-    /// The next whole event.
+    /// Takes the next complete event.
     pub(crate) fn next_event(&mut self) -> Option<SseEvent> {
         self.events.pop_front()
     }
 
-    /// Reads a piece of the stream, however it is cut.
-    pub(crate) fn decode(&mut self, piece: &[u8]) {
-        let mut rest = piece;
+    /// Decodes the next chunk of the stream, which may begin and end anywhere.
+    pub(crate) fn decode(&mut self, chunk: &[u8]) {
+        let mut rest = chunk;
         while let Some(&first) = rest.first() {
             if std::mem::take(&mut self.after_carriage_return) && first == b'\n' {
                 rest = &rest[1..];
@@ -127,8 +133,8 @@ impl SseDecoder {
             }
             _ => &mut self.value,
         };
-        let room = MAX_FIELD_BYTES.saturating_sub(field.len());
-        field.extend_from_slice(&text[..text.len().min(room)]);
+        let capacity = MAX_FIELD_BYTES.saturating_sub(field.len());
+        field.extend_from_slice(&text[..text.len().min(capacity)]);
     }
 
     fn on_delimiter(&mut self, delimiter: u8) {
@@ -178,17 +184,21 @@ impl SseDecoder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request_id::RequestId;
 
-    /// The events of a stream, however it is cut.
+    /// Decodes a stream in chunks of several sizes, which must not make a difference.
     fn events(stream: &[u8], limit: usize) -> Vec<SseEvent> {
-        let mut all = Vec::new();
+        let mut results = Vec::new();
         for size in [1, 2, 3, stream.len()] {
             let mut decoder = SseDecoder::new(limit);
-            stream.chunks(size).for_each(|piece| decoder.decode(piece));
-            all.push(std::iter::from_fn(|| decoder.next_event()).collect::<Vec<_>>());
+            stream.chunks(size).for_each(|chunk| decoder.decode(chunk));
+            results.push(std::iter::from_fn(|| decoder.next_event()).collect::<Vec<_>>());
         }
-        assert!(all.windows(2).all(|pair| pair[0] == pair[1]), "{all:?}");
-        all.swap_remove(0)
+        assert!(
+            results.windows(2).all(|pair| pair[0] == pair[1]),
+            "{results:?}"
+        );
+        results.swap_remove(0)
     }
 
     fn text(text: &str) -> SseEvent {
@@ -199,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_decoded_as_the_standard_says() {
+    fn events_are_decoded_as_the_standard_requires() {
         for (stream, expected) in [
             ("data: é 1\n\n", vec![text("é 1")]),
             ("\u{feff}data:x\r\n\r\n", vec![text("x")]),
@@ -231,7 +241,7 @@ mod tests {
         let oversized = OversizedMessage {
             bytes: large.len() as u64,
             limit: 99,
-            id: Some(crate::message::RequestId::from_json(&3.into())),
+            id: Some(RequestId::from_json(&3.into())),
             method: None,
         };
         let large = SseEvent {

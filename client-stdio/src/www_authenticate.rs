@@ -1,19 +1,22 @@
-//! What a refusal asks for in `WWW-Authenticate` (RFC 6750 section 3).
+//! The challenge in the header `WWW-Authenticate` (RFC 6750 section 3).
 
+use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
-use reqwest::Response;
 
-/// What a valid token lacks.
+/// Whether a response says that the token lacks a scope.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WwwAuthenticate {
+    /// Whether the error code is `insufficient_scope`.
     pub(crate) is_insufficient_scope: bool,
+    /// The scope that the token lacks, if it is named.
     pub(crate) scope: Option<String>,
 }
 
 impl WwwAuthenticate {
-    pub(crate) fn from_response(response: &Response) -> Self {
-        let headers = response.headers().get_all(WWW_AUTHENTICATE);
-        let texts = headers.iter().filter_map(|header| header.to_str().ok());
+    /// Parses the challenges of a response. One about a missing scope has precedence.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
+        let values = headers.get_all(WWW_AUTHENTICATE);
+        let texts = values.iter().filter_map(|value| value.to_str().ok());
         let challenges = texts.map(Self::parse);
         challenges
             .max_by_key(|challenge| challenge.is_insufficient_scope)
@@ -30,24 +33,26 @@ impl WwwAuthenticate {
     }
 }
 
-/// The value of `name="value"`. RFC 6750 allows no quotes and no backslash in those that matter.
+/// The value of `name="value"`. RFC 6750 allows no quotes and no backslashes in the values of
+/// `error` and `scope`.
 fn parameter<'a>(challenge: &'a str, name: &str) -> Option<&'a str> {
     let mut rest = challenge;
     loop {
         let (before, after) = rest.split_once("=\"")?;
         let (value, next) = after.split_once('"')?;
-        let found = before.rsplit([' ', ',']).next();
-        if found.is_some_and(|found| found.eq_ignore_ascii_case(name)) {
+        let key = before.rsplit([' ', ',']).next();
+        if key.is_some_and(|key| key.eq_ignore_ascii_case(name)) {
             return Some(value);
         }
         rest = next;
     }
 }
 
-/// As RFC 6749 section 3.3 has it: it is shown to people and to models.
+/// Whether a text may be a scope (RFC 6749 section 3.3). It is checked because it becomes part of a
+/// message for people and models.
 fn is_scope(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
-    !text.is_empty() && text.len() <= 200 && text.bytes().all(is_part)
+    let is_allowed = |byte: u8| byte.is_ascii_graphic() || byte == b' ';
+    !text.is_empty() && text.len() <= 200 && text.bytes().all(is_allowed)
 }
 
 #[cfg(test)]
@@ -55,8 +60,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_missing_scope_is_found() {
-        for (text, wants_scope, scope) in [
+    fn the_missing_scope_is_parsed() {
+        for (text, is_insufficient_scope, scope) in [
             (
                 r#"Bearer realm="mcp-web", error="insufficient_scope", scope="tools:call""#,
                 true,
@@ -72,10 +77,9 @@ mod tests {
             (r#"Bearer error_description="scope", error="x"#, false, None),
             ("Basic", false, None),
         ] {
-            let scope = scope.map(str::to_owned);
             let expected = WwwAuthenticate {
-                is_insufficient_scope: wants_scope,
-                scope,
+                is_insufficient_scope,
+                scope: scope.map(str::to_owned),
             };
             assert_eq!(WwwAuthenticate::parse(text), expected, "{text}");
         }
