@@ -191,8 +191,8 @@ async fn read_error(response: Response) -> (BridgeError, String) {
     (error, body)
 }
 
-/// Whether a body is a JSON-RPC error. The bridge's other errors have a field `error` as well, which
-/// is a string.
+/// Whether a body is a JSON-RPC error. The bridge's other errors have a field `error` as well,
+/// which is a string.
 fn is_json_rpc_error(body: &str) -> bool {
     matches!(
         Message::parse(body),

@@ -35,7 +35,7 @@ const MIN_MESSAGE_BYTES: usize = 64 * 1024;
     after_help = AFTER_HELP
 )]
 struct Flags {
-    /// The bridge: http://HOST:PORT or https://HOST, with or without /mcp; credentials in it are ignored
+    /// The bridge: http://HOST:PORT or https://HOST with or without /mcp; credentials are ignored
     #[arg(
         long,
         env = "MCP_SERVER_URL",
@@ -72,8 +72,8 @@ struct Flags {
 pub struct Config {
     /// The MCP endpoint of the bridge, without credentials and query.
     pub url: Url,
-    /// The token, which also selects the realm of the bridge. Without a token no bridge is contacted
-    /// and calls fail with a message that says what to set.
+    /// The token, which also selects the realm of the bridge. Without a token no bridge is
+    /// contacted and calls fail with a message that says what to set.
     pub token: Option<Token>,
     /// The page to use, sent with each request in the header `Mcp-Web-Session`.
     pub session: Option<HeaderValue>,

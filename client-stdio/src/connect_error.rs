@@ -17,8 +17,8 @@ pub(crate) enum BridgeError {
     TokenExpired,
     /// The token is valid but lacks a scope (HTTP 403), which is named here if the bridge names it.
     ScopeMissing(Option<String>),
-    /// The bridge does not know the MCP session (HTTP 404): the bridge was restarted, or the session
-    /// expired.
+    /// The bridge does not know the MCP session (HTTP 404): the bridge was restarted, or the
+    /// session expired.
     SessionExpired,
     /// The bridge answered with any other HTTP status that is not a success.
     Refused {

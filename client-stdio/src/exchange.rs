@@ -64,9 +64,9 @@ impl RequestContext {
         with_version(self.tool_headers.request_headers(request), version)
     }
 
-    /// Whether the bridge did not execute a call because headers for its arguments are missing. This
-    /// happens to a client that knows the list of tools from an earlier run: the annotations that
-    /// ask for the headers are in that list.
+    /// Whether the bridge did not execute a call because headers for its arguments are missing.
+    /// This happens to a client that knows the list of tools from an earlier run: the annotations
+    /// that ask for the headers are in that list.
     fn lacks_headers(&self, request: &Request, response: &PostResponse) -> bool {
         let PostResponse::Json(text) = response else {
             return false;
@@ -99,8 +99,8 @@ fn with_version(mut headers: HeaderMap, version: &str) -> HeaderMap {
     headers
 }
 
-/// Runs one request and sends everything that comes of it to `sender`. `delivered` becomes true once
-/// the bridge has certainly read the request.
+/// Runs one request and sends everything that comes of it to `sender`. `delivered` becomes true
+/// once the bridge has certainly read the request.
 pub(crate) async fn run(
     context: Arc<RequestContext>,
     request: Request,
@@ -123,8 +123,8 @@ pub(crate) async fn run(
     let _ = sender.send(outcome).await;
 }
 
-/// Sends a request and forwards all messages up to its answer to `sender`. Calls `on_delivered` once
-/// the bridge has certainly read the request.
+/// Sends a request and forwards all messages up to its answer to `sender`. Calls `on_delivered`
+/// once the bridge has certainly read the request.
 pub(crate) async fn send_request(
     context: &RequestContext,
     request: &Request,

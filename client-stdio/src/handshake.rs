@@ -1,5 +1,6 @@
-//! How the client began, which decides between the two variants of the protocol: MCP sessions, which
-//! begin with `initialize`, and the stateless protocol, in which each request names its version.
+//! How the client began, which decides between the two variants of the protocol: MCP sessions,
+//! which begin with `initialize`, and the stateless protocol, in which each request names its
+//! version.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,8 +29,8 @@ pub(crate) enum ClientHandshake {
 }
 
 impl ClientHandshake {
-    /// Creates the handshake from the first request of a client; `None` if the request must not come
-    /// before `initialize`.
+    /// Creates the handshake from the first request of a client; `None` if the request must not
+    /// come before `initialize`.
     pub(crate) fn from_request(request: &Request) -> Option<Self> {
         if is_session_initialize(request) {
             return Some(Self::Session(request.clone()));

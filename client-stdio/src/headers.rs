@@ -1,6 +1,7 @@
 //! The headers of 2026-07-28 that repeat parts of a request, so that proxies need not parse bodies:
-//! `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*` (basic/transports/streamable-http,
-//! "Standard request headers" and "Custom headers from tool parameters").
+//! `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`
+//! (basic/transports/streamable-http, "Standard request headers" and "Custom headers from tool
+//! parameters").
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

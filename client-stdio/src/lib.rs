@@ -2,12 +2,13 @@
 //! forwards every message to the bridge and back unchanged, and runs as long as its client.
 //!
 //! How a message flows:
-//! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A message
-//!    keeps its text (`shared_text`), so that it is forwarded byte for byte.
+//! 1. `input` reads a line from stdin and passes it as a `message` to the loop in `proxy`. A
+//!    message keeps its text (`shared_text`), so that it is forwarded byte for byte.
 //! 2. `in_flight` queues a request (by `request_id`) until a bridge is online.
-//! 3. `connection` connects to the bridge, with retries. `bridge_session` performs the handshake that
-//!    the client began with (`handshake`: its `initialize`, or `server/discover` in the stateless
-//!    protocol), replays the requests in `session_state`, and runs each request in an `exchange`.
+//! 3. `connection` connects to the bridge, with retries. `bridge_session` performs the handshake
+//!    that the client began with (`handshake`: its `initialize`, or `server/discover` in the
+//!    stateless protocol), replays the requests in `session_state`, and runs each request in an
+//!    `exchange`.
 //! 4. `bridge_http` sends HTTP requests, with `tls` if the bridge is behind an HTTPS proxy.
 //!    `www_authenticate` parses a missing scope. `sse` decodes an `event_stream`, and
 //!    `resumable_stream` resumes it. `headers` and `param_headers` add the headers that 2026-07-28

@@ -1,5 +1,5 @@
-//! The binary `mcp-web-stdio`: reads the configuration, logs to stderr and runs the proxy on stdin and
-//! stdout.
+//! The binary `mcp-web-stdio`: reads the configuration, logs to stderr and runs the proxy on stdin
+//! and stdout.
 
 use std::process::ExitCode;
 

@@ -85,8 +85,8 @@ pub(crate) fn change_notifications(state: &SessionState, is_online: bool) -> Vec
 }
 
 /// Creates the notifications for one `subscriptions/listen` after the bridge was lost or found, as
-/// far as it requests them: every list may have changed and, if a bridge is online, every subscribed
-/// resource.
+/// far as it requests them: every list may have changed and, if a bridge is online, every
+/// subscribed resource.
 pub(crate) fn subscription_change_notifications(listen: &Request, is_online: bool) -> Vec<Message> {
     let Some(ListenParams { notifications }) = listen.params() else {
         return Vec::new();
@@ -114,8 +114,8 @@ fn subscription_notification(method: &str, mut params: Value, id: &RequestId) ->
     message::notification(method, &params)
 }
 
-/// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the server.
-/// Strict clients of older versions reject `resultType`, so they do not get them.
+/// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the
+/// server. Strict clients of older versions reject `resultType`, so they do not get them.
 fn with_era_fields(mut result: Value, request: &Request) -> Value {
     if stateless_version(request).is_some() {
         result["resultType"] = json!("complete");
@@ -201,8 +201,8 @@ fn instructions(explanation: &str) -> String {
     format!("Tools of the web page that the user has open. Not available yet: {explanation}.")
 }
 
-/// The built-in tools of the bridge, with its own definitions. A client that never updates its first
-/// list can call the tools of all pages through them later.
+/// The built-in tools of the bridge, with its own definitions. A client that never updates its
+/// first list can call the tools of all pages through them later.
 fn builtin_tools() -> Value {
     serde_json::from_str(bridge_protocol::BUILTIN_TOOLS).unwrap_or_default()
 }

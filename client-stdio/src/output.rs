@@ -65,8 +65,8 @@ impl Output {
         self.send_not_before(None, message).await
     }
 
-    /// Queues a message that must not be written before `not_before`. Messages that are queued later
-    /// may overtake it.
+    /// Queues a message that must not be written before `not_before`. Messages that are queued
+    /// later may overtake it.
     ///
     /// # Errors
     /// When the client does not read any more.

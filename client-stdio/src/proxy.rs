@@ -90,8 +90,8 @@ enum Event {
     Bridge(BridgeEvent),
 }
 
-/// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name the
-/// request that the notification is about.
+/// The parameters of a `notifications/cancelled` or of the acknowledgement of a listen: they name
+/// the request that the notification is about.
 #[derive(Deserialize)]
 struct RelatedRequest {
     #[serde(rename = "requestId")]
@@ -114,7 +114,9 @@ where
         loop {
             let event = tokio::select! {
                 line = self.client.recv() => Event::Client(line),
-                event = next_when_writable(&mut self.backpressure, &mut self.bridge) => Event::Bridge(event),
+                event = next_when_writable(&mut self.backpressure, &mut self.bridge) => {
+                    Event::Bridge(event)
+                }
                 () = self.output.closed() => return Err(io::ErrorKind::BrokenPipe.into()),
             };
             match event {
@@ -150,8 +152,8 @@ where
         }
     }
 
-    /// Cancels the requests in flight, ends the session with the bridge and writes the messages that
-    /// wait for the client.
+    /// Cancels the requests in flight, ends the session with the bridge and writes the messages
+    /// that wait for the client.
     async fn shutdown(mut self) {
         let in_flight = self.in_flight.drain_sent();
         if let BridgeState::Online { session, .. } = self.bridge {
@@ -160,8 +162,8 @@ where
         self.output.close().await;
     }
 
-    /// Queues a message for the client. Waits only while very many messages are unread; the client's
-    /// input is not read meanwhile.
+    /// Queues a message for the client. Waits only while very many messages are unread; the
+    /// client's input is not read meanwhile.
     async fn send_to_client(&mut self, message: Message) -> io::Result<()> {
         self.output.send(message).await
     }
@@ -292,8 +294,8 @@ where
         }
         if error == BridgeError::ConnectionLost && self.in_flight.is_listen(&id) {
             if self.in_flight.has_others_sent(&id) {
-                // A proxy in between may have closed only this stream. The listen is sent again with
-                // the next request, or when the others have been answered.
+                // A proxy in between may have closed only this stream. The listen is sent again
+                // with the next request, or when the others have been answered.
                 self.in_flight.requeue(&id);
                 return Ok(());
             }
@@ -449,8 +451,8 @@ where
         Ok(())
     }
 
-    /// Sets the source of the lists and notifies the client if the lists that it has may be outdated.
-    /// Each new bridge may have other lists.
+    /// Sets the source of the lists and notifies the client if the lists that it has may be
+    /// outdated. Each new bridge may have other lists.
     async fn set_list_source(&mut self, source: ListSource) -> io::Result<()> {
         let previous = std::mem::replace(&mut self.list_source, source);
         if previous == ListSource::Undecided

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-/// A reference-counted text. Creating it from a `String` and using it as the body of an HTTP request
-/// do not copy the text.
+/// A reference-counted text. Creating it from a `String` and using it as the body of an HTTP
+/// request do not copy the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SharedText(Arc<String>);
 

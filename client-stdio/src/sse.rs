@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use crate::oversized::{BoundedBuffer, OversizedMessage};
 
-/// The longest name of a field and the longest value of any field but `data` that is stored. Ids and
-/// delays are shorter.
+/// The longest name of a field and the longest value of any field but `data` that is stored. Ids
+/// and delays are shorter.
 const MAX_FIELD_BYTES: usize = 4 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

@@ -1,4 +1,5 @@
-//! TLS to a bridge that is behind a proxy: which authorities are trusted, and what a TLS error means.
+//! TLS to a bridge that is behind a proxy: which authorities are trusted, and what a TLS error
+//! means.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An AI client that speaks raw lines with the real binary.
+//! The test client: it starts the binary and exchanges JSON lines with it.
 
 use std::collections::VecDeque;
 use std::process::{ExitStatus, Stdio};
@@ -8,19 +8,22 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-/// Long enough for a loaded machine; only a failing test waits that long.
+/// The timeout of every wait. It is long enough for a loaded machine, and only a failing test waits
+/// for its end.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
+/// The token that the test servers accept.
 pub(crate) const TOKEN: &str = "a-token-of-the-page";
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_mcp-web-stdio");
 
+/// The command that starts the binary for the bridge at `url`.
 pub(crate) fn command(url: &str) -> Command {
     let mut command = Command::new(BINARY);
     command
         .env("MCP_SERVER_URL", url)
         .env("AUTH_TOKEN", TOKEN)
-        // Meant for the world outside: a bridge on this machine is reached all the same.
+        // The binary must not use this proxy for a bridge on this machine.
         .env("HTTP_PROXY", "http://127.0.0.1:9")
         .env_remove("MCP_WEB_SESSION")
         .env_remove("MCP_WEB_LOG")
@@ -30,18 +33,25 @@ pub(crate) fn command(url: &str) -> Command {
     command
 }
 
-/// Which lifecycle the client speaks.
+/// The variant of the protocol that a client uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Era {
+    /// MCP sessions, which begin with `initialize` (up to 2025-11-25).
     Session,
+    /// Requests that name their version (2026-07-28).
     Stateless,
 }
 
+impl Era {
+    pub(crate) const BOTH: [Self; 2] = [Self::Session, Self::Stateless];
+}
+
+/// A client and the process that serves it.
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// Read while waiting for something else.
+    /// Messages that arrived while the test waited for others.
     buffered: VecDeque<Value>,
     era: Era,
     next_id: u64,
@@ -62,15 +72,21 @@ impl Client {
         }
     }
 
-    /// Starts and, in the session era, initializes.
+    /// Starts a client of the bridge at `url` and, in the session era, initializes it.
     pub(crate) async fn ready(url: &str, era: Era) -> Self {
-        let mut client = Self::start(command(url), era);
+        Self::ready_with(command(url), era).await
+    }
+
+    /// Starts a client with a command and, in the session era, initializes it.
+    pub(crate) async fn ready_with(command: Command, era: Era) -> Self {
+        let mut client = Self::start(command, era);
         if era == Era::Session {
             client.initialize("2025-11-25").await;
         }
         client
     }
 
+    /// Initializes an MCP session and returns the result.
     pub(crate) async fn initialize(&mut self, version: &str) -> Value {
         let params = json!({
             "protocolVersion": version,
@@ -93,7 +109,7 @@ impl Client {
         input.write_all(line.as_bytes()).await.unwrap();
     }
 
-    /// Sends a request with what its era demands and returns its id.
+    /// Sends a request with the `_meta` that its era requires and returns its id.
     pub(crate) async fn send_request(&mut self, method: &str, mut params: Value) -> u64 {
         if self.era == Era::Stateless {
             params["_meta"] = json!({
@@ -114,16 +130,30 @@ impl Client {
         self.response(id).await
     }
 
+    /// Sends a call without arguments and returns its id.
+    pub(crate) async fn send_call(&mut self, tool: &str) -> u64 {
+        self.send_request("tools/call", json!({ "name": tool }))
+            .await
+    }
+
+    /// Calls a tool and returns the result.
     pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
         self.request("tools/call", params).await["result"].take()
     }
 
+    /// Calls the tool `echo`, which must return its argument.
+    pub(crate) async fn echo(&mut self, text: &str) {
+        let result = self.call("echo", json!({ "text": text })).await;
+        assert_eq!(result["content"][0]["text"], text, "{result}");
+    }
+
+    /// The names of the tools in the list.
     pub(crate) async fn tools(&mut self) -> Vec<String> {
-        let answer = self.request("tools/list", json!({})).await;
-        let tools = answer["result"]["tools"]
+        let response = self.request("tools/list", json!({})).await;
+        let tools = response["result"]["tools"]
             .as_array()
-            .unwrap_or_else(|| panic!("{answer}"));
+            .unwrap_or_else(|| panic!("{response}"));
         tools
             .iter()
             .map(|tool| tool["name"].as_str().unwrap().to_owned())
@@ -166,23 +196,28 @@ impl Client {
         self.notification("notifications/tools/list_changed").await
     }
 
-    /// Waits for a message; others are kept for later.
-    pub(crate) async fn wait_for(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
-        if let Some(at) = self.buffered.iter().position(&wanted) {
-            return self.buffered.remove(at).unwrap();
+    /// Waits for a message that matches `predicate`. Others are kept for later.
+    pub(crate) async fn wait_for(&mut self, predicate: impl Fn(&Value) -> bool) -> Value {
+        if let Some(index) = self.buffered.iter().position(&predicate) {
+            return self.buffered.remove(index).unwrap();
         }
         loop {
-            let message = self.recv().await.expect("the client went away");
-            if wanted(&message) {
+            let message = self.recv().await.expect("the process has exited");
+            if predicate(&message) {
                 return message;
             }
             self.buffered.push_back(message);
         }
     }
 
-    /// Ends the input and gives the exit status, after everything on stdout was protocol.
+    /// Closes the input and waits for the exit status.
     pub(crate) async fn close(mut self) -> ExitStatus {
         drop(self.input.take());
+        self.exit_status().await
+    }
+
+    /// Waits until the process exits, and checks that all of its output is JSON-RPC.
+    async fn exit_status(mut self) -> ExitStatus {
         while self.recv().await.is_some() {}
         tokio::time::timeout(DEADLINE, self.child.wait())
             .await
@@ -190,8 +225,8 @@ impl Client {
             .unwrap()
     }
 
-    /// Asks the process to end while the input stays open.
-    pub(crate) async fn terminate(mut self) -> ExitStatus {
+    /// Sends SIGTERM while the input stays open, and waits for the exit status.
+    pub(crate) async fn terminate(self) -> ExitStatus {
         let id = self.child.id().unwrap().to_string();
         assert!(
             Command::new("kill")
@@ -201,29 +236,25 @@ impl Client {
                 .unwrap()
                 .success()
         );
-        while self.recv().await.is_some() {}
-        tokio::time::timeout(DEADLINE, self.child.wait())
-            .await
-            .unwrap()
-            .unwrap()
+        self.exit_status().await
     }
 
     pub(crate) fn is_alive(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Waits until a line begins, and leaves all but its first bytes unread.
+    /// Waits until a line begins, and leaves all of it unread but the first bytes.
     pub(crate) async fn wait_for_line_start(&mut self) {
-        let read = tokio::time::timeout(DEADLINE, self.output.fill_buf()).await;
-        let begun = read.expect("a message in time").unwrap();
-        assert!(!begun.is_empty());
+        let result = tokio::time::timeout(DEADLINE, self.output.fill_buf()).await;
+        let start = result.expect("a message in time").unwrap();
+        assert!(!start.is_empty());
     }
 
-    /// The next line, as it came.
+    /// The next line, unchanged; `None` at the end of the output.
     pub(crate) async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
-        let read = tokio::time::timeout(DEADLINE, self.output.read_line(&mut line)).await;
-        let length = read.expect("a message in time").unwrap();
+        let result = tokio::time::timeout(DEADLINE, self.output.read_line(&mut line)).await;
+        let length = result.expect("a message in time").unwrap();
         (length > 0).then(|| line.trim_end_matches('\n').to_owned())
     }
 
@@ -236,7 +267,7 @@ impl Client {
     }
 }
 
-/// The listen that a notification belongs to.
+/// The id of the listen that a notification belongs to.
 pub(crate) fn subscription_id(notification: &Value) -> u64 {
     notification["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"]
         .as_u64()

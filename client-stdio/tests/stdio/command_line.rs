@@ -1,4 +1,4 @@
-//! Flags, environment, exit codes.
+//! Tests of flags, environment and exit codes.
 
 use tokio::process::Command;
 
@@ -37,7 +37,7 @@ async fn help_names_each_flag_and_variable() {
 }
 
 #[tokio::test]
-async fn a_wrong_value_ends_with_2_and_names_flag_and_variable() {
+async fn a_wrong_value_exits_with_2_and_names_flag_and_variable() {
     for (flag, variable, value) in [
         ("--url", "MCP_SERVER_URL", "localhost:1234"),
         ("--token", "AUTH_TOKEN", "two words"),
@@ -55,7 +55,7 @@ async fn a_wrong_value_ends_with_2_and_names_flag_and_variable() {
 }
 
 #[tokio::test]
-async fn an_unknown_flag_ends_with_2() {
+async fn an_unknown_flag_exits_with_2() {
     let (code, stdout, stderr) = run(&["--nope"]).await;
     assert_eq!(code, Some(2));
     assert!(stdout.is_empty() && stderr.contains("--nope"), "{stderr}");

@@ -1,11 +1,11 @@
-//! The real binary between a client and an MCP server.
+//! Tests of the binary between an MCP client and an MCP server.
 #![allow(clippy::unwrap_used)]
 
 mod client;
 mod command_line;
-mod journeys;
 mod large;
 mod offline;
+mod online;
 mod pass_through;
 mod raw_server;
 mod real_bridge;

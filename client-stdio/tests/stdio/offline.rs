@@ -1,11 +1,11 @@
-//! Without a bridge, and with one that does not want us.
+//! Tests without a bridge, and with one that rejects the token.
 
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era, TOKEN, command, error_text, subscription_id};
-use crate::server::{Server, free_port, url};
+use crate::server::{Server, ServerEvent, free_port, url};
 
-const META_TOOLS: [&str; 5] = [
+const BUILTIN_TOOLS: [&str; 5] = [
     "list_active_sessions",
     "list_session_tools",
     "call_session_tool",
@@ -13,7 +13,7 @@ const META_TOOLS: [&str; 5] = [
     "get_result",
 ];
 
-/// What the bridge promises, whether or not a page is there.
+/// The capabilities that the bridge declares, whether or not a page is connected to it.
 fn capabilities() -> Value {
     json!({
         "completions": {},
@@ -26,9 +26,9 @@ fn capabilities() -> Value {
 }
 
 #[tokio::test]
-async fn every_session_version_is_answered() {
+async fn initialize_negotiates_every_version() {
     let url = url(free_port().await);
-    for (asked, answered) in [
+    for (requested, negotiated) in [
         ("2024-11-05", "2024-11-05"),
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
@@ -37,8 +37,8 @@ async fn every_session_version_is_answered() {
         ("1999-01-01", "2025-11-25"),
     ] {
         let mut client = Client::start(command(&url), Era::Session);
-        let result = client.initialize(asked).await;
-        assert_eq!(result["protocolVersion"], answered);
+        let result = client.initialize(requested).await;
+        assert_eq!(result["protocolVersion"], negotiated);
         assert_eq!(result["capabilities"], capabilities());
         assert_eq!(result["serverInfo"]["name"], "mcp-web-stdio");
         assert!(client.close().await.success());
@@ -46,11 +46,11 @@ async fn every_session_version_is_answered() {
 }
 
 #[tokio::test]
-async fn a_session_client_gets_everything_it_asks_for() {
+async fn a_session_client_gets_an_answer_to_every_method() {
     let url = url(free_port().await);
     let mut client = Client::ready(&url, Era::Session).await;
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
-    assert_eq!(client.tools().await, META_TOOLS);
+    assert_eq!(client.tools().await, BUILTIN_TOOLS);
     for (method, key) in [
         ("resources/templates/list", "resourceTemplates"),
         ("prompts/list", "prompts"),
@@ -93,23 +93,23 @@ async fn a_session_client_gets_everything_it_asks_for() {
 }
 
 #[tokio::test]
-async fn the_bridges_own_resources_say_that_there_is_none() {
+async fn the_built_in_resources_report_that_no_bridge_is_online() {
     let url = url(free_port().await);
-    for era in [Era::Session, Era::Stateless] {
+    for era in Era::BOTH {
         let mut client = Client::ready(&url, era).await;
         let list = client.request("resources/list", json!({})).await["result"].take();
         let resources = list["resources"].as_array().unwrap();
         let uris: Vec<_> = resources
             .iter()
-            .map(|own| own["uri"].as_str().unwrap())
+            .map(|resource| resource["uri"].as_str().unwrap())
             .collect();
         assert_eq!(uris, ["sessions://list", "status://connection"]);
         let mut texts = Vec::new();
         for uri in uris {
-            let read = client
+            let response = client
                 .request("resources/read", json!({ "uri": uri }))
                 .await;
-            let text = read["result"]["contents"][0]["text"].as_str().unwrap();
+            let text = response["result"]["contents"][0]["text"].as_str().unwrap();
             texts.push(serde_json::from_str::<Value>(text).unwrap());
         }
         assert_eq!(texts[0], json!([]));
@@ -124,7 +124,7 @@ async fn the_bridges_own_resources_say_that_there_is_none() {
 }
 
 #[tokio::test]
-async fn a_version_that_nobody_knows_is_refused() {
+async fn an_unknown_version_is_an_error_with_the_supported_ones() {
     let mut client = Client::start(command(&url(free_port().await)), Era::Session);
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2099-01-01",
@@ -137,7 +137,7 @@ async fn a_version_that_nobody_knows_is_refused() {
 }
 
 #[tokio::test]
-async fn a_stateless_client_gets_everything_it_asks_for() {
+async fn a_stateless_client_gets_an_answer_to_every_method() {
     let url = url(free_port().await);
     let mut client = Client::ready(&url, Era::Stateless).await;
     let discovered = client.request("server/discover", json!({})).await["result"].take();
@@ -149,7 +149,7 @@ async fn a_stateless_client_gets_everything_it_asks_for() {
     );
     assert_eq!(discovered["capabilities"], capabilities());
     let list = client.request("tools/list", json!({})).await["result"].take();
-    assert_eq!(list["tools"].as_array().unwrap().len(), META_TOOLS.len());
+    assert_eq!(list["tools"].as_array().unwrap().len(), BUILTIN_TOOLS.len());
     assert_eq!(
         (&list["ttlMs"], &list["resultType"]),
         (&json!(0), &json!("complete"))
@@ -160,7 +160,7 @@ async fn a_stateless_client_gets_everything_it_asks_for() {
 }
 
 #[tokio::test]
-async fn requests_before_initialize_are_refused() {
+async fn requests_before_initialize_are_errors() {
     let mut client = Client::start(command(&url(free_port().await)), Era::Session);
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
     assert_eq!(
@@ -168,25 +168,22 @@ async fn requests_before_initialize_are_refused() {
         -32600
     );
     client.initialize("2025-06-18").await;
-    assert_eq!(client.tools().await, META_TOOLS);
+    assert_eq!(client.tools().await, BUILTIN_TOOLS);
 }
 
 #[tokio::test]
-async fn a_session_client_hears_when_the_bridge_comes() {
+async fn a_session_client_is_notified_when_a_bridge_is_online() {
     let address = free_port().await;
     let mut client = Client::ready(&url(address), Era::Session).await;
-    assert_eq!(client.tools().await, META_TOOLS);
+    assert_eq!(client.tools().await, BUILTIN_TOOLS);
     let _server = Server::start_on(address).await;
     client.list_changed().await;
     assert!(client.tools().await.contains(&"echo".to_owned()));
-    assert_eq!(
-        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-        "hi"
-    );
+    client.echo("hi").await;
 }
 
 #[tokio::test]
-async fn a_listen_opened_without_a_bridge_hears_when_it_comes_and_all_after() {
+async fn a_listen_that_is_opened_offline_gets_all_notifications() {
     let address = free_port().await;
     let mut client = Client::ready(&url(address), Era::Stateless).await;
     let listen = client.listen().await;
@@ -197,34 +194,25 @@ async fn a_listen_opened_without_a_bridge_hears_when_it_comes_and_all_after() {
     server.change_list();
     assert_eq!(subscription_id(&client.list_changed().await), listen);
     client.cancel(listen).await;
-    let cancelled = server.next_event().await;
-    assert_eq!(
-        cancelled,
-        crate::server::ServerEvent::Cancelled {
-            tool: "(listen)".into()
-        }
-    );
+    assert_eq!(server.next_event().await, ServerEvent::ListenCancelled);
 }
 
 #[tokio::test]
-async fn a_request_does_not_wait_for_the_next_attempt() {
+async fn a_request_connects_without_waiting_for_the_backoff() {
     let address = free_port().await;
     let mut client = Client::ready(&url(address), Era::Session).await;
     let _server = Server::start_on(address).await;
-    assert_eq!(
-        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-        "hi"
-    );
+    client.echo("hi").await;
 }
 
 #[tokio::test]
-async fn a_refused_token_is_explained_and_never_shown() {
+async fn a_refused_token_is_explained_and_never_printed() {
     let server = Server::start().await;
     let mut command = command(&server.url().replace("http://", "http://user:pass@"));
     command.env("AUTH_TOKEN", "not-the-right-token");
     let mut client = Client::start(command, Era::Session);
     client.initialize("2025-11-25").await;
-    assert_eq!(client.tools().await, META_TOOLS);
+    assert_eq!(client.tools().await, BUILTIN_TOOLS);
     for _ in 0..2 {
         let result = client.call("echo", json!({ "text": "hi" })).await;
         let text = error_text(&result);
@@ -242,16 +230,13 @@ async fn a_refused_token_is_explained_and_never_shown() {
 }
 
 #[tokio::test]
-async fn without_a_token_it_says_where_to_get_one() {
+async fn a_missing_token_is_explained() {
     let server = Server::start().await;
-    for era in [Era::Session, Era::Stateless] {
+    for era in Era::BOTH {
         let mut command = command(&server.url());
         command.env("AUTH_TOKEN", "");
-        let mut client = Client::start(command, era);
-        if era == Era::Session {
-            client.initialize("2025-11-25").await;
-        }
-        assert_eq!(client.tools().await, META_TOOLS);
+        let mut client = Client::ready_with(command, era).await;
+        assert_eq!(client.tools().await, BUILTIN_TOOLS);
         let result = client.call("echo", json!({ "text": "hi" })).await;
         assert!(
             error_text(&result).contains("configuration panel"),
@@ -262,14 +247,11 @@ async fn without_a_token_it_says_where_to_get_one() {
 }
 
 #[tokio::test]
-async fn the_token_may_stand_in_the_url_as_old_pages_print_it() {
+async fn a_token_in_the_url_is_used() {
     let server = Server::start().await;
     let mut command = command(&format!("{}?token={TOKEN}", server.url()));
     command.env_remove("AUTH_TOKEN");
     let mut client = Client::start(command, Era::Session);
     client.initialize("2025-11-25").await;
-    assert_eq!(
-        client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-        "hi"
-    );
+    client.echo("hi").await;
 }

@@ -1,19 +1,17 @@
-//! Every message of MCP arrives as it was sent, whatever it holds.
+//! Tests that every message is forwarded unchanged, whatever it contains.
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Era, command};
 use crate::raw_server::{EventStream, RawServer};
 
-/// What a model of the protocol would lose or change: unknown fields, the order of keys, digits,
-/// the spelling of numbers, halves of characters.
+/// Fields that a model of the protocol would lose or change: unknown fields, the order of keys, many
+/// digits, unusual forms of numbers, and half of a surrogate pair.
 const ODD: &str = r#""zz":{"b":[1.50,-0,1e400,123456789012345678901234567890],"a":"\ud800\u00e9é/\/"},"unknown":null"#;
-
-const BOTH_ERAS: [Era; 2] = [Era::Session, Era::Stateless];
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}},"io.modelcontextprotocol/logLevel":"debug","progressToken":"t-1","vendor/x":1.50}"#;
 
-/// Requests of every kind, with what they are answered.
+/// Requests of every kind: the method, the parameters and the result.
 const REQUESTS: [(&str, &str, &str); 13] = [
     (
         "tools/list",
@@ -70,17 +68,11 @@ const REQUESTS: [(&str, &str, &str); 13] = [
     ("vendor/method", r#""anything":true"#, r#"{"vendor":1.50}"#),
 ];
 
-async fn connected(server: &mut RawServer, era: Era) -> (Client, Option<EventStream>) {
-    let url = server.url();
-    match era {
-        Era::Session => {
-            let (client, events) = tokio::join!(Client::ready(&url, era), server.begin_session());
-            (client, Some(events))
-        }
-        Era::Stateless => (Client::ready(&url, era).await, None),
-    }
+async fn connect(server: &mut RawServer, era: Era) -> (Client, Option<EventStream>) {
+    server.connect(command(&server.url()), era).await
 }
 
+/// A request with parameters, `META` and `ODD`.
 fn request(id: usize, method: &str, params: &str) -> String {
     let comma = if params.is_empty() { "" } else { "," };
     format!(
@@ -89,29 +81,26 @@ fn request(id: usize, method: &str, params: &str) -> String {
 }
 
 #[tokio::test]
-async fn requests_and_answers_pass_word_for_word() {
-    for era in BOTH_ERAS {
+async fn requests_and_answers_are_forwarded_unchanged() {
+    for era in Era::BOTH {
         let mut server = RawServer::start().await;
-        let (mut client, _events) = connected(&mut server, era).await;
+        let (mut client, _events) = connect(&mut server, era).await;
         for (number, (method, params, result)) in REQUESTS.into_iter().enumerate() {
-            let asked = request(number, method, params);
-            client.send_line(&asked).await;
-            if era == Era::Stateless && number == 0 {
-                server.discover().await;
-            }
-            let heard = server.post(method).await;
-            assert_eq!(heard.text, asked);
-            let answer = format!(
+            let request = request(number, method, params);
+            client.send_line(&request).await;
+            let received = server.post(method).await;
+            assert_eq!(received.text, request);
+            let response = format!(
                 r#"{{"result":{result},"vendor":1.50,"id":"r-{number}",{ODD},"jsonrpc":"2.0"}}"#
             );
             if number % 2 == 0 {
-                heard.json(&answer);
+                received.json(&response);
             } else {
-                heard.stream().send(&answer).await;
+                received.stream().send(&response).await;
             }
             assert_eq!(
                 client.next_line().await.unwrap(),
-                answer,
+                response,
                 "{era:?} {method}"
             );
         }
@@ -119,15 +108,12 @@ async fn requests_and_answers_pass_word_for_word() {
 }
 
 #[tokio::test]
-async fn errors_pass_word_for_word_with_any_status() {
-    for era in BOTH_ERAS {
+async fn errors_are_forwarded_unchanged_with_any_status() {
+    for era in Era::BOTH {
         let mut server = RawServer::start().await;
-        let (mut client, _events) = connected(&mut server, era).await;
+        let (mut client, _events) = connect(&mut server, era).await;
         for (number, status) in [200, 400, 500].into_iter().enumerate() {
             client.send_line(&request(number, "prompts/get", "")).await;
-            if era == Era::Stateless && number == 0 {
-                server.discover().await;
-            }
             let error = format!(
                 r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32042,"message":"m","data":{{"elicitations":[{{"mode":"url"}}],{ODD}}},"vendor":1.50}}}}"#
             );
@@ -138,18 +124,15 @@ async fn errors_pass_word_for_word_with_any_status() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_during_a_call_passes_word_for_word() {
-    for era in BOTH_ERAS {
+async fn messages_during_a_call_are_forwarded_unchanged() {
+    for era in Era::BOTH {
         let mut server = RawServer::start().await;
-        let (mut client, _events) = connected(&mut server, era).await;
+        let (mut client, _events) = connect(&mut server, era).await;
         client
             .send_line(&request(1, "tools/call", r#""name":"a""#))
             .await;
-        if era == Era::Stateless {
-            server.discover().await;
-        }
         let stream = server.post("tools/call").await.stream();
-        for said in [
+        for message in [
             format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"t-1","progress":1.50,{ODD}}}}}"#
             ),
@@ -161,16 +144,16 @@ async fn what_the_server_says_during_a_call_passes_word_for_word() {
             ),
             format!(r#"{{"jsonrpc":"2.0","id":"r-1","result":{{"content":[],{ODD}}}}}"#),
         ] {
-            stream.send(&said).await;
-            assert_eq!(client.next_line().await.unwrap(), said, "{era:?}");
+            stream.send(&message).await;
+            assert_eq!(client.next_line().await.unwrap(), message, "{era:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_the_server_asks_and_is_answered_passes_word_for_word() {
+async fn requests_of_the_server_and_replies_are_forwarded_unchanged() {
     let mut server = RawServer::start().await;
-    let (mut client, events) = connected(&mut server, Era::Session).await;
+    let (mut client, events) = connect(&mut server, Era::Session).await;
     let events = events.unwrap();
     for (number, method) in [
         "elicitation/create",
@@ -182,11 +165,11 @@ async fn what_the_server_asks_and_is_answered_passes_word_for_word() {
     .into_iter()
     .enumerate()
     {
-        let asked = format!(
+        let request = format!(
             r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{"mode":"url","url":"https://a.b/",{ODD}}},"vendor":1.50}}"#
         );
-        events.send(&asked).await;
-        assert_eq!(client.next_line().await.unwrap(), asked);
+        events.send(&request).await;
+        assert_eq!(client.next_line().await.unwrap(), request);
         let reply = if number % 2 == 0 {
             format!(
                 r#"{{"jsonrpc":"2.0","id":{number},"result":{{"action":"accept",{ODD}}},"vendor":1.50}}"#
@@ -197,16 +180,16 @@ async fn what_the_server_asks_and_is_answered_passes_word_for_word() {
             )
         };
         client.send_line(&reply).await;
-        let heard = server.reply().await;
-        assert_eq!(heard.text, reply);
-        heard.accept();
+        let received = server.reply().await;
+        assert_eq!(received.text, reply);
+        received.accept();
     }
 }
 
 #[tokio::test]
-async fn notifications_pass_word_for_word_in_both_directions() {
+async fn notifications_are_forwarded_unchanged_in_both_directions() {
     let mut server = RawServer::start().await;
-    let (mut client, events) = connected(&mut server, Era::Session).await;
+    let (mut client, events) = connect(&mut server, Era::Session).await;
     let events = events.unwrap();
     for method in [
         "notifications/tools/list_changed",
@@ -216,33 +199,30 @@ async fn notifications_pass_word_for_word_in_both_directions() {
         "notifications/elicitation/complete",
         "notifications/message",
     ] {
-        let said =
+        let message =
             format!(r#"{{"method":"{method}","params":{{"uri":"a://b",{ODD}}},"jsonrpc":"2.0"}}"#);
-        events.send(&said).await;
-        assert_eq!(client.next_line().await.unwrap(), said);
+        events.send(&message).await;
+        assert_eq!(client.next_line().await.unwrap(), message);
     }
     for method in ["notifications/roots/list_changed", "notifications/progress"] {
-        let said = format!(
+        let message = format!(
             r#"{{"method":"{method}","params":{{"progressToken":7,{ODD}}},"jsonrpc":"2.0"}}"#
         );
-        client.send_line(&said).await;
-        let heard = server.post(method).await;
-        assert_eq!(heard.text, said);
-        heard.accept();
+        client.send_line(&message).await;
+        let received = server.post(method).await;
+        assert_eq!(received.text, message);
+        received.accept();
     }
 }
 
 #[tokio::test]
-async fn cancels_pass_in_both_directions_and_in_the_way_of_the_era() {
-    for era in BOTH_ERAS {
+async fn cancellations_are_forwarded_in_the_way_of_each_era() {
+    for era in Era::BOTH {
         let mut server = RawServer::start().await;
-        let (mut client, events) = connected(&mut server, era).await;
+        let (mut client, events) = connect(&mut server, era).await;
         client
             .send_line(&request(1, "tools/call", r#""name":"a""#))
             .await;
-        if era == Era::Stateless {
-            server.discover().await;
-        }
         let stream = server.post("tools/call").await.stream();
         let cancel = format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"r-1","reason":"enough",{ODD}}}}}"#
@@ -252,53 +232,51 @@ async fn cancels_pass_in_both_directions_and_in_the_way_of_the_era() {
             stream.closed().await;
             continue;
         };
-        let heard = server.post("notifications/cancelled").await;
-        assert_eq!(heard.text, cancel);
-        heard.accept();
+        let received = server.post("notifications/cancelled").await;
+        assert_eq!(received.text, cancel);
+        received.accept();
 
-        let question = r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{}}"#;
-        let withdrawn = cancel.replace(r#""r-1""#, "5");
-        for said in [question, &withdrawn] {
-            events.send(said).await;
-            assert_eq!(client.next_line().await.unwrap(), said);
+        let request = r#"{"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{}}"#;
+        let cancel = cancel.replace(r#""r-1""#, "5");
+        for message in [request, &cancel] {
+            events.send(message).await;
+            assert_eq!(client.next_line().await.unwrap(), message);
         }
     }
 }
 
 #[tokio::test]
-async fn requests_of_2026_07_28_carry_the_headers_that_repeat_them() {
+async fn requests_of_2026_07_28_have_the_standard_headers() {
     let mut server = RawServer::start().await;
-    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    let (mut client, _) = connect(&mut server, Era::Stateless).await;
     client
         .send_line(&request(1, "resources/read", r#""uri":"a://b""#))
         .await;
-    server.discover().await;
-    let heard = server.post("resources/read").await;
+    let received = server.post("resources/read").await;
     for (name, value) in [
         ("mcp-protocol-version", "2026-07-28"),
         ("mcp-method", "resources/read"),
         ("mcp-name", "a://b"),
     ] {
-        assert_eq!(heard.header(name), Some(value));
+        assert_eq!(received.header(name), Some(value));
     }
-    assert_eq!(heard.header("last-event-id"), None);
+    assert_eq!(received.header("last-event-id"), None);
 }
 
 #[tokio::test]
 async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
     let mut server = RawServer::start().await;
-    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    let (mut client, _) = connect(&mut server, Era::Stateless).await;
     let call = request(
         1,
         "tools/call",
         r#""name":"a","arguments":{"region":"west"}"#,
     );
     client.send_line(&call).await;
-    server.discover().await;
     let mismatch = r#"{"jsonrpc":"2.0","id":"r-1","error":{"code":-32020,"message":"m"}}"#;
-    let heard = server.post("tools/call").await;
-    assert_eq!(heard.header("mcp-param-region"), None);
-    heard.refuse(400, mismatch);
+    let received = server.post("tools/call").await;
+    assert_eq!(received.header("mcp-param-region"), None);
+    received.refuse(400, mismatch);
     let list = server.post("tools/list").await;
     assert_eq!(list.header("mcp-protocol-version"), Some("2026-07-28"));
     list.answer(&json!({ "tools": [], "nextCursor": "more" }));
@@ -307,56 +285,53 @@ async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
     let region = json!({ "type": "string", "x-mcp-header": "Region" });
     let schema = json!({ "type": "object", "properties": { "region": region } });
     list.answer(&json!({ "tools": [{ "name": "a", "inputSchema": schema }] }));
-    let heard = server.post("tools/call").await;
-    assert_eq!(heard.header("mcp-param-region"), Some("west"));
-    assert_eq!(heard.text, call);
-    heard.refuse(400, mismatch);
+    let received = server.post("tools/call").await;
+    assert_eq!(received.header("mcp-param-region"), Some("west"));
+    assert_eq!(received.text, call);
+    received.refuse(400, mismatch);
     assert_eq!(client.next_line().await.unwrap(), mismatch);
 }
 
 #[tokio::test]
-async fn an_initialize_of_2026_07_28_is_a_request_like_any_other() {
+async fn an_initialize_of_2026_07_28_is_forwarded_like_any_request() {
     let mut server = RawServer::start().await;
-    let (mut client, _) = connected(&mut server, Era::Stateless).await;
+    let (mut client, _) = connect(&mut server, Era::Stateless).await;
     for (number, method) in ["tools/list", "initialize", "tools/list"]
         .into_iter()
         .enumerate()
     {
-        let asked = request(number, method, "");
-        client.send_line(&asked).await;
-        if number == 0 {
-            server.discover().await;
-        }
-        let heard = server.post(method).await;
-        assert_eq!(heard.text, asked);
+        let request = request(number, method, "");
+        client.send_line(&request).await;
+        let received = server.post(method).await;
+        assert_eq!(received.text, request);
         let error = format!(
             r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32601,"message":"m"}}}}"#
         );
-        heard.refuse(404, &error);
+        received.refuse(404, &error);
         assert_eq!(client.next_line().await.unwrap(), error);
     }
 }
 
 #[tokio::test]
-async fn a_line_that_is_no_message_is_refused_and_nothing_else_suffers() {
+async fn an_invalid_line_gets_an_error_and_later_lines_are_served() {
     let mut server = RawServer::start().await;
-    let (mut client, _events) = connected(&mut server, Era::Session).await;
+    let (mut client, _events) = connect(&mut server, Era::Session).await;
     for (line, code) in [
         ("no json", -32700),
         (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600),
         (r#"{"jsonrpc":"2.0"}"#, -32600),
     ] {
         client.send_line(line).await;
-        let answer: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
-        assert_eq!(answer["error"]["code"], code, "{line}");
-        assert_eq!(answer["id"], json!(null));
+        let error: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
+        assert_eq!(error["error"]["code"], code, "{line}");
+        assert_eq!(error["id"], json!(null));
     }
-    let first = request(1, "tools/call", r#""name":"a""#);
-    client.send_line(&first).await;
-    client.send_line(&first).await;
-    let twice: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
-    assert_eq!(twice["error"]["code"], -32600, "its id is in use");
-    let answer = r#"{"jsonrpc":"2.0","id":"r-1","result":{}}"#;
-    server.post("tools/call").await.json(answer);
-    assert_eq!(client.next_line().await.unwrap(), answer);
+    let request = request(1, "tools/call", r#""name":"a""#);
+    client.send_line(&request).await;
+    client.send_line(&request).await;
+    let error: Value = serde_json::from_str(&client.next_line().await.unwrap()).unwrap();
+    assert_eq!(error["error"]["code"], -32600, "its id is in use");
+    let response = r#"{"jsonrpc":"2.0","id":"r-1","result":{}}"#;
+    server.post("tools/call").await.json(response);
+    assert_eq!(client.next_line().await.unwrap(), response);
 }

@@ -1,5 +1,5 @@
-//! A server that says word for word what a test tells it to, and shows word for word what it hears:
-//! servers with a model of the protocol can neither send nor see what their model does not know.
+//! A test server that sends exactly the text that a test gives to it, and shows exactly the text that
+//! it receives. A server with a model of the protocol could not send or show what its model lacks.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -11,24 +11,25 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::process::Command;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::client::DEADLINE;
+use crate::client::{Client, DEADLINE, Era};
 use crate::server::{bind, free_port, url};
 
-/// On a runtime of its own: dropping it cuts every connection, like a killed process.
+/// A server on a runtime of its own. Dropping it closes all connections, like a killed process.
 pub(crate) struct RawServer {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
     requests: mpsc::UnboundedReceiver<ReceivedRequest>,
-    /// Read while waiting for something else.
+    /// Requests that arrived while the test waited for others.
     buffered: VecDeque<ReceivedRequest>,
 }
 
-/// A request of HTTP that waits for its response.
+/// An HTTP request that waits for its response.
 pub(crate) struct ReceivedRequest {
     method: Method,
     pub(crate) headers: HeaderMap,
@@ -45,7 +46,7 @@ impl RawServer {
     }
 
     pub(crate) async fn start_on(address: SocketAddr) -> Self {
-        let (hear, heard) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let runtime = Runtime::new().unwrap();
         let serving = runtime.spawn(async move {
             let listener = bind(address)
@@ -53,14 +54,14 @@ impl RawServer {
                 .tap_io(|socket| socket.set_nodelay(true).unwrap());
             let routes = axum::Router::new()
                 .fallback(receive_request)
-                .with_state(hear);
+                .with_state(sender);
             tokio::spawn(async move { axum::serve(listener, routes).await });
         });
         serving.await.unwrap();
         Self {
             runtime: Some(runtime),
             address,
-            requests: heard,
+            requests,
             buffered: VecDeque::new(),
         }
     }
@@ -71,22 +72,43 @@ impl RawServer {
 
     /// The next POST of a message with this method. Other requests are kept for later.
     pub(crate) async fn post(&mut self, method: &str) -> ReceivedRequest {
-        self.wait_for(|heard| heard.method_name().as_deref() == Some(method))
+        self.wait_for(|request| request.method_name().as_deref() == Some(method))
             .await
     }
 
     /// The next POST of a reply or an error.
     pub(crate) async fn reply(&mut self) -> ReceivedRequest {
-        self.wait_for(|heard| heard.method == Method::POST && heard.method_name().is_none())
+        self.wait_for(|request| request.method == Method::POST && request.method_name().is_none())
             .await
     }
 
     /// The GET of the MCP session's event stream.
     pub(crate) async fn get(&mut self) -> ReceivedRequest {
-        self.wait_for(|heard| heard.method == Method::GET).await
+        self.wait_for(|request| request.method == Method::GET).await
     }
 
-    /// Lets a client of the session era in and gives the stream of its MCP session.
+    /// Starts a client and waits until its session with this server is online. Returns the event
+    /// stream of the MCP session, if there is one.
+    pub(crate) async fn connect(
+        &mut self,
+        command: Command,
+        era: Era,
+    ) -> (Client, Option<EventStream>) {
+        if era == Era::Session {
+            let (client, events) =
+                tokio::join!(Client::ready_with(command, era), self.begin_session());
+            return (client, Some(events));
+        }
+        let mut client = Client::ready_with(command, era).await;
+        let id = client.send_request("tools/list", json!({})).await;
+        self.discover().await;
+        let tools = json!({ "tools": [] });
+        self.post("tools/list").await.answer(&tools);
+        client.response(id).await;
+        (client, None)
+    }
+
+    /// Answers the handshake of an MCP session and returns its event stream.
     pub(crate) async fn begin_session(&mut self) -> EventStream {
         self.initialize().await;
         self.post("notifications/initialized").await.accept();
@@ -94,7 +116,7 @@ impl RawServer {
     }
 
     pub(crate) async fn initialize(&mut self) {
-        let result = serde_json::json!({
+        let result = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
             "serverInfo": { "name": "raw", "version": "1" },
@@ -102,23 +124,24 @@ impl RawServer {
         self.post("initialize").await.answer(&result);
     }
 
-    /// Lets a client of the stateless era in.
+    /// Answers the handshake of the stateless era.
     pub(crate) async fn discover(&mut self) {
-        let result = serde_json::json!({ "supportedVersions": ["2026-07-28"] });
+        let result = json!({ "supportedVersions": ["2026-07-28"] });
         self.post("server/discover").await.answer(&result);
     }
 
-    async fn wait_for(&mut self, wanted: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
-        if let Some(at) = self.buffered.iter().position(&wanted) {
-            return self.buffered.remove(at).unwrap();
+    /// Waits for a request that matches `predicate`. Others are kept for later.
+    async fn wait_for(&mut self, predicate: impl Fn(&ReceivedRequest) -> bool) -> ReceivedRequest {
+        if let Some(index) = self.buffered.iter().position(&predicate) {
+            return self.buffered.remove(index).unwrap();
         }
         loop {
-            let heard = timeout(DEADLINE, self.requests.recv()).await;
-            let heard = heard.expect("heard in time").unwrap();
-            if wanted(&heard) {
-                return heard;
+            let request = timeout(DEADLINE, self.requests.recv()).await;
+            let request = request.expect("a request in time").unwrap();
+            if predicate(&request) {
+                return request;
             }
-            self.buffered.push_back(heard);
+            self.buffered.push_back(request);
         }
     }
 }
@@ -136,13 +159,14 @@ impl ReceivedRequest {
         serde_json::from_str(&self.text).unwrap()
     }
 
-    /// The method of the message, which may hold what no `Value` can.
+    /// The method of the message. The message is not parsed as a whole, because a `Value` cannot
+    /// represent every JSON text.
     fn method_name(&self) -> Option<String> {
         #[derive(Deserialize)]
-        struct Named {
+        struct WithMethod {
             method: Option<String>,
         }
-        serde_json::from_str::<Named>(&self.text).ok()?.method
+        serde_json::from_str::<WithMethod>(&self.text).ok()?.method
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -153,7 +177,7 @@ impl ReceivedRequest {
         self.respond(StatusCode::ACCEPTED.into_response());
     }
 
-    /// Answers with one JSON body.
+    /// Answers with a JSON body.
     pub(crate) fn json(self, text: &str) {
         let headers = [
             (header::CONTENT_TYPE.as_str(), "application/json"),
@@ -162,7 +186,7 @@ impl ReceivedRequest {
         self.respond((headers, text.to_owned()).into_response());
     }
 
-    /// Answers with a result, as an MCP session.
+    /// Answers the message with a result.
     pub(crate) fn answer(self, result: &Value) {
         let id = &self.message()["id"];
         self.json(&format!(
@@ -170,14 +194,14 @@ impl ReceivedRequest {
         ));
     }
 
-    /// Refuses with a status and a body.
+    /// Answers with an HTTP status and a JSON body.
     pub(crate) fn refuse(self, status: u16, text: &str) {
         let status = StatusCode::from_u16(status).unwrap();
         let headers = [(header::CONTENT_TYPE, "application/json")];
         self.respond((status, headers, text.to_owned()).into_response());
     }
 
-    /// Refuses the token, with a challenge.
+    /// Rejects the token with an HTTP status, a challenge and a JSON body.
     pub(crate) fn challenge(self, status: u16, challenge: &'static str, text: &'static str) {
         let status = StatusCode::from_u16(status).unwrap();
         let headers = [
@@ -187,15 +211,15 @@ impl ReceivedRequest {
         self.respond((status, headers, text).into_response());
     }
 
-    /// Answers with a stream of events.
+    /// Answers with an event stream.
     pub(crate) fn stream(self) -> EventStream {
-        let (events, messages) = mpsc::channel(16);
-        let messages = futures_util::stream::unfold(messages, async |mut messages| {
-            Some((messages.recv().await?, messages))
+        let (sender, receiver) = mpsc::channel(16);
+        let chunks = futures_util::stream::unfold(receiver, async |mut receiver| {
+            Some((receiver.recv().await?, receiver))
         });
         let headers = [(header::CONTENT_TYPE, "text/event-stream")];
-        self.respond((headers, Body::from_stream(messages)).into_response());
-        EventStream(events)
+        self.respond((headers, Body::from_stream(chunks)).into_response());
+        EventStream(sender)
     }
 
     fn respond(self, response: Response) {
@@ -209,37 +233,37 @@ impl EventStream {
         self.0.send(Ok(event.into())).await.unwrap();
     }
 
-    /// Sends a message byte by byte.
-    pub(crate) async fn send_in_pieces(&self, text: &str) {
+    /// Sends a message as chunks of one byte.
+    pub(crate) async fn send_bytewise(&self, text: &str) {
         let event = format!("event: message\ndata: {text}\n\n");
         for byte in event.into_bytes() {
             self.0.send(Ok(vec![byte].into())).await.unwrap();
         }
     }
 
-    /// Waits until nobody reads any more.
+    /// Waits until the client has dropped the response.
     pub(crate) async fn closed(&self) {
         timeout(DEADLINE, self.0.closed())
             .await
-            .expect("hung up in time");
+            .expect("closed in time");
     }
 }
 
 async fn receive_request(
-    State(hear): State<mpsc::UnboundedSender<ReceivedRequest>>,
+    State(sender): State<mpsc::UnboundedSender<ReceivedRequest>>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let (respond, response) = oneshot::channel();
-    let heard = ReceivedRequest {
+    let request = ReceivedRequest {
         method: parts.method,
         headers: parts.headers,
         text: String::from_utf8(body.to_vec()).unwrap(),
         respond,
     };
-    // The test may have ended, or not want to answer.
-    let _ = hear.send(heard);
+    // The test may have ended, or may drop the request without an answer.
+    let _ = sender.send(request);
     response
         .await
         .unwrap_or_else(|_| StatusCode::NO_CONTENT.into_response())

@@ -1,4 +1,4 @@
-//! The bridge itself behind the binary.
+//! Tests with the real bridge.
 
 use std::net::SocketAddr;
 
@@ -6,10 +6,10 @@ use bridge::{App, Config, ServerHandle, StartError};
 use serde_json::json;
 use tokio::time::timeout;
 
-use crate::client::{Client, DEADLINE, Era, error_text};
+use crate::client::{Client, DEADLINE, Era, command, error_text};
 use crate::server::{free_port, url};
 
-/// Starts on a port that another bridge may just be leaving.
+/// Starts a bridge on a port that another bridge may not have released yet.
 async fn start(bind: SocketAddr) -> ServerHandle {
     let starting = async {
         loop {
@@ -30,8 +30,8 @@ async fn start(bind: SocketAddr) -> ServerHandle {
 }
 
 #[tokio::test]
-async fn the_list_without_a_bridge_is_the_bridges_own() {
-    for era in [Era::Session, Era::Stateless] {
+async fn the_offline_tools_equal_the_built_in_tools_of_the_bridge() {
+    for era in Era::BOTH {
         let address = free_port().await;
         let mut client = Client::ready(&url(address), era).await;
         if era == Era::Stateless {
@@ -50,22 +50,22 @@ async fn the_list_without_a_bridge_is_the_bridges_own() {
 }
 
 #[tokio::test]
-async fn the_promises_without_a_bridge_are_the_bridges_own() {
+async fn the_offline_capabilities_equal_those_of_the_bridge() {
     let address = free_port().await;
-    let mut offline = Client::start(crate::client::command(&url(address)), Era::Session);
-    let promised = offline.initialize("2025-06-18").await;
+    let mut client = Client::start(command(&url(address)), Era::Session);
+    let offline = client.initialize("2025-06-18").await;
     let bridge = start(address).await;
-    let mut online = Client::start(crate::client::command(&url(address)), Era::Session);
-    let kept = online.initialize("2025-06-18").await;
+    let mut client = Client::start(command(&url(address)), Era::Session);
+    let online = client.initialize("2025-06-18").await;
     for key in ["protocolVersion", "capabilities"] {
-        assert_eq!(promised[key], kept[key], "{key}");
+        assert_eq!(offline[key], online[key], "{key}");
     }
     bridge.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_graceful_restart_needs_nobody() {
-    for era in [Era::Session, Era::Stateless] {
+async fn the_client_reconnects_after_a_graceful_restart() {
+    for era in Era::BOTH {
         let address = free_port().await;
         let bridge = start(address).await;
         let mut client = Client::ready(&url(address), era).await;
@@ -79,17 +79,17 @@ async fn a_graceful_restart_needs_nobody() {
         client.list_changed().await;
         let bridge = start(address).await;
         client.list_changed().await;
-        let again = client.call("get_connection_status", json!({})).await;
-        assert_eq!(again["structuredContent"]["connected"], false);
+        let status = client.call("get_connection_status", json!({})).await;
+        assert_eq!(status["structuredContent"]["connected"], false);
         assert!(client.close().await.success());
         bridge.shutdown().await;
     }
 }
 
 #[tokio::test]
-async fn what_the_bridge_refuses_is_said_in_its_words() {
+async fn the_message_of_an_http_error_reaches_the_client() {
     let bridge = start(free_port().await).await;
-    for era in [Era::Session, Era::Stateless] {
+    for era in Era::BOTH {
         let mut client = Client::ready(&bridge.url(), era).await;
         let too_large = json!({ "arguments": { "text": "x".repeat(5 * 1024 * 1024) } });
         let result = client.call("call_session_tool", too_large).await;

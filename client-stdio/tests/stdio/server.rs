@@ -1,4 +1,4 @@
-//! An MCP server over Streamable HTTP that stands where the bridge stands.
+//! A test server in place of the bridge: an MCP server over Streamable HTTP.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -25,7 +25,11 @@ use tokio::sync::{broadcast, mpsc};
 
 use crate::client::{DEADLINE, TOKEN};
 
-/// What reached the handler.
+/// The timeout for what must happen immediately. It is far below every delay and timeout of the
+/// binary.
+pub(crate) const IMMEDIATE_TIMEOUT: Duration = Duration::from_millis(1500);
+
+/// An event of the handler.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ServerEvent {
     Called {
@@ -36,14 +40,16 @@ pub(crate) enum ServerEvent {
     Cancelled {
         tool: String,
     },
+    ListenOpened,
+    ListenCancelled,
 }
 
-/// A server on a runtime of its own: dropping it cuts every connection, like a killed process.
+/// A server on a runtime of its own. Dropping it closes all connections, like a killed process.
 pub(crate) struct Server {
     runtime: Option<Runtime>,
     pub(crate) address: SocketAddr,
     events: mpsc::UnboundedReceiver<ServerEvent>,
-    changed: broadcast::Sender<()>,
+    list_changes: broadcast::Sender<()>,
     sessions: Arc<LocalSessionManager>,
 }
 
@@ -62,14 +68,14 @@ impl Server {
         Self::start_on(free_port().await).await
     }
 
-    /// Starts on a port that another server may just be leaving.
+    /// Starts on a port that another server may not have released yet.
     pub(crate) async fn start_on(address: SocketAddr) -> Self {
-        let (to_test, seen) = mpsc::unbounded_channel();
-        let (changed, _) = broadcast::channel(16);
+        let (events_sender, events) = mpsc::unbounded_channel();
+        let (list_changes, _) = broadcast::channel(16);
         let sessions = Arc::new(LocalSessionManager::default());
         let handler = Handler {
-            events: to_test,
-            changed: changed.clone(),
+            events: events_sender,
+            list_changes: list_changes.clone(),
         };
         let service = StreamableHttpService::new(
             move || Ok(handler.clone()),
@@ -90,8 +96,8 @@ impl Server {
         Self {
             runtime: Some(runtime),
             address,
-            events: seen,
-            changed,
+            events,
+            list_changes,
             sessions,
         }
     }
@@ -103,8 +109,13 @@ impl Server {
     pub(crate) async fn next_event(&mut self) -> ServerEvent {
         tokio::time::timeout(DEADLINE, self.events.recv())
             .await
-            .expect("seen in time")
+            .expect("an event in time")
             .unwrap()
+    }
+
+    /// Waits until a listen is open. Other events are dropped.
+    pub(crate) async fn wait_for_listen(&mut self) {
+        while self.next_event().await != ServerEvent::ListenOpened {}
     }
 
     pub(crate) fn has_no_more_events(&mut self) -> bool {
@@ -113,11 +124,11 @@ impl Server {
 
     /// Sends `list_changed` on every open listen.
     pub(crate) fn change_list(&self) {
-        self.changed.send(()).unwrap();
+        self.list_changes.send(()).unwrap();
     }
 
-    /// Forgets all MCP sessions, as if they had expired.
-    pub(crate) async fn forget_sessions(&self) {
+    /// Removes all MCP sessions, as if they had expired.
+    pub(crate) async fn expire_sessions(&self) {
         let ids: Vec<_> = self
             .sessions
             .sessions
@@ -145,6 +156,7 @@ impl Drop for Server {
     }
 }
 
+/// Binds a port that another server may not have released yet.
 pub(crate) async fn bind(address: SocketAddr) -> TcpListener {
     let binding = async {
         loop {
@@ -160,8 +172,8 @@ pub(crate) async fn bind(address: SocketAddr) -> TcpListener {
 }
 
 async fn authenticate(State(token): State<&'static str>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION);
-    if given.is_some_and(|given| given == &format!("Bearer {token}")) {
+    let header = request.headers().get(header::AUTHORIZATION);
+    if header.is_some_and(|header| header == &format!("Bearer {token}")) {
         return next.run(request).await;
     }
     (
@@ -174,19 +186,19 @@ async fn authenticate(State(token): State<&'static str>, request: Request, next:
 #[derive(Clone)]
 struct Handler {
     events: mpsc::UnboundedSender<ServerEvent>,
-    changed: broadcast::Sender<()>,
+    list_changes: broadcast::Sender<()>,
 }
 
 impl Handler {
-    fn record(&self, seen: ServerEvent) {
+    fn record(&self, event: ServerEvent) {
         // The test may have ended.
-        let _ = self.events.send(seen);
+        let _ = self.events.send(event);
     }
 }
 
 fn client_name(context: &RequestContext<RoleServer>) -> String {
-    let inline = context.meta.client_info();
-    let info = inline.or_else(|| {
+    let info = context.meta.client_info();
+    let info = info.or_else(|| {
         context
             .peer
             .peer_info()
@@ -281,16 +293,12 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.changed.subscribe();
-        self.record(ServerEvent::Called {
-            tool: "(listen)".into(),
-            client: String::new(),
-            session: None,
-        });
+        let mut changes = self.list_changes.subscribe();
+        self.record(ServerEvent::ListenOpened);
         loop {
             tokio::select! {
                 () = context.cancelled() => {
-                    self.record(ServerEvent::Cancelled { tool: "(listen)".into() });
+                    self.record(ServerEvent::ListenCancelled);
                     return Ok(());
                 }
                 Ok(()) = changes.recv() => context.sink().notify_tool_list_changed().await.unwrap(),
@@ -298,6 +306,3 @@ impl ServerHandler for Handler {
         }
     }
 }
-
-/// Bounds what must happen at once: far below any retry or timeout of the code under test.
-pub(crate) const IMMEDIATE_TIMEOUT: Duration = Duration::from_millis(1500);

@@ -1,46 +1,43 @@
-//! What a client asked for once outlives the bridge that it asked.
+//! Tests that the settings and subscriptions of a client are sent to each new bridge.
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Era, subscription_id};
+use crate::client::{Client, Era, command, subscription_id};
 use crate::raw_server::RawServer;
 
 #[tokio::test]
-async fn a_new_bridge_is_asked_for_the_log_level_and_the_resources_before_anything_else() {
+async fn a_new_bridge_first_receives_the_log_level_and_the_subscriptions() {
     let mut server = RawServer::start().await;
     let (url, address) = (server.url(), server.address);
-    let (mut client, _events) =
-        tokio::join!(Client::ready(&url, Era::Session), server.begin_session());
+    let (mut client, _events) = server.connect(command(&url), Era::Session).await;
     for (method, params) in [
         (
             "logging/setLevel",
             json!({ "level": "warning", "vendor": 1 }),
         ),
-        ("resources/subscribe", json!({ "uri": "a://kept" })),
-        ("resources/subscribe", json!({ "uri": "a://left" })),
-        ("resources/unsubscribe", json!({ "uri": "a://left" })),
+        ("resources/subscribe", json!({ "uri": "a://subscribed" })),
+        ("resources/subscribe", json!({ "uri": "a://unsubscribed" })),
+        (
+            "resources/unsubscribe",
+            json!({ "uri": "a://unsubscribed" }),
+        ),
     ] {
         let id = client.send_request(method, params).await;
         server.post(method).await.answer(&json!({}));
         client.response(id).await;
     }
-    let refused = client
+    let id = client
         .send_request("resources/subscribe", json!({ "uri": "a://refused" }))
         .await;
-    let refusal =
-        json!({ "jsonrpc": "2.0", "id": refused, "error": { "code": -32602, "message": "no" } });
-    server
-        .post("resources/subscribe")
-        .await
-        .json(&refusal.to_string());
-    client.response(refused).await;
+    let error = json!({ "code": -32602, "message": "no" });
+    let error = json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string();
+    server.post("resources/subscribe").await.json(&error);
+    client.response(id).await;
 
     drop(server);
     client.list_changed().await;
     let mut server = RawServer::start_on(address).await;
-    let call = client
-        .send_request("tools/call", json!({ "name": "a" }))
-        .await;
+    let call = client.send_call("a").await;
     server.initialize().await;
     server.post("notifications/initialized").await.accept();
     let level = server.post("logging/setLevel").await;
@@ -49,9 +46,12 @@ async fn a_new_bridge_is_asked_for_the_log_level_and_the_resources_before_anythi
         json!({ "level": "warning", "vendor": 1 })
     );
     level.answer(&json!({}));
-    let kept = server.post("resources/subscribe").await;
-    assert_eq!(kept.message()["params"], json!({ "uri": "a://kept" }));
-    kept.answer(&json!({}));
+    let subscription = server.post("resources/subscribe").await;
+    assert_eq!(
+        subscription.message()["params"],
+        json!({ "uri": "a://subscribed" })
+    );
+    subscription.answer(&json!({}));
     server
         .post("tools/call")
         .await
@@ -66,12 +66,12 @@ async fn a_new_bridge_is_asked_for_the_log_level_and_the_resources_before_anythi
             .await;
     }
     let updated = client.notification("notifications/resources/updated").await;
-    assert_eq!(updated["params"], json!({ "uri": "a://kept" }));
+    assert_eq!(updated["params"], json!({ "uri": "a://subscribed" }));
     assert!(client.close().await.success());
 }
 
 #[tokio::test]
-async fn what_is_asked_for_without_a_bridge_is_asked_of_the_first() {
+async fn a_log_level_that_is_set_offline_is_sent_to_the_first_bridge() {
     let mut server = RawServer::start().await;
     let (url, address) = (server.url(), server.address);
     drop(server);
@@ -88,23 +88,26 @@ async fn what_is_asked_for_without_a_bridge_is_asked_of_the_first() {
 }
 
 #[tokio::test]
-async fn a_listen_goes_on_at_a_new_bridge_with_all_that_it_asked_for() {
+async fn a_listen_is_sent_unchanged_to_a_new_bridge() {
     let mut server = RawServer::start().await;
     let (url, address) = (server.url(), server.address);
     let mut client = Client::ready(&url, Era::Stateless).await;
-    let wanted = json!({
+    let notifications = json!({
         "toolsListChanged": true,
         "resourcesListChanged": true,
         "resourceSubscriptions": ["a://b"],
         "vendor": 1,
     });
     let listen = client
-        .send_request("subscriptions/listen", json!({ "notifications": wanted }))
+        .send_request(
+            "subscriptions/listen",
+            json!({ "notifications": notifications }),
+        )
         .await;
     server.discover().await;
-    let heard = server.post("subscriptions/listen").await;
-    let asked = heard.text.clone();
-    let events = heard.stream();
+    let request = server.post("subscriptions/listen").await;
+    let text = request.text.clone();
+    let events = request.stream();
     events.send(&acknowledgement(listen)).await;
     let method = "notifications/subscriptions/acknowledged";
     assert_eq!(subscription_id(&client.notification(method).await), listen);
@@ -112,9 +115,9 @@ async fn a_listen_goes_on_at_a_new_bridge_with_all_that_it_asked_for() {
     drop(server);
     let mut server = RawServer::start_on(address).await;
     server.discover().await;
-    let heard = server.post("subscriptions/listen").await;
-    assert_eq!(heard.text, asked);
-    let events = heard.stream();
+    let request = server.post("subscriptions/listen").await;
+    assert_eq!(request.text, text);
+    let events = request.stream();
     events.send(&acknowledgement(listen)).await;
     events.send(&updated(listen)).await;
     let mut methods = Vec::new();
@@ -137,7 +140,7 @@ async fn a_listen_goes_on_at_a_new_bridge_with_all_that_it_asked_for() {
         ("notifications/resources/list_changed", true),
     ] {
         assert_eq!(
-            methods.iter().any(|seen| seen == method),
+            methods.iter().any(|received| received == method),
             expected,
             "{method}"
         );

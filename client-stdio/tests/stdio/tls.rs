@@ -1,4 +1,4 @@
-//! A bridge behind a proxy that speaks TLS.
+//! Tests with a bridge behind a TLS proxy.
 
 use std::path::Path;
 
@@ -12,22 +12,18 @@ use crate::tls_proxy::{Authority, TlsProxy, certificate_for};
 
 const LOCALHOST: &str = "127.0.0.1";
 
-fn command(url: &str, trusted: &Path) -> Command {
+fn command(url: &str, trust_file: &Path) -> Command {
     let mut command = crate::client::command(url);
     command
-        .env("SSL_CERT_FILE", trusted)
+        .env("SSL_CERT_FILE", trust_file)
         .env_remove("SSL_CERT_DIR")
-        // As HTTP_PROXY: not meant for this machine.
+        // The binary must not use this proxy for a bridge on this machine.
         .env("HTTPS_PROXY", "http://127.0.0.1:9");
     command
 }
 
-async fn ready(url: &str, trusted: &Path, era: Era) -> Client {
-    let mut client = Client::start(command(url, trusted), era);
-    if era == Era::Session {
-        client.initialize("2025-11-25").await;
-    }
-    client
+async fn ready(url: &str, trust_file: &Path, era: Era) -> Client {
+    Client::ready_with(command(url, trust_file), era).await
 }
 
 fn trust_file(authority: &Authority) -> tempfile::NamedTempFile {
@@ -37,35 +33,37 @@ fn trust_file(authority: &Authority) -> tempfile::NamedTempFile {
 }
 
 #[tokio::test]
-async fn calls_and_cancels_pass_over_tls() {
+async fn calls_and_cancellations_work_over_tls() {
     let mut server = Server::start().await;
-    let authority = Authority::named("ours");
+    let authority = Authority::new("trusted");
     let proxy = TlsProxy::start(server.address, &authority, &certificate_for(LOCALHOST)).await;
-    let trusted = trust_file(&authority);
-    for era in [Era::Session, Era::Stateless] {
-        let mut client = ready(&proxy.url(), trusted.path(), era).await;
+    let trust_file = trust_file(&authority);
+    for era in Era::BOTH {
+        let mut client = ready(&proxy.url(), trust_file.path(), era).await;
         assert!(client.tools().await.contains(&"echo".to_owned()));
-        let result = client.call("echo", json!({ "text": "hi" })).await;
-        assert_eq!(result["content"][0]["text"], "hi");
+        client.echo("hi").await;
         server.next_event().await;
 
-        let waiting = client
-            .send_request("tools/call", json!({ "name": "wait" }))
-            .await;
+        let call = client.send_call("wait").await;
         server.next_event().await;
-        client.cancel(waiting).await;
+        client.cancel(call).await;
         let tool = "wait".to_owned();
         assert_eq!(server.next_event().await, ServerEvent::Cancelled { tool });
         assert!(client.close().await.success());
     }
 }
 
-async fn refusal(certificate: &CertificateParams, authority: &Authority, trusted: &Path) -> String {
+/// Calls tools through a proxy whose certificate must be rejected, and returns the error text.
+async fn rejection(
+    certificate: &CertificateParams,
+    authority: &Authority,
+    trust_file: &Path,
+) -> String {
     let mut server = Server::start().await;
     let proxy = TlsProxy::start(server.address, authority, certificate).await;
     let mut texts = Vec::new();
-    for era in [Era::Session, Era::Stateless] {
-        let mut client = ready(&proxy.url(), trusted, era).await;
+    for era in Era::BOTH {
+        let mut client = ready(&proxy.url(), trust_file, era).await;
         assert!(!client.tools().await.contains(&"echo".to_owned()));
         for _ in 0..2 {
             let result = client.call("echo", json!({ "text": "hi" })).await;
@@ -77,21 +75,21 @@ async fn refusal(certificate: &CertificateParams, authority: &Authority, trusted
     assert!(server.has_no_more_events());
     let text = texts.pop().unwrap();
     assert!(texts.iter().all(|other| *other == text), "{texts:?}");
-    let about = format!(
+    let start = format!(
         "the certificate of the bridge at {} was not accepted",
         proxy.url()
     );
-    assert!(text.starts_with(&about) && !text.contains(TOKEN), "{text}");
+    assert!(text.starts_with(&start) && !text.contains(TOKEN), "{text}");
     text
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_unknown_authority_is_refused_with_what_to_do() {
-    let trusted = trust_file(&Authority::named("ours"));
-    // One that was made anew with its old name as well.
-    for name in ["theirs", "ours"] {
-        let authority = Authority::named(name);
-        let text = refusal(&certificate_for(LOCALHOST), &authority, trusted.path()).await;
+async fn a_certificate_of_an_unknown_authority_is_rejected_with_advice() {
+    let trust_file = trust_file(&Authority::new("trusted"));
+    // An authority that was created again with the name of the trusted one is unknown, too.
+    for name in ["unknown", "trusted"] {
+        let authority = Authority::new(name);
+        let text = rejection(&certificate_for(LOCALHOST), &authority, trust_file.path()).await;
         assert!(
             text.contains("not trusted here") && text.contains("SSL_CERT_FILE"),
             "{text}"
@@ -100,12 +98,12 @@ async fn a_certificate_of_an_unknown_authority_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_system_without_authorities_says_so() {
-    let empty = tempfile::NamedTempFile::new().unwrap();
-    let text = refusal(
+async fn a_system_without_authorities_is_reported() {
+    let empty_file = tempfile::NamedTempFile::new().unwrap();
+    let text = rejection(
         &certificate_for(LOCALHOST),
-        &Authority::named("ours"),
-        empty.path(),
+        &Authority::new("unknown"),
+        empty_file.path(),
     )
     .await;
     assert!(
@@ -115,45 +113,44 @@ async fn a_system_without_authorities_says_so() {
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_name_or_time_is_refused_with_what_to_do() {
-    let authority = Authority::named("ours");
-    let trusted = trust_file(&authority);
-    let text = refusal(
+async fn a_certificate_for_another_name_or_time_is_rejected_with_advice() {
+    let authority = Authority::new("trusted");
+    let trust_file = trust_file(&authority);
+    let text = rejection(
         &certificate_for("bridge.example.com"),
         &authority,
-        trusted.path(),
+        trust_file.path(),
     )
     .await;
     assert!(text.contains("set MCP_SERVER_URL to the name"), "{text}");
 
     let mut expired = certificate_for(LOCALHOST);
     expired.not_after = date_time_ymd(2020, 1, 1);
-    let text = refusal(&expired, &authority, trusted.path()).await;
+    let text = rejection(&expired, &authority, trust_file.path()).await;
     assert!(text.contains("renew"), "{text}");
 }
 
 #[tokio::test]
 async fn an_authority_that_is_trusted_later_needs_no_restart() {
     let server = Server::start().await;
-    let authority = Authority::named("ours");
+    let authority = Authority::new("trusted later");
     let proxy = TlsProxy::start(server.address, &authority, &certificate_for(LOCALHOST)).await;
-    let trusted = trust_file(&Authority::named("theirs"));
-    let mut client = ready(&proxy.url(), trusted.path(), Era::Session).await;
-    let refused = client.call("echo", json!({ "text": "hi" })).await;
-    assert!(error_text(&refused).contains("was not accepted"));
-
-    std::fs::write(&trusted, authority.pem()).unwrap();
-    client.list_changed().await;
+    let trust_file = trust_file(&Authority::new("other"));
+    let mut client = ready(&proxy.url(), trust_file.path(), Era::Session).await;
     let result = client.call("echo", json!({ "text": "hi" })).await;
-    assert_eq!(result["content"][0]["text"], "hi");
+    assert!(error_text(&result).contains("was not accepted"));
+
+    std::fs::write(&trust_file, authority.pem()).unwrap();
+    client.list_changed().await;
+    client.echo("hi").await;
 }
 
 #[tokio::test]
-async fn https_to_a_bridge_without_tls_says_that_http_may_be_meant() {
+async fn https_to_a_bridge_without_tls_suggests_http() {
     let server = Server::start().await;
-    let trusted = trust_file(&Authority::named("ours"));
+    let trust_file = trust_file(&Authority::new("unused"));
     let url = server.url().replace("http://", "https://");
-    let mut client = ready(&url, trusted.path(), Era::Session).await;
+    let mut client = ready(&url, trust_file.path(), Era::Session).await;
     let result = client.call("echo", json!({ "text": "hi" })).await;
     assert!(
         error_text(&result).contains("http:// may be meant"),

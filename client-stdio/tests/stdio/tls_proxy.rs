@@ -1,5 +1,4 @@
-//! What an operator puts in front of a bridge: a proxy that ends TLS, with a certificate of an
-//! authority of its own.
+//! A test proxy that terminates TLS in front of a bridge, with a certificate of its own authority.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,14 +15,14 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    pub(crate) fn named(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// What a user puts into `SSL_CERT_FILE`.
+    /// The certificate of the authority, for a file that `SSL_CERT_FILE` names.
     pub(crate) fn pem(&self) -> String {
         self.0.pem()
     }
@@ -42,19 +41,19 @@ impl Authority {
     }
 }
 
-/// A certificate for `name` that is valid now.
+/// The parameters of a certificate for `name` that is valid now.
 pub(crate) fn certificate_for(name: &str) -> CertificateParams {
     CertificateParams::new([name.to_owned()]).unwrap()
 }
 
-/// Ends with all its connections when it is dropped.
+/// A proxy that closes all its connections when it is dropped.
 pub(crate) struct TlsProxy {
     address: SocketAddr,
-    accepting: JoinHandle<()>,
+    task: JoinHandle<()>,
 }
 
 impl TlsProxy {
-    /// A proxy on this machine in front of `bridge`.
+    /// Starts a proxy on this machine in front of `bridge`.
     pub(crate) async fn start(
         bridge: SocketAddr,
         authority: &Authority,
@@ -65,7 +64,7 @@ impl TlsProxy {
         let address = listener.local_addr().unwrap();
         Self {
             address,
-            accepting: tokio::spawn(accept(listener, acceptor, bridge)),
+            task: tokio::spawn(run_proxy(listener, acceptor, bridge)),
         }
     }
 
@@ -76,20 +75,20 @@ impl TlsProxy {
 
 impl Drop for TlsProxy {
     fn drop(&mut self) {
-        self.accepting.abort();
+        self.task.abort();
     }
 }
 
-async fn accept(listener: TcpListener, acceptor: TlsAcceptor, bridge: SocketAddr) {
+async fn run_proxy(listener: TcpListener, acceptor: TlsAcceptor, bridge: SocketAddr) {
     let mut connections = JoinSet::new();
     loop {
-        let (outside, _) = listener.accept().await.unwrap();
+        let (downstream, _) = listener.accept().await.unwrap();
         let acceptor = acceptor.clone();
         connections.spawn(async move {
-            // A client that does not accept the certificate leaves here.
-            let mut outside = acceptor.accept(outside).await?;
-            let mut inside = TcpStream::connect(bridge).await?;
-            copy_bidirectional(&mut outside, &mut inside).await
+            // This fails if the client does not accept the certificate.
+            let mut downstream = acceptor.accept(downstream).await?;
+            let mut upstream = TcpStream::connect(bridge).await?;
+            copy_bidirectional(&mut downstream, &mut upstream).await
         });
     }
 }

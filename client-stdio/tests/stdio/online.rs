@@ -1,4 +1,4 @@
-//! With a bridge: calls, cancels, restarts, the end of input.
+//! Tests with a bridge: calls, cancellations, restarts and the end of input.
 
 use rmcp::ServiceExt;
 use rmcp::model::CallToolRequestParams;
@@ -8,8 +8,6 @@ use tokio::time::timeout;
 
 use crate::client::{Client, Era, command, error_text, subscription_id};
 use crate::server::{IMMEDIATE_TIMEOUT, Server, ServerEvent};
-
-const BOTH_ERAS: [Era; 2] = [Era::Session, Era::Stateless];
 
 fn called(tool: &str) -> ServerEvent {
     ServerEvent::Called {
@@ -24,22 +22,19 @@ fn cancelled(tool: &str) -> ServerEvent {
 }
 
 #[tokio::test]
-async fn calls_pass_in_both_eras_under_the_name_of_the_client() {
+async fn calls_reach_the_bridge_with_the_name_of_the_client() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
         assert!(client.tools().await.contains(&"wait".to_owned()));
-        assert_eq!(
-            client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-            "hi"
-        );
+        client.echo("hi").await;
         assert_eq!(server.next_event().await, called("echo"));
         assert!(client.close().await.success());
     }
 }
 
 #[tokio::test]
-async fn every_session_version_is_the_bridges_to_answer() {
+async fn the_bridge_answers_initialize_of_every_session_version() {
     let server = Server::start().await;
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = Client::start(command(&server.url()), Era::Session);
@@ -64,16 +59,13 @@ async fn a_client_of_the_official_sdk_works() {
 }
 
 #[tokio::test]
-async fn the_pinned_session_travels_with_each_request() {
+async fn the_pinned_session_is_sent_with_each_request() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut command = command(&server.url());
         command.args(["--session", "tab-7"]);
-        let mut client = Client::start(command, era);
-        if era == Era::Session {
-            client.initialize("2025-11-25").await;
-        }
-        client.call("echo", json!({ "text": "hi" })).await;
+        let mut client = Client::ready_with(command, era).await;
+        client.echo("hi").await;
         let ServerEvent::Called { session, .. } = server.next_event().await else {
             panic!("a call")
         };
@@ -82,9 +74,9 @@ async fn the_pinned_session_travels_with_each_request() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_are_not_crossed() {
+async fn concurrent_calls_get_their_own_answers() {
     let server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
         let mut ids = Vec::new();
         for number in 0..100 {
@@ -93,27 +85,22 @@ async fn many_calls_at_once_are_not_crossed() {
             ids.push(client.send_request("tools/call", params).await);
         }
         for (number, id) in ids.into_iter().enumerate() {
-            let answer = client.response(id).await;
-            assert_eq!(answer["result"]["content"][0]["text"], number.to_string());
+            let response = client.response(id).await;
+            assert_eq!(response["result"]["content"][0]["text"], number.to_string());
         }
     }
 }
 
 #[tokio::test]
-async fn slow_calls_do_not_hold_up_others() {
+async fn slow_calls_do_not_block_others() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
         for _ in 0..40 {
-            client
-                .send_request("tools/call", json!({ "name": "wait" }))
-                .await;
+            client.send_call("wait").await;
             assert_eq!(server.next_event().await, called("wait"));
         }
-        assert_eq!(
-            client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-            "hi"
-        );
+        client.echo("hi").await;
         assert_eq!(server.next_event().await, called("echo"));
         assert!(client.close().await.success());
         for _ in 0..40 {
@@ -123,36 +110,29 @@ async fn slow_calls_do_not_hold_up_others() {
 }
 
 #[tokio::test]
-async fn a_cancel_reaches_the_handler_in_both_eras() {
+async fn a_cancellation_reaches_the_handler() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
-        let id = client
-            .send_request("tools/call", json!({ "name": "wait" }))
-            .await;
+        let id = client.send_call("wait").await;
         assert_eq!(server.next_event().await, called("wait"));
         client.cancel(id).await;
         assert_eq!(server.next_event().await, cancelled("wait"));
-        assert_eq!(
-            client.call("echo", json!({ "text": "hi" })).await["content"][0]["text"],
-            "hi"
-        );
+        client.echo("hi").await;
         assert_eq!(server.next_event().await, called("echo"));
     }
 }
 
 #[tokio::test]
-async fn the_end_of_input_cancels_what_is_in_flight_and_exits_with_0() {
+async fn the_end_of_input_cancels_calls_and_exits_with_0() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
-        client
-            .send_request("tools/call", json!({ "name": "wait" }))
-            .await;
+        client.send_call("wait").await;
         assert_eq!(server.next_event().await, called("wait"));
         let status = timeout(IMMEDIATE_TIMEOUT, client.close())
             .await
-            .expect("promptly");
+            .expect("immediately");
         assert_eq!(status.code(), Some(0));
         assert_eq!(server.next_event().await, cancelled("wait"));
         assert_eq!(
@@ -164,13 +144,11 @@ async fn the_end_of_input_cancels_what_is_in_flight_and_exits_with_0() {
 }
 
 #[tokio::test]
-async fn a_signal_to_end_is_an_end_of_input() {
+async fn a_signal_to_terminate_acts_like_the_end_of_input() {
     let mut server = Server::start().await;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
-        client
-            .send_request("tools/call", json!({ "name": "wait" }))
-            .await;
+        client.send_call("wait").await;
         assert_eq!(server.next_event().await, called("wait"));
         assert_eq!(client.terminate().await.code(), Some(0));
         assert_eq!(server.next_event().await, cancelled("wait"));
@@ -178,19 +156,17 @@ async fn a_signal_to_end_is_an_end_of_input() {
 }
 
 #[tokio::test]
-async fn what_the_bridge_sends_unasked_reaches_the_client() {
+async fn notifications_and_requests_of_the_bridge_reach_the_client() {
     let mut server = Server::start().await;
     let mut client = Client::ready(&server.url(), Era::Session).await;
     client.call("announce", json!({})).await;
     client.list_changed().await;
 
-    let call = client
-        .send_request("tools/call", json!({ "name": "ask" }))
-        .await;
-    let question = client.notification("roots/list").await;
+    let call = client.send_call("ask").await;
+    let request = client.notification("roots/list").await;
     let roots = json!({ "roots": [{ "uri": "file:///home" }] });
     client
-        .send(json!({ "jsonrpc": "2.0", "id": question["id"], "result": roots }))
+        .send(json!({ "jsonrpc": "2.0", "id": request["id"], "result": roots }))
         .await;
     assert_eq!(
         client.response(call).await["result"]["content"][0]["text"],
@@ -199,20 +175,14 @@ async fn what_the_bridge_sends_unasked_reaches_the_client() {
 
     let mut client = Client::ready(&server.url(), Era::Stateless).await;
     let listen = client.listen().await;
-    while server.next_event().await
-        != (ServerEvent::Called {
-            tool: "(listen)".into(),
-            client: String::new(),
-            session: None,
-        })
-    {}
+    server.wait_for_listen().await;
     server.change_list();
     assert_eq!(subscription_id(&client.list_changed().await), listen);
 }
 
 #[tokio::test]
-async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
-    for era in BOTH_ERAS {
+async fn a_restart_fails_calls_in_flight_and_the_next_call_works() {
+    for era in Era::BOTH {
         let mut server = Server::start().await;
         let address = server.address;
         let mut client = Client::ready(&server.url(), era).await;
@@ -221,37 +191,26 @@ async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
         } else {
             None
         };
-        let call = client
-            .send_request("tools/call", json!({ "name": "wait" }))
-            .await;
+        let call = client.send_call("wait").await;
         while server.next_event().await != called("wait") {}
 
         drop(server);
-        let answer = timeout(IMMEDIATE_TIMEOUT, client.response(call))
+        let response = timeout(IMMEDIATE_TIMEOUT, client.response(call))
             .await
-            .expect("at once");
-        let text = error_text(&answer["result"]);
-        // A server that is dying may still manage to say so.
-        let lost = ["was lost before the answer came", "answered HTTP 500"];
-        assert!(lost.iter().any(|words| text.contains(words)), "{text}");
+            .expect("immediately");
+        let text = error_text(&response["result"]);
+        // A server may still answer while it stops.
+        let expected = ["was lost before the answer came", "answered HTTP 500"];
+        assert!(expected.iter().any(|part| text.contains(part)), "{text}");
         client.list_changed().await;
         assert!(error_text(&client.call("echo", json!({})).await).starts_with("no bridge at"));
 
         let mut server = Server::start_on(address).await;
-        let changed = client.list_changed().await;
-        assert_eq!(
-            client.call("echo", json!({ "text": "back" })).await["content"][0]["text"],
-            "back"
-        );
+        let notification = client.list_changed().await;
+        client.echo("back").await;
         if let Some(listen) = listen {
-            assert_eq!(subscription_id(&changed), listen);
-            while server.next_event().await
-                != (ServerEvent::Called {
-                    tool: "(listen)".into(),
-                    client: String::new(),
-                    session: None,
-                })
-            {}
+            assert_eq!(subscription_id(&notification), listen);
+            server.wait_for_listen().await;
             server.change_list();
             assert_eq!(subscription_id(&client.list_changed().await), listen);
         } else {
@@ -262,29 +221,23 @@ async fn a_restart_ends_what_was_in_flight_and_the_next_call_works() {
 }
 
 #[tokio::test]
-async fn a_forgotten_mcp_session_is_begun_anew_and_the_call_runs_once() {
+async fn an_expired_mcp_session_is_replaced_and_the_call_runs_once() {
     let mut server = Server::start().await;
     let mut client = Client::ready(&server.url(), Era::Session).await;
-    assert_eq!(
-        client.call("echo", json!({ "text": "1" })).await["content"][0]["text"],
-        "1"
-    );
+    client.echo("1").await;
     assert_eq!(server.next_event().await, called("echo"));
-    server.forget_sessions().await;
-    assert_eq!(
-        client.call("echo", json!({ "text": "2" })).await["content"][0]["text"],
-        "2"
-    );
+    server.expire_sessions().await;
+    client.echo("2").await;
     assert_eq!(server.next_event().await, called("echo"));
     client.list_changed().await;
     assert!(server.has_no_more_events());
 }
 
 #[tokio::test]
-async fn a_result_of_10_mib_passes() {
+async fn a_result_of_10_mib_reaches_the_client() {
     let server = Server::start().await;
     let bytes = 10 * 1024 * 1024;
-    for era in BOTH_ERAS {
+    for era in Era::BOTH {
         let mut client = Client::ready(&server.url(), era).await;
         let result = client.call("big", json!({ "bytes": bytes })).await;
         let text = result["content"][0]["text"].as_str().unwrap();
