@@ -45,7 +45,7 @@ pub(crate) fn respond(request: &Request, explanation: &str) -> Message {
         "completion/complete" => json!({ "completion": { "values": [], "hasMore": false } }),
         _ => return failed_response(request, explanation),
     };
-    message::success_response(&request.id, &with_era_fields(result, request))
+    message::success_response(&request.id, &with_stateless_fields(result, request))
 }
 
 /// Answers a request with an error. For a call it is a result with `isError`, because clients show
@@ -57,7 +57,7 @@ pub(crate) fn failed_response(request: &Request, explanation: &str) -> Message {
     }
     let text = json!({ "type": "text", "text": explanation });
     let result = json!({ "content": [text], "isError": true });
-    message::success_response(&request.id, &with_era_fields(result, request))
+    message::success_response(&request.id, &with_stateless_fields(result, request))
 }
 
 /// The parameters of a `subscriptions/listen`.
@@ -116,7 +116,7 @@ fn subscription_notification(method: &str, mut params: Value, id: &RequestId) ->
 
 /// Adds the fields that 2026-07-28 requires in every result: `resultType` and the name of the
 /// server. Strict clients of older versions reject `resultType`, so they do not get them.
-fn with_era_fields(mut result: Value, request: &Request) -> Value {
+fn with_stateless_fields(mut result: Value, request: &Request) -> Value {
     if stateless_version(request).is_some() {
         result["resultType"] = json!("complete");
         result["_meta"] = json!({ "io.modelcontextprotocol/serverInfo": implementation() });

@@ -117,7 +117,10 @@ async fn errors_are_forwarded_unchanged_with_any_status() {
             let error = format!(
                 r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32042,"message":"m","data":{{"elicitations":[{{"mode":"url"}}],{ODD}}},"vendor":1.50}}}}"#
             );
-            server.post("prompts/get").await.refuse(status, &error);
+            server
+                .post("prompts/get")
+                .await
+                .json_with_status(status, &error);
             assert_eq!(client.next_line().await.unwrap(), error, "{era:?} {status}");
         }
     }
@@ -276,7 +279,7 @@ async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
     let mismatch = r#"{"jsonrpc":"2.0","id":"r-1","error":{"code":-32020,"message":"m"}}"#;
     let received = server.post("tools/call").await;
     assert_eq!(received.header("mcp-param-region"), None);
-    received.refuse(400, mismatch);
+    received.json_with_status(400, mismatch);
     let list = server.post("tools/list").await;
     assert_eq!(list.header("mcp-protocol-version"), Some("2026-07-28"));
     list.answer(&json!({ "tools": [], "nextCursor": "more" }));
@@ -288,7 +291,7 @@ async fn a_call_that_lacks_headers_is_repeated_with_them_once() {
     let received = server.post("tools/call").await;
     assert_eq!(received.header("mcp-param-region"), Some("west"));
     assert_eq!(received.text, call);
-    received.refuse(400, mismatch);
+    received.json_with_status(400, mismatch);
     assert_eq!(client.next_line().await.unwrap(), mismatch);
 }
 
@@ -307,7 +310,7 @@ async fn an_initialize_of_2026_07_28_is_forwarded_like_any_request() {
         let error = format!(
             r#"{{"jsonrpc":"2.0","id":"r-{number}","error":{{"code":-32601,"message":"m"}}}}"#
         );
-        received.refuse(404, &error);
+        received.json_with_status(404, &error);
         assert_eq!(client.next_line().await.unwrap(), error);
     }
 }

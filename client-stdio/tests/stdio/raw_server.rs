@@ -195,7 +195,7 @@ impl ReceivedRequest {
     }
 
     /// Answers with an HTTP status and a JSON body.
-    pub(crate) fn refuse(self, status: u16, text: &str) {
+    pub(crate) fn json_with_status(self, status: u16, text: &str) {
         let status = StatusCode::from_u16(status).unwrap();
         let headers = [(header::CONTENT_TYPE, "application/json")];
         self.respond((status, headers, text.to_owned()).into_response());
