@@ -17,11 +17,11 @@ pub struct Options {
     pub imports: bool,
 }
 
-/// Checks what the options ask for.
+/// Runs the checks that the options select.
 ///
 /// # Errors
 ///
-/// When something is to be fixed.
+/// Returns an error if a check fails.
 pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
     if options.imports {
         return imports::check(workspace);
@@ -34,7 +34,7 @@ pub fn check_selected(workspace: &Workspace, options: &Options) -> Result<()> {
 ///
 /// # Errors
 ///
-/// When something is to be fixed.
+/// Returns an error if a check fails.
 pub fn check(workspace: &Workspace) -> Result<()> {
     sdk::ensure(workspace)?;
     format(workspace)?;
@@ -42,6 +42,7 @@ pub fn check(workspace: &Workspace) -> Result<()> {
     imports::check(workspace)
 }
 
+/// Checks that all code is formatted as rustfmt does it.
 pub(crate) fn format(workspace: &Workspace) -> Result<()> {
     step("cargo fmt --check", || {
         run(
@@ -52,7 +53,8 @@ pub(crate) fn format(workspace: &Workspace) -> Result<()> {
     })
 }
 
-/// Everything is linted for the host: web-sys compiles there too, and a private wasm toolchain brings no clippy.
+/// Runs clippy on all targets, compiled for the host: web-sys compiles there, too, and a private wasm
+/// toolchain has no clippy.
 pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
     step("cargo clippy", || {
         let mut clippy = cargo(workspace);
@@ -65,7 +67,7 @@ pub(crate) fn clippy(workspace: &Workspace) -> Result<()> {
             "--deny",
             "warnings",
         ]);
-        run(&mut clippy, "fix what clippy says above")?;
+        run(&mut clippy, "fix what clippy reports above")?;
         Ok(Outcome::Done(()))
     })
 }

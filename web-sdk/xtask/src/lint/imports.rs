@@ -1,15 +1,15 @@
-//! Which file imports which: no cycles between the files of a crate, foreign crates only where they are
-//! meant to be, and no import from a lower layer of the bridge to a higher one.
+//! Checks which file imports which: the files of a crate have no cycles, foreign crates are imported only
+//! where the rules allow it, and no module of the bridge imports one of a higher layer.
 //!
-//! An *import* goes from the file that uses a name to the file that defines it, wherever the name passes
-//! on the way: a re-export is no definition, and to name a module is to import nothing. Code that only
-//! tests see does not count.
+//! An *import* goes from the file that uses a name to the file that defines it, whatever path the name is
+//! used by: a re-export is not a definition, and a path to a module alone is not an import. Code that
+//! only tests compile is ignored.
 //!
-//! Reading order: `crates` and `load` find the files, `visitor` and `scope` write down in `module_tree`
-//! what is in them (with `attributes` and `tokens`), `resolve` finds what a path names, `import_graph` is
-//! the result, and `cycles`, `foreign_crates` and `layers` are what it has to comply with. What the syntax
-//! does not show is not seen: methods called on values, names that derives and other macros make up, and
-//! functions that serde's attributes name in strings.
+//! Reading order: `crates` and `load` find the files; `visitor` and `scope` collect in `module_tree` what
+//! the files define and use (with `attributes` and `tokens`); `resolve` finds what a path names;
+//! `import_graph` is the result; `cycles`, `foreign_crates` and `layers` check it. The check reads only
+//! the syntax, so it misses methods that are called on values, names that derives and other macros
+//! generate, and functions that serde's attributes name in strings.
 
 mod attributes;
 mod crates;
@@ -35,7 +35,7 @@ use crate::step::{Outcome, step};
 use cycles::{components, shortest_cycle};
 use import_graph::ImportGraph;
 
-/// Prints what each crate's files import of each other, and fails if that breaks a rule.
+/// Prints a summary of each crate's imports and all violations, and fails if there are any.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     step("imports between files", || {
         let mut graphs = Vec::new();
@@ -61,36 +61,35 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
             summary(&graphs, all_cycles.len())
         );
 
-        let graphs: Vec<_> = graphs.iter().collect();
         let foreign = foreign_crates::violations(&graphs, foreign_crates::RULES);
         let upward: Vec<_> = graphs
             .iter()
             .flat_map(|graph| layers::violations(graph, layers::FOLDER, layers::LAYERS))
             .collect();
-        let found = [
-            (&all_cycles, "cycles between files"),
-            (&foreign, "violations of the rules for foreign crates"),
-            (&upward, "imports from a higher layer"),
-        ];
-        report(&found)?;
+        report(&[
+            ("cycles between files", all_cycles),
+            ("violations of the rules for foreign crates", foreign),
+            ("imports from a higher layer", upward),
+        ])?;
         Ok(Outcome::Done(()))
     })
 }
 
 /// Prints the violations of each kind, and fails if there are any.
-fn report(found: &[(&Vec<String>, &str)]) -> Result<()> {
+fn report(kinds: &[(&str, Vec<String>)]) -> Result<()> {
     let mut sums = Vec::new();
-    for (violations, kind) in found {
-        if !violations.is_empty() {
-            println!("\n{kind}:");
-            sums.push(format!("{kind}: {}", violations.len()));
+    for (kind, violations) in kinds {
+        if violations.is_empty() {
+            continue;
         }
-        for violation in *violations {
+        println!("\n{kind}:");
+        for violation in violations {
             println!("  {violation}");
         }
+        sums.push(format!("{kind}: {}", violations.len()));
     }
     if !sums.is_empty() {
-        bail!("mend what is listed above ({})", sums.join("; "));
+        bail!("fix what is listed above ({})", sums.join("; "));
     }
     Ok(())
 }
@@ -109,27 +108,26 @@ fn summary<'a>(graphs: impl IntoIterator<Item = &'a ImportGraph>, cycles: usize)
     format!("{files} files, {imports} imports, {cycles}")
 }
 
-/// The groups of files that import each other, each with a shortest cycle of imports.
+/// Describes each group of files that import each other, with a shortest cycle of imports in it.
 fn cycles(graph: &ImportGraph) -> Vec<String> {
-    let mut next = vec![Vec::new(); graph.files.len()];
+    let mut edges = vec![Vec::new(); graph.files.len()];
     for (from, to) in graph.imports.keys() {
-        next[*from].push(*to);
+        edges[*from].push(*to);
     }
-    let groups = components(&next);
-    let texts = groups.iter().map(|group| {
+    let groups = components(&edges);
+    let descriptions = groups.iter().map(|group| {
         let mut files: Vec<_> = group.iter().map(|file| &graph.files[*file]).collect();
         files.sort();
         let mut text = format!("{} files import each other:\n", files.len());
         for file in files {
             let _ = writeln!(text, "    {file}");
         }
-        text.push_str("  by a shortest way:\n");
-        let cycle = shortest_cycle(&next, group);
+        text.push_str("  a shortest cycle:\n");
+        let cycle = shortest_cycle(&edges, group);
         for (from, to) in cycle.iter().zip(cycle.iter().cycle().skip(1)) {
-            let import = graph.display(*from, &graph.imports[&(*from, *to)]);
-            let _ = writeln!(text, "    {import} is from {}", graph.files[*to]);
+            let _ = writeln!(text, "    {}", graph.display_import(*from, *to));
         }
         text
     });
-    texts.collect()
+    descriptions.collect()
 }

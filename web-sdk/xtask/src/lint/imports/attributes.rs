@@ -1,9 +1,10 @@
-//! What attributes say about an item: whether only tests see it, and where its file lies.
+//! What attributes mean for an item: whether only tests compile it, and where its file is.
 
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, ImplItem, Item, Lit, Meta, Token};
 
-/// `#[cfg(test)]`, and conditions that imply it; `#[test]` in all its forms.
+/// Whether only tests compile the item: it has `#[cfg(test)]` or a condition that implies it, or an
+/// attribute such as `#[test]` or `#[tokio::test]`.
 pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let path = attribute.path();
@@ -16,22 +17,23 @@ pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
+/// Whether a condition of `cfg` holds only when tests are compiled.
 fn implies_test(condition: &Meta) -> bool {
     let path = condition.path();
     let Meta::List(list) = condition else {
         return path.is_ident("test");
     };
-    let Ok(parts) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
+    let Ok(operands) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
         return false;
     };
     if path.is_ident("all") {
-        return parts.iter().any(implies_test);
+        return operands.iter().any(implies_test);
     }
-    path.is_ident("any") && !parts.is_empty() && parts.iter().all(implies_test)
+    path.is_ident("any") && !operands.is_empty() && operands.iter().all(implies_test)
 }
 
-/// The value of `#[path = "…"]`.
-pub(super) fn path_of_module(attributes: &[Attribute]) -> Option<String> {
+/// The path in `#[path = "…"]`.
+pub(super) fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     attributes
         .iter()
         .find_map(|attribute| match &attribute.meta {
@@ -46,7 +48,7 @@ pub(super) fn path_of_module(attributes: &[Attribute]) -> Option<String> {
         })
 }
 
-pub(super) fn of_item(item: &Item) -> &[Attribute] {
+pub(super) fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(it) => &it.attrs,
         Item::Enum(it) => &it.attrs,
@@ -67,7 +69,7 @@ pub(super) fn of_item(item: &Item) -> &[Attribute] {
     }
 }
 
-pub(super) fn of_impl_item(item: &ImplItem) -> &[Attribute] {
+pub(super) fn impl_item_attributes(item: &ImplItem) -> &[Attribute] {
     match item {
         ImplItem::Const(it) => &it.attrs,
         ImplItem::Fn(it) => &it.attrs,

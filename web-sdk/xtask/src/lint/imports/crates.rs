@@ -1,4 +1,4 @@
-//! The workspace's crates, as cargo names them.
+//! The crates of the workspace, from cargo's metadata.
 
 use std::path::PathBuf;
 
@@ -8,16 +8,18 @@ use serde_json::Value;
 use crate::Workspace;
 use crate::process::{capture, cargo};
 
+/// A crate, and where its code starts.
 pub(super) struct CrateRoots {
     pub(super) name: String,
-    /// The root files of its library and its binaries.
+    /// The root files of its library and its programs.
     pub(super) files: Vec<PathBuf>,
 }
 
+/// Returns all crates of the workspace.
 pub(super) fn all(workspace: &Workspace) -> Result<Vec<CrateRoots>> {
     let mut metadata = cargo(workspace);
     metadata.args(["metadata", "--no-deps", "--format-version", "1"]);
-    let metadata = capture(&mut metadata, "mend the Cargo.toml that cargo names above")?;
+    let metadata = capture(&mut metadata, "fix the Cargo.toml that cargo names above")?;
     parse(&metadata)
 }
 
@@ -28,7 +30,9 @@ fn parse(metadata: &str) -> Result<Vec<CrateRoots>> {
         .iter()
         .map(|package| {
             let targets = package["targets"].as_array().context("no targets")?;
-            let files = targets.iter().filter(|target| is_code(target));
+            let files = targets
+                .iter()
+                .filter(|target| is_library_or_program(target));
             let files = files.filter_map(|target| target["src_path"].as_str());
             Ok(CrateRoots {
                 name: package["name"].as_str().context("no name")?.to_owned(),
@@ -38,8 +42,8 @@ fn parse(metadata: &str) -> Result<Vec<CrateRoots>> {
         .collect()
 }
 
-/// Whether a target is a library or a program, neither a test nor a build script.
-fn is_code(target: &Value) -> bool {
+/// Whether a target is a library or a program, and not a test, an example or a build script.
+fn is_library_or_program(target: &Value) -> bool {
     let kinds = target["kind"].as_array().into_iter().flatten();
     kinds
         .filter_map(Value::as_str)

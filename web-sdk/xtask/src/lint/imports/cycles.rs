@@ -1,11 +1,11 @@
-//! Cycles in a directed graph of small numbers.
+//! Cycles in a directed graph whose nodes are numbers.
 
 use std::collections::VecDeque;
 
-/// The nodes that each node leads to.
+/// For each node, the nodes that its edges lead to.
 pub(super) type Graph = Vec<Vec<usize>>;
 
-/// The strongly connected components with more than one node, each sorted. Tarjan's algorithm.
+/// Returns the strongly connected components with more than one node, each sorted, by Tarjan's algorithm.
 pub(super) fn components(graph: &Graph) -> Vec<Vec<usize>> {
     let mut search = Search {
         graph,
@@ -24,6 +24,7 @@ pub(super) fn components(graph: &Graph) -> Vec<Vec<usize>> {
     search.components
 }
 
+/// The state of Tarjan's algorithm.
 struct Search<'a> {
     graph: &'a Graph,
     index: Vec<Option<usize>>,
@@ -64,7 +65,7 @@ impl Search<'_> {
     }
 }
 
-/// A shortest cycle within a component: its nodes in order, the first not repeated at the end.
+/// Returns the nodes of a shortest cycle in a component, without repeating the first one at the end.
 pub(super) fn shortest_cycle(graph: &Graph, component: &[usize]) -> Vec<usize> {
     let cycles = component
         .iter()
@@ -78,8 +79,8 @@ fn shortest_cycle_from(graph: &Graph, start: usize) -> Option<Vec<usize>> {
     while let Some(node) = queue.pop_front() {
         for &next in &graph[node] {
             if next == start {
-                let back = std::iter::successors(Some(node), |node| previous[*node]);
-                let mut cycle: Vec<usize> = back.collect();
+                let path = std::iter::successors(Some(node), |node| previous[*node]);
+                let mut cycle: Vec<usize> = path.collect();
                 cycle.reverse();
                 return Some(cycle);
             }
@@ -97,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn components_are_the_nodes_that_reach_each_other() {
+    fn nodes_that_reach_each_other_are_a_component() {
         let graph = vec![vec![1], vec![2], vec![0, 3], vec![4], vec![3, 5], vec![]];
         assert_eq!(components(&graph), [vec![0, 1, 2], vec![3, 4]]);
         assert_eq!(components(&vec![vec![1, 2], vec![2], vec![]]).len(), 0);

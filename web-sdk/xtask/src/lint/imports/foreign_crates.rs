@@ -1,20 +1,24 @@
 //! Which files may import which foreign crates.
 
+use std::collections::BTreeMap;
+
 use super::import_graph::ImportGraph;
 
-/// A rule about crates that belong together.
+/// A rule for crates that belong together.
 pub(super) struct Rule {
     pub(super) crates: &'static [&'static str],
     pub(super) reason: &'static str,
-    /// A path with `.rs` is that file, one without is a module: its own file and all below it.
+    /// The files and modules that may import the crates: a path with `.rs` is a file, one without is a
+    /// module with all files below it.
     pub(super) importers: &'static [&'static str],
 }
 
-/// Tests are free. Each importer must be in use, so that the table does not allow more than there is.
+/// The rules of this project. Tests may import everything. Each importer must import one of the crates, so
+/// that no rule allows more than necessary.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         crates: &["axum"],
-        reason: "Only the HTTP edge of a server knows its framework: what lies below works without sockets.",
+        reason: "Only the HTTP edge of a server uses its framework: the layers below work without sockets.",
         importers: &[
             "agent/src/http",
             "agent/src/service/connections.rs",
@@ -26,23 +30,23 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/mcp/lane/stream.rs",
             "bridge/src/result/written.rs",
             "bridge/src/websocket/handshake.rs",
-            "demo-app/src/answerer.rs",
+            "demo-app/src/agent_host.rs",
             "demo-app/src/lib.rs",
             "demo-app/src/page.rs",
             "e2e/src/adapter.rs",
-            "e2e/src/adapter/door.rs",
-            "e2e/src/issuer.rs",
-            "e2e/src/provider/formats.rs",
-            "e2e/src/provider/playing.rs",
-            "e2e/src/provider/records.rs",
-            "e2e/src/provider/tape.rs",
+            "e2e/src/adapter/http_frontend.rs",
+            "e2e/src/auth_proxy.rs",
+            "e2e/src/mock_provider/exchange_log.rs",
+            "e2e/src/mock_provider/formats.rs",
+            "e2e/src/mock_provider/recording.rs",
+            "e2e/src/mock_provider/server.rs",
             "e2e/src/site.rs",
-            "e2e/src/token_proxy.rs",
+            "e2e/src/token_issuer.rs",
         ],
     },
     Rule {
         crates: &["clap"],
-        reason: "Flags are parsed where a program starts: the rest gets settings, wherever they came from.",
+        reason: "Arguments are parsed where a program starts: the rest gets settings, whatever their source.",
         importers: &[
             "agent/src/config.rs",
             "agent/src/config/file.rs",
@@ -73,17 +77,17 @@ pub(super) const RULES: &[Rule] = &[
             "web-sdk/xtask/src/clients.rs",
             "web-sdk/xtask/src/lint.rs",
             "web-sdk/xtask/src/main.rs",
-            "web-sdk/xtask/src/test/mod.rs",
+            "web-sdk/xtask/src/test/options.rs",
         ],
     },
     Rule {
         crates: &["genai"],
-        reason: "Its minor versions change what streams mean: one module translates them.",
+        reason: "Its minor versions change the meaning of streams: one module translates them.",
         importers: &["agent/src/model/genai"],
     },
     Rule {
         crates: &["hyper"],
-        reason: "Only what accepts connections, or measures them, works below axum.",
+        reason: "Only code that accepts or measures connections works below axum.",
         importers: &[
             "agent/src/service/connections.rs",
             "bridge/src/server/connections.rs",
@@ -94,29 +98,29 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         crates: &["js_sys", "wasm_bindgen", "web_sys"],
-        reason: "Only `js` knows the browser: `core` is tested without one.",
+        reason: "Only `js` uses the browser: `core` is tested without one.",
         importers: &["web-sdk/src/js"],
     },
     Rule {
         crates: &["jsonwebtoken"],
-        reason: "Signed tokens are verified in one place, so that no other decides what counts as a signature.",
+        reason: "Signed tokens are verified in one module, so that no other decides which signatures are valid.",
         importers: &[
             "bridge/src/auth/jwt.rs",
             "bridge/src/auth/keys.rs",
-            "e2e/src/issuer.rs",
+            "e2e/src/token_issuer.rs",
         ],
     },
     Rule {
         crates: &["reqwest"],
-        reason: "Requests leave through few clients, which know what to trust and how long to wait.",
+        reason: "Requests are sent by few clients, which define trust and timeouts.",
         importers: &[
             "agent/src/bridge.rs",
             "agent/src/bridge/reports.rs",
-            "agent/src/bridge/tools/failing.rs",
+            "agent/src/bridge/tools/errors.rs",
             "agent/src/config/values.rs",
             "agent/src/model/genai.rs",
-            "agent/src/model/genai/signs.rs",
-            "agent/src/model/genai/trouble.rs",
+            "agent/src/model/genai/error_classification.rs",
+            "agent/src/model/genai/errors.rs",
             "agent/src/model/settings.rs",
             "agent/src/outgoing.rs",
             "bridge/src/auth/published/fetch.rs",
@@ -124,32 +128,32 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/queries/agent.rs",
             "bridge/src/queries/child.rs",
             "client-stdio/src/bridge_http.rs",
-            "client-stdio/src/challenge.rs",
             "client-stdio/src/config.rs",
-            "client-stdio/src/events.rs",
+            "client-stdio/src/resumable_stream.rs",
+            "client-stdio/src/www_authenticate.rs",
             "e2e/src/agent_service.rs",
             "e2e/src/clients.rs",
             "e2e/src/clients/bulk.rs",
             "e2e/src/clients/connect.rs",
             "e2e/src/clients/plain_http.rs",
             "e2e/src/clients/stalled.rs",
-            "e2e/src/provider/tape.rs",
+            "e2e/src/mock_provider/recording.rs",
         ],
     },
     Rule {
         crates: &["rmcp"],
-        reason: "Its minor versions change behaviour: in each crate one module knows its model of MCP.",
+        reason: "Its minor versions change behaviour: in each crate one module uses its model of MCP.",
         importers: &[
             "agent/src/bridge/tools",
             "bridge/src/mcp",
-            "e2e/src/clients/able.rs",
             "e2e/src/clients/connect.rs",
+            "e2e/src/clients/full_client.rs",
             "e2e/src/clients/mcp.rs",
         ],
     },
     Rule {
         crates: &["tokio_tungstenite", "tungstenite"],
-        reason: "WebSocket ends at the connection: sessions and calls know messages, not frames.",
+        reason: "WebSocket ends at the connection: sessions and calls handle messages, not frames.",
         importers: &[
             "bridge/src/http/page_socket/serving.rs",
             "bridge/src/json.rs",
@@ -157,8 +161,8 @@ pub(super) const RULES: &[Rule] = &[
             "bridge/src/websocket",
             "e2e/src/load/floor.rs",
             "e2e/src/load/floor/page.rs",
-            "e2e/src/load/mixed/pages.rs",
             "e2e/src/load/pages",
+            "e2e/src/load/soak/pages.rs",
             "e2e/src/native_page/wire.rs",
             "e2e/src/socket_faults/page.rs",
             "e2e/src/v1_page.rs",
@@ -166,38 +170,59 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
-/// What breaks the rules, one sentence each.
-pub(super) fn violations(graphs: &[&ImportGraph], rules: &[Rule]) -> Vec<String> {
-    let mut violations = Vec::new();
-    for rule in rules {
-        let mut unused = rule.importers.to_vec();
+/// Describes what breaks the rules: one line for each file and crate, and one for each importer that does
+/// not import the crates of its rule.
+pub(super) fn violations(graphs: &[ImportGraph], rules: &[Rule]) -> Vec<String> {
+    rules
+        .iter()
+        .flat_map(|rule| rule.violations(graphs))
+        .collect()
+}
+
+/// The uses of one crate in one file.
+struct Uses {
+    first_line: usize,
+    count: usize,
+}
+
+impl Rule {
+    fn violations(&self, graphs: &[ImportGraph]) -> Vec<String> {
+        let mut unused = self.importers.to_vec();
+        let mut forbidden = BTreeMap::<(&str, &str), Uses>::new();
         for graph in graphs {
             for import in &graph.foreign {
-                let file = &graph.files[import.file];
-                if !rule.crates.contains(&import.crate_name.as_str()) {
+                let crate_name = import.crate_name.as_str();
+                let file = graph.files[import.file].as_str();
+                if !self.crates.contains(&crate_name) {
                     continue;
                 }
                 unused.retain(|importer| !covers(importer, file));
-                if !rule.importers.iter().any(|it| covers(it, file)) {
-                    violations.push(format!(
-                        "{}: this file may not import {}. {}",
-                        graph.display(import.file, &import.location),
-                        import.crate_name,
-                        rule.reason
-                    ));
+                if self.importers.iter().any(|it| covers(it, file)) {
+                    continue;
                 }
+                let uses = forbidden.entry((file, crate_name)).or_insert(Uses {
+                    first_line: import.line,
+                    count: 0,
+                });
+                uses.first_line = uses.first_line.min(import.line);
+                uses.count += 1;
             }
         }
-        violations.extend(unused.iter().map(|importer| {
-            let crates = rule.crates.join(" or ");
-            format!(
-                "{importer} does not import {crates}: take it out of the rule in foreign_crates.rs"
-            )
-        }));
+        let forbidden = forbidden.iter().map(|((file, crate_name), uses)| {
+            let Uses { first_line, count } = uses;
+            let noun = if *count == 1 { "use" } else { "uses" };
+            let reason = self.reason;
+            format!("{file}:{first_line} may not import {crate_name} ({count} {noun}). {reason}")
+        });
+        let crates = self.crates.join(" or ");
+        let unused = unused.iter().map(|importer| {
+            format!("{importer} does not import {crates}: remove it from foreign_crates.rs")
+        });
+        forbidden.chain(unused).collect()
     }
-    violations
 }
 
+/// Whether a file is an importer's file, or in its module.
 fn covers(importer: &str, file: &str) -> bool {
     importer == file
         || file

@@ -1,21 +1,24 @@
-//! Which file of a crate imports which, and what it imports of other crates.
+//! Which file of a crate imports which, and which foreign crates it imports.
 
 use std::collections::BTreeMap;
 
 use super::module_tree::{FileId, ModuleId, ModuleTree, Reference, ReferenceKind};
 use super::resolve::Target;
 
+/// The imports of one crate's files.
 #[derive(Debug, Default)]
 pub(super) struct ImportGraph {
+    /// Paths relative to the workspace's root.
     pub(super) files: Vec<String>,
     /// From the file that uses a name to the file that defines it; the first location of each pair.
     pub(super) imports: BTreeMap<(FileId, FileId), Location>,
+    /// Each use of a name from a foreign crate.
     pub(super) foreign: Vec<ForeignImport>,
-    /// Paths into a module of the crate that lacks the name: what this check cannot see.
+    /// Paths into a module of the crate that lacks the name, for example because a derive generates it.
     pub(super) unresolved: Vec<(FileId, Location)>,
 }
 
-/// The line of a name, in a file that is known.
+/// A name that a file uses, and the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) line: usize,
@@ -23,11 +26,12 @@ pub(super) struct Location {
     pub(super) name: String,
 }
 
+/// A use of a name from a foreign crate.
 #[derive(Debug)]
 pub(super) struct ForeignImport {
     pub(super) crate_name: String,
     pub(super) file: FileId,
-    pub(super) location: Location,
+    pub(super) line: usize,
 }
 
 impl ImportGraph {
@@ -50,9 +54,10 @@ impl ImportGraph {
         };
         for target in tree.resolve(from, &reference.path, reference.namespaces) {
             match target {
-                // To name a module is to import nothing: what is used of it has a path of its own.
+                // Not an import: each name that is used from the module has a path of its own.
                 Target::Module(_) => {}
                 Target::Item(module) => {
+                    // A module may export its children's items without importing them.
                     let is_own = reference.kind == ReferenceKind::Reexport
                         && tree.is_within(module, tree.enclosing_module(from));
                     let to = tree.modules[module].file;
@@ -61,13 +66,14 @@ impl ImportGraph {
                     }
                 }
                 Target::Foreign(crate_name) => {
-                    let is_name_alone = reference.kind == ReferenceKind::Inline
+                    // A single name is one of the prelude, or a generic parameter.
+                    let is_single_name = reference.kind == ReferenceKind::Inline
                         && reference.path.segments.len() == 1;
-                    if !is_name_alone {
+                    if !is_single_name {
                         self.foreign.push(ForeignImport {
                             crate_name,
                             file,
-                            location: location.clone(),
+                            line: reference.line,
                         });
                     }
                 }
@@ -76,18 +82,27 @@ impl ImportGraph {
         }
     }
 
-    /// `file:line` and the name there.
+    /// Formats a location as `file:line name`.
     pub(super) fn display(&self, file: FileId, location: &Location) -> String {
         format!("{}:{} {}", self.files[file], location.line, location.name)
     }
 
+    /// Formats an import as `file:line imports name from file`.
+    pub(super) fn display_import(&self, from: FileId, to: FileId) -> String {
+        let Location { line, name } = &self.imports[&(from, to)];
+        format!(
+            "{}:{line} imports {name} from {}",
+            self.files[from], self.files[to]
+        )
+    }
+
     fn add_import(&mut self, from: FileId, to: FileId, location: Location) {
-        let known = self
+        let first = self
             .imports
             .entry((from, to))
             .or_insert_with(|| location.clone());
-        if location.line < known.line {
-            *known = location;
+        if location.line < first.line {
+            *first = location;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the root files of a crate's targets to its module tree.
+//! Loads the module tree of a crate, from the root files of its targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use super::module_tree::{Module, ModuleId, ModuleTree};
-use super::visitor::{ModuleFile, visit_file};
+use super::visitor::{ModuleDeclaration, visit_file};
 
-/// A file to load into a module that stands in the tree already.
+/// A file that is to be loaded into a module that is in the tree already.
 struct PendingFile {
     module: ModuleId,
     path: PathBuf,
-    /// Where the files of its child modules lie.
+    /// The folder of the files of its child modules.
     children: PathBuf,
 }
 
-/// Parses all modules that the root files reach, except those that only tests see.
+/// Parses all modules that the root files reach, except those that only tests compile.
 pub(super) fn load(workspace: &Path, roots: &[PathBuf]) -> Result<ModuleTree> {
     let mut tree = ModuleTree::default();
     let mut pending: Vec<PendingFile> = Vec::new();
@@ -29,37 +29,38 @@ pub(super) fn load(workspace: &Path, roots: &[PathBuf]) -> Result<ModuleTree> {
     }
     while let Some(next) = pending.pop() {
         let text = fs::read_to_string(&next.path)
-            .with_context(|| format!("{} cannot be read", next.path.display()))?;
+            .with_context(|| format!("cannot read {}", next.path.display()))?;
         let syntax = syn::parse_file(&text)
-            .with_context(|| format!("{} cannot be parsed", next.path.display()))?;
+            .with_context(|| format!("cannot parse {}", next.path.display()))?;
         let name = next.path.strip_prefix(workspace).unwrap_or(&next.path);
         tree.modules[next.module].file = tree.file_id(&name.display().to_string());
-        for declared in visit_file(&mut tree, next.module, &syntax) {
-            pending.push(locate(&next, &declared)?);
+        for declaration in visit_file(&mut tree, next.module, &syntax) {
+            pending.push(locate(&next, &declaration)?);
         }
     }
     Ok(tree)
 }
 
-fn locate(parent: &PendingFile, declared: &ModuleFile) -> Result<PendingFile> {
+/// Finds the file of a module by the compiler's rules.
+fn locate(parent: &PendingFile, declaration: &ModuleDeclaration) -> Result<PendingFile> {
     let mut base = parent.children.clone();
-    base.extend(&declared.inline_modules);
-    if let Some(path) = &declared.path {
-        if declared.inline_modules.is_empty() {
+    base.extend(&declaration.inline_modules);
+    if let Some(path) = &declaration.path {
+        if declaration.inline_modules.is_empty() {
             base = folder(&parent.path).to_owned();
         }
         let path = base.join(path);
         return Ok(PendingFile {
-            module: declared.module,
+            module: declaration.module,
             children: folder(&path).to_owned(),
             path,
         });
     }
-    let children = base.join(&declared.name);
+    let children = base.join(&declaration.name);
     for path in [children.with_extension("rs"), children.join("mod.rs")] {
         if path.is_file() {
             return Ok(PendingFile {
-                module: declared.module,
+                module: declaration.module,
                 path,
                 children,
             });
@@ -68,7 +69,7 @@ fn locate(parent: &PendingFile, declared: &ModuleFile) -> Result<PendingFile> {
     bail!(
         "{} declares the module `{}`, but there is no {}.rs",
         parent.path.display(),
-        declared.name,
+        declaration.name,
         children.display()
     );
 }

@@ -1,21 +1,21 @@
-//! What the files of one crate define, bring into scope and refer to, module by module.
+//! The modules of one crate, with what each defines, brings into scope and refers to.
 
 use std::collections::{HashMap, HashSet};
 
 pub(super) type ModuleId = usize;
 pub(super) type FileId = usize;
 
-/// The modules of all targets of one crate. Each target's root has no parent.
+/// The modules of all targets of one crate. The root module of a target has no parent.
 #[derive(Debug, Default)]
 pub(super) struct ModuleTree {
     /// Paths relative to the workspace's root, in the order in which they were loaded.
     pub(super) files: Vec<String>,
     pub(super) modules: Vec<Module>,
-    /// How many `use` declarations there are.
+    /// The number of `use` declarations in all modules.
     pub(super) uses: usize,
 }
 
-/// A module, or a block with items or `use` declarations of its own: Rust looks names up in both alike.
+/// A module, or a block with items or `use` declarations of its own: Rust resolves names in both alike.
 #[derive(Debug, Default)]
 pub(super) struct Module {
     pub(super) file: FileId,
@@ -25,19 +25,20 @@ pub(super) struct Module {
     pub(super) uses: HashMap<String, Vec<Use>>,
     pub(super) globs: Vec<Use>,
     pub(super) references: Vec<Reference>,
-    /// Identifiers in the module's macros: the only trace of the items that a macro makes.
-    pub(super) macro_words: HashSet<String>,
+    /// The identifiers in the module's macros, among them the names of the items that macros generate.
+    pub(super) macro_identifiers: HashSet<String>,
 }
 
+/// An item of a module, under a name.
 #[derive(Debug)]
 pub(super) struct Definition {
-    /// The module itself where the definition is one.
+    /// The id of the module, if the item is one.
     pub(super) module: Option<ModuleId>,
     pub(super) namespaces: Namespaces,
     pub(super) is_private: bool,
 }
 
-/// A name, or with `::*` many, that a `use` declaration brings into scope.
+/// A `use` declaration of one name, or with `::*` of all names of a module.
 #[derive(Debug)]
 pub(super) struct Use {
     /// Unique in its tree.
@@ -50,11 +51,11 @@ pub(super) struct Use {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamePath {
     pub(super) segments: Vec<String>,
-    /// Begins with `::`: its first segment is a crate.
+    /// Whether it begins with `::`, which makes its first segment a crate.
     pub(super) is_global: bool,
 }
 
-/// A path in the code that names something.
+/// An occurrence of a path in the code.
 #[derive(Debug)]
 pub(super) struct Reference {
     pub(super) path: NamePath,
@@ -63,6 +64,7 @@ pub(super) struct Reference {
     pub(super) kind: ReferenceKind,
 }
 
+/// Where a path occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReferenceKind {
     /// In a private `use` declaration.
@@ -73,7 +75,7 @@ pub(super) enum ReferenceKind {
     Inline,
 }
 
-/// Rust's namespaces, as a set: a module and a function may have one name.
+/// A set of Rust's namespaces: a module and a function may have the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Namespaces(u8);
 
@@ -90,21 +92,22 @@ impl Namespaces {
 }
 
 impl ModuleTree {
+    /// Adds a module and returns its id.
     pub(super) fn add_module(&mut self, module: Module) -> ModuleId {
         self.modules.push(module);
         self.modules.len() - 1
     }
 
-    /// The id of a file, which is new when the path is.
+    /// Returns the id of a file, which is added if it is new.
     pub(super) fn file_id(&mut self, path: &str) -> FileId {
-        let known = self.files.iter().position(|file| file == path);
-        known.unwrap_or_else(|| {
+        let id = self.files.iter().position(|file| file == path);
+        id.unwrap_or_else(|| {
             self.files.push(path.to_owned());
             self.files.len() - 1
         })
     }
 
-    /// The module that a block stands in, or the module itself.
+    /// Returns the module around a block, or the module itself.
     pub(super) fn enclosing_module(&self, mut module: ModuleId) -> ModuleId {
         while let (true, Some(parent)) = (self.modules[module].is_block, self.parent(module)) {
             module = parent;
@@ -116,10 +119,12 @@ impl ModuleTree {
         self.modules[module].parent
     }
 
+    /// The module itself, its parent, and so on up to the root.
     pub(super) fn ancestors(&self, module: ModuleId) -> impl Iterator<Item = ModuleId> {
         std::iter::successors(Some(module), |module| self.parent(*module))
     }
 
+    /// Whether a module is another one or below it.
     pub(super) fn is_within(&self, module: ModuleId, ancestor: ModuleId) -> bool {
         self.ancestors(module).any(|module| module == ancestor)
     }

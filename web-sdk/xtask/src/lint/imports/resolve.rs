@@ -1,67 +1,68 @@
-//! From a path in the code to the module that defines what it names, through `use` and re-exports.
+//! Resolves a path in the code to the module that defines what it names, through `use` and re-exports.
 
 use super::module_tree::{ModuleId, ModuleTree, NamePath, Namespaces, Use};
 
-/// What a path leads to.
+/// What a path resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Module(ModuleId),
-    /// An item, or something that belongs to one, by the module that defines it.
+    /// An item or a member of one, by the module that defines the item.
     Item(ModuleId),
-    /// Something of a crate, of the prelude, or a generic parameter, by the path's first segment.
+    /// A name from a foreign crate or the prelude, or a generic parameter, by the path's first segment.
     Foreign(String),
-    /// This module was reached, and lacks the next segment.
+    /// The module that lacks the next segment of the path.
     Missing(ModuleId),
 }
 
 impl ModuleTree {
-    /// All that a path may name: more than one target where namespaces share the name.
+    /// Resolves a path. There are several targets if several namespaces have the name.
     pub(super) fn resolve(
         &self,
         from: ModuleId,
         path: &NamePath,
-        wanted: Namespaces,
+        namespaces: Namespaces,
     ) -> Vec<Target> {
         Lookup {
             tree: self,
             importer: from,
-            followed: Vec::new(),
+            open_uses: Vec::new(),
         }
-        .path(from, path, wanted)
+        .path(from, path, namespaces)
     }
 }
 
-/// One look-up of a path.
+/// The state of resolving one path.
 struct Lookup<'a> {
     tree: &'a ModuleTree,
+    /// The module whose view decides which private names are visible.
     importer: ModuleId,
-    /// The `use` declarations that are being followed: a name cannot come from itself.
-    followed: Vec<usize>,
+    /// The ids of the `use` declarations that are being followed, none of which is followed again.
+    open_uses: Vec<usize>,
 }
 
 impl Lookup<'_> {
-    fn path(&mut self, from: ModuleId, path: &NamePath, wanted: Namespaces) -> Vec<Target> {
+    fn path(&mut self, from: ModuleId, path: &NamePath, namespaces: Namespaces) -> Vec<Target> {
         let last = path.segments.len().saturating_sub(1);
         let mut targets = Vec::new();
         for (index, segment) in path.segments.iter().enumerate() {
-            let wanted = if index == last {
-                wanted
+            let namespaces = if index == last {
+                namespaces
             } else {
                 Namespaces::TYPES
             };
             targets = if index > 0 {
-                self.next(&targets, segment, wanted)
+                self.next(&targets, segment, namespaces)
             } else if path.is_global {
                 vec![Target::Foreign(segment.clone())]
             } else {
-                self.first(from, segment, wanted)
+                self.first(from, segment, namespaces)
             };
         }
         targets
     }
 
-    /// What a path's first segment names, seen from inside a module.
-    fn first(&mut self, from: ModuleId, name: &str, wanted: Namespaces) -> Vec<Target> {
+    /// Resolves the first segment of a path in a module.
+    fn first(&mut self, from: ModuleId, name: &str, namespaces: Namespaces) -> Vec<Target> {
         let tree = self.tree;
         let module = tree.enclosing_module(from);
         match name {
@@ -85,10 +86,10 @@ impl Lookup<'_> {
             _ => {}
         }
         for scope in tree.ancestors(from) {
-            // The text of a module may use the macros that stand above it in its parents.
-            let is_in_scope = tree.is_within(scope, module) || wanted == Namespaces::MACROS;
+            // A module may use the macros that its ancestors define before it.
+            let is_in_scope = tree.is_within(scope, module) || namespaces == Namespaces::MACROS;
             let targets = if is_in_scope {
-                self.member(scope, name, wanted)
+                self.member(scope, name, namespaces)
             } else {
                 Vec::new()
             };
@@ -99,51 +100,61 @@ impl Lookup<'_> {
         vec![Target::Foreign(name.to_owned())]
     }
 
-    /// What one more segment leads to. An item's own members, and all that is foreign, stay what they are.
-    fn next(&mut self, targets: &[Target], name: &str, wanted: Namespaces) -> Vec<Target> {
-        // `a::b` where `a` is a module and a type: only one of them has `b`.
-        let mut found = Vec::new();
+    /// Resolves the next segment. Members of items and foreign names keep their target.
+    fn next(&mut self, targets: &[Target], name: &str, namespaces: Namespaces) -> Vec<Target> {
+        // In `a::b`, `a` may be both a module and a type, and only one of them has `b`.
+        let mut resolved = Vec::new();
         let mut missing = Vec::new();
         for target in targets {
             let Target::Module(module) = *target else {
-                found.push(target.clone());
+                resolved.push(target.clone());
                 continue;
             };
             let members = match name {
                 "self" => vec![Target::Module(module)],
-                "super" => self.first(module, name, wanted),
-                _ => self.public_member(module, name, wanted),
+                "super" => self.first(module, name, namespaces),
+                _ => self.public_member(module, name, namespaces),
             };
             if members.is_empty() {
                 missing.push(Target::Missing(module));
             }
-            found.extend(members);
+            resolved.extend(members);
         }
-        if found.is_empty() { missing } else { found }
+        if resolved.is_empty() {
+            missing
+        } else {
+            resolved
+        }
     }
 
-    /// Like `member`, and also the items that macros make.
-    fn public_member(&mut self, module: ModuleId, name: &str, wanted: Namespaces) -> Vec<Target> {
-        let members = self.member(module, name, wanted);
-        if members.is_empty() && self.tree.modules[module].macro_words.contains(name) {
+    /// Resolves a name in a module, which may be that of an item that a macro generates.
+    fn public_member(
+        &mut self,
+        module: ModuleId,
+        name: &str,
+        namespaces: Namespaces,
+    ) -> Vec<Target> {
+        let members = self.member(module, name, namespaces);
+        if members.is_empty() && self.tree.modules[module].macro_identifiers.contains(name) {
             return vec![Target::Item(module)];
         }
         members
     }
 
-    /// What a name means in a module: what is defined or used there by name, else what a glob brings.
-    fn member(&mut self, module: ModuleId, name: &str, wanted: Namespaces) -> Vec<Target> {
+    /// Resolves a name in a module: by its definitions and `use` declarations, else by its globs.
+    fn member(&mut self, module: ModuleId, name: &str, namespaces: Namespaces) -> Vec<Target> {
         let tree = self.tree;
         let scope = &tree.modules[module];
         let definitions = scope.definitions.get(name).into_iter().flatten();
         let mut targets: Vec<Target> = definitions
-            .filter(|it| it.namespaces.overlaps(wanted) && self.sees(module, it.is_private))
+            .filter(|it| it.namespaces.overlaps(namespaces) && self.sees(module, it.is_private))
             .map(|it| it.module.map_or(Target::Item(module), Target::Module))
             .collect();
-        for used in scope.uses.get(name).into_iter().flatten() {
-            if self.sees(module, used.is_private) {
-                let found = self.follow(module, used, |this| this.path(module, &used.path, wanted));
-                targets.extend(found);
+        for declaration in scope.uses.get(name).into_iter().flatten() {
+            if self.sees(module, declaration.is_private) {
+                targets.extend(self.follow(module, declaration, |this| {
+                    this.path(module, &declaration.path, namespaces)
+                }));
             }
         }
         if targets.is_empty() {
@@ -151,7 +162,7 @@ impl Lookup<'_> {
                 if self.sees(module, glob.is_private) {
                     targets.extend(self.follow(module, glob, |this| {
                         let sources = this.path(module, &glob.path, Namespaces::TYPES);
-                        this.glob_member(&sources, name, wanted)
+                        this.glob_member(&sources, name, namespaces)
                     }));
                 }
             }
@@ -161,34 +172,41 @@ impl Lookup<'_> {
         targets
     }
 
-    fn glob_member(&mut self, sources: &[Target], name: &str, wanted: Namespaces) -> Vec<Target> {
+    /// Resolves a name in the modules that a glob imports from.
+    fn glob_member(
+        &mut self,
+        sources: &[Target],
+        name: &str,
+        namespaces: Namespaces,
+    ) -> Vec<Target> {
         let modules = sources.iter().filter_map(|source| match source {
             Target::Module(module) => Some(*module),
             _ => None,
         });
         modules
-            .flat_map(|module| self.public_member(module, name, wanted))
+            .flat_map(|module| self.public_member(module, name, namespaces))
             .collect()
     }
 
-    /// Runs a look-up through a `use` declaration of `importer`, unless it is being followed already.
+    /// Runs a lookup through a `use` declaration of `importer`, unless the declaration is open already.
     fn follow(
         &mut self,
         importer: ModuleId,
-        used: &Use,
-        look_up: impl FnOnce(&mut Self) -> Vec<Target>,
+        declaration: &Use,
+        lookup: impl FnOnce(&mut Self) -> Vec<Target>,
     ) -> Vec<Target> {
-        if self.followed.contains(&used.id) {
+        if self.open_uses.contains(&declaration.id) {
             return Vec::new();
         }
-        self.followed.push(used.id);
+        self.open_uses.push(declaration.id);
         let outer = std::mem::replace(&mut self.importer, importer);
-        let targets = look_up(self);
+        let targets = lookup(self);
         self.importer = outer;
-        self.followed.pop();
+        self.open_uses.pop();
         targets
     }
 
+    /// Whether the importer sees a name of a module: a private one is visible in the module and below it.
     fn sees(&self, module: ModuleId, is_private: bool) -> bool {
         let owner = self.tree.enclosing_module(module);
         !is_private || self.tree.is_within(self.importer, owner)

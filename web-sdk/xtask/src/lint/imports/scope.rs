@@ -1,4 +1,4 @@
-//! Writes down what a module defines, uses and refers to.
+//! Collects what a module defines, uses and refers to.
 
 use syn::{ForeignItem, Item, UseTree, Visibility};
 
@@ -6,7 +6,7 @@ use super::module_tree::{
     Definition, Module, ModuleId, ModuleTree, NamePath, Namespaces, Reference, ReferenceKind, Use,
 };
 
-/// The module, or block, that is being visited.
+/// The module or block that is being visited.
 pub(super) struct Scope<'a> {
     pub(super) tree: &'a mut ModuleTree,
     pub(super) id: ModuleId,
@@ -17,7 +17,7 @@ impl Scope<'_> {
         &mut self.tree.modules[self.id]
     }
 
-    /// Adds a child to the tree, in the same file until another is known.
+    /// Adds a child to the tree. It has the same file until its own file is loaded.
     pub(super) fn add_child(&mut self, is_block: bool) -> ModuleId {
         self.tree.add_module(Module {
             file: self.tree.modules[self.id].file,
@@ -27,6 +27,7 @@ impl Scope<'_> {
         })
     }
 
+    /// Defines a child module and returns its id.
     pub(super) fn define_module(&mut self, item: &syn::ItemMod) -> ModuleId {
         let child = self.add_child(false);
         self.add_definition(
@@ -40,6 +41,7 @@ impl Scope<'_> {
         child
     }
 
+    /// Defines the name of a `macro_rules!` macro.
     pub(super) fn define_macro(&mut self, name: &syn::Ident) {
         self.define(name, Namespaces::MACROS, &Visibility::Inherited);
     }
@@ -88,11 +90,11 @@ impl Scope<'_> {
 
     fn add_definition(&mut self, name: &syn::Ident, definition: Definition) {
         let definitions = &mut self.module().definitions;
-        let of_name = definitions.entry(name.to_string()).or_default();
-        of_name.push(definition);
+        let entry = definitions.entry(name.to_string()).or_default();
+        entry.push(definition);
     }
 
-    /// Brings names into scope, and refers to what they name.
+    /// Adds the names of a `use` declaration, and a reference to each.
     pub(super) fn add_use(&mut self, item: &syn::ItemUse) {
         let path = NamePath {
             segments: Vec::new(),
@@ -115,8 +117,8 @@ impl Scope<'_> {
             }
             UseTree::Glob(it) => {
                 let line = it.star_token.spans[0].start().line;
-                let used = self.new_use(path, Namespaces::TYPES, line, is_private);
-                return self.module().globs.push(used);
+                let glob = self.new_use(path, Namespaces::TYPES, line, is_private);
+                return self.module().globs.push(glob);
             }
             UseTree::Name(it) => (&it.ident, &it.ident),
             UseTree::Rename(it) => (&it.ident, &it.rename),
@@ -128,11 +130,12 @@ impl Scope<'_> {
             binding = path.segments.last().cloned().unwrap_or_default();
         }
         let line = last.span().start().line;
-        let used = self.new_use(path, Namespaces::ALL, line, is_private);
+        let declaration = self.new_use(path, Namespaces::ALL, line, is_private);
         let uses = &mut self.module().uses;
-        uses.entry(binding).or_default().push(used);
+        uses.entry(binding).or_default().push(declaration);
     }
 
+    /// Creates a `use` declaration, and adds a reference to what it names.
     fn new_use(
         &mut self,
         path: NamePath,
@@ -158,8 +161,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Refers to a name outside of `use` declarations.
-    pub(super) fn refer(&mut self, path: NamePath, namespaces: Namespaces, line: usize) {
+    /// Adds a reference outside of `use` declarations.
+    pub(super) fn add_reference(&mut self, path: NamePath, namespaces: Namespaces, line: usize) {
         self.module().references.push(Reference {
             path,
             namespaces,

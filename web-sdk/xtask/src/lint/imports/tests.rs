@@ -18,12 +18,12 @@ fn graph(files: &[(&str, &str)]) -> ImportGraph {
     }
     let root = folder.path().join("src/lib.rs");
     let graph = ImportGraph::new(load::load(folder.path(), &[root]).unwrap());
-    assert_eq!(graph.unresolved, [], "every path is found");
+    assert_eq!(graph.unresolved, [], "every path must be found");
     graph
 }
 
 #[test]
-fn files_that_import_each_other_are_a_cycle_with_the_line_of_each_name() {
+fn a_cycle_is_described_with_the_line_of_each_import() {
     let graph = graph(&[
         ("src/lib.rs", "mod a;\nmod b;\nmod c;"),
         ("src/a.rs", "//! A.\n\nuse crate::b::B;\n\npub struct A(B);"),
@@ -34,9 +34,9 @@ fn files_that_import_each_other_are_a_cycle_with_the_line_of_each_name() {
     assert_eq!(cycles.len(), 1);
     for line in [
         "3 files import each other:",
-        "src/a.rs:3 crate::b::B is from src/b.rs",
-        "src/b.rs:1 super::c::C is from src/c.rs",
-        "src/c.rs:1 super::a::A is from src/a.rs",
+        "src/a.rs:3 imports crate::b::B from src/b.rs",
+        "src/b.rs:1 imports super::c::C from src/c.rs",
+        "src/c.rs:1 imports super::a::A from src/a.rs",
     ] {
         assert!(cycles[0].contains(line), "{line}\n{}", cycles[0]);
     }
@@ -56,7 +56,7 @@ fn a_cycle_through_a_re_export_is_found() {
 }
 
 #[test]
-fn a_module_that_exports_its_children_again_may_be_imported_by_them() {
+fn re_exporting_a_child_that_imports_its_parent_is_no_cycle() {
     let parent = "mod child;\npub(crate) use child::Child;\npub struct Parent;";
     let child = ("src/parent/child.rs", "pub struct Child(super::Parent);");
     let root = ("src/lib.rs", "mod parent;");
@@ -66,5 +66,5 @@ fn a_module_that_exports_its_children_again_may_be_imported_by_them() {
     let parent = format!("{parent}\nfn new() -> Option<Child> {{ None }}");
     let graph_with_use = graph(&[root, ("src/parent.rs", &parent), child]);
     let cycles = cycles(&graph_with_use);
-    assert!(cycles[0].contains("src/parent.rs:4 Child is from src/parent/child.rs"));
+    assert!(cycles[0].contains("src/parent.rs:4 imports Child from src/parent/child.rs"));
 }

@@ -1,9 +1,10 @@
-//! Paths in tokens that only a macro knows how to parse.
+//! Finds paths in the tokens of macros and attributes, whose syntax is unknown.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 use super::module_tree::{NamePath, Namespaces};
 
+/// A path in tokens, and where to look it up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TokenPath {
     pub(super) path: NamePath,
@@ -11,73 +12,74 @@ pub(super) struct TokenPath {
     pub(super) line: usize,
 }
 
-/// Every `a::b`, and every single name that begins with a capital, is called, or is a macro's.
+/// Returns every `a::b`, and every single name that begins with a capital, is called, or is a macro's.
 pub(super) fn paths(tokens: TokenStream) -> Vec<TokenPath> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < tokens.len() {
-        match &tokens[at] {
+    let mut token_paths = Vec::new();
+    let mut index = 0;
+    while index < tokens.len() {
+        match &tokens[index] {
             TokenTree::Group(group) => {
-                found.extend(paths(group.stream()));
-                at += 1;
+                token_paths.extend(paths(group.stream()));
+                index += 1;
             }
             TokenTree::Ident(first) => {
                 let line = first.span().start().line;
-                let (segments, end) = segments(&tokens, at);
-                if let Some(namespaces) = namespaces(&tokens, at, end, &segments) {
+                let (segments, end) = segments(&tokens, index);
+                if let Some(namespaces) = namespaces(&tokens, index, end, &segments) {
                     let path = NamePath {
-                        is_global: is_colons(&tokens, at.wrapping_sub(2)),
+                        is_global: is_path_separator(&tokens, index.wrapping_sub(2)),
                         segments,
                     };
-                    found.push(TokenPath {
+                    token_paths.push(TokenPath {
                         path,
                         namespaces,
                         line,
                     });
                 }
-                at = end;
+                index = end;
             }
-            _ => at += 1,
+            _ => index += 1,
         }
     }
-    found
+    token_paths
 }
 
-/// All identifiers in the tokens.
-pub(super) fn words(tokens: TokenStream) -> Vec<String> {
-    let words = tokens.into_iter().map(|token| match token {
-        TokenTree::Group(group) => words(group.stream()),
+/// Returns all identifiers in the tokens.
+pub(super) fn identifiers(tokens: TokenStream) -> Vec<String> {
+    let identifiers = tokens.into_iter().map(|token| match token {
+        TokenTree::Group(group) => identifiers(group.stream()),
         TokenTree::Ident(ident) => vec![ident.to_string()],
         _ => Vec::new(),
     });
-    words.flatten().collect()
+    identifiers.flatten().collect()
 }
 
-/// The path that begins at a token, and the index behind it.
+/// Returns the segments of the path that begins at a token, and the index of the token after the path.
 fn segments(tokens: &[TokenTree], start: usize) -> (Vec<String>, usize) {
     let mut segments = Vec::new();
-    let mut at = start;
-    while let Some(TokenTree::Ident(ident)) = tokens.get(at) {
+    let mut index = start;
+    while let Some(TokenTree::Ident(ident)) = tokens.get(index) {
         segments.push(ident.to_string());
-        at += 1;
-        if !is_colons(tokens, at) || !matches!(tokens.get(at + 2), Some(TokenTree::Ident(_))) {
+        index += 1;
+        let has_next_segment = matches!(tokens.get(index + 2), Some(TokenTree::Ident(_)));
+        if !is_path_separator(tokens, index) || !has_next_segment {
             break;
         }
-        at += 2;
+        index += 2;
     }
-    (segments, at)
+    (segments, index)
 }
 
-/// Where to look the path up, unless it is a field, a lifetime, a variable of a macro or a word of the
-/// language.
+/// Returns the namespaces to look the path up in, or `None` if it is a field, a lifetime, a variable of a
+/// macro or a name that is being defined.
 fn namespaces(
     tokens: &[TokenTree],
     start: usize,
     end: usize,
     segments: &[String],
 ) -> Option<Namespaces> {
-    let before = start.checked_sub(1).map(|at| &tokens[at]);
+    let before = start.checked_sub(1).map(|index| &tokens[index]);
     let first = segments.first()?;
     match before {
         Some(TokenTree::Punct(punct)) => match punct.as_char() {
@@ -86,7 +88,7 @@ fn namespaces(
             '$' if first != "crate" => return None,
             _ => {}
         },
-        Some(TokenTree::Ident(word)) if word == "fn" || word == "let" => return None,
+        Some(TokenTree::Ident(keyword)) if keyword == "fn" || keyword == "let" => return None,
         _ => {}
     }
     let next = tokens.get(end);
@@ -99,10 +101,11 @@ fn namespaces(
     is_name.then_some(Namespaces::ALL)
 }
 
-fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
-    is_punct(tokens.get(at), ':') && is_punct(tokens.get(at.wrapping_add(1)), ':')
+/// Whether there is a `::` at this index.
+fn is_path_separator(tokens: &[TokenTree], index: usize) -> bool {
+    is_punct(tokens.get(index), ':') && is_punct(tokens.get(index.wrapping_add(1)), ':')
 }
 
-fn is_punct(token: Option<&TokenTree>, wanted: char) -> bool {
-    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
+fn is_punct(token: Option<&TokenTree>, character: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == character)
 }

@@ -1,4 +1,4 @@
-//! One pass over a file's syntax, which finds the modules, items and paths in it.
+//! Visits the syntax of a file once, and collects the modules, items and paths in it.
 
 use std::collections::HashSet;
 use std::mem;
@@ -9,55 +9,56 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, QSelf, Stmt, Token, Visibility};
 
-use super::attributes::{is_test_only, of_impl_item, of_item, path_of_module};
+use super::attributes::{impl_item_attributes, is_test_only, item_attributes, path_attribute};
 use super::module_tree::{ModuleId, ModuleTree, NamePath, Namespaces};
 use super::scope::Scope;
 use super::tokens;
 
-/// A `mod x;`, whose file is still to be loaded.
+/// A declaration `mod x;`, whose file is still to be loaded.
 #[derive(Debug)]
-pub(super) struct ModuleFile {
+pub(super) struct ModuleDeclaration {
     pub(super) module: ModuleId,
     pub(super) name: String,
     /// The names of the inline modules around the declaration.
     pub(super) inline_modules: Vec<String>,
-    /// What `#[path]` says.
+    /// The path in `#[path = "…"]`.
     pub(super) path: Option<String>,
 }
 
-/// Adds what a file has to the tree, and returns the files that it names.
+/// Adds the content of a file to the tree, and returns the modules whose files it declares.
 pub(super) fn visit_file(
     tree: &mut ModuleTree,
     module: ModuleId,
     file: &syn::File,
-) -> Vec<ModuleFile> {
+) -> Vec<ModuleDeclaration> {
     let mut visitor = Visitor {
         scope: Scope { tree, id: module },
         inline_modules: Vec::new(),
         variables: HashSet::new(),
-        files: Vec::new(),
+        declarations: Vec::new(),
     };
     visitor.visit_file(file);
-    visitor.files
+    visitor.declarations
 }
 
 struct Visitor<'a> {
     scope: Scope<'a>,
+    /// The names of the inline modules around what is being visited.
     inline_modules: Vec<String>,
-    /// Names that patterns bind in the function around: a path of one such name is no item.
+    /// The variables of the enclosing function: a path of one such name is not an item.
     variables: HashSet<String>,
-    files: Vec<ModuleFile>,
+    declarations: Vec<ModuleDeclaration>,
 }
 
 impl Visitor<'_> {
     fn add_module(&mut self, item: &syn::ItemMod) {
         let module = self.scope.define_module(item);
         let Some((_, items)) = &item.content else {
-            self.files.push(ModuleFile {
+            self.declarations.push(ModuleDeclaration {
                 module,
                 name: item.ident.to_string(),
                 inline_modules: self.inline_modules.clone(),
-                path: path_of_module(&item.attrs),
+                path: path_attribute(&item.attrs),
             });
             return;
         };
@@ -71,8 +72,8 @@ impl Visitor<'_> {
     }
 
     fn add_item_macro(&mut self, item: &syn::ItemMacro) {
-        let words = tokens::words(item.mac.tokens.clone());
-        self.scope.module().macro_words.extend(words);
+        let identifiers = tokens::identifiers(item.mac.tokens.clone());
+        self.scope.module().macro_identifiers.extend(identifiers);
         match &item.ident {
             Some(name) => {
                 self.scope.define_macro(name);
@@ -94,7 +95,7 @@ impl Visitor<'_> {
         self.variables = outer;
     }
 
-    /// A path that may be `<T as Trait>::member`: then the trait is what it names here.
+    /// Adds a path that may be `<T as Trait>::member`, which refers to the trait.
     fn add_qualified(&mut self, qself: Option<&QSelf>, path: &syn::Path, namespaces: Namespaces) {
         match qself {
             Some(qself) => {
@@ -108,7 +109,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// The first `len` segments of a path.
+    /// Adds the first `len` segments of a path.
     fn add_path(&mut self, path: &syn::Path, len: usize, namespaces: Namespaces) {
         let segments: Vec<_> = path.segments.iter().take(len).collect();
         if let Some(first) = segments.first() {
@@ -117,27 +118,27 @@ impl Visitor<'_> {
                 segments: segments.iter().map(|it| it.ident.to_string()).collect(),
                 is_global: path.leading_colon.is_some(),
             };
-            self.refer(path, namespaces, line);
+            self.add_reference(path, namespaces, line);
         }
     }
 
     fn add_tokens(&mut self, tokens: TokenStream) {
-        for found in tokens::paths(tokens) {
-            self.refer(found.path, found.namespaces, found.line);
+        for it in tokens::paths(tokens) {
+            self.add_reference(it.path, it.namespaces, it.line);
         }
     }
 
-    fn refer(&mut self, path: NamePath, namespaces: Namespaces, line: usize) {
+    fn add_reference(&mut self, path: NamePath, namespaces: Namespaces, line: usize) {
         let is_variable = path.segments.len() == 1 && self.variables.contains(&path.segments[0]);
         if !is_variable {
-            self.scope.refer(path, namespaces, line);
+            self.scope.add_reference(path, namespaces, line);
         }
     }
 }
 
 impl<'ast> Visit<'ast> for Visitor<'_> {
     fn visit_item(&mut self, item: &'ast Item) {
-        if is_test_only(of_item(item)) {
+        if is_test_only(item_attributes(item)) {
             return;
         }
         self.scope.define_item(item);
@@ -146,7 +147,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
             Item::Use(it) => self.scope.add_use(it),
             Item::Macro(it) => self.add_item_macro(it),
             Item::Fn(it) => {
-                let variables = Variables::find(|names| names.visit_item_fn(it));
+                let variables = Variables::find(|variables| variables.visit_item_fn(it));
                 self.in_function(variables, |this| visit::visit_item_fn(this, it));
             }
             _ => visit::visit_item(self, item),
@@ -154,14 +155,14 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     }
 
     fn visit_impl_item(&mut self, item: &'ast syn::ImplItem) {
-        if !is_test_only(of_impl_item(item)) {
-            let variables = Variables::find(|names| names.visit_impl_item(item));
+        if !is_test_only(impl_item_attributes(item)) {
+            let variables = Variables::find(|variables| variables.visit_impl_item(item));
             self.in_function(variables, |this| visit::visit_impl_item(this, item));
         }
     }
 
     fn visit_trait_item(&mut self, item: &'ast syn::TraitItem) {
-        let variables = Variables::find(|names| names.visit_trait_item(item));
+        let variables = Variables::find(|variables| variables.visit_trait_item(item));
         self.in_function(variables, |this| visit::visit_trait_item(this, item));
     }
 
@@ -211,7 +212,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         }
     }
 
-    /// A name alone in a pattern is a variable, or a constant.
+    /// A single name in a pattern is a variable or a constant.
     fn visit_pat_ident(&mut self, it: &'ast syn::PatIdent) {
         if !is_variable(&it.ident) {
             let path = NamePath {
@@ -219,12 +220,12 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
                 is_global: false,
             };
             let line = it.ident.span().start().line;
-            self.refer(path, Namespaces::VALUES, line);
+            self.add_reference(path, Namespaces::VALUES, line);
         }
         visit::visit_pat_ident(self, it);
     }
 
-    /// Most macros take expressions; the paths in what others take are found in the tokens.
+    /// The arguments of most macros are expressions; in other macros, paths are found in the tokens.
     fn visit_macro(&mut self, it: &'ast syn::Macro) {
         self.add_path(&it.path, it.path.segments.len(), Namespaces::MACROS);
         let expressions = Punctuated::<Expr, Token![,]>::parse_terminated;
@@ -234,17 +235,17 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         }
     }
 
-    /// In attributes a single name is a word of theirs: `a::b` is a path.
+    /// In an attribute, `a::b` is a path, and a single name is part of the attribute's own syntax.
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
         let path = attribute.path();
         if path.segments.len() > 1 {
             self.add_path(path, path.segments.len(), Namespaces::MACROS);
         }
         if let syn::Meta::List(list) = &attribute.meta {
-            let mut found = tokens::paths(list.tokens.clone());
-            found.retain(|it| it.path.segments.len() > 1);
-            for it in found {
-                self.refer(it.path, it.namespaces, it.line);
+            let mut paths = tokens::paths(list.tokens.clone());
+            paths.retain(|it| it.path.segments.len() > 1);
+            for it in paths {
+                self.add_reference(it.path, it.namespaces, it.line);
             }
         }
     }
@@ -252,7 +253,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
-/// The variables of a function, of all its blocks and closures together.
+/// The variables of a function, with those of all its blocks and closures.
 #[derive(Default)]
 struct Variables(HashSet<String>);
 
@@ -273,6 +274,7 @@ impl<'ast> Visit<'ast> for Variables {
     }
 }
 
+/// Whether a name in a pattern is a variable and not a constant, by its first letter.
 fn is_variable(name: &syn::Ident) -> bool {
     !name.to_string().starts_with(char::is_uppercase)
 }

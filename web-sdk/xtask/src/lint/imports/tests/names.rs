@@ -5,7 +5,7 @@ use tempfile::TempDir;
 use super::super::load;
 use super::graph;
 
-/// Each import as `from:line name > to`, without the folder and the ending of the files' names.
+/// Each import as `from:line name > to`, where files have neither their folder nor their extension.
 fn imports(files: &[(&str, &str)]) -> Vec<String> {
     let graph = graph(files);
     let imports = graph.imports.iter().map(|((from, to), location)| {
@@ -18,7 +18,7 @@ fn imports(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_name_is_imported_from_where_it_is_defined_and_not_from_where_it_is_exported_again() {
+fn a_re_exported_name_is_imported_from_the_file_that_defines_it() {
     let files = [
         (
             "src/lib.rs",
@@ -87,7 +87,7 @@ fn paths_in_expressions_types_patterns_and_macros_are_imports() {
 }
 
 #[test]
-fn what_only_tests_see_is_no_import() {
+fn code_that_only_tests_compile_imports_nothing() {
     let imports = imports(&[
         (
             "src/lib.rs",
@@ -109,7 +109,7 @@ fn what_only_tests_see_is_no_import() {
 }
 
 #[test]
-fn a_variable_is_not_the_function_of_its_name() {
+fn a_variable_with_the_name_of_a_function_is_not_an_import() {
     let imports = imports(&[
         ("src/lib.rs", "mod parent;"),
         (
@@ -125,7 +125,7 @@ fn a_variable_is_not_the_function_of_its_name() {
 }
 
 #[test]
-fn a_module_and_a_function_may_have_one_name() {
+fn a_module_and_a_function_may_have_the_same_name() {
     let imports = imports(&[
         ("src/lib.rs", "mod open;\nmod user;\npub use open::open;"),
         (
@@ -146,7 +146,7 @@ fn a_module_and_a_function_may_have_one_name() {
 }
 
 #[test]
-fn items_that_macros_make_are_found_where_the_macro_stands() {
+fn an_item_that_a_macro_generates_is_defined_where_the_macro_is_called() {
     let ids = "macro_rules! id { ($name:ident) => { pub struct $name; } }\nid!(CallId);";
     let imports = imports(&[
         ("src/lib.rs", "mod ids;\nmod user;\npub use ids::*;"),
@@ -157,7 +157,7 @@ fn items_that_macros_make_are_found_where_the_macro_stands() {
 }
 
 #[test]
-fn files_are_found_where_the_compiler_finds_them() {
+fn files_of_modules_are_found_by_the_compilers_rules() {
     let imports = imports(&[
         (
             "src/lib.rs",
@@ -183,7 +183,7 @@ fn files_are_found_where_the_compiler_finds_them() {
 }
 
 #[test]
-fn a_module_without_a_file_is_an_error_that_names_it() {
+fn a_module_without_a_file_is_an_error_with_its_name() {
     let folder = TempDir::new().unwrap();
     let root = folder.path().join("lib.rs");
     fs::write(&root, "mod gone;").unwrap();
