@@ -1,5 +1,5 @@
-//! wasm-bindgen's test runner, at the version that this workspace's lock file names: a runner of another
-//! version cannot read what the crate `wasm-bindgen` wrote.
+//! wasm-bindgen's test runner, at the version in this workspace's lock file: a runner of another version
+//! cannot read the output of the crate `wasm-bindgen`.
 //!
 //! Cargo starts it with a compiled test of `web-sdk`; `cargo xtask test` sets the environment that it needs.
 

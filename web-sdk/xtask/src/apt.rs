@@ -1,4 +1,4 @@
-//! Debian's package tools, as far as the project needs them.
+//! Debian's package tools: what is installed and available, and how to install or download it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,31 +10,32 @@ use anyhow::{Result, bail};
 
 use crate::process::{capture, try_capture};
 
-/// Whether this is a system with apt.
+/// Whether this system has apt.
 pub(crate) fn is_available() -> bool {
     try_capture(Command::new("apt-get").arg("--version")).is_some()
 }
 
-/// Makes sure that apt has heard of the packages, asking the mirrors at most once.
-pub(crate) fn ensure_known(packages: &[&str]) -> Result<()> {
+/// Makes sure that apt's index contains the packages, and updates the index at most once.
+pub(crate) fn ensure_indexed(packages: &[&str]) -> Result<()> {
     update_unless(packages, || has_packages(packages))
 }
 
-/// The same for one package in a version, major and minor, or a later one. Lists that are months
-/// old know the packages and not their updates.
-pub(crate) fn ensure_version_known(package: &str, at_least: (u32, u32)) -> Result<()> {
+/// Makes sure that apt's index contains a package in this version (major and minor) or a later one.
+///
+/// An index that is months old contains the package, but not its updates.
+pub(crate) fn ensure_version_indexed(package: &str, min_version: (u32, u32)) -> Result<()> {
     update_unless(&[package], || {
-        candidate(package).is_some_and(|version| version >= at_least)
+        candidate(package).is_some_and(|version| version >= min_version)
     })
 }
 
-fn update_unless(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
-    if known() {
+fn update_unless(packages: &[&str], is_indexed: impl Fn() -> bool) -> Result<()> {
+    if is_indexed() {
         return Ok(());
     }
     if !is_root() {
         bail!(
-            "apt does not know {}, or only an old version: run `sudo apt-get update` and try again",
+            "apt's index lacks {}, or has only an old version: run `sudo apt-get update` and try again",
             packages.join(", ")
         );
     }
@@ -42,7 +43,7 @@ fn update_unless(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
         &mut apt_get(&["update"]),
         "check that Debian's mirrors can be reached and try again",
     )?;
-    if known() {
+    if is_indexed() {
         return Ok(());
     }
     bail!(
@@ -51,7 +52,7 @@ fn update_unless(packages: &[&str], known: impl Fn() -> bool) -> Result<()> {
     )
 }
 
-/// Installs packages for the whole system.
+/// Installs packages for the whole system, which only root may do.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     if !is_root() {
         bail!(
@@ -59,12 +60,9 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
             packages.join(" ")
         );
     }
-    ensure_known(packages)?;
+    ensure_indexed(packages)?;
     let mut command = apt_get(&["install", "--yes"]);
-    capture(
-        command.args(packages),
-        "see its output above for what is in the way",
-    )?;
+    capture(command.args(packages), "fix what apt-get reports above")?;
     Ok(())
 }
 
@@ -79,7 +77,7 @@ pub(crate) fn download(packages: &BTreeSet<String>, folder: &Path) -> Result<()>
     Ok(())
 }
 
-/// The package and everything it depends on, directly or not.
+/// Returns the package and all its direct and indirect dependencies.
 pub(crate) fn dependency_closure(package: &str) -> Result<BTreeSet<String>> {
     let mut command = Command::new("apt-cache");
     command.args(["depends", "--recurse"]);
@@ -97,7 +95,7 @@ pub(crate) fn dependency_closure(package: &str) -> Result<BTreeSet<String>> {
     Ok(parse_package_names(&text))
 }
 
-/// The packages installed on this system.
+/// Returns the names of the packages that are installed on this system.
 pub(crate) fn installed() -> Result<BTreeSet<String>> {
     let mut command = Command::new("dpkg-query");
     command.args(["--show", "--showformat=${Package} ${db:Status-Abbrev}\n"]);
@@ -105,8 +103,8 @@ pub(crate) fn installed() -> Result<BTreeSet<String>> {
     Ok(parse_installed_names(&text))
 }
 
-/// Whether this process may change the system.
-pub(crate) fn is_root() -> bool {
+/// Whether this process runs as root.
+fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
@@ -114,7 +112,7 @@ fn has_packages(packages: &[&str]) -> bool {
     try_capture(Command::new("apt-cache").arg("show").args(packages)).is_some()
 }
 
-/// The version, major and minor, that apt would install.
+/// The major and minor version that apt would install.
 fn candidate(package: &str) -> Option<(u32, u32)> {
     parse_candidate(&try_capture(
         Command::new("apt-cache").args(["policy", package]),
@@ -122,12 +120,12 @@ fn candidate(package: &str) -> Option<(u32, u32)> {
 }
 
 fn parse_candidate(policy: &str) -> Option<(u32, u32)> {
-    let version = |line: &str| major_minor(line.trim().strip_prefix("Candidate: ")?);
+    let version = |line: &str| parse_major_minor(line.trim().strip_prefix("Candidate: ")?);
     policy.lines().find_map(version)
 }
 
-/// `1.96` of `1.96.0+dfsg1-1~deb12u2`.
-pub(crate) fn major_minor(version: &str) -> Option<(u32, u32)> {
+/// Parses the major and minor version: `1.96` in `1.96.0+dfsg1-1~deb12u2`.
+pub(crate) fn parse_major_minor(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split('.').map(|number| number.parse().ok());
     Some((numbers.next()??, numbers.next()??))
 }
@@ -141,8 +139,8 @@ fn apt_get(arguments: &[&str]) -> Command {
     command
 }
 
-/// `apt-cache depends --recurse` lists each package at the start of a line and its relations below it;
-/// a name in angle brackets is virtual.
+/// Parses the output of `apt-cache depends --recurse`: each package starts a line, and its relations
+/// are indented below it. A name in angle brackets is a virtual package.
 fn parse_package_names(depends: &str) -> BTreeSet<String> {
     depends
         .lines()
@@ -151,6 +149,7 @@ fn parse_package_names(depends: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// Parses lines such as `libc6 ii `; the status of an installed package starts with `ii`.
 fn parse_installed_names(list: &str) -> BTreeSet<String> {
     list.lines()
         .filter_map(|line| line.split_once(' '))
@@ -164,14 +163,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_packages_of_a_dependency_list() {
+    fn parses_the_packages_of_a_dependency_list() {
         let depends = "rustc-web\n  Depends: libc6\n  Depends: <libc-dev>\n    libc6-dev\n |Depends: gcc\nlibllvm22\n  Depends: libz3-4\n<libc-dev>\nlibz3-4\n";
         let names: Vec<_> = parse_package_names(depends).into_iter().collect();
         assert_eq!(names, ["libllvm22", "libz3-4", "rustc-web"]);
     }
 
     #[test]
-    fn reads_the_version_that_would_be_installed() {
+    fn parses_the_candidate_version() {
         let policy = "rustc-web:\n  Installed: (none)\n  Candidate: 1.96.0+dfsg1-1~deb12u2\n  Version table:\n     1.85.0+dfsg3-1 500\n";
         assert_eq!(parse_candidate(policy), Some((1, 96)));
         assert_eq!(parse_candidate("rustc-web:\n  Candidate: (none)\n"), None);

@@ -1,4 +1,4 @@
-//! Chromium and its driver, for tests only.
+//! Chromium and its WebDriver server, which only tests use.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,14 +8,16 @@ use anyhow::{Result, bail};
 use crate::apt;
 use crate::step::{Outcome, step};
 
-/// A browser and the program that drives it.
+/// The paths of Chromium and of chromedriver.
 pub(crate) struct Chromium {
     pub(crate) browser: PathBuf,
     pub(crate) driver: PathBuf,
 }
 
 impl Chromium {
-    /// Debian's, unless `MCP_WEB_CHROMIUM` and `MCP_WEB_CHROMEDRIVER` name others. Installed where missing.
+    /// Finds Chromium and its driver, and installs Debian's packages if they are missing.
+    ///
+    /// `MCP_WEB_CHROMIUM` and `MCP_WEB_CHROMEDRIVER` name programs other than Debian's.
     pub(crate) fn ensure() -> Result<Self> {
         step("Chromium and its driver", || {
             let chromium = Self {

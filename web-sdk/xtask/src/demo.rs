@@ -8,11 +8,12 @@ use crate::process::{cargo, run};
 use crate::step::{Outcome, step};
 use crate::{Workspace, sdk};
 
-/// Builds what the demo needs and becomes the demo, so that Ctrl-C and signals reach it.
+/// Builds what the demo needs and replaces this process with the demo, so that Ctrl-C and signals
+/// reach the demo.
 ///
 /// # Errors
 ///
-/// When a step before the start fails.
+/// Returns an error if a build fails or the demo does not start.
 pub fn start(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     sdk::ensure(workspace)?;
     step("building the demo", || {

@@ -1,4 +1,4 @@
-//! Documents with a part that a command writes.
+//! Documents with a section that a command generates, between two HTML comments.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::Workspace;
 
-/// Puts the text where the document shows what this command writes.
+/// Replaces the section of `document` that `command` generates with `text`.
 pub(crate) fn write_section(
     workspace: &Workspace,
     document: &str,
@@ -20,7 +20,7 @@ pub(crate) fn write_section(
     fs::write(&path, after).with_context(advice)
 }
 
-/// Whether the document has this text already.
+/// Whether the section of `document` that `command` generates is `text` already.
 pub(crate) fn has_section(
     workspace: &Workspace,
     document: &str,
@@ -35,18 +35,19 @@ pub(crate) fn has_section(
 fn with_section(before: &str, document: &str, command: &str, text: &str) -> Result<String> {
     replace_section(before, command, text).with_context(|| {
         let [begin, end] = section_markers(command);
-        format!("{document} has no place for this: restore `{begin}` and `{end}`")
+        format!("{document} has no section for `{command}`: restore `{begin}` and `{end}`")
     })
 }
 
-/// What stands before the text of a command, and behind it.
-pub(crate) fn section_markers(command: &str) -> [String; 2] {
+/// The comments before and after the section of a command.
+fn section_markers(command: &str) -> [String; 2] {
     [
         format!("<!-- What follows is written by `{command}`. -->\n"),
         format!("<!-- The end of what is written by `{command}`. -->"),
     ]
 }
 
+/// Returns `document` with the section of `command` replaced, or `None` if it has no such section.
 pub(crate) fn replace_section(document: &str, command: &str, text: &str) -> Option<String> {
     let [begin, end] = section_markers(command);
     let (before, rest) = document.split_once(&begin)?;
@@ -62,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replacing_a_section_leaves_the_rest_unchanged() {
+    fn replacing_a_section_leaves_the_others_unchanged() {
         let [begin, end] = section_markers("a large");
         let [other, its_end] = section_markers("a calls");
-        let rest = format!("{other}kept\n{its_end}\nthe rest\n");
+        let rest = format!("{other}a table\n{its_end}\nthe rest\n");
         let document = format!("# Title\n{begin}old\n{end}\n{rest}");
         let once = replace_section(&document, "a large", "new\n").unwrap();
         assert_eq!(once, format!("# Title\n{begin}\nnew\n\n{end}\n{rest}"));
         assert_eq!(replace_section(&once, "a large", "new\n").unwrap(), once);
-        assert_eq!(replace_section("no marks", "a large", "new"), None);
+        assert_eq!(replace_section("no markers", "a large", "new"), None);
     }
 }

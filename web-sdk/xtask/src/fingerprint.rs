@@ -1,3 +1,5 @@
+//! Detects whether the inputs of a step have changed.
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -5,15 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-/// A hash over everything that decides what a step makes. Equal fingerprints: nothing to do.
+/// A hash of the inputs of a step. If it is equal to that of the last run, there is nothing to do.
 #[derive(Default)]
 pub(crate) struct Fingerprint {
     hasher: Sha256,
 }
 
 impl Fingerprint {
-    /// Adds the content of a file, or of every file below a folder, with their names.
-    /// A path that does not exist counts as such.
+    /// Adds the content of a file, or the names and contents of all files below a folder.
+    ///
+    /// A path that does not exist is no error: it has a fingerprint of its own.
     pub(crate) fn add_path(&mut self, path: &Path) -> Result<&mut Self> {
         let mut files = Vec::new();
         list_files(path, &mut files).with_context(|| format!("cannot read {}", path.display()))?;
@@ -29,13 +32,13 @@ impl Fingerprint {
         Ok(self)
     }
 
-    /// Adds a text.
+    /// Adds a text, such as the version of a tool.
     pub(crate) fn add_text(&mut self, text: &str) -> &mut Self {
         self.add_bytes(text.as_bytes());
         self
     }
 
-    /// The fingerprint as text.
+    /// Returns the fingerprint as hexadecimal text.
     pub(crate) fn finish(self) -> String {
         self.hasher
             .finalize()
@@ -44,7 +47,7 @@ impl Fingerprint {
             .collect()
     }
 
-    /// Lengths keep two neighbours from running into each other.
+    /// The length comes first, so that `ab` and `c` differ from `a` and `bc`.
     fn add_bytes(&mut self, bytes: &[u8]) {
         self.hasher.update((bytes.len() as u64).to_le_bytes());
         self.hasher.update(bytes);
@@ -76,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_with_content_name_and_absence_only() {
+    fn changes_only_with_contents_names_and_missing_files() {
         let folder = tempfile::tempdir().unwrap();
         let empty = fingerprint_of(folder.path());
         fs::create_dir(folder.path().join("src")).unwrap();
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_path_is_a_fact_and_not_an_error() {
+    fn a_missing_path_has_a_fingerprint_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("package.json");
         let before = fingerprint_of(&missing);
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_do_not_run_into_each_other() {
+    fn a_name_and_its_content_are_separated() {
         let folder = tempfile::tempdir().unwrap();
         let [left, right] = ["left", "right"].map(|name| folder.path().join(name));
         fs::create_dir(&left).unwrap();

@@ -1,10 +1,13 @@
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Held while one process makes something that another may be about to make too.
-/// The kernel lets go of it when the process ends, however it ends.
+use crate::folder;
+
+/// A file lock that is held while a process makes something that another process may make, too.
+///
+/// The kernel releases it when the process ends, however it ends.
 pub(crate) struct Lock {
     _file: File,
 }
@@ -12,9 +15,8 @@ pub(crate) struct Lock {
 impl Lock {
     /// Waits until no other process holds the lock at `path`.
     pub(crate) fn acquire(path: &Path) -> Result<Self> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("make {} writable", folder.display()))?;
+        if let Some(parent) = path.parent() {
+            folder::create(parent)?;
         }
         let file =
             File::create(path).with_context(|| format!("make {} writable", path.display()))?;

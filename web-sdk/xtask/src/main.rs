@@ -21,9 +21,9 @@ enum Task {
     },
     /// Install what the tests need and run every test
     Test(test::Options),
-    /// Run the MCP clients that nobody here wrote, and write what they did into docs/clients.md
+    /// Run third-party MCP clients and write what they did into docs/clients.md
     Clients(clients::Options),
-    /// Measure what a call costs, and write it into docs/benchmarks.md
+    /// Measure the cost of calls and pages and write it into docs/benchmarks.md
     Bench(bench::Options),
     /// Build the web SDK into target/sdk
     Sdk,
@@ -33,7 +33,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let workspace = Workspace::here();
-    let outcome = match Cli::parse().command {
+    let result = match Cli::parse().command {
         Task::Demo { arguments } => demo::start(&workspace, &arguments),
         Task::Test(options) => return exit_code(test::run(&workspace, &options)),
         Task::Clients(options) => return exit_code(clients::run(&workspace, &options)),
@@ -41,17 +41,14 @@ fn main() -> ExitCode {
         Task::Sdk => sdk::ensure(&workspace),
         Task::Lint(options) => lint::check_selected(&workspace, &options),
     };
-    match outcome {
-        Ok(()) => exit_code(true),
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            exit_code(false)
-        }
+    if let Err(error) = &result {
+        eprintln!("error: {error:#}");
     }
+    exit_code(result.is_ok())
 }
 
-fn exit_code(all_is_well: bool) -> ExitCode {
-    if all_is_well {
+fn exit_code(success: bool) -> ExitCode {
+    if success {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -1,3 +1,5 @@
+//! Runs commands, with errors that say what to do.
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -6,25 +8,25 @@ use anyhow::{Result, anyhow, bail};
 
 use crate::Workspace;
 
-/// Cargo as the caller runs it, in the workspace's root.
+/// Creates a cargo command that runs in the workspace's root, with the cargo that runs this program.
 ///
-/// What `cargo run` says about *this* crate is taken out of the environment: build scripts that look at
-/// it would run again each time.
+/// The variables that `cargo run` sets about *this* crate are removed from its environment: build
+/// scripts that read them would run again each time.
 pub(crate) fn cargo(workspace: &Workspace) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace.root());
     for (name, _) in env::vars_os() {
-        let about_this_crate = name.to_str().is_some_and(|name| {
+        let is_about_this_crate = name.to_str().is_some_and(|name| {
             name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
         });
-        if about_this_crate {
+        if is_about_this_crate {
             command.env_remove(name);
         }
     }
     command
 }
 
-/// The compiler flag that leaves cargo's own folder out of the source paths in what it compiles.
+/// The compiler flag that removes cargo's registry folder from the source paths in compiled code.
 pub(crate) fn without_registry_path() -> String {
     let home = env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -38,7 +40,9 @@ pub(crate) fn without_registry_path() -> String {
     .unwrap_or_default()
 }
 
-/// Runs a command whose output the user should see. `advice` is what to do when it fails.
+/// Runs a command with its output shown to the user.
+///
+/// `advice` ends the error's message and says what to do when the command fails.
 pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
     let status = command
         .stdin(Stdio::null())
@@ -47,7 +51,9 @@ pub(crate) fn run(command: &mut Command, advice: &str) -> Result<()> {
     check(command, status, advice)
 }
 
-/// Runs a command and returns what it printed to stdout. Its output is shown only when it fails.
+/// Runs a command and returns its stdout. The output is shown only if the command fails.
+///
+/// `advice` ends the error's message and says what to do when the command fails.
 pub(crate) fn capture(command: &mut Command, advice: &str) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
@@ -61,14 +67,14 @@ pub(crate) fn capture(command: &mut Command, advice: &str) -> Result<String> {
     Ok(stdout)
 }
 
-/// The stdout of a command that is allowed to fail or not to exist.
+/// Runs a command and returns its stdout, or `None` if it fails or does not exist.
 pub(crate) fn try_capture(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     output.status.success().then_some(text)
 }
 
-/// Runs `from | into`.
+/// Runs `from | into`, and fails if either of the two does.
 pub(crate) fn run_piped(from: &mut Command, into: &mut Command, advice: &str) -> Result<()> {
     let mut source = from
         .stdin(Stdio::null())
@@ -76,39 +82,39 @@ pub(crate) fn run_piped(from: &mut Command, into: &mut Command, advice: &str) ->
         .spawn()
         .map_err(|error| start_error(from, &error, advice))?;
     let Some(output) = source.stdout.take() else {
-        bail!("{} has no output: {advice}", name(from));
+        bail!("{} has no output: {advice}", short_name(from));
     };
-    let drained = into.stdin(output).status();
-    let sent = source.wait()?;
-    check(
-        into,
-        drained.map_err(|error| start_error(into, &error, advice))?,
-        advice,
-    )?;
-    check(from, sent, advice)
+    let into_status = into.stdin(output).status();
+    let from_status = source.wait()?;
+    let into_status = into_status.map_err(|error| start_error(into, &error, advice))?;
+    check(into, into_status, advice)?;
+    check(from, from_status, advice)
 }
 
 fn check(command: &Command, status: ExitStatus, advice: &str) -> Result<()> {
     if status.success() {
         return Ok(());
     }
-    bail!("`{}` failed: {advice}", name(command))
+    bail!("`{}` failed: {advice}", short_name(command))
 }
 
 fn start_error(command: &Command, error: &std::io::Error, advice: &str) -> anyhow::Error {
-    anyhow!("`{}` does not start ({error}): {advice}", name(command))
+    anyhow!(
+        "`{}` does not start ({error}): {advice}",
+        short_name(command)
+    )
 }
 
 /// The program and its first argument, without their folders: enough to know which command failed.
-fn name(command: &Command) -> String {
-    let words = [Some(command.get_program()), command.get_args().next()];
-    let words = words.into_iter().flatten().map(|word| {
-        Path::new(word)
+fn short_name(command: &Command) -> String {
+    let parts = [Some(command.get_program()), command.get_args().next()];
+    let parts = parts.into_iter().flatten().map(|part| {
+        Path::new(part)
             .file_name()
-            .unwrap_or(word)
+            .unwrap_or(part)
             .to_string_lossy()
     });
-    words.collect::<Vec<_>>().join(" ")
+    parts.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -116,15 +122,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_the_command_and_says_what_to_do() {
+    fn an_error_contains_the_command_and_the_advice() {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "exit 3"]);
-        let error = run(&mut command, "do it yourself").unwrap_err();
-        assert_eq!(error.to_string(), "`sh -c` failed: do it yourself");
+        let error = run(&mut command, "run it by hand").unwrap_err();
+        assert_eq!(error.to_string(), "`sh -c` failed: run it by hand");
     }
 
     #[test]
-    fn a_missing_program_is_reported_as_missing() {
+    fn a_program_that_is_missing_does_not_start() {
         let error = capture(&mut Command::new("/nowhere/npm"), "install Node 20").unwrap_err();
         let message = error.to_string();
         assert!(message.starts_with("`npm` does not start"), "{message}");
@@ -132,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_fails_when_either_end_does() {
+    fn a_pipe_fails_if_either_command_fails() {
         let sh = |script: &str| {
             let mut command = Command::new("sh");
             command.args(["-c", script]);

@@ -2,17 +2,17 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-/// What a step has for the steps after it, and whether there was work.
+/// The result of a step's work, and whether there was any work.
 pub(crate) enum Outcome<T = ()> {
-    /// There was work, and it is done.
+    /// The step did its work.
     Done(T),
     /// Nothing changed since the last run.
     UpToDate(T),
 }
 
-/// Says what is about to happen, does it, and says how long it took.
-pub(crate) fn step<T>(what: &str, work: impl FnOnce() -> Result<Outcome<T>>) -> Result<T> {
-    println!("==> {what}");
+/// Runs one step of a command: prints its name, does its work, and prints how long it took.
+pub(crate) fn step<T>(name: &str, work: impl FnOnce() -> Result<Outcome<T>>) -> Result<T> {
+    println!("==> {name}");
     let started = Instant::now();
     let outcome = work()?;
     let seconds = started.elapsed().as_secs_f64();

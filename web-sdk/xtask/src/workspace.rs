@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-/// Where things lie in this checkout.
+/// A checkout of the project, and the paths in it.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: PathBuf,
@@ -19,17 +19,17 @@ impl Workspace {
         &self.root
     }
 
-    /// A path given relative to the root.
+    /// Resolves a path that is relative to the root.
     pub fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
     }
 
-    /// The built SDK: what the bridge embeds and npm would publish.
+    /// The folder of the built SDK: the files that the bridge embeds and that npm would publish.
     pub fn sdk(&self) -> PathBuf {
         self.path("target/sdk")
     }
 
-    /// What builds and tests need beside Rust: Node 22 and npm packages.
+    /// The folder of what builds and tests need besides Rust: Node 22, npm packages and Python packages.
     pub fn tools(&self) -> PathBuf {
         self.path("target/tools")
     }

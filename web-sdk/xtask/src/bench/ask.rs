@@ -1,26 +1,26 @@
-//! Queries: the program `ask` measures them, and prints lines of JSON.
+//! The section on queries, which the program `ask` measures.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 use serde_json::Value;
 
-use super::Bench;
-use super::idle::{as_number, run_json_lines};
+use super::json_lines::{self, as_number};
+use super::plan::Ask;
 use super::tables::format_time;
 
-/// The tables of first words and of queries at once.
-pub(super) fn ask(bench: &Bench) -> Result<String> {
-    let ask = &bench.plan.ask;
-    let mut command = Command::new(bench.programs.join("ask"));
-    command.args(["--queries", &ask.queries.to_string()]);
-    command.args(["--at-once", &ask.at_once.to_string()]);
-    let lines = run_json_lines("measuring queries", command)?;
+/// The tables of the time to the first word and of concurrent queries.
+pub(super) fn ask(programs: &Path, plan: &Ask) -> Result<String> {
+    let mut command = Command::new(programs.join("ask"));
+    command.args(["--queries", &plan.queries.to_string()]);
+    command.args(["--at-once", &plan.at_once.to_string()]);
+    let lines = json_lines::run("measuring queries", command)?;
     Ok(format!(
         "{} queries on each wire, one after the other; {} at once.\n\n{}",
-        ask.queries,
-        ask.at_once,
+        plan.queries,
+        plan.at_once,
         tables(&lines)
     ))
 }
@@ -30,14 +30,14 @@ fn tables(lines: &[Value]) -> String {
         |---|---|---|---|\n"
         .to_owned();
     for line in lines.iter().filter(|line| line["provider"].is_string()) {
-        let of = |key: &str| format_time(as_number(&line[key]));
+        let time = |key: &str| format_time(as_number(&line[key]));
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} |",
             line["provider"].as_str().unwrap_or_default(),
-            of("p50_us"),
-            of("p99_us"),
-            of("asking_p50_us"),
+            time("p50_us"),
+            time("p99_us"),
+            time("asking_p50_us"),
         );
     }
     text.push_str(
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_show_first_words_and_queries_at_once() {
+    fn tables_contain_first_words_and_concurrent_queries() {
         let text = tables(&[
             json!({ "provider": "anthropic", "queries": 500, "p50_us": 900.0, "p99_us": 4_200.0,
                 "asking_p50_us": 5_000.0 }),

@@ -1,29 +1,35 @@
+//! One measurement of calls: a server, the load generator, and the figures that it prints.
+
 use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::plan::{Cell, Plan, Route, Subject};
+use super::plan::{Cell, Plan, Route};
 use super::server::{Server, pinned_command};
 use crate::process::capture;
 
-/// What a call costs.
+/// The cost of a call, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Figures {
-    /// Processor time of the server, in microseconds.
+    /// Processor time of the server.
     pub(super) cpu: f64,
+    /// Median latency.
     pub(super) p50: f64,
+    /// Latency at the 99th percentile.
     pub(super) p99: f64,
 }
 
 impl Figures {
-    /// That of several which cost as much as half of them.
-    pub(super) fn median(mut several: Vec<Self>) -> Self {
-        several.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
-        several.get(several.len() / 2).copied().unwrap_or_default()
+    /// The measurement with the median processor time.
+    pub(super) fn median(mut measurements: Vec<Self>) -> Self {
+        measurements.sort_by(|a, b| a.cpu.total_cmp(&b.cpu));
+        let middle = measurements.get(measurements.len() / 2);
+        middle.copied().unwrap_or_default()
     }
 
+    /// Parses a line of JSON that the load generator printed.
     fn parse(line: &str) -> Option<Self> {
         let line: Value = serde_json::from_str(line).ok()?;
         let figure = |name| line["figures"][name].as_f64();
@@ -42,14 +48,14 @@ impl fmt::Display for Figures {
     }
 }
 
-/// Starts a server and puts load on it.
+/// Starts a server and runs the load generator against it.
 pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) -> Result<Figures> {
     let server = Server::start(programs, core, cell)?;
     let mut load = pinned_command(core);
     load.arg(programs.join("load"))
         .args(["--bridge", &server.url])
         .args(["--pid", &server.pid().to_string()])
-        .args(["--target", target_argument(cell.subject)])
+        .args(["--target", cell.subject.name()])
         .args(["--route", cell.route.name()])
         .args(["--result", cell.result])
         .args(["--pages", &cell.pages.to_string()])
@@ -60,20 +66,12 @@ pub(super) fn measure(programs: &Path, core: usize, plan: &Plan, cell: &Cell) ->
         load.arg("--schemas");
     }
     if cell.route == Route::V1 {
-        // There, a call among several pages must name its session.
+        // With several pages, a call on this route must name its session.
         load.args(["--pick", "session"]);
     }
-    let printed = capture(&mut load, &format!("{cell}: see what is wrong above"))?;
-    let line = printed.lines().next().unwrap_or_default();
+    let output = capture(&mut load, &format!("{cell}: fix the errors above"))?;
+    let line = output.lines().next().unwrap_or_default();
     Figures::parse(line).with_context(|| format!("{cell}: no figures in {line:?}"))
-}
-
-fn target_argument(subject: Subject) -> &'static str {
-    match subject {
-        Subject::Floor => "floor",
-        Subject::FloorMcp => "floor-mcp",
-        Subject::Bridge => "bridge",
-    }
 }
 
 #[cfg(test)]
@@ -81,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_read_from_the_generators_line() {
+    fn figures_are_parsed_from_the_load_generators_line() {
         let line =
             r#"{"route":"v1","figures":{"calls":3,"cpu_us":20.5,"p50_us":30.0,"p99_us":40.0}}"#;
         let figures = Figures::parse(line).unwrap();
@@ -90,11 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_one_of_them() {
-        let of = |cpu| Figures {
+    fn the_median_is_one_of_the_measurements() {
+        let figures = |cpu| Figures {
             cpu,
             ..Figures::default()
         };
-        assert_eq!(Figures::median(vec![of(3.0), of(1.0), of(2.0)]), of(2.0));
+        let median = Figures::median(vec![figures(3.0), figures(1.0), figures(2.0)]);
+        assert_eq!(median, figures(2.0));
     }
 }

@@ -1,13 +1,15 @@
-//! `cargo xtask bench`: what calls and pages cost, beside the least that they could cost.
+//! `cargo xtask bench`: the cost of calls and pages, compared with the least that they could cost.
 //!
-//! Bridge, agent, the two floors and what puts load on them are built once. Then each section is measured:
-//! calls, row by row ([`plan`]), several times over ([`measure`]) at a server that is pinned to one core
-//! with the load generator ([`server`]); pages that do nothing and queries by programs of their own
-//! ([`idle`], [`ask`]). What came of it is printed, and written where the docs show it ([`tables`], [`document`]).
+//! Bridge, agent, the two floors (servers that do the least possible) and the load generators are built
+//! once. Then each section of docs/benchmarks.md is measured: calls row by row (`plan`), several times
+//! (`measure`), with a server that is pinned to one core together with the load generator (`server`); idle
+//! pages and queries by programs of their own (`idle` and `ask`, with `json_lines`). The results are
+//! printed (`tables`, with the `machine`) and written into the document.
 
 mod ask;
-mod document;
 mod idle;
+mod json_lines;
+mod machine;
 mod measure;
 mod plan;
 mod server;
@@ -20,9 +22,11 @@ use clap::{Args, ValueEnum};
 
 use crate::process::{cargo, run as run_command};
 use crate::step::{Outcome, step};
-use crate::{Workspace, sdk};
+use crate::{Workspace, document, sdk};
 use measure::{Figures, measure};
 use plan::{Cell, PAGES, Plan};
+
+const DOCUMENT: &str = "docs/benchmarks.md";
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -30,60 +34,63 @@ pub struct Options {
     /// Take a few minutes with few pages, and leave docs/benchmarks.md as it is
     #[arg(long)]
     quick: bool,
-    /// Only these sections of docs/benchmarks.md, as in `--only resting,beside`; all if nothing is said
+    /// Only these sections of docs/benchmarks.md, as in `--only resting,beside` (all by default)
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Section>,
-    /// The profile of cargo to build with: `profiling` is built faster
+    /// The cargo profile to build with: `profiling` builds faster
     #[arg(long, default_value = "release")]
     profile: String,
-    /// The core for server and generator; the last one if nothing is said
+    /// The core for server and load generator (the last one by default)
     #[arg(long)]
     core: Option<usize>,
-    /// How many pages do nothing (10,000, or 500 with --quick)
+    /// The number of idle pages (10,000, or 500 with --quick)
     #[arg(long)]
     pages: Option<usize>,
-    /// How long they are watched, in seconds (60, or 3 with --quick)
+    /// How long idle pages are watched, in seconds (60, or 3 with --quick)
     #[arg(long)]
     rest: Option<u64>,
 }
 
-/// A part of docs/benchmarks.md.
+/// A section of docs/benchmarks.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Section {
     /// Calls with small results
     Calls,
     /// Calls with large results
     Large,
-    /// Pages that do nothing
+    /// Idle pages
     Resting,
     /// Calls and lists beside other sessions
     Beside,
     /// Many pages of one token that register many tools
     Registering,
-    /// Queries that pages ask an agent
+    /// Queries from pages to an agent
     Ask,
 }
 
 impl Section {
-    fn name(self) -> String {
+    /// The command that measures this section and writes it into the document.
+    fn command(self) -> String {
         let value = self.to_possible_value();
-        value.map_or(String::new(), |value| value.get_name().to_owned())
+        let name = value.as_ref().map_or("", |value| value.get_name());
+        format!("cargo xtask bench --only {name}")
     }
 }
 
-/// How a section is measured.
+/// The settings that all sections are measured with.
 struct Bench {
+    /// The folder of the programs that were built.
     programs: PathBuf,
     core: usize,
     profile: String,
     plan: Plan,
 }
 
-/// Builds what is measured, measures it, prints the tables and writes them into the docs.
+/// Builds the programs, measures each section, prints its tables and writes them into the document.
 ///
 /// # Errors
 ///
-/// When something cannot be built or started, or when an answer is wrong.
+/// Returns an error if a program cannot be built or started, or if a call returns a wrong answer.
 pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     sdk::ensure(workspace)?;
     build(workspace, &options.profile)?;
@@ -96,87 +103,130 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     plan.idle.rest = options.rest.unwrap_or(plan.idle.rest);
     let bench = Bench {
         programs: workspace.path("target").join(&options.profile),
-        core: options.core.unwrap_or_else(document::last_core),
+        core: options.core.unwrap_or_else(machine::last_core),
         profile: options.profile.clone(),
         plan,
     };
-    let wanted = |section: &&Section| options.only.is_empty() || options.only.contains(section);
-    for &section in Section::value_variants().iter().filter(wanted) {
+    for &section in Section::value_variants() {
+        if !options.only.is_empty() && !options.only.contains(&section) {
+            continue;
+        }
         let text = bench.measure(section)?;
         println!("\n{text}");
         if !options.quick {
-            document::write(workspace, &section.name(), &text)?;
+            document::write_section(workspace, DOCUMENT, &section.command(), &text)?;
         }
     }
     Ok(())
 }
 
 impl Bench {
+    /// Measures a section and returns its text.
     fn measure(&self, section: Section) -> Result<String> {
-        let plan = &self.plan;
-        let setting = document::machine(&self.profile);
+        let Self {
+            programs,
+            core,
+            plan,
+            ..
+        } = self;
+        let machine = machine::description(&self.profile);
         match section {
             Section::Calls => {
                 let figures = self.measure_cells(&plan.small_cells())?;
-                let setting = format!(
-                    "{setting}; {PAGES} pages with 10 tools each; {} s each time after {} s of warming \
+                let conditions = format!(
+                    "{machine}; {PAGES} pages with 10 tools each; {} s each time after {} s of warming \
                      up, the median of {}.",
                     plan.seconds, plan.warm_up, plan.rounds
                 );
-                Ok(format!("{setting}\n\n{}", tables::calls(plan, figures)))
+                Ok(format!("{conditions}\n\n{}", tables::calls(plan, figures)))
             }
             Section::Large => {
                 let figures = self.measure_cells(&plan.large_cells())?;
-                let setting = format!(
-                    "{setting}; {} s each time ({} s with 10 MB) after {} s of warming up, the median \
+                let conditions = format!(
+                    "{machine}; {} s each time ({} s with 10 MB) after {} s of warming up, the median \
                      of {}.",
                     plan.seconds, plan.seconds_for_largest, plan.warm_up, plan.rounds
                 );
-                Ok(format!("{setting}\n\n{}", tables::large(plan, figures)))
+                Ok(format!("{conditions}\n\n{}", tables::large(plan, figures)))
             }
-            Section::Resting => Ok(format!("{setting}.\n\n{}", idle::resting(self)?)),
-            Section::Beside => Ok(format!("{setting}.\n\n{}", idle::beside(self)?)),
-            Section::Registering => Ok(format!("{setting}.\n\n{}", idle::registering(self)?)),
-            Section::Ask => Ok(format!("{setting}.\n\n{}", ask::ask(self)?)),
+            Section::Resting => {
+                let text = idle::resting(programs, &plan.idle)?;
+                Ok(format!("{machine}.\n\n{text}"))
+            }
+            Section::Beside => {
+                let text = idle::beside(programs, *core, &plan.idle)?;
+                Ok(format!("{machine}.\n\n{text}"))
+            }
+            Section::Registering => {
+                let text = idle::registering(programs, *core, &plan.idle)?;
+                Ok(format!("{machine}.\n\n{text}"))
+            }
+            Section::Ask => {
+                let text = ask::ask(programs, &plan.ask)?;
+                Ok(format!("{machine}.\n\n{text}"))
+            }
         }
     }
 
-    /// Measures each cell in each round, and gives the median of a cell.
+    /// Measures each cell in each round, and returns a function from a cell to its median.
     fn measure_cells(&self, cells: &[Cell]) -> Result<impl Fn(&Cell) -> Figures + use<>> {
         let rounds = self.plan.rounds;
-        let mut measured = Vec::new();
+        let mut measurements = Vec::new();
         for round in 1..=rounds {
-            let what = format!("measuring, round {round} of {rounds}");
-            step(&what, || {
+            step(&format!("measuring, round {round} of {rounds}"), || {
                 for &cell in cells {
                     let figures = measure(&self.programs, self.core, &self.plan, &cell)?;
                     println!("    {cell}: {figures}");
-                    measured.push((cell, figures));
+                    measurements.push((cell, figures));
                 }
                 Ok(Outcome::Done(()))
             })?;
         }
         Ok(move |cell: &Cell| {
-            let of_cell = measured.iter().filter(|(other, _)| other == cell);
+            let of_cell = measurements.iter().filter(|(other, _)| other == cell);
             Figures::median(of_cell.map(|(_, figures)| *figures).collect())
         })
     }
 }
 
-/// One call, because cargo unites the features of what it builds together.
+/// Builds all programs with one call, because cargo unites the features of what it builds together.
 fn build(workspace: &Workspace, profile: &str) -> Result<()> {
-    let what = "building bridge, agent, the floors and what puts load on them";
-    step(what, || {
+    step("building bridge, agent, floors and load generators", || {
         let mut build = cargo(workspace);
         build.args(["build", "--profile", profile]);
         for package in ["bridge", "agent", "e2e"] {
             build.args(["--package", package]);
         }
-        let own = ["mcp-web-bridge", "mcp-web-agent"];
-        for program in own.into_iter().chain(["floor", "load", "idle", "ask"]) {
+        for program in [
+            "mcp-web-bridge",
+            "mcp-web-agent",
+            "floor",
+            "load",
+            "idle",
+            "ask",
+        ] {
             build.args(["--bin", program]);
         }
         run_command(&mut build, "fix the errors above")?;
         Ok(Outcome::Done(()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_document_has_a_section_for_each_command() {
+        let text = fs::read_to_string(Workspace::here().path(DOCUMENT)).unwrap();
+        for section in Section::value_variants() {
+            let command = section.command();
+            assert!(
+                document::replace_section(&text, &command, "").is_some(),
+                "{command}"
+            );
+        }
+    }
 }

@@ -1,58 +1,59 @@
+//! What is measured, and for how long.
+
 use std::fmt;
 
-/// What is measured, and how long.
+/// Everything that a run measures, and for how long.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// How often everything is measured; the median counts.
+    /// How often each call is measured; the median counts.
     pub(super) rounds: usize,
-    /// Seconds of each measurement.
+    /// The duration of a measurement, in seconds.
     pub(super) seconds: f64,
-    /// Of those of the largest results: only a few dozen are fetched in a second.
+    /// The duration for the largest results, in seconds: only a few dozen are returned in a second.
     pub(super) seconds_for_largest: f64,
-    /// Seconds of calls before it.
+    /// The duration of the calls before a measurement, in seconds.
     pub(super) warm_up: f64,
-    /// Numbers of callers of small results.
+    /// The numbers of callers that small results are measured with.
     pub(super) callers: &'static [usize],
-    /// Results that are large.
+    /// The large results, by the load generator's names.
     pub(super) large: &'static [&'static str],
-    /// Ways by which they are fetched.
+    /// The routes that large results are measured on.
     pub(super) large_routes: &'static [Route],
-    /// Pages that do nothing.
     pub(super) idle: Idle,
-    /// Queries.
     pub(super) ask: Ask,
 }
 
-/// What is measured of queries.
+/// How queries are measured.
 #[derive(Debug)]
 pub(super) struct Ask {
-    /// How many are asked on each wire, one after the other.
+    /// The number of queries on each wire, one after the other.
     pub(super) queries: usize,
-    /// How many are asked at once.
+    /// The number of concurrent queries.
     pub(super) at_once: usize,
 }
 
-/// What is measured of pages that do nothing.
+/// How idle pages are measured.
 #[derive(Debug)]
 pub(super) struct Idle {
-    /// How many there are.
+    /// The number of pages.
     pub(super) pages: usize,
     /// How long they are watched, in seconds.
     pub(super) rest: u64,
-    /// How often the bridge looks after them, in seconds.
+    /// The interval of the bridge's heartbeats, in seconds.
     pub(super) heartbeat: u64,
-    /// How many pages of one token register one after the other.
+    /// The number of pages of one token that register one after the other.
     pub(super) registering: usize,
 }
 
-/// Pages, and callers, of large results.
+/// The number of pages that return large results.
 pub(super) const LARGE_PAGES: usize = 4;
-/// Callers of large results.
+/// The number of callers of large results.
 pub(super) const LARGE_CALLERS: usize = 4;
-/// Pages of small results.
+/// The number of pages that return small results.
 pub(super) const PAGES: usize = 16;
 
 impl Plan {
+    /// The plan for docs/benchmarks.md.
     pub(super) fn full() -> Self {
         Self {
             rounds: 3,
@@ -82,6 +83,7 @@ impl Plan {
         }
     }
 
+    /// The plan of `--quick`, which takes a few minutes.
     pub(super) fn quick() -> Self {
         Self {
             rounds: 1,
@@ -104,22 +106,23 @@ impl Plan {
         }
     }
 
-    /// Seconds of a measurement with such results.
+    /// The duration of a measurement with this result, in seconds.
     pub(super) fn seconds_for(&self, result: &str) -> f64 {
-        match result.starts_with("10mb") {
-            true => self.seconds_for_largest,
-            false => self.seconds,
+        if result.starts_with("10mb") {
+            self.seconds_for_largest
+        } else {
+            self.seconds
         }
     }
 
-    /// Calls of small results, so that what is compared is measured one after the other.
+    /// The cells of small results, ordered so that those that are compared are measured in succession.
     pub(super) fn small_cells(&self) -> Vec<Cell> {
         let callers = self.callers.iter();
         let cells = callers.flat_map(|&callers| Row::SMALL.map(|row| row.cell(callers)));
         cells.collect()
     }
 
-    /// Those of large results.
+    /// The cells of large results.
     pub(super) fn large_cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &result in self.large {
@@ -138,17 +141,28 @@ impl Plan {
     }
 }
 
-/// Who answers.
+/// The server that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// Passes bytes on.
+    /// A server that only forwards bytes.
     Floor,
-    /// Writes what the bridge writes.
+    /// A server that writes the responses that the bridge writes.
     FloorMcp,
     Bridge,
 }
 
-/// The way of a call, by the generator's name for it.
+impl Subject {
+    /// The load generator's name for the server.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Subject::Floor => "floor",
+            Subject::FloorMcp => "floor-mcp",
+            Subject::Bridge => "bridge",
+        }
+    }
+}
+
+/// The protocol of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     ToolCall,
@@ -158,6 +172,7 @@ pub(super) enum Route {
 }
 
 impl Route {
+    /// The load generator's name for the route.
     pub(super) fn name(self) -> &'static str {
         match self {
             Route::ToolCall => "tool-call",
@@ -167,6 +182,7 @@ impl Route {
         }
     }
 
+    /// The name in tables, as Markdown.
     pub(super) fn display_name(self) -> &'static str {
         match self {
             Route::ToolCall => "`POST /tool-call`",
@@ -177,7 +193,7 @@ impl Route {
     }
 }
 
-/// One line in the tables of small results.
+/// A row in the tables of small results.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) subject: Subject,
@@ -186,7 +202,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The first is what all are compared with.
+    /// All rows; each is compared with the first.
     pub(super) const SMALL: [Self; 10] = [
         Self::new(Subject::Floor, Route::ToolCall),
         Self::new(Subject::FloorMcp, Route::ToolCall),
@@ -213,6 +229,7 @@ impl Row {
         self
     }
 
+    /// The measurement of this row with a number of callers.
     pub(super) fn cell(self, callers: usize) -> Cell {
         let Self {
             subject,
@@ -241,7 +258,7 @@ impl fmt::Display for Row {
     }
 }
 
-/// One thing that is measured.
+/// One combination that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
     pub(super) subject: Subject,
@@ -254,15 +271,8 @@ pub(super) struct Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let subject = match self.subject {
-            Subject::Floor => "floor",
-            Subject::FloorMcp => "floor-mcp",
-            Subject::Bridge => "bridge",
-        };
-        let (route, schemas) = (
-            self.route.name(),
-            if self.schemas { ", schemas" } else { "" },
-        );
+        let (subject, route) = (self.subject.name(), self.route.name());
+        let schemas = if self.schemas { ", schemas" } else { "" };
         let (result, callers) = (self.result, self.callers);
         write!(
             f,

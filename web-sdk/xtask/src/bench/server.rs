@@ -1,3 +1,5 @@
+//! The servers that calls are measured at.
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -6,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::plan::{Cell, Route, Subject};
 
-/// Where the bridge listens, and room enough that none of its limits is what is measured.
+/// The bridge's settings: a free port, and limits so high that none of them affects the figures.
 const SETTINGS: [&str; 8] = [
     "--bind=127.0.0.1:0",
     "--log=warn",
@@ -18,18 +20,18 @@ const SETTINGS: [&str; 8] = [
     "--max-client-result-bytes=134217728",
 ];
 
-/// What the floors read at a time, of small and of large results: whichever costs them less.
+/// The floors' read buffers for small and for large results, in bytes: each is the size that costs least.
 const SMALL_READ_BUFFER: &str = "--read-buffer=4096";
 const LARGE_READ_BUFFER: &str = "--read-buffer=131072";
 
-/// A bridge or a floor on a free port, until this is dropped.
+/// A bridge or a floor on a free port. Dropping it ends the process.
 pub(super) struct Server {
     child: Child,
     pub(super) url: String,
 }
 
 impl Server {
-    /// Starts what `cell` measures.
+    /// Starts the server that `cell` measures.
     pub(super) fn start(programs: &Path, core: usize, cell: &Cell) -> Result<Self> {
         let mut command = pinned_command(core);
         match cell.subject {
@@ -78,20 +80,21 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended by itself is ended.
+        // Both fail if the process has ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A command that runs on one core. It becomes the program: its process id is the program's.
+/// Creates a command that runs a program on one core. `taskset` replaces itself with the program, so the
+/// process id is the program's.
 pub(super) fn pinned_command(core: usize) -> Command {
     let mut command = Command::new("taskset");
     command.arg("--cpu-list").arg(core.to_string());
     command
 }
 
-/// Of `listening on http://127.0.0.1:PORT`.
+/// Parses the URL in `listening on http://127.0.0.1:PORT`.
 fn parse_url(line: String) -> Option<String> {
     let (_, address) = line.split_once("listening on http://")?;
     let address = address.split_whitespace().next()?;
@@ -103,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_url_is_found_in_what_a_server_prints() {
+    fn the_url_is_parsed_from_the_servers_output() {
         let line = "listening on http://127.0.0.1:3001".to_owned();
         assert_eq!(parse_url(line).unwrap(), "http://127.0.0.1:3001");
         assert_eq!(parse_url("a warning".to_owned()), None);

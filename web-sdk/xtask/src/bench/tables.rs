@@ -1,9 +1,11 @@
+//! The tables of calls, as Markdown.
+
 use std::fmt::Write;
 
 use super::measure::Figures;
 use super::plan::{Cell, LARGE_CALLERS, LARGE_PAGES, Plan, Row, Subject};
 
-/// A measure of a call.
+/// A figure that has a table of its own.
 struct Measure {
     title: &'static str,
     value: fn(&Figures) -> f64,
@@ -24,20 +26,19 @@ const SMALL: [Measure; 3] = [
     },
 ];
 
-/// The tables of small results, as Markdown: ratios first, what they are ratios of beside them.
+/// The tables of small results: each cell is the ratio to the floor, with the time in parentheses.
 pub(super) fn calls(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
-    let tables = SMALL.iter().map(|measure| {
-        let mut text = String::new();
-        small(&mut text, plan, measure, &figures);
-        text
-    });
-    tables.collect()
+    let tables = SMALL.iter();
+    tables
+        .map(|measure| small_table(plan, measure, &figures))
+        .collect()
 }
 
-fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Cell) -> Figures) {
+fn small_table(plan: &Plan, measure: &Measure, figures: impl Fn(&Cell) -> Figures) -> String {
+    let mut text = String::new();
     let callers = plan.callers.iter().map(|callers| match callers {
         1 => " 1 caller |".to_owned(),
-        more => format!(" {more} callers |"),
+        _ => format!(" {callers} callers |"),
     });
     let _ = writeln!(
         text,
@@ -56,9 +57,10 @@ fn small(text: &mut String, plan: &Plan, measure: &Measure, figures: impl Fn(&Ce
         text.push('\n');
     }
     text.push('\n');
+    text
 }
 
-/// The table of large results.
+/// The table of large results, compared with the floor that writes what the bridge writes.
 pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
     let mut text = format!(
         "| large results, {LARGE_CALLERS} callers, {LARGE_PAGES} pages | CPU, bridge | CPU, `floor-mcp` | p50, bridge | p50, `floor-mcp` |\n|---|---|---|---|---|\n"
@@ -69,41 +71,41 @@ pub(super) fn large(plan: &Plan, figures: impl Fn(&Cell) -> Figures) -> String {
             subject: Subject::FloorMcp,
             ..*bridge
         };
-        let (of_bridge, of_floor) = (figures(bridge), figures(&floor));
+        let (bridge_figures, floor_figures) = (figures(bridge), figures(&floor));
         let _ = writeln!(
             text,
             "| {}, {} | {} | {} | {} | {} |",
             display_result(bridge.result),
             bridge.route.display_name(),
-            format_ratio(of_bridge.cpu, of_floor.cpu),
-            format_time(of_floor.cpu),
-            format_ratio(of_bridge.p50, of_floor.p50),
-            format_time(of_floor.p50),
+            format_ratio(bridge_figures.cpu, floor_figures.cpu),
+            format_time(floor_figures.cpu),
+            format_ratio(bridge_figures.p50, floor_figures.p50),
+            format_time(floor_figures.p50),
         );
     }
     text
 }
 
-/// `2.0× (40 µs)`
-fn format_ratio(value: f64, floor: f64) -> String {
+/// Formats the ratio of two times, with the first of them, such as `2.00× (40.0 µs)`.
+pub(super) fn format_ratio(micros: f64, base: f64) -> String {
     format!(
         "{:.2}× ({})",
-        value / floor.max(f64::MIN_POSITIVE),
-        format_time(value)
+        micros / base.max(f64::MIN_POSITIVE),
+        format_time(micros)
     )
 }
 
-/// Of microseconds.
+/// Formats a number of microseconds in µs or ms.
 pub(super) fn format_time(micros: f64) -> String {
     match micros {
-        few if few < 100.0 => format!("{few:.1} µs"),
-        some if some < 1_000.0 => format!("{some:.0} µs"),
-        many if many < 100_000.0 => format!("{:.1} ms", many / 1_000.0),
-        more => format!("{:.0} ms", more / 1_000.0),
+        ..100.0 => format!("{micros:.1} µs"),
+        ..1_000.0 => format!("{micros:.0} µs"),
+        ..100_000.0 => format!("{:.1} ms", micros / 1_000.0),
+        _ => format!("{:.0} ms", micros / 1_000.0),
     }
 }
 
-/// `100kb-rows` as people read it.
+/// Formats the load generator's name of a result: `100kb-rows` becomes `100 kB rows`.
 fn display_result(result: &str) -> String {
     let (size, kind) = result.split_once('-').unwrap_or((result, "rows"));
     let size = size.replace("kb", " kB").replace("mb", " MB");
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_row_says_how_many_times_the_floor_it_costs() {
+    fn each_cell_is_a_ratio_to_the_floor() {
         let figures = |cell: &Cell| Figures {
             cpu: if cell.subject == Subject::Bridge {
                 30.0

@@ -1,22 +1,28 @@
+//! The JavaScript glue between the wasm and the page.
+
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
 
-use super::{CORE_NAME, strip_panics};
-use crate::sdk::mangle_names::NameMangler;
+use super::mangle_names::NameMangler;
+use super::strip_panics;
+use crate::folder;
 
-/// Where the wasm finds its imports: `mcp-web.js` instantiates it with the glue under this name.
+/// The name of the glue and of the wasm: `mcp_web_core.js` and `mcp_web_core_bg.wasm`.
+const CORE_NAME: &str = "mcp_web_core";
+/// The module name of the wasm's imports: `mcp-web.js` passes the glue under this name when it
+/// instantiates the wasm.
 const IMPORTS: &str = "glue";
-/// `mcp-web.js` calls it, the glue does not.
+/// The export that `mcp-web.js` calls, and the glue does not. It keeps its name.
 const START: &str = "__wbindgen_start";
 
-/// Writes the JavaScript glue and the wasm that fits it into `folder`.
+/// Writes the glue and the wasm that belongs to it into `folder`, and returns the names of the files.
 ///
-/// The types are written by hand, so none are generated. For bundlers wasm-bindgen writes a glue that does
-/// not load the wasm itself: `mcp-web.js` does, and says what is wrong when it cannot.
-pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
+/// No types are generated, because they are written by hand. The glue is the one for bundlers, which does
+/// not load the wasm itself: `mcp-web.js` does, and reports why it cannot.
+pub(super) fn generate_glue(wasm: &Path, folder: &Path) -> Result<[String; 2]> {
     let mut bindgen = Bindgen::new();
     bindgen
         .input_path(wasm)
@@ -29,7 +35,7 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
         .bundler(true)
         .and_then(|bindgen| bindgen.generate_output())
         .context(
-            "wasm-bindgen refuses the compiled SDK: see that its crates are those of Cargo.lock",
+            "wasm-bindgen rejects the compiled SDK: check that its crates are those of Cargo.lock",
         )?;
     for function in output.wasm_mut().funcs.iter_mut() {
         if function
@@ -56,15 +62,13 @@ pub(super) fn glue(wasm: &Path, folder: &Path) -> Result<()> {
             export.name = names.export(&export.name);
         }
     }
-    // For bundlers, `js` is what imports the wasm as a module, and `start` is the glue.
+    // In the output for bundlers, `js` imports the wasm as a module, and `start` is the glue.
     let glue = output
         .start()
-        .context("wasm-bindgen wrote no glue: see what its new version calls it")?;
-    fs::create_dir_all(folder)?;
-    fs::write(folder.join(format!("{CORE_NAME}.js")), names.apply(glue))?;
-    fs::write(
-        folder.join(format!("{CORE_NAME}_bg.wasm")),
-        output.wasm_mut().emit_wasm(),
-    )?;
-    Ok(())
+        .context("wasm-bindgen generated no glue: check how its new version returns it")?;
+    let [glue_file, wasm_file] = [format!("{CORE_NAME}.js"), format!("{CORE_NAME}_bg.wasm")];
+    folder::create(folder)?;
+    fs::write(folder.join(&glue_file), names.apply(glue))?;
+    fs::write(folder.join(&wasm_file), output.wasm_mut().emit_wasm())?;
+    Ok([glue_file, wasm_file])
 }

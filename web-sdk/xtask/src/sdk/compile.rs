@@ -21,7 +21,8 @@ pub(super) fn to_wasm(workspace: &Workspace, rustc: &WasmRustc) -> Result<PathBu
         .join("release-wasm/web_sdk.wasm"))
 }
 
-/// Panic messages carry source paths. Those of this machine are nobody's business and cost bytes.
+/// The compiler flags that remove this machine's folders from the source paths in panic messages: they
+/// are private and cost bytes.
 fn without_local_paths(workspace: &Workspace) -> String {
     format!(
         "--remap-path-prefix={}= {}",

@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 
 use crate::process::capture;
 
-/// A file of the SDK as pages get it: wasm and JavaScript are made small, all else stays as it is.
+/// Returns a file of the SDK as pages load it: wasm and JavaScript are minified, other files stay as
+/// they are.
 pub(super) fn minify(packages: &Path, path: &Path) -> Result<Vec<u8>> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("wasm") => optimize_wasm(packages, path),
@@ -15,15 +16,15 @@ pub(super) fn minify(packages: &Path, path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// The wasm after `wasm-opt -Oz`.
+/// Returns the wasm after `wasm-opt -Oz`.
 fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
-    let small = wasm.with_extension("small.wasm");
+    let optimized = wasm.with_extension("small.wasm");
     let mut wasm_opt = Command::new("node");
     wasm_opt
         .arg(packages.join("binaryen/bin/wasm-opt"))
         .args(["--merge-similar-functions", "-Oz", "--converge"])
-        // What is called in one place stays a function, and the order stays the compiler's: both make the
-        // wasm larger, and what is downloaded smaller, since like things stand together.
+        // A larger function with one caller is not inlined, and the functions keep the compiler's order. Both
+        // make the wasm larger and the download smaller, because similar code stays together.
         .args([
             "--one-caller-inline-max-function-size=30",
             "--reorder-locals",
@@ -35,16 +36,16 @@ fn optimize_wasm(packages: &Path, wasm: &Path) -> Result<Vec<u8>> {
         ])
         .arg(wasm)
         .arg("--output")
-        .arg(&small);
+        .arg(&optimized);
     capture(
         &mut wasm_opt,
         "remove target/tools/web-sdk-node and try again",
     )?;
-    fs::read(&small).with_context(|| format!("cannot read {}", small.display()))
+    fs::read(&optimized).with_context(|| format!("cannot read {}", optimized.display()))
 }
 
-/// A module without its comments and spaces, together with the modules it is made of. The glue and the
-/// modules beside the main one stay modules of their own: they are loaded when a page needs them.
+/// Returns a module without comments and spaces, bundled with the modules that it imports. The glue and
+/// the lazy modules (`mcp-web-*.js`) stay separate: pages load them when they need them.
 fn minify_javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
     let mut esbuild = Command::new("node");
     esbuild
@@ -60,6 +61,6 @@ fn minify_javascript(packages: &Path, module: &Path) -> Result<Vec<u8>> {
             "--charset=utf8",
         ])
         .args(["--legal-comments=inline", "--log-level=error"]);
-    let advice = "fix web-sdk/js as it says above";
+    let advice = "fix the errors in web-sdk/js above";
     Ok(capture(&mut esbuild, advice)?.into_bytes())
 }

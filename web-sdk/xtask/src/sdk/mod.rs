@@ -1,15 +1,17 @@
 //! `cargo xtask sdk`: from the crate `web-sdk` to the files that a page loads.
 //!
-//! cargo compiles the crate to wasm ([`compile`]), wasm-bindgen writes the JavaScript glue for it
-//! ([`bindgen`], [`names`]), npm's binaryen and esbuild shrink the two ([`shrink`]), and the hand-written module
-//! around them, its types and its `package.json` come from `web-sdk/js`. What a page downloads is measured
-//! each time ([`size`]) and must stay under [`size::LIMIT`].
+//! cargo compiles the crate to wasm (`compile`), wasm-bindgen generates the JavaScript glue for it
+//! (`bindgen`, with `strip_panics` and `mangle_names`), and npm's binaryen and esbuild shrink both
+//! (`minify`). The hand-written module around them, its types and its `package.json` come from
+//! `web-sdk/js`. Each run measures what a page downloads ([`size`]), which must not exceed
+//! [`size::MAX_BROTLI_BYTES`].
 //!
-//! Files in `target/sdk` are replaced one by one and only when they differ: the bridge embeds them, and
-//! would be built again for nothing.
+//! Files in `target/sdk` are replaced one by one, and only when they differ (`files`): the bridge embeds
+//! them, and cargo would rebuild it for nothing.
 
 mod bindgen;
 mod compile;
+mod files;
 mod mangle_names;
 mod minify;
 pub mod size;
@@ -21,26 +23,21 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::Workspace;
 use crate::fingerprint::Fingerprint;
 use crate::lock::Lock;
-use crate::node;
 use crate::step::{Outcome, step};
-use crate::wasm_toolchain::WasmRustc;
+use crate::{Workspace, node, wasm_toolchain};
+use files::Files;
 
-/// What the glue and the wasm are called: `mcp_web_core.js` and `mcp_web_core_bg.wasm`.
-const CORE_NAME: &str = "mcp_web_core";
 /// The hand-written module that pages import.
 const MAIN_MODULE: &str = "mcp-web.js";
 
-/// The files of the built SDK, by name.
-type Files = BTreeMap<String, Vec<u8>>;
-
-/// Makes sure that `target/sdk` holds the SDK that the sources describe.
+/// Makes sure that `target/sdk` contains the SDK that the current sources describe.
 ///
 /// # Errors
 ///
-/// When a tool is missing and cannot be installed, the crate does not compile, or the result is too big.
+/// Returns an error if a tool is missing and cannot be installed, if the crate does not compile, or if
+/// the files are too large.
 pub fn ensure(workspace: &Workspace) -> Result<()> {
     let _lock = Lock::acquire(&workspace.path("target/sdk.lock"))?;
     let stamp = workspace.path("target/sdk.stamp");
@@ -54,37 +51,34 @@ pub fn ensure(workspace: &Workspace) -> Result<()> {
     let sizes = size::Sizes::measure(&files)?;
     print!("{sizes}");
     sizes.check()?;
-    publish(&files, &workspace.sdk())?;
-    let made = format!("{sources}\n{}\n{sizes}", output_fingerprint(workspace)?);
-    fs::write(&stamp, made).with_context(|| format!("make {} writable", stamp.display()))
+    files::publish(&files, &workspace.sdk())?;
+    let stamp_text = format!("{sources}\n{}\n{sizes}", output_fingerprint(workspace)?);
+    fs::write(&stamp, stamp_text).with_context(|| format!("make {} writable", stamp.display()))
 }
 
 fn build(workspace: &Workspace) -> Result<Files> {
-    let rustc = WasmRustc::ensure()?;
+    let rustc = wasm_toolchain::ensure()?;
     let packages = node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
     let wasm = step("compiling web-sdk to wasm", || {
         Ok(Outcome::Done(compile::to_wasm(workspace, &rustc)?))
     })?;
-    let glue = rustc.target_folder(workspace).join("sdk");
-    step("wasm-bindgen", || {
-        Ok(Outcome::Done(bindgen::glue(&wasm, &glue)?))
+    let glue_folder = rustc.target_folder(workspace).join("sdk");
+    let glue = step("wasm-bindgen", || {
+        Ok(Outcome::Done(bindgen::generate_glue(&wasm, &glue_folder)?))
     })?;
-    let mut files = hand_written(&workspace.path("web-sdk/js"))?;
-    for name in [format!("{CORE_NAME}.js"), format!("{CORE_NAME}_bg.wasm")] {
-        files.insert(name.clone(), glue.join(name));
-    }
+    let mut sources = hand_written_files(&workspace.path("web-sdk/js"))?;
+    sources.extend(glue.map(|name| (name.clone(), glue_folder.join(name))));
     step("wasm-opt and esbuild", || {
-        let small = files.into_iter().map(|(name, path)| {
-            let content = minify::minify(&packages, &path)?;
-            Ok((name, content))
-        });
-        Ok(Outcome::Done(small.collect::<Result<_>>()?))
+        let files = sources
+            .into_iter()
+            .map(|(name, path)| Ok((name, minify::minify(&packages, &path)?)));
+        Ok(Outcome::Done(files.collect::<Result<_>>()?))
     })
 }
 
-/// The files in `web-sdk/js`: all of them go into the package. Folders there hold the modules that the
-/// hand-written module is made of.
-fn hand_written(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
+/// The files in `web-sdk/js`, all of which go into the package. Its subfolders contain the modules that
+/// esbuild bundles into the hand-written module.
+fn hand_written_files(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     let entries = fs::read_dir(folder).with_context(|| format!("restore {}", folder.display()))?;
     let mut files = BTreeMap::new();
     for entry in entries {
@@ -102,7 +96,7 @@ fn hand_written(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
     Ok(files)
 }
 
-/// A fingerprint of all that decides what the SDK looks like.
+/// A fingerprint of everything that the SDK is built from.
 fn source_fingerprint(workspace: &Workspace) -> Result<String> {
     let mut fingerprint = Fingerprint::default();
     for path in [
@@ -128,33 +122,14 @@ fn output_fingerprint(workspace: &Workspace) -> Result<String> {
     Ok(fingerprint.finish())
 }
 
-/// The sizes printed by the run that made what is there now, if that run had the same sources.
+/// The sizes that an earlier run printed, if it built the present files from the same sources.
+///
+/// The stamp consists of a line with the sources' fingerprint, a line with the files', and the sizes.
 fn cached_report(stamp: &Path, sources: &str, outputs: &str) -> Option<String> {
     let text = fs::read_to_string(stamp).ok()?;
-    let (made_from, rest) = text.split_once('\n')?;
-    let (made, report) = rest.split_once('\n')?;
-    (made_from == sources && made == outputs).then(|| report.to_owned())
-}
-
-fn publish(files: &Files, folder: &Path) -> Result<()> {
-    let advice = || format!("make {} writable", folder.display());
-    fs::create_dir_all(folder).with_context(advice)?;
-    for entry in fs::read_dir(folder).with_context(advice)? {
-        let entry = entry?;
-        if !files.contains_key(entry.file_name().to_string_lossy().as_ref()) {
-            fs::remove_file(entry.path()).with_context(advice)?;
-        }
-    }
-    for (name, content) in files {
-        let path = folder.join(name);
-        if fs::read(&path).is_ok_and(|present| present == *content) {
-            continue;
-        }
-        let unfinished = folder.join(format!(".{name}"));
-        fs::write(&unfinished, content).with_context(advice)?;
-        fs::rename(&unfinished, &path).with_context(advice)?;
-    }
-    Ok(())
+    let (stamped_sources, rest) = text.split_once('\n')?;
+    let (stamped_outputs, report) = rest.split_once('\n')?;
+    (stamped_sources == sources && stamped_outputs == outputs).then(|| report.to_owned())
 }
 
 #[cfg(test)]
@@ -162,30 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn publishing_again_touches_only_what_differs() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut files = Files::from([
-            ("a.js".into(), b"a".to_vec()),
-            ("b.js".into(), b"b".to_vec()),
-        ]);
-        publish(&files, folder.path()).unwrap();
-        let written = |name: &str| {
-            fs::metadata(folder.path().join(name))
-                .unwrap()
-                .modified()
-                .unwrap()
-        };
-        let before = written("a.js");
-        files.insert("c.js".into(), b"c".to_vec());
-        files.remove("b.js");
-        publish(&files, folder.path()).unwrap();
-        assert_eq!(before, written("a.js"));
-        assert!(!folder.path().join("b.js").exists());
-        assert_eq!(fs::read(folder.path().join("c.js")).unwrap(), b"c");
-    }
-
-    #[test]
-    fn a_stamp_counts_only_for_its_own_sources_and_outputs() {
+    fn a_stamp_is_valid_only_for_its_own_sources_and_outputs() {
         let folder = tempfile::tempdir().unwrap();
         let stamp = folder.path().join("stamp");
         assert_eq!(cached_report(&stamp, "s", "o"), None);

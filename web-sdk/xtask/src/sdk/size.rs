@@ -1,19 +1,20 @@
-//! What a page downloads: always the main module, the glue and the wasm; the other modules when it needs them.
+//! The sizes of what a page downloads: always the main module, the glue and the wasm; the lazy modules
+//! only when it needs them.
 
 use std::fmt;
 use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::Files;
+use super::files::Files;
 
-/// The most that wasm, glue and main module may weigh together, in bytes after brotli.
+/// The limit for wasm, glue and main module together, in bytes after brotli.
 pub const MAX_BROTLI_BYTES: usize = 40_000;
 
-/// The names of modules that are loaded when a page needs them begin with this.
+/// The start of the names of lazy modules, which are loaded when a page needs them.
 const LAZY_PREFIX: &str = "mcp-web-";
 
-/// The settings of a server that compresses once and serves often.
+/// The brotli settings of a server that compresses a file once and serves it often.
 const QUALITY: u32 = 11;
 const WINDOW: u32 = 22;
 
@@ -31,6 +32,7 @@ struct Size {
 }
 
 impl Sizes {
+    /// Measures the JavaScript and wasm files, uncompressed and after brotli.
     pub(super) fn measure(files: &Files) -> Result<Self> {
         let loaded = files
             .iter()
@@ -40,18 +42,19 @@ impl Sizes {
                 Ok(Size {
                     name: name.clone(),
                     raw: content.len(),
-                    brotli: compressed(content)?,
+                    brotli: compressed_size(content)?,
                 })
             })
             .collect::<Result<_>>()?;
         Ok(Self { files })
     }
 
+    /// Fails if what every page loads is larger than [`MAX_BROTLI_BYTES`].
     pub(super) fn check(&self) -> Result<()> {
         let sum = self.eager_brotli();
         if sum > MAX_BROTLI_BYTES {
             bail!(
-                "what every page loads is {sum} bytes after brotli and may be {MAX_BROTLI_BYTES}: make it smaller"
+                "what every page loads has {sum} bytes after brotli, the limit is {MAX_BROTLI_BYTES}: make it smaller"
             )
         }
         Ok(())
@@ -74,25 +77,25 @@ impl Size {
 
 impl fmt::Display for Sizes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = |name: &str, raw, brotli| {
+        let mut write_line = |name: &str, raw, brotli| {
             writeln!(
                 out,
                 "    {name:<27} {raw:>8} bytes, {brotli:>7} after brotli"
             )
         };
         for file in self.eager() {
-            line(&file.name, file.raw, file.brotli)?;
+            write_line(&file.name, file.raw, file.brotli)?;
         }
         let raw = self.eager().map(|file| file.raw).sum();
-        line("sum", raw, self.eager_brotli())?;
+        write_line("sum", raw, self.eager_brotli())?;
         for file in self.files.iter().filter(|file| file.is_lazy()) {
-            line(&format!("{} (later)", file.name), file.raw, file.brotli)?;
+            write_line(&format!("{} (later)", file.name), file.raw, file.brotli)?;
         }
         Ok(())
     }
 }
 
-fn compressed(content: &[u8]) -> Result<usize> {
+fn compressed_size(content: &[u8]) -> Result<usize> {
     let mut writer = brotli::CompressorWriter::new(Vec::new(), 4096, QUALITY, WINDOW);
     writer.write_all(content)?;
     Ok(writer.into_inner().len())
@@ -111,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_a_page_loads_after_brotli() {
+    fn files_that_a_page_loads_are_measured_after_brotli() {
         let sizes = sizes_of(&[b'a'; 10_000]);
         assert_eq!(sizes.files.len(), 1);
         assert_eq!(sizes.files[0].raw, 10_000);
@@ -120,19 +123,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_loaded_later_is_shown_but_does_not_count() {
+    fn lazy_modules_are_displayed_but_not_part_of_the_sum() {
         let files = Files::from([
-            ("mcp-web.js".into(), b"at once".to_vec()),
+            ("mcp-web.js".into(), b"eager".to_vec()),
             ("mcp-web-dialog.js".into(), vec![b'a'; 100]),
         ]);
         let sizes = Sizes::measure(&files).unwrap();
-        let at_once = sizes_of(b"at once");
-        assert_eq!(sizes.eager_brotli(), at_once.eager_brotli());
+        let eager = sizes_of(b"eager");
+        assert_eq!(sizes.eager_brotli(), eager.eager_brotli());
         assert!(sizes.to_string().contains("mcp-web-dialog.js (later)"));
     }
 
     #[test]
-    fn too_big_is_an_error_that_says_both_numbers() {
+    fn exceeding_the_limit_is_an_error_with_both_numbers() {
         let sizes = Sizes {
             files: vec![Size {
                 name: "core.wasm".into(),

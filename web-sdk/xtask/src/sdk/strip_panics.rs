@@ -1,15 +1,15 @@
-//! What only a panic needs, taken out of the wasm.
+//! Removes from the wasm what only panics use.
 //!
-//! A panic of the SDK ends in a trap, and no page ever hears its message. The compiler keeps the code that
-//! would write the message all the same, because it stands in tables: a twelfth of the download. Each of
-//! these functions becomes a trap of its own, and `wasm-opt` removes what nobody needs any more.
+//! A panic of the SDK ends in a trap, and no page ever gets its message. The compiler still keeps the code
+//! that formats the message, because tables refer to it: a twelfth of the download. Each of these functions
+//! is replaced with a trap, and `wasm-opt` removes what becomes unused.
 //!
-//! The SDK therefore formats nothing: a check reads its sources for `format!` and the like.
+//! The SDK therefore formats nothing: a check searches its sources for `format!` and the like.
 //!
-//! What panics would say stays in the wasm's data, where `wasm-opt` cannot tell whose it is: there it is blanked,
-//! which compresses to next to nothing.
+//! The messages of panics stay in the wasm's data, because `wasm-opt` cannot know which code uses them.
+//! They are overwritten with zeros, which compress to next to nothing.
 
-/// What the names of these functions contain, before and after the name of a crate's hash.
+/// Parts of the names of functions that only panics use. The crate's hash precedes or follows them.
 const PANIC_SYMBOLS: [&str; 6] = [
     "::panicking::",
     "::fmt::Formatter>::",
@@ -19,13 +19,13 @@ const PANIC_SYMBOLS: [&str; 6] = [
     "::str::count::",
 ];
 
-/// Whether only panics need the function of this name.
+/// Whether only panics use the function of this name.
 pub(super) fn is_panic_only(function: &str) -> bool {
     let is_payload = function.contains("PanicPayload>::");
     is_payload || PANIC_SYMBOLS.iter().any(|part| function.contains(part))
 }
 
-/// Where the paths of source files begin that panics would name.
+/// The starts of source paths in panic messages.
 const SOURCE_PREFIXES: [&str; 5] = [
     "web-sdk/src/",
     "index.crates.io-",
@@ -34,7 +34,7 @@ const SOURCE_PREFIXES: [&str; 5] = [
     "std/src/",
 ];
 
-/// What panics of the standard library would say.
+/// The messages of panics in the standard library.
 const PANIC_MESSAGES: [&str; 17] = [
     " but the index is ",
     " does not match destination slice length (",
@@ -55,34 +55,34 @@ const PANIC_MESSAGES: [&str; 17] = [
     DIGITS,
 ];
 
-/// What the standard library writes numbers with, two digits at a time.
+/// The table that the standard library formats numbers with, two digits at a time.
 const DIGITS: &str = "0001020304050607080910111213141516171819\
     2021222324252627282930313233343536373839\
     4041424344454647484950515253545556575859\
     6061626364656667686970717273747576777879\
     8081828384858687888990919293949596979899";
 
-/// Blanks what only panics say.
+/// Overwrites panic messages and source paths with zeros, without moving the rest of the data.
 pub(super) fn blank_messages(data: &mut [u8]) {
-    for saying in PANIC_MESSAGES {
-        while let Some(at) = find(data, saying) {
-            data[at..at + saying.len()].fill(0);
+    for message in PANIC_MESSAGES {
+        while let Some(start) = find(data, message) {
+            data[start..start + message.len()].fill(0);
         }
     }
-    for root in SOURCE_PREFIXES {
-        while let Some(at) = find(data, root) {
-            let length = path_length(&data[at..]).max(root.len());
-            data[at..at + length].fill(0);
+    for prefix in SOURCE_PREFIXES {
+        while let Some(start) = find(data, prefix) {
+            let length = path_length(&data[start..]).max(prefix.len());
+            data[start..start + length].fill(0);
         }
     }
 }
 
-/// How long the path of a source file is that begins here; none has spaces.
+/// The length of the source path at the start of `text`, or 0 if there is none. A path has no spaces.
 fn path_length(text: &[u8]) -> usize {
-    let in_path = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_-.".contains(byte);
-    let run = text.iter().position(|byte| !in_path(byte));
-    let run = &text[..run.unwrap_or(text.len())];
-    find(run, ".rs").map_or(0, |end| end + ".rs".len())
+    let is_path_char = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_-.".contains(byte);
+    let end = text.iter().position(|byte| !is_path_char(byte));
+    let path = &text[..end.unwrap_or(text.len())];
+    find(path, ".rs").map_or(0, |start| start + ".rs".len())
 }
 
 fn find(data: &[u8], text: &str) -> Option<usize> {
@@ -95,27 +95,30 @@ mod tests {
     use super::{blank_messages, is_panic_only};
 
     #[test]
-    fn only_panic_messages_are_blanked() {
-        let told = |text: &str| {
+    fn only_panic_messages_and_source_paths_are_blanked() {
+        let blanked = |text: &str| {
             let mut data = text.as_bytes().to_vec();
             blank_messages(&mut data);
-            assert_eq!(data.len(), text.len(), "nothing moves");
+            assert_eq!(data.len(), text.len(), "the length must not change");
             String::from_utf8(data).unwrap().replace('\0', "")
         };
         assert_eq!(
-            told("kind\0web-sdk/src/core/a-b.rs\0type"),
+            blanked("kind\0web-sdk/src/core/a-b.rs\0type"),
             "kind\0\0type".replace('\0', "")
         );
-        assert_eq!(told("namecore/src/cell.rstype"), "nametype");
-        assert_eq!(told("index.crates.io-19/js-sys-0.3/src/lib.rs: it"), ": it");
+        assert_eq!(blanked("namecore/src/cell.rstype"), "nametype");
         assert_eq!(
-            told("the connection broke mid > len0001"),
+            blanked("index.crates.io-19/js-sys-0.3/src/lib.rs: it"),
+            ": it"
+        );
+        assert_eq!(
+            blanked("the connection broke mid > len0001"),
             "the connection broke 0001"
         );
     }
 
     #[test]
-    fn names_of_either_mangling_are_known() {
+    fn panic_functions_are_recognized_in_both_manglings() {
         for name in [
             "core[de8a1be709345212]::fmt::write",
             "core::panicking::panic_fmt::h473b2715c53f6983",

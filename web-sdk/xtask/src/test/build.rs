@@ -1,3 +1,5 @@
+//! Builds the test programs with one call of cargo.
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
@@ -9,19 +11,19 @@ use crate::Workspace;
 use crate::process::cargo;
 use crate::step::{Outcome, step};
 
-/// A program full of tests.
+/// An executable with the tests of one target of a crate.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TestProgram {
-    /// The crate that it belongs to, relative to the workspace.
+    /// The folder of the crate that it belongs to, relative to the workspace.
     pub(super) crate_folder: PathBuf,
-    /// The target's name in that crate.
+    /// The name of its target in that crate.
     pub(super) target: String,
     pub(super) executable: PathBuf,
 }
 
-/// Builds all libraries, programs and tests of the workspace, and returns the tests.
+/// Builds all libraries, programs and tests of the workspace, and returns the test programs.
 ///
-/// One call, because cargo unites the features of what it builds together: a second call with other
+/// It is one call because cargo unites the features of what it builds together: a second call with other
 /// packages would compile many dependencies again.
 pub(super) fn build_tests(workspace: &Workspace) -> Result<Vec<TestProgram>> {
     step("building everything", || {
@@ -92,9 +94,9 @@ mod tests {
     }
 
     #[test]
-    fn finds_test_programs_among_cargos_messages() {
+    fn a_test_program_is_parsed_from_a_message_of_cargo() {
         let root = Path::new("/repo");
-        let found = parse_test_program(
+        let program = parse_test_program(
             &artifact(true, json!("/repo/target/debug/deps/golden-1")),
             root,
         );
@@ -103,11 +105,11 @@ mod tests {
             target: "golden".into(),
             executable: "/repo/target/debug/deps/golden-1".into(),
         };
-        assert_eq!(found, Some(golden));
+        assert_eq!(program, Some(golden));
     }
 
     #[test]
-    fn programs_and_libraries_are_not_tests() {
+    fn messages_about_other_artifacts_are_ignored() {
         let root = Path::new("/repo");
         assert_eq!(
             parse_test_program(&artifact(false, json!("/repo/target/debug/golden")), root),

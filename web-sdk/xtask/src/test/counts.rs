@@ -1,7 +1,9 @@
+//! The counts of tests that passed, failed and were skipped.
+
 use std::fmt;
 use std::ops::AddAssign;
 
-/// How tests ended.
+/// How many tests passed, failed and were skipped.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
@@ -10,14 +12,14 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// The counts in a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which both Rust's
-    /// test harness and that of wasm-bindgen print. `None` for any other line.
+    /// Parses a line such as `test result: ok. 3 passed; 0 failed; 1 ignored; …`, which both Rust's test
+    /// harness and that of wasm-bindgen print. Returns `None` for any other line.
     pub(super) fn parse_line(line: &str) -> Option<Self> {
         let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
-        let count = |what: &str| {
+        let count = |label: &str| {
             counts
                 .split("; ")
-                .find_map(|part| part.strip_suffix(what)?.trim_end().parse().ok())
+                .find_map(|part| part.strip_suffix(label)?.trim_end().parse().ok())
         };
         Some(Self {
             passed: count("passed")?,
@@ -50,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_the_line_of_rusts_harness() {
+    fn the_result_line_of_rusts_harness_is_parsed() {
         let ok = "test result: ok. 41 passed; 0 failed; 2 ignored; 0 measured; 7 filtered out; finished in 0.03s";
         assert_eq!(
             Counts::parse_line(ok),
@@ -72,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_line_of_the_browsers_harness() {
+    fn the_result_line_of_wasm_bindgens_harness_is_parsed() {
         let line =
             "test result: ok. 12 passed; 0 failed; 1 ignored; 0 filtered out; finished in 0.12s";
         assert_eq!(
@@ -86,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_count_nothing() {
+    fn other_lines_are_ignored() {
         for line in [
             "running 3 tests",
             "test result::parses ... ok",
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_printed_plainly() {
+    fn sums_are_displayed_with_all_three_counts() {
         let mut sum = Counts {
             passed: 1,
             failed: 2,

@@ -1,149 +1,94 @@
 //! `cargo xtask test`: every test of the project, from a fresh checkout.
 //!
-//! First the tools are made sure of ([`tools`]), then formatting and clippy are checked, then everything is
-//! built by one call of cargo ([`build`]), so that no crate is compiled twice with different features, and
-//! the test programs that it names are run one by one ([`run`](runs)), after them the documentation's
-//! examples and the SDK's own tests in a browser. What each printed is counted ([`counts`]) and the sums are
-//! the last line.
+//! First what the tests need is installed (`tools`), then formatting, clippy and imports are checked,
+//! then one call of cargo builds everything (`build`), so that no crate is compiled twice with different
+//! features. The test programs of that build run one by one (`runner`), after them the documentation's
+//! examples and the SDK's own tests in a browser. The results in their output are counted (`counts`), and
+//! the sums are the last line of the output (`report`).
 
 mod build;
 mod counts;
+mod options;
 mod report;
 mod runner;
 mod tools;
 
-use std::path::Path;
-
 use anyhow::Result;
-use clap::{Args, ValueEnum};
 
-use crate::{Workspace, clients, lint, sdk};
-use build::TestProgram;
+use crate::{Workspace, client_table, lint, sdk};
+use options::Suite;
 use report::Report;
 
 pub(crate) use counts::Counts;
+pub use options::Options;
 pub(crate) use tools::{ClientPackages, Tools};
 
-/// What to run.
-#[derive(Debug, Args)]
-pub struct Options {
-    /// Run only tests whose names contain this, and no lints
-    filter: Option<String>,
-    /// Run only this suite; may be given several times
-    #[arg(long, value_name = "SUITE")]
-    only: Vec<Suite>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Suite {
-    /// Formatting and clippy
-    Lint,
-    /// Tests of the Rust crates, with the examples in their documentation
-    Rust,
-    /// Tests of the SDK, compiled to wasm, in headless Chromium
-    Wasm,
-    /// Journeys through the whole system in a real browser
-    Journeys,
-    /// MCP clients that nobody here wrote, against a page in a real browser
-    Clients,
-}
-
-impl Options {
-    fn wants(&self, suite: Suite) -> bool {
-        if self.only.is_empty() {
-            return suite != Suite::Lint || self.filter.is_none();
-        }
-        self.only.contains(&suite)
-    }
-
-    fn wants_programs(&self) -> bool {
-        [Suite::Rust, Suite::Wasm, Suite::Journeys, Suite::Clients]
-            .iter()
-            .any(|suite| self.wants(*suite))
-    }
-
-    fn wants_program(&self, program: &TestProgram) -> bool {
-        self.wants(if is_client_test(program) {
-            Suite::Clients
-        } else if program.crate_folder == Path::new("e2e") {
-            Suite::Journeys
-        } else {
-            Suite::Rust
-        })
-    }
-}
-
-/// Runs the tests, prints the sums, and says whether all is well.
+/// Runs the selected tests, prints the sums, and returns whether everything passed.
 pub fn run(workspace: &Workspace, options: &Options) -> bool {
     let mut report = Report::default();
     if let Err(error) = run_suites(workspace, options, &mut report) {
         report.add_error(&error);
     }
     print!("{report}");
-    report.all_is_well()
+    report.is_success()
 }
 
 fn run_suites(workspace: &Workspace, options: &Options, report: &mut Report) -> Result<()> {
-    if options.wants(Suite::Lint) {
-        report.add_lint(lint::format(workspace));
+    let is_linted = options.includes(Suite::Lint);
+    if is_linted {
+        report.add_check(lint::format(workspace));
     }
     sdk::ensure(workspace)?;
     let tools = Tools::ensure(workspace, options)?;
-    if options.wants(Suite::Lint) {
-        report.add_lint(lint::clippy(workspace));
+    if is_linted {
+        report.add_check(lint::clippy(workspace));
+        report.add_check(lint::imports::check(workspace));
     }
-    if !options.wants_programs() {
+    if !options.includes_tests() {
         return Ok(());
     }
     let mut programs = build::build_tests(workspace)?;
-    programs.retain(|program| options.wants_program(program));
-    let filter = options.filter.as_deref();
-    let (journeys, rust): (Vec<_>, Vec<_>) = programs
+    programs.retain(|program| options.includes(Suite::from_program(program)));
+    let filter = options.filter();
+    let (rust, journeys): (Vec<_>, Vec<_>) = programs
         .iter()
-        .partition(|program| program.crate_folder == Path::new("e2e"));
+        .partition(|program| Suite::from_program(program) == Suite::Rust);
     for program in rust {
         report.add_suite(runner::run_program(workspace, program, &tools, filter)?);
     }
-    if options.wants(Suite::Rust) {
+    if options.includes(Suite::Rust) {
         report.add_suite(runner::run_doc_tests(workspace, filter)?);
     }
-    if options.wants(Suite::Wasm) {
+    if options.includes(Suite::Wasm) {
         report.add_suite(runner::run_sdk_tests(workspace, &tools, filter)?);
     }
     for program in journeys {
         let run = runner::run_program(workspace, program, &tools, filter)?;
-        let is_whole = is_client_test(program) && filter.is_none() && run.counts.failed == 0;
+        let has_all_rows = Suite::from_program(program) == Suite::Clients
+            && filter.is_none()
+            && run.counts.failed == 0;
         report.add_suite(run);
-        if is_whole {
-            report.add_lint(clients::check_document(workspace));
+        if has_all_rows {
+            report.add_check(client_table::check_document(workspace));
         }
     }
     Ok(())
 }
 
-/// The tests that run MCP clients.
-fn is_client_test(program: &TestProgram) -> bool {
-    program.crate_folder == Path::new("e2e") && program.target == clients::TARGET
-}
-
-/// Runs the MCP clients, whose packages `tools` has, and counts the tests.
+/// Runs all MCP clients, and returns the counts of their tests. `change` may replace the packages of the
+/// clients before they run.
 pub(crate) fn run_clients(
     workspace: &Workspace,
     change: impl FnOnce(&mut Tools),
 ) -> Result<Counts> {
-    let options = Options {
-        filter: None,
-        only: vec![Suite::Clients],
-    };
     sdk::ensure(workspace)?;
-    let mut tools = Tools::ensure(workspace, &options)?;
+    let mut tools = Tools::ensure(workspace, &Options::for_suite(Suite::Clients))?;
     change(&mut tools);
     let mut counts = Counts::default();
-    for program in build::build_tests(workspace)?
-        .iter()
-        .filter(|it| is_client_test(it))
-    {
-        counts += runner::run_program(workspace, program, &tools, None)?.counts;
+    for program in build::build_tests(workspace)? {
+        if Suite::from_program(&program) == Suite::Clients {
+            counts += runner::run_program(workspace, &program, &tools, None)?.counts;
+        }
     }
     Ok(counts)
 }

@@ -1,11 +1,13 @@
+//! The report at the end of a run.
+
 use std::fmt;
 
 use anyhow::{Error, Result};
 
 use super::counts::Counts;
-use crate::test::runner::SuiteRun;
+use super::runner::SuiteRun;
 
-/// What all suites came to. Prints a line per suite and the sums last.
+/// The results of all suites. It is displayed as a line for each suite, and the sums last.
 #[derive(Default)]
 pub(super) struct Report {
     suites: Vec<SuiteRun>,
@@ -13,25 +15,27 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// Adds the result of a suite.
     pub(super) fn add_suite(&mut self, suite: SuiteRun) {
         self.suites.push(suite);
     }
 
-    /// A lint is not a test: it adds a failure, but never to what passed.
-    pub(super) fn add_lint(&mut self, outcome: Result<()>) {
-        if let Err(error) = outcome {
+    /// Adds the result of a check that is not a test: an error counts as a failure, success does not count.
+    pub(super) fn add_check(&mut self, result: Result<()>) {
+        if let Err(error) = result {
             self.add_error(&error);
         }
     }
 
-    /// Something beside the tests went wrong.
+    /// Prints an error that is not the failure of a test, and counts it as a failure.
     pub(super) fn add_error(&mut self, error: &Error) {
-        let sentence = format!("{error:#}");
-        println!("error: {sentence}");
-        self.errors.push(sentence);
+        let message = format!("{error:#}");
+        println!("error: {message}");
+        self.errors.push(message);
     }
 
-    pub(super) fn all_is_well(&self) -> bool {
+    /// Whether no test failed and there was no error.
+    pub(super) fn is_success(&self) -> bool {
         self.sum().failed == 0
     }
 
@@ -50,8 +54,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "==> results")?;
-        let with_tests = |suite: &&SuiteRun| suite.counts != Counts::default();
-        for suite in self.suites.iter().filter(with_tests) {
+        let has_tests = |suite: &&SuiteRun| suite.counts != Counts::default();
+        for suite in self.suites.iter().filter(has_tests) {
             let SuiteRun { name, counts, .. } = suite;
             writeln!(
                 out,
@@ -62,8 +66,8 @@ impl fmt::Display for Report {
                 writeln!(out, "        {figures}")?;
             }
         }
-        for sentence in &self.errors {
-            writeln!(out, "    error: {sentence}")?;
+        for message in &self.errors {
+            writeln!(out, "    error: {message}")?;
         }
         writeln!(out, "{}", self.sum())
     }
@@ -100,8 +104,8 @@ mod tests {
         let mut report = Report::default();
         report.add_suite(suite(3, 0));
         report.add_suite(suite(4, 0));
-        report.add_lint(Ok(()));
-        assert!(report.all_is_well());
+        report.add_check(Ok(()));
+        assert!(report.is_success());
         assert_eq!(last_line(&report), "7 passed, 0 failed, 2 skipped");
         assert!(
             report.to_string().contains(
@@ -111,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_test_and_a_failed_lint_both_count() {
+    fn failed_tests_and_failed_checks_are_counted() {
         let mut report = Report::default();
         report.add_suite(suite(3, 1));
-        report.add_lint(Err(anyhow!("run `cargo fmt`")));
-        assert!(!report.all_is_well());
+        report.add_check(Err(anyhow!("run `cargo fmt`")));
+        assert!(!report.is_success());
         assert_eq!(last_line(&report), "3 passed, 2 failed, 1 skipped");
     }
 }

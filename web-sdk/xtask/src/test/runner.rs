@@ -1,3 +1,5 @@
+//! Runs test programs and counts the results in their output.
+
 use std::io::{self, BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,25 +13,25 @@ use crate::Workspace;
 use crate::process::cargo;
 use crate::wasm_toolchain::TARGET;
 
-/// What one run of tests came to.
+/// The result of one run of tests.
 pub(super) struct SuiteRun {
     pub(super) name: String,
     pub(super) counts: Counts,
-    /// What a test wants to be seen in the end: the rest of its lines with [`FIGURES_MARKER`].
+    /// Figures for the end of the report: the rest of each line with [`FIGURES_MARKER`].
     pub(super) figures: Vec<String>,
     pub(super) duration: Duration,
 }
 
-/// Marks what a test printed for the end of the report. It may stand after the beginning of a line
-/// that another test printed at the same time.
+/// Marks the part of a line that a test prints for the end of the report. It may follow the beginning of
+/// a line that another test printed at the same time.
 const FIGURES_MARKER: &str = "figures: ";
 
-/// Test programs whose tests wait for sockets to close rather than compute, and how many of them
-/// run at a time.
+/// Test programs whose tests wait for sockets rather than compute.
 const SOCKET_TESTS: [&str; 2] = ["integration", "stdio"];
+/// How many tests of such a program run at a time: more than there may be cores.
 const SOCKET_TEST_THREADS: &str = "8";
 
-/// Runs a test program the way cargo would: in its crate's folder.
+/// Runs a test program in its crate's folder, as cargo would.
 pub(super) fn run_program(
     workspace: &Workspace,
     program: &TestProgram,
@@ -52,7 +54,7 @@ pub(super) fn run_program(
     )
 }
 
-/// Runs the examples in the documentation.
+/// Runs the examples in the documentation of all crates.
 pub(super) fn run_doc_tests(workspace: &Workspace, filter: Option<&str>) -> Result<SuiteRun> {
     let mut command = cargo(workspace);
     command
@@ -95,11 +97,12 @@ pub(super) fn run_sdk_tests(
     run_and_count("web-sdk: in the browser".into(), command)
 }
 
-/// Shows what a command prints and counts the tests in it.
+/// Runs a command, prints its output, and counts the test results in it.
 fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
     println!("==> {name}");
     let started = Instant::now();
-    let (output, input) = io::pipe().context("close some programs: there are no pipes left")?;
+    let (output, input) =
+        io::pipe().context("close some programs: the system has no pipes left")?;
     command
         .stdin(Stdio::null())
         .stdout(input.try_clone()?)
@@ -107,7 +110,7 @@ fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
     let mut child = command
         .spawn()
         .with_context(|| format!("{name} does not start"))?;
-    // The command holds the pipe's other end: the output would never end.
+    // The command holds the pipe's other end: without this, the output would never end.
     drop(command);
     let mut counts = Counts::default();
     let mut figures = Vec::new();
@@ -123,7 +126,7 @@ fn run_and_count(name: String, mut command: Command) -> Result<SuiteRun> {
     }
     let succeeded = child.wait()?.success();
     if !succeeded && counts.failed == 0 {
-        println!("{name} ended without saying which test failed");
+        println!("error: {name} failed outside of its tests");
         counts.failed = 1;
     }
     Ok(SuiteRun {
@@ -147,7 +150,7 @@ mod tests {
     const RESULT: &str = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'";
 
     #[test]
-    fn sums_over_all_results_on_both_streams() {
+    fn results_on_stdout_and_stderr_are_added() {
         let counts = counts_of(&format!("{RESULT}; {RESULT} >&2"));
         assert_eq!(
             counts,
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_figures_for_the_report() {
+    fn figures_are_collected_for_the_report() {
         let mut command = Command::new("sh");
         command.args([
             "-c",
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_counts_as_a_failure() {
+    fn a_crash_is_counted_as_a_failure() {
         let counts = counts_of(&format!("{RESULT}; kill -SEGV $$"));
         assert_eq!(
             counts,

@@ -1,3 +1,5 @@
+//! Installs what the tests need, and passes its paths to them.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -5,56 +7,60 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::{Options, Suite};
+use super::options::{Options, Suite};
 use crate::chromium::Chromium;
 use crate::process::try_capture;
 use crate::step::{Outcome, step};
-use crate::wasm_toolchain::WasmRustc;
-use crate::{Workspace, apt, clients, node, python};
+use crate::wasm_toolchain::{self, WasmRustc};
+use crate::{Workspace, apt, client_table, node, python};
 
-/// What tests need beside Rust. Tests are told by environment where it is.
+/// What tests need besides Rust. Environment variables tell them where it is.
 pub(crate) struct Tools {
     pub(super) wasm_rustc: WasmRustc,
-    /// The file that makes the SDK's tests find the browser.
-    pub(super) webdriver: PathBuf,
+    /// The file with the WebDriver capabilities for the SDK's tests.
+    webdriver: PathBuf,
     chromium: Option<Chromium>,
     node: Option<Node>,
     pub(crate) clients: Option<ClientPackages>,
 }
 
-/// The MCP clients that are driven, and where what they did is written down.
+/// The packages of the third-party MCP clients, and the folder for their results.
 pub(crate) struct ClientPackages {
+    /// The `node_modules` folder.
     pub(crate) node: PathBuf,
+    /// The virtual environments of the clients on the MCP SDK 1 and on the MCP SDK 2.
     pub(crate) python: [PathBuf; 2],
+    /// The folder that a row is written to for each client.
     pub(crate) rows: PathBuf,
 }
 
+/// Node, and the packages of the journeys.
 struct Node {
     program: PathBuf,
     packages: PathBuf,
 }
 
 impl Tools {
-    /// Installs what the chosen suites need and is not there yet.
+    /// Installs what the selected suites need, where it is missing.
     pub(super) fn ensure(workspace: &Workspace, options: &Options) -> Result<Self> {
-        let wasm_rustc = WasmRustc::ensure()?;
+        let wasm_rustc = wasm_toolchain::ensure()?;
         node::install_pinned(workspace, "web-sdk", "web-sdk-node")?;
-        let clients = options.wants(Suite::Clients);
-        let journeys = options.wants(Suite::Journeys) || clients;
-        let chromium = (journeys || options.wants(Suite::Wasm))
+        let needs_clients = options.includes(Suite::Clients);
+        let needs_journeys = options.includes(Suite::Journeys) || needs_clients;
+        let chromium = (needs_journeys || options.includes(Suite::Wasm))
             .then(Chromium::ensure)
             .transpose()?;
-        if journeys {
+        if needs_journeys {
             ensure_curl()?;
         }
         let webdriver = workspace.tools().join("webdriver.json");
         if let Some(chromium) = &chromium {
             write_webdriver(&webdriver, &chromium.browser)?;
         }
-        let node = (journeys || options.wants(Suite::Rust))
+        let node = (needs_journeys || options.includes(Suite::Rust))
             .then(|| Node::ensure(workspace))
             .transpose()?;
-        let clients = clients
+        let clients = needs_clients
             .then(|| ClientPackages::ensure(workspace))
             .transpose()?;
         Ok(Self {
@@ -66,7 +72,7 @@ impl Tools {
         })
     }
 
-    /// Tells a test program where the tools are.
+    /// Sets the environment variables that tell a test program where the tools are.
     pub(super) fn apply(&self, command: &mut Command) {
         if let Some(chromium) = &self.chromium {
             command
@@ -81,11 +87,11 @@ impl Tools {
                 .env("MCP_WEB_E2E_NODE_MODULES", &node.packages);
         }
         if let Some(clients) = &self.clients {
-            let [one, two] = &clients.python;
+            let [python_1, python_2] = &clients.python;
             command
                 .env("MCP_WEB_CLIENTS_NODE_MODULES", &clients.node)
-                .env("MCP_WEB_CLIENTS_PYTHON_1", one)
-                .env("MCP_WEB_CLIENTS_PYTHON_2", two)
+                .env("MCP_WEB_CLIENTS_PYTHON_1", python_1)
+                .env("MCP_WEB_CLIENTS_PYTHON_2", python_2)
                 .env("MCP_WEB_CLIENTS_ROWS", &clients.rows);
         }
     }
@@ -100,7 +106,7 @@ impl ClientPackages {
         Ok(Self {
             node: node::install_pinned(workspace, "e2e/clients/node", "clients-node")?,
             python: [python(1)?, python(2)?],
-            rows: clients::rows_folder(workspace),
+            rows: client_table::rows_folder(workspace),
         })
     }
 }
@@ -114,7 +120,7 @@ impl Node {
     }
 }
 
-/// A journey runs the README's commands, and one of them is `curl`.
+/// Makes sure that `curl` is installed: a journey runs the README's commands, and it is one of them.
 fn ensure_curl() -> Result<()> {
     step("curl", || {
         if try_capture(Command::new("curl").arg("--version")).is_some() {
@@ -128,7 +134,10 @@ fn ensure_curl() -> Result<()> {
     })
 }
 
-/// As root, as in most containers, Chromium starts only without its sandbox. The pages are our own.
+/// Writes the WebDriver capabilities of headless Chromium.
+///
+/// The sandbox is off because Chromium does not start with it as root, which is the user in most
+/// containers. The tests load only pages of this project.
 fn write_webdriver(path: &Path, browser: &Path) -> Result<()> {
     let capabilities = json!({
         "goog:chromeOptions": {

@@ -1,12 +1,12 @@
-//! A private toolchain from Debian's packages, for machines where rustup fetches nothing.
+//! A private toolchain from Debian's packages, for machines where rustup downloads nothing.
 //!
-//! Debian's `rustc-web` has no standard library for wasm, but `rust-web-src` is that very compiler's
-//! source, and a compiler can build its own standard library. (rustup's compiler cannot: its source is
-//! another version's.) Nothing is installed and no root is needed: packages are downloaded, unpacked into
-//! a folder of the user's cache, and the library is built there once. The linker is the `rust-lld` that
-//! came with rustup's toolchain.
+//! Debian's `rustc-web` has no standard library for wasm, but `rust-web-src` is the source of that very
+//! compiler, and a compiler can build its own standard library. (rustup's compiler cannot: the source is
+//! another version's.) Nothing is installed and root is not needed: the packages are downloaded and
+//! unpacked into a folder of the user's cache, and the library is built there once. The linker is the
+//! `rust-lld` of rustup's toolchain.
 //!
-//! The folder is made under another name and renamed when it is whole, under a lock.
+//! The folder is built under a temporary name and renamed when it is complete, while a lock is held.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -17,53 +17,53 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::{TARGET, WasmRustc, active_rustc, required_version};
-use crate::apt;
+use super::rustc::{TARGET, WasmRustc, required_version};
 use crate::lock::Lock;
-use crate::process::{self, capture, run_piped, try_capture};
+use crate::process::{self, capture, run_piped};
+use crate::{apt, folder};
 
 const COMPILER: &str = "rustc-web";
 const SOURCE: &str = "rust-web-src";
 
-/// A toolchain's folder, whole or still being made.
+/// The folder of a toolchain, complete or still being built.
 struct Toolchain {
     folder: PathBuf,
 }
 
-/// The private toolchain, if it was made before and is still whole.
+/// Finds the private toolchain, if an earlier run built it and it is still complete.
 pub(super) fn find() -> Option<WasmRustc> {
     let toolchain = Toolchain {
         folder: cache_folder().ok()?.join("toolchain"),
     };
     let rustc = toolchain.rustc();
-    let linker_is_there = toolchain.linker(&host()?).exists();
-    (linker_is_there && rustc.has_target()).then_some(rustc)
+    // Debian's compiler has the same name for the host as the active one.
+    let host = WasmRustc::active().host()?;
+    (toolchain.linker(&host).exists() && rustc.has_target()).then_some(rustc)
 }
 
-/// Makes the private toolchain. Takes about a minute and 130 MB of downloads.
-pub(super) fn make() -> Result<WasmRustc> {
+/// Builds the private toolchain. Takes about a minute and downloads 130 MB.
+pub(super) fn build() -> Result<WasmRustc> {
     let cache = cache_folder()?;
     let _lock = Lock::acquire(&cache.join("lock"))?;
     if let Some(rustc) = find().filter(WasmRustc::is_new_enough) {
         return Ok(rustc);
     }
-    let fresh = Toolchain {
+    let unfinished = Toolchain {
         folder: cache.join("unfinished"),
     };
-    remove_folder(&fresh.folder)?;
-    fs::create_dir_all(fresh.root())
-        .with_context(|| format!("make {} writable", cache.display()))?;
+    folder::remove(&unfinished.folder)?;
+    folder::create(&unfinished.root())?;
 
     println!("    downloading {COMPILER} and {SOURCE} from Debian");
-    fresh.unpack()?;
-    fresh.link_linker()?;
+    unfinished.unpack()?;
+    unfinished.link_linker()?;
     println!("    building Rust's standard library for {TARGET}");
-    fresh.build_std()?;
-    fresh.remove_unneeded_files()?;
+    unfinished.build_std()?;
+    unfinished.remove_unneeded_files()?;
 
-    let whole = cache.join("toolchain");
-    remove_folder(&whole)?;
-    fs::rename(&fresh.folder, &whole)
+    let finished = cache.join("toolchain");
+    folder::remove(&finished)?;
+    fs::rename(&unfinished.folder, &finished)
         .with_context(|| format!("make {} writable", cache.display()))?;
     match find() {
         Some(rustc) => Ok(rustc),
@@ -86,7 +86,7 @@ impl Toolchain {
         let libraries = self.usr(&format!("lib/{}-linux-gnu", env::consts::ARCH));
         WasmRustc {
             program: self.usr("bin/rustc"),
-            libraries: Some(libraries),
+            shared_libraries: Some(libraries),
         }
     }
 
@@ -95,8 +95,8 @@ impl Toolchain {
     }
 
     fn unpack(&self) -> Result<()> {
-        apt::ensure_known(&[COMPILER, SOURCE])?;
-        apt::ensure_version_known(COMPILER, required_version())?;
+        apt::ensure_indexed(&[COMPILER, SOURCE])?;
+        apt::ensure_version_indexed(COMPILER, required_version())?;
         let mut packages = needed_packages(&apt::dependency_closure(COMPILER)?, &apt::installed()?);
         packages.insert(SOURCE.into());
         let downloads = self.folder.join("downloads");
@@ -105,8 +105,7 @@ impl Toolchain {
         for entry in fs::read_dir(&downloads)? {
             self.unpack_package(&entry?.path())?;
         }
-        fs::remove_dir_all(&downloads)?;
-        Ok(())
+        folder::remove(&downloads)
     }
 
     fn unpack_package(&self, package: &Path) -> Result<()> {
@@ -127,32 +126,26 @@ impl Toolchain {
         )
     }
 
-    /// Debian's compiler looks for `rust-lld` beside its own libraries.
+    /// Links rustup's `rust-lld` to the path where Debian's compiler looks for it, beside its libraries.
     fn link_linker(&self) -> Result<()> {
-        let host = self.host()?;
+        let Some(host) = self.rustc().host() else {
+            bail!(
+                "the compiler unpacked from Debian's packages does not start: run `rustup target add {TARGET}` and try again"
+            );
+        };
         let Some(linker) = rustup_linker() else {
             bail!(
                 "no rust-lld beside the active Rust: install Rust with rustup, or run `rustup target add {TARGET}`"
             );
         };
         let link = self.linker(&host);
-        if let Some(folder) = link.parent() {
-            fs::create_dir_all(folder)?;
+        if let Some(parent) = link.parent() {
+            folder::create(parent)?;
         }
         symlink(&linker, &link).with_context(|| format!("cannot link {}", link.display()))
     }
 
-    fn host(&self) -> Result<String> {
-        let version = self.rustc().version();
-        match version.as_deref().and_then(host_in) {
-            Some(host) => Ok(host),
-            None => bail!(
-                "the compiler unpacked from Debian's packages does not start: run `rustup target add {TARGET}` and try again"
-            ),
-        }
-    }
-
-    /// The versions and checksums of what std depends on come from the source's own lock file.
+    /// Builds the standard library with the dependencies in the source's own lock file.
     fn build_std(&self) -> Result<()> {
         let library = self.library_source()?;
         let build = self.folder.join("build");
@@ -168,7 +161,7 @@ impl Toolchain {
                 TARGET,
             ])
             .args(["--manifest-path", "sysroot/Cargo.toml"])
-            // The source asks for features that only its own compiler may use.
+            // The source uses features that only its own compiler may use.
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", std_flags(&library))
             .env("CARGO_TARGET_DIR", &build)
@@ -186,45 +179,46 @@ impl Toolchain {
             &mut cargo,
             "check that cargo can reach its registry and try again",
         )?;
-        let built = build.join(TARGET).join("release/deps");
+        let compiled = build.join(TARGET).join("release/deps");
         let libraries = self.usr(&format!("lib/rustlib/{TARGET}/lib"));
-        copy_rlibs(&built, &libraries)
+        copy_rlibs(&compiled, &libraries)
     }
 
     fn library_source(&self) -> Result<PathBuf> {
-        let sources = fs::read_dir(self.usr("src")).context("rust-web-src has no source in it")?;
+        let sources =
+            fs::read_dir(self.usr("src")).with_context(|| format!("{SOURCE} has no source"))?;
         for entry in sources {
             let library = entry?.path().join("library");
             if library.join("sysroot/Cargo.toml").exists() {
                 return Ok(library);
             }
         }
-        bail!(
-            "Debian's {SOURCE} is laid out in a new way: run `rustup target add {TARGET}` and try again"
-        )
+        bail!("Debian's {SOURCE} has a new layout: run `rustup target add {TARGET}` and try again")
     }
 
     fn remove_unneeded_files(&self) -> Result<()> {
-        remove_folder(&self.folder.join("build"))?;
-        remove_folder(&self.usr("src"))?;
-        remove_folder(&self.usr("lib/rustlib/src"))
+        folder::remove(&self.folder.join("build"))?;
+        folder::remove(&self.usr("src"))?;
+        folder::remove(&self.usr("lib/rustlib/src"))
     }
 }
 
-/// The compiler, its own libraries, and those shared libraries of the rest that this system lacks.
+/// The packages to unpack: the compiler, its own libraries, and those of the other shared libraries that
+/// are not installed on this system.
 fn needed_packages(closure: &BTreeSet<String>, installed: &BTreeSet<String>) -> BTreeSet<String> {
     closure
         .iter()
         .filter(|name| {
-            let own = *name == COMPILER || name.starts_with("libstd-rust-web");
-            let shared_library = name.starts_with("lib") && !name.ends_with("-dev");
-            own || (shared_library && !installed.contains(*name))
+            let is_own = *name == COMPILER || name.starts_with("libstd-rust-web");
+            let is_shared_library = name.starts_with("lib") && !name.ends_with("-dev");
+            is_own || (is_shared_library && !installed.contains(*name))
         })
         .cloned()
         .collect()
 }
 
-/// Paths of this machine have no place in a library that ends up in pages.
+/// The flags for the standard library. They remove the paths of this machine, because the library
+/// becomes part of what pages download.
 fn std_flags(library: &Path) -> String {
     format!(
         "-Zforce-unstable-if-unmarked -Cembed-bitcode=yes --remap-path-prefix={}=/rustc/library {}",
@@ -234,55 +228,37 @@ fn std_flags(library: &Path) -> String {
 }
 
 fn copy_rlibs(from: &Path, to: &Path) -> Result<()> {
-    fs::create_dir_all(to)?;
+    folder::create(to)?;
     for entry in fs::read_dir(from)? {
-        let path = entry?.path();
-        if let (Some("rlib"), Some(name)) = (
-            path.extension().and_then(|extension| extension.to_str()),
-            path.file_name(),
-        ) {
-            fs::copy(&path, to.join(name))?;
+        let entry = entry?;
+        let path = entry.path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "rlib")
+        {
+            fs::copy(&path, to.join(entry.file_name()))?;
         }
     }
     Ok(())
 }
 
 fn rustup_linker() -> Option<PathBuf> {
-    let sysroot = try_capture(Command::new(active_rustc()).args(["--print", "sysroot"]))?;
-    let linker = Path::new(sysroot.trim())
+    let active = WasmRustc::active();
+    let linker = active
+        .sysroot()?
         .join("lib/rustlib")
-        .join(host()?)
+        .join(active.host()?)
         .join("bin/rust-lld");
     linker.exists().then_some(linker)
-}
-
-/// The host of the active compiler; Debian's has the same name for it.
-fn host() -> Option<String> {
-    host_in(&try_capture(Command::new(active_rustc()).arg("-vV"))?)
-}
-
-fn host_in(version: &str) -> Option<String> {
-    version
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .map(str::to_owned)
 }
 
 fn cache_folder() -> Result<PathBuf> {
     let base = match (env::var_os("XDG_CACHE_HOME"), env::var_os("HOME")) {
         (Some(cache), _) if !cache.is_empty() => PathBuf::from(cache),
         (_, Some(home)) => PathBuf::from(home).join(".cache"),
-        _ => bail!("set HOME, so that there is a place for the private wasm toolchain"),
+        _ => bail!("set HOME: the private wasm toolchain goes into its folder .cache"),
     };
     Ok(base.join("mcp-web/wasm-rustc"))
-}
-
-fn remove_folder(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder)
-            .with_context(|| format!("remove {} by hand and try again", folder.display()))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -294,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacks_the_compiler_and_the_shared_libraries_that_are_missing() {
+    fn only_the_compiler_and_missing_shared_libraries_are_needed() {
         let closure = names(&[
             "binutils",
             "gcc-12",
@@ -316,15 +292,5 @@ mod tests {
                 "rustc-web"
             ])
         );
-    }
-
-    #[test]
-    fn parses_the_host_of_a_compiler() {
-        let version = "rustc 1.96.0\nbinary: rustc\nhost: aarch64-unknown-linux-gnu\n";
-        assert_eq!(
-            host_in(version).as_deref(),
-            Some("aarch64-unknown-linux-gnu")
-        );
-        assert_eq!(host_in("rustc 1.96.0"), None);
     }
 }

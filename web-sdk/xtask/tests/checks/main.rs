@@ -7,7 +7,7 @@ mod types;
 
 use std::process::{Command, Output};
 
-/// Runs a command that has to succeed.
+/// Runs a command, and panics with its output if it fails.
 fn succeed(command: &mut Command) -> Output {
     let output = command.output().unwrap();
     assert!(

@@ -1,9 +1,9 @@
-//! What `bridge-protocol` promises to the SDK: it compiles for the browser and brings no runtime along.
+//! Checks what the SDK needs of `bridge-protocol`: it compiles for the browser and has no async runtime.
 
 use std::process::Command;
 
 use xtask::Workspace;
-use xtask::wasm_toolchain::{TARGET, WasmRustc};
+use xtask::wasm_toolchain::{self, TARGET};
 
 use crate::succeed;
 
@@ -18,7 +18,7 @@ fn cargo(arguments: &[&str]) -> Command {
 
 #[test]
 fn the_protocol_builds_for_wasm32_with_and_without_serde() {
-    let rustc = WasmRustc::find().expect("no Rust for wasm32 here: run `cargo xtask test`");
+    let rustc = wasm_toolchain::find().expect("no Rust for wasm32 here: run `cargo xtask test`");
     for features in [&[][..], &["--features", "serde"]] {
         let mut build = cargo(&["build", "--target", TARGET]);
         build.args(features);
@@ -28,7 +28,7 @@ fn the_protocol_builds_for_wasm32_with_and_without_serde() {
 }
 
 #[test]
-fn the_protocol_brings_no_runtime_along() {
+fn the_protocol_does_not_depend_on_an_async_runtime() {
     let mut tree = cargo(&[
         "tree",
         "--edges=normal,build",
@@ -43,7 +43,7 @@ fn the_protocol_brings_no_runtime_along() {
         .collect();
     assert!(
         crates.contains(&"serde_json"),
-        "not the tree of all features: {tree}"
+        "this is not the tree of all features: {tree}"
     );
     for runtime in [
         "tokio",
@@ -53,12 +53,15 @@ fn the_protocol_brings_no_runtime_along() {
         "async-std",
         "smol",
     ] {
-        assert!(!crates.contains(&runtime), "{runtime} is in {tree}");
+        assert!(
+            !crates.contains(&runtime),
+            "the protocol depends on {runtime}: {tree}"
+        );
     }
 }
 
 #[test]
-fn without_serde_the_protocol_has_no_dependency_at_all() {
+fn without_serde_the_protocol_has_no_dependency() {
     let output = succeed(&mut cargo(&["tree", "--edges=normal", "--prefix=none"]));
     let tree = String::from_utf8(output.stdout).unwrap();
     assert_eq!(tree.lines().count(), 1, "{tree}");

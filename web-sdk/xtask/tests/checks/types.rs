@@ -1,4 +1,4 @@
-//! What `mcp-web.d.ts` promises to apps in TypeScript.
+//! Checks the TypeScript declarations in `mcp-web.d.ts`.
 
 use std::fs;
 use std::process::Command;
@@ -8,9 +8,9 @@ use xtask::Workspace;
 
 use crate::succeed;
 
-/// `web-sdk/tests/types.ts` uses every promise, and says which lines must not compile.
+/// `web-sdk/tests/types.ts` uses every declaration, and marks the lines that must not compile.
 #[test]
-fn the_types_of_the_sdk_hold() {
+fn the_declarations_accept_and_reject_what_they_should() {
     let workspace = Workspace::here();
     let compiler = workspace
         .tools()

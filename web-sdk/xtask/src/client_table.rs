@@ -1,0 +1,206 @@
+//! The table in docs/clients.md: what third-party MCP clients did when the tests ran them.
+//!
+//! The test program writes a row for each client as JSON; this module loads, formats and compares them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::{Workspace, document};
+
+/// The document with the table.
+pub(crate) const DOCUMENT: &str = "docs/clients.md";
+
+/// The command that writes the table.
+pub(crate) const COMMAND: &str = "cargo xtask clients";
+
+/// The steps of each client: their keys in the rows, and their titles in the table.
+const STEPS: [(&str, &str); 10] = [
+    ("list", "list"),
+    ("call", "call"),
+    ("wrong", "wrong call"),
+    ("picture", "picture"),
+    ("large", "large result"),
+    ("list_changed", "list changed"),
+    ("progress", "progress"),
+    ("cancel", "cancel"),
+    ("elicitation", "elicitation"),
+    ("leaving", "leaving"),
+];
+
+/// The results of all clients, by the names of their files, which determine their order.
+type Rows = BTreeMap<String, Value>;
+
+/// The folder that the test program writes the rows of the pinned clients to.
+pub(crate) fn rows_folder(workspace: &Workspace) -> PathBuf {
+    workspace.path("target/clients/rows")
+}
+
+/// Fails if the table in the document differs from what the clients did in the last run.
+pub(crate) fn check_document(workspace: &Workspace) -> Result<()> {
+    let table = format(&load_rows(&rows_folder(workspace))?);
+    if document::has_section(workspace, DOCUMENT, COMMAND, &table)? {
+        return Ok(());
+    }
+    bail!("{DOCUMENT} differs from what the clients did: run `{COMMAND}` and check the changes")
+}
+
+/// Loads all rows in a folder, which may not exist.
+pub(crate) fn load_rows(folder: &Path) -> Result<Rows> {
+    let mut rows = Rows::new();
+    let Ok(files) = fs::read_dir(folder) else {
+        return Ok(rows);
+    };
+    for file in files {
+        let path = file?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(&path)?;
+        let row = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not a row in JSON", path.display()))?;
+        rows.insert(name.into_owned(), row);
+    }
+    Ok(rows)
+}
+
+/// Formats the rows as a table in Markdown, with the notes of its cells in a list below it.
+pub(crate) fn format(rows: &Rows) -> String {
+    let mut notes: Vec<&str> = Vec::new();
+    let titles: Vec<_> = STEPS.iter().map(|(_, title)| *title).collect();
+    let mut text = format!("| client | over | MCP | {} |\n", titles.join(" | "));
+    text += &format!("|---|---|---|{}\n", "---|".repeat(STEPS.len()));
+    for row in rows.values() {
+        let field = |key: &str| row[key].as_str().unwrap_or("not told");
+        text += &format!(
+            "| {} | {} | {} |",
+            field("client"),
+            field("over"),
+            field("protocol")
+        );
+        for (step, _) in STEPS {
+            let (mark, note) = display_cell(&row["cells"][step]);
+            text += &format!(" {mark}");
+            if let Some(note) = note {
+                text += &format!(" {}", note_number(&mut notes, note));
+            }
+            text += " |";
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    for (index, note) in notes.iter().enumerate() {
+        text += &format!("{}. {note}\n", index + 1);
+    }
+    text
+}
+
+/// The number of a note, which is added to the list if it is new.
+fn note_number<'a>(notes: &mut Vec<&'a str>, note: &'a str) -> usize {
+    let index = notes.iter().position(|other| *other == note);
+    let index = index.unwrap_or_else(|| {
+        notes.push(note);
+        notes.len() - 1
+    });
+    index + 1
+}
+
+/// The mark of a cell, and its note.
+fn display_cell(cell: &Value) -> (&str, Option<&str>) {
+    match cell {
+        Value::String(kind) if kind == "works" => ("yes", None),
+        Value::Object(cell) => match cell.iter().next() {
+            Some((kind, note)) if kind == "works_but" => ("yes", note.as_str()),
+            Some((kind, note)) if kind == "lacks" => ("no", note.as_str()),
+            Some((_, note)) => ("failed", note.as_str()),
+            None => ("unknown", None),
+        },
+        _ => ("unknown", None),
+    }
+}
+
+/// Compares the rows of the newest versions with those of the pinned ones: one line for each client
+/// that differs.
+pub(crate) fn differences(pinned: &Rows, newest: &Rows) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, before) in pinned {
+        let Some(after) = newest.get(name) else {
+            lines.push(format!("{name}: it did not finish"));
+            continue;
+        };
+        let mut changes = Vec::new();
+        for key in ["client", "protocol"] {
+            if before[key] != after[key] {
+                changes.push(format!("{key} {} → {}", before[key], after[key]));
+            }
+        }
+        for (step, _) in STEPS {
+            let (before, after) = (&before["cells"][step], &after["cells"][step]);
+            if before != after {
+                changes.push(format!("{step}: {before} → {after}"));
+            }
+        }
+        if !changes.is_empty() {
+            lines.push(format!("{name}: {}", changes.join("; ")));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(client: &str, call: Value) -> Value {
+        let mut cells: serde_json::Map<_, _> = STEPS
+            .iter()
+            .map(|(step, _)| ((*step).to_owned(), json!("works")))
+            .collect();
+        cells["call"] = call;
+        json!({ "client": client, "over": "HTTP", "protocol": null, "cells": cells })
+    }
+
+    #[test]
+    fn equal_notes_are_listed_once_below_the_table() {
+        let lacks = json!({ "lacks": "it cannot" });
+        let rows = Rows::from([
+            ("1".to_owned(), row("a 1", lacks.clone())),
+            ("2".to_owned(), row("b 2", json!({ "works_but": "slowly" }))),
+            ("3".to_owned(), row("c 3", lacks)),
+        ]);
+        let table = format(&rows);
+        for line in [
+            "| a 1 | HTTP | not told | yes | no 1 | yes |",
+            "| b 2 | HTTP | not told | yes | yes 2 | yes |",
+            "| c 3 | HTTP | not told | yes | no 1 | yes |",
+        ] {
+            assert!(table.contains(line), "{table}");
+        }
+        assert!(table.ends_with("\n\n1. it cannot\n2. slowly\n"), "{table}");
+    }
+
+    #[test]
+    fn differences_and_missing_rows_are_reported() {
+        let rows = |client: &str, call: Value| Rows::from([("1".to_owned(), row(client, call))]);
+        let pinned = rows("a 1", json!("works"));
+        assert!(differences(&pinned, &pinned).is_empty());
+        let newest = rows("a 2", json!({ "failed": "no" }));
+        let lines = differences(&pinned, &newest);
+        assert_eq!(lines.len(), 1);
+        assert!(
+            lines[0].contains("a 2") && lines[0].contains("call:"),
+            "{lines:?}"
+        );
+        let lines = differences(&pinned, &Rows::new());
+        assert!(lines[0].contains("did not finish"), "{lines:?}");
+    }
+
+    #[test]
+    fn the_document_has_a_section_for_the_table() {
+        let text = fs::read_to_string(Workspace::here().path(DOCUMENT)).unwrap();
+        assert!(document::replace_section(&text, COMMAND, "").is_some());
+    }
+}

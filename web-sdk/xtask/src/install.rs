@@ -1,0 +1,56 @@
+//! Installations that are repeated only when the files that describe them change.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::fingerprint::Fingerprint;
+use crate::lock::Lock;
+use crate::step::Outcome;
+
+/// Runs `install` unless `home` holds what an earlier run installed from the same content of `sources`.
+///
+/// A file `installed` in `home` records that content. Only one process installs at a time.
+pub(crate) fn ensure(
+    home: &Path,
+    sources: &[PathBuf],
+    install: impl FnOnce() -> Result<()>,
+) -> Result<Outcome> {
+    let _lock = Lock::acquire(&home.with_extension("lock"))?;
+    let mut fingerprint = Fingerprint::default();
+    for source in sources {
+        fingerprint.add_path(source)?;
+    }
+    let fingerprint = fingerprint.finish();
+    let stamp = home.join("installed");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == fingerprint) {
+        return Ok(Outcome::UpToDate(()));
+    }
+    install()?;
+    fs::write(&stamp, fingerprint)?;
+    Ok(Outcome::Done(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installs_again_only_when_a_source_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let source = folder.path().join("package.json");
+        fs::write(&source, "1").unwrap();
+        let is_done = || {
+            let outcome = ensure(&home, std::slice::from_ref(&source), || {
+                Ok(fs::create_dir_all(&home)?)
+            });
+            matches!(outcome.unwrap(), Outcome::Done(()))
+        };
+        assert!(is_done());
+        assert!(!is_done());
+        fs::write(&source, "2").unwrap();
+        assert!(is_done());
+    }
+}

@@ -1,0 +1,105 @@
+//! The command-line options of `cargo xtask test`, and the tests that they select.
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::build::TestProgram;
+
+/// What to run.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Run only tests whose names contain this, and no lints
+    filter: Option<String>,
+    /// Run only this suite; may be given several times
+    #[arg(long, value_name = "SUITE")]
+    only: Vec<Suite>,
+}
+
+/// A group of checks or tests that can be run on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Suite {
+    /// Formatting, clippy, and which file imports which
+    Lint,
+    /// Tests of the Rust crates, with the examples in their documentation
+    Rust,
+    /// Tests of the SDK, compiled to wasm, in headless Chromium
+    Wasm,
+    /// Journeys through the whole system in a real browser
+    Journeys,
+    /// Third-party MCP clients, against a page in a real browser
+    Clients,
+}
+
+impl Suite {
+    /// The suite that a test program belongs to.
+    pub(super) fn from_program(program: &TestProgram) -> Self {
+        if program.crate_folder != Path::new("e2e") {
+            Self::Rust
+        } else if program.target == "clients" {
+            Self::Clients
+        } else {
+            Self::Journeys
+        }
+    }
+}
+
+impl Options {
+    /// Selects one whole suite.
+    pub(super) fn for_suite(suite: Suite) -> Self {
+        Self {
+            filter: None,
+            only: vec![suite],
+        }
+    }
+
+    /// The text that names of tests must contain.
+    pub(super) fn filter(&self) -> Option<&str> {
+        self.filter.as_deref()
+    }
+
+    /// Whether a suite is selected.
+    pub(super) fn includes(&self, suite: Suite) -> bool {
+        if self.only.is_empty() {
+            return suite != Suite::Lint || self.filter.is_none();
+        }
+        self.only.contains(&suite)
+    }
+
+    /// Whether any suite is selected besides the lints.
+    pub(super) fn includes_tests(&self) -> bool {
+        [Suite::Rust, Suite::Wasm, Suite::Journeys, Suite::Clients]
+            .iter()
+            .any(|suite| self.includes(*suite))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_programs_belong_to_the_suite_of_their_crate() {
+        let suite = |crate_folder: &str, target: &str| {
+            Suite::from_program(&TestProgram {
+                crate_folder: crate_folder.into(),
+                target: target.into(),
+                executable: "test".into(),
+            })
+        };
+        assert_eq!(suite("e2e", "clients"), Suite::Clients);
+        assert_eq!(suite("e2e", "journeys"), Suite::Journeys);
+        assert_eq!(suite("bridge", "clients"), Suite::Rust);
+    }
+
+    #[test]
+    fn a_filter_excludes_the_lints_unless_they_are_selected() {
+        let mut options = Options {
+            filter: Some("realm".to_owned()),
+            only: Vec::new(),
+        };
+        assert!(!options.includes(Suite::Lint) && options.includes(Suite::Rust));
+        options.only.push(Suite::Lint);
+        assert!(options.includes(Suite::Lint) && !options.includes_tests());
+    }
+}
