@@ -1,4 +1,4 @@
-//! Who answers what the page asks: an agent in this process, unless the bridge has one elsewhere.
+//! The agent that answers the page's questions: one in this process, unless the bridge has another.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -13,135 +13,134 @@ use uuid::Uuid;
 
 use crate::AgentSettings;
 
-/// The variables that hold providers' keys.
+/// The environment variables that hold providers' keys.
 const KEY_VARIABLES: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
 
-/// An agent that has its address, and what the page is told of it.
+/// An agent that is bound to its address but does not serve yet, or nothing if the bridge uses another
+/// agent, with the information about it for the page.
 #[derive(Debug)]
 pub struct AgentHost {
     local_agent: Option<agent::BoundServer>,
     info: AgentInfo,
 }
 
-/// What the page is told of who answers.
+/// What `GET /demo/agent` returns: the agent that answers the page's questions.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
-    /// Provider and model, for people. Known once the agent answers.
-    #[serde(serialize_with = "words")]
+    /// Provider and model, as the page displays them. Unknown until the agent serves.
+    #[serde(serialize_with = "serialize_label")]
     label: Arc<OnceLock<String>>,
-    /// Whether it understands questions, not only lines with tools.
+    /// Whether the agent understands questions, and not only lines with tools.
     language_model: bool,
 }
 
 impl AgentHost {
-    /// Takes an address for the agent and has the bridge ask there, with a credential for this run.
-    /// A bridge that has an agent already keeps it.
+    /// Binds the agent to an address and configures the bridge to use it, with a credential for this
+    /// run. If the bridge has an agent already, its configuration stays as it is.
     ///
     /// # Errors
     ///
-    /// [`agent::StartError`] when the model cannot be used as it is configured.
+    /// Returns an [`agent::StartError`] if the model cannot be used as it is configured.
     pub async fn bind(
         AgentSettings(mut agent): AgentSettings,
         bridge: &mut bridge::Config,
     ) -> Result<Self, agent::StartError> {
-        let elsewhere = match &bridge.agent.agent_url {
+        let external_label = match &bridge.agent.agent_url {
             Some(url) => Some(format!("The agent at {url}")),
             None => (bridge.agent.run_agent).then(|| "The agent beside the bridge".to_owned()),
         };
-        if let Some(label) = elsewhere {
-            let about = AgentInfo::new(OnceLock::from(label), true);
+        if let Some(label) = external_label {
             return Ok(Self {
                 local_agent: None,
-                info: about,
+                info: AgentInfo::new(OnceLock::from(label), true),
             });
         }
         let provider = choose_provider(&agent.model);
-        let about = AgentInfo::new(OnceLock::new(), provider != Some(Provider::Commands));
         agent.model.provider = provider;
         agent.bind = (Ipv4Addr::LOCALHOST, 0).into();
         let credential = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         agent.token = credential.parse().ok();
-        let own = agent::bind(agent).await?;
+        let local_agent = agent::bind(agent).await?;
         bridge.agent.agent_token = credential.parse().ok();
-        bridge.agent.agent_url = own.url().parse().ok();
-        let own = Some(own);
+        bridge.agent.agent_url = local_agent.url().parse().ok();
         Ok(Self {
-            local_agent: own,
-            info: about,
+            local_agent: Some(local_agent),
+            info: AgentInfo::new(OnceLock::new(), provider != Some(Provider::Commands)),
         })
     }
 
-    /// What the page is told.
+    /// Returns the information about the agent. All clones get the label when the agent serves.
     pub fn info(&self) -> AgentInfo {
         self.info.clone()
     }
 
-    /// Answers what the pages of this bridge ask, from now on.
+    /// Starts to answer what the pages of this bridge ask. Returns `None` if another agent does.
     ///
     /// # Errors
     ///
-    /// [`agent::StartError`] when the bridge has no address that can be asked.
+    /// Returns an [`agent::StartError`] if the agent cannot send requests to the bridge's address.
     pub fn serve(
         self,
         bridge: &bridge::ServerHandle,
     ) -> Result<Option<agent::ServerHandle>, agent::StartError> {
-        let Some(own) = self.local_agent else {
+        let Some(local_agent) = self.local_agent else {
             return Ok(None);
         };
-        let running = own.serve(&format!(
-            "http://{}",
-            reachable_address(bridge.local_addr())
-        ))?;
+        let bridge_url = format!("http://{}", reachable_address(bridge.local_addr()));
+        let server = local_agent.serve(&bridge_url)?;
         self.info
             .label
-            .get_or_init(|| running.model_label().to_owned());
-        Ok(Some(running))
+            .get_or_init(|| server.model_label().to_owned());
+        Ok(Some(server))
     }
 }
 
 impl AgentInfo {
     fn new(label: OnceLock<String>, language_model: bool) -> Self {
-        let label = Arc::new(label);
         Self {
-            label,
+            label: Arc::new(label),
             language_model,
         }
     }
 
+    /// Serves the information at `/demo/agent`.
     pub(crate) fn routes(self) -> Router {
-        let about = async |State(about): State<Self>| ([(CACHE_CONTROL, "no-store")], Json(about));
+        let handler = async |State(info): State<Self>| ([(CACHE_CONTROL, "no-store")], Json(info));
         Router::new()
-            .route("/demo/agent", get(about))
+            .route("/demo/agent", get(handler))
             .with_state(self)
     }
 }
 
-fn words<S: serde::Serializer>(
+fn serialize_label<S: serde::Serializer>(
     label: &Arc<OnceLock<String>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(label.get().map_or("The agent", String::as_str))
 }
 
-/// Without anything that says which model, none: the demo works all the same, and says so.
+/// Chooses the provider `commands`, which needs no model, if neither settings nor environment name a
+/// model: the demo works without one, and the page displays that.
 fn choose_provider(model: &ModelSettings) -> Option<Provider> {
-    let is_said = model.provider.is_some()
+    let has_model = model.provider.is_some()
         || model.base_url.is_some()
         || model.api_key_file.is_some()
         || KEY_VARIABLES
             .iter()
-            .any(|key| std::env::var_os(key).is_some_and(|key| !key.is_empty()));
-    match is_said {
-        true => model.provider,
-        false => Some(Provider::Commands),
+            .any(|name| std::env::var_os(name).is_some_and(|key| !key.is_empty()));
+    if has_model {
+        model.provider
+    } else {
+        Some(Provider::Commands)
     }
 }
 
-/// An address that stands for all of this machine's is none to ask at.
+/// Replaces an unspecified address, which no request can be sent to, with the loopback address.
 fn reachable_address(address: SocketAddr) -> SocketAddr {
-    match address.ip().is_unspecified() {
-        true => (Ipv4Addr::LOCALHOST, address.port()).into(),
-        false => address,
+    if address.ip().is_unspecified() {
+        (Ipv4Addr::LOCALHOST, address.port()).into()
+    } else {
+        address
     }
 }

@@ -1,11 +1,11 @@
-//! The agent's own settings, as settings of the demo: `--model` of `mcp-web-agent` is
-//! `--agent-model` here, and `agent_model` in a configuration file. Their variables stay as they are.
+//! The agent's settings as settings of the demo: `--model` of `mcp-web-agent` is `--agent-model` here,
+//! and `agent_model` in a configuration file. Its environment variables stay the same.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
-/// What the demo decides: its agent listens for its bridge alone.
+/// The settings that cannot be changed in the demo, because its agent serves only its own bridge.
 const FIXED_SETTINGS: [&str; 6] = [
     "bind",
     "bridge_url",
@@ -15,7 +15,7 @@ const FIXED_SETTINGS: [&str; 6] = [
     "allowed_hosts",
 ];
 
-/// Settings of the agent in the demo.
+/// The settings of the demo's agent.
 #[derive(Debug)]
 pub struct AgentSettings(pub agent::Config);
 
@@ -31,14 +31,14 @@ impl Args for AgentSettings {
 
 impl FromArgMatches for AgentSettings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let known = agent_command();
-        let arguments = known
+        let settings = agent_command();
+        let arguments = settings
             .get_arguments()
             .flat_map(|arg| given_arguments(arg, matches));
-        // Whatever comes from the environment is among them.
-        let alone = map_agent_arguments(|arg| arg.env(None::<&'static str>));
-        let read = alone.try_get_matches_from(arguments)?;
-        agent::Config::from_arg_matches(&read).map(Self)
+        // `matches` contains the values from the environment already.
+        let command = map_agent_arguments(|arg| arg.env(None::<&'static str>));
+        let matches = command.try_get_matches_from(arguments)?;
+        agent::Config::from_arg_matches(&matches).map(Self)
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -47,40 +47,46 @@ impl FromArgMatches for AgentSettings {
     }
 }
 
-/// The settings of an agent that the demo does not decide.
+/// The agent's settings, without those that cannot be changed in the demo.
 fn agent_command() -> Command {
-    let all = map_agent_arguments(|arg| arg);
-    let arguments = all.get_arguments();
+    let command = map_agent_arguments(|arg| arg);
+    let arguments = command.get_arguments();
     let arguments = arguments.filter(|arg| !FIXED_SETTINGS.contains(&arg.get_id().as_str()));
     Command::new("agent").args(arguments)
 }
 
+/// All of the agent's settings, each after a change.
 fn map_agent_arguments(change: impl FnMut(Arg) -> Arg) -> Command {
     let command = Command::new("agent").no_binary_name(true);
     agent::Config::augment_args(command).mut_args(change)
 }
 
-fn name(arg: &Arg) -> String {
+/// The id of a setting of the agent among those of the demo.
+fn demo_id(arg: &Arg) -> String {
     format!("agent_{}", arg.get_id())
 }
 
+/// A setting of the agent, with the names that it has in the demo.
 fn prefixed(arg: &Arg) -> Arg {
     let long = format!("agent-{}", arg.get_long().unwrap_or_default());
     let heading = arg.get_help_heading().unwrap_or("Agent");
     let heading = format!("The demo's agent: {}", heading.to_lowercase());
-    arg.clone().id(name(arg)).long(long).help_heading(heading)
+    arg.clone()
+        .id(demo_id(arg))
+        .long(long)
+        .help_heading(heading)
 }
 
-/// What was given for the demo's setting, as arguments of the agent.
+/// The values of a setting of the demo, as command-line arguments of the agent.
 fn given_arguments(arg: &Arg, matches: &ArgMatches) -> Vec<OsString> {
-    let values = matches.try_get_raw(&name(arg)).ok().flatten();
+    let values = matches.try_get_raw(&demo_id(arg)).ok().flatten();
     let flag = format!("--{}=", arg.get_long().unwrap_or_default());
-    let written = |value| {
+    let to_argument = |value| {
         let mut argument = OsString::from(&flag);
         argument.push(value);
         argument
     };
-    values.into_iter().flatten().map(written).collect()
+    values.into_iter().flatten().map(to_argument).collect()
 }
 
 #[cfg(test)]
@@ -98,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_of_the_agent_have_its_name_before_them() {
+    fn the_agents_flags_have_the_prefix_agent() {
         let arguments = ["demo-app", "--agent-model", "m1", "--agent-max-rounds", "3"];
         let program = Program::try_parse_from(arguments).unwrap();
         let agent = program.agent.0;
@@ -108,12 +114,12 @@ mod tests {
             agent.limits.max_calls,
             agent::Config::default().limits.max_calls
         );
-        let wrong = Program::try_parse_from(["demo-app", "--agent-max-rounds", "0"]);
-        assert!(wrong.is_err_and(|error| error.to_string().contains("--agent-max-rounds")));
+        let invalid = Program::try_parse_from(["demo-app", "--agent-max-rounds", "0"]);
+        assert!(invalid.is_err_and(|error| error.to_string().contains("--agent-max-rounds")));
     }
 
     #[test]
-    fn what_the_demo_decides_cannot_be_set() {
+    fn fixed_settings_have_no_flag() {
         for flag in [
             "--agent-bind=127.0.0.1:1",
             "--agent-allowed-origins=loopback",
@@ -126,14 +132,14 @@ mod tests {
     }
 
     #[test]
-    fn every_other_setting_of_the_agent_is_there_and_no_name_is_taken_twice() {
+    fn all_other_settings_have_a_flag_and_all_flags_differ() {
         Program::command().debug_assert();
         let all = map_agent_arguments(|arg| arg);
         for arg in all.get_arguments().map(Arg::get_id) {
-            let known = agent_command()
+            let has_flag = agent_command()
                 .get_arguments()
                 .any(|own| own.get_id() == arg);
-            assert_ne!(known, FIXED_SETTINGS.contains(&arg.as_str()), "{arg}");
+            assert_ne!(has_flag, FIXED_SETTINGS.contains(&arg.as_str()), "{arg}");
         }
         assert_eq!(
             all.get_arguments().count(),

@@ -6,13 +6,13 @@ use sha2::{Digest, Sha256};
 
 /// One file of the page.
 pub(crate) struct Asset {
-    /// File name, unique.
+    /// The file's name, which is unique.
     pub(crate) name: &'static str,
-    /// Value of `Content-Type`.
+    /// The value of the header `Content-Type`.
     pub(crate) content_type: &'static str,
-    /// The file.
+    /// The content of the file.
     pub(crate) body: &'static str,
-    /// Strong entity tag, quotes included.
+    /// The strong entity tag, with its quotes.
     pub(crate) etag: String,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct Asset {
 pub(crate) static INDEX: LazyLock<Asset> =
     LazyLock::new(|| new_asset("index.html", include_str!("../page/index.html")));
 
-/// What the document loads from `/demo/`.
+/// The files that are served at `/demo/`.
 static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     FILES
         .iter()
@@ -28,7 +28,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The asset of this name.
+/// Finds the file with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Asset> {
     ASSETS.iter().find(|asset| asset.name == name)
 }
@@ -78,11 +78,11 @@ fn content_type(name: &str) -> &'static str {
 
 fn etag(body: &str) -> String {
     let digest = Sha256::digest(body.as_bytes());
-    let start: String = digest[..12]
+    let prefix: String = digest[..12]
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    format!("\"{start}\"")
+    format!("\"{prefix}\"")
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_the_page_references_is_embedded() {
+    fn every_file_that_the_page_references_is_embedded() {
         let loaded = [&INDEX.body]
             .into_iter()
             .flat_map(|body| body.split('"'))
@@ -110,11 +110,11 @@ mod tests {
             .iter()
             .flat_map(|asset| asset.body.lines())
             .filter_map(|line| line.split_once(" from \"./")?.1.strip_suffix("\";"));
-        let mut named = 0;
+        let mut references = 0;
         for name in loaded.chain(imported) {
             assert!(find(name).is_some(), "there is no {name}");
-            named += 1;
+            references += 1;
         }
-        assert!(named > 20, "only {named} names were found");
+        assert!(references > 20, "only {references} references");
     }
 }

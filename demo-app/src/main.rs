@@ -6,9 +6,9 @@ use bridge::ProgramSettings;
 use clap::Parser;
 use demo_app::{AgentHost, AgentSettings};
 
-/// A kanban board whose tools AI clients can call, with its bridge, and with an agent that answers
-/// what the page asks: the model whose key is in the environment, or the one that --agent-base-url
-/// and its like name, or none.
+/// A kanban board whose tools AI clients can call, with its bridge, and with an agent that answers the
+/// page's questions: by the model whose key is in the environment, by the one that --agent-base-url
+/// and other settings name, or without a model.
 #[derive(Parser)]
 #[command(name = "demo-app", version)]
 struct Arguments {
@@ -25,23 +25,23 @@ async fn main() -> ExitCode {
         mut settings,
         agent,
     } = bridge::arguments(|it: &mut Arguments| &mut it.settings);
-    let answerer = match AgentHost::bind(agent, settings.bridge_mut()).await {
-        Ok(answerer) => answerer,
+    let agent_host = match AgentHost::bind(agent, settings.bridge_mut()).await {
+        Ok(agent_host) => agent_host,
         Err(error) => {
             eprintln!("error: the demo's agent: {error}");
             return ExitCode::from(2);
         }
     };
-    let app = demo_app::app(answerer.info());
+    let app = demo_app::app(agent_host.info());
     let mut agent = None;
-    let open = |running: &bridge::ServerHandle| {
-        match answerer.serve(running) {
-            Ok(serving) => agent = serving,
+    let on_start = |bridge: &bridge::ServerHandle| {
+        match agent_host.serve(bridge) {
+            Ok(server) => agent = server,
             Err(error) => eprintln!("error: the demo's agent: {error}"),
         }
-        format!("open http://localhost:{}/", running.local_addr().port())
+        format!("open http://localhost:{}/", bridge.local_addr().port())
     };
-    let code = bridge::run(settings, app, open).await;
+    let code = bridge::run(settings, app, on_start).await;
     if let Some(agent) = agent {
         agent.shutdown().await;
     }

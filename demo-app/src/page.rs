@@ -12,25 +12,26 @@ use http::{HeaderMap, StatusCode};
 
 use crate::assets::{self, Asset, INDEX};
 
-/// The page runs its own scripts and the SDK's wasm, and talks to the server it came from, page
-/// socket included: browsers take `'self'` for `ws:` and `wss:` of the same host and port.
+/// The policy of the page. It allows the page's own scripts, the SDK's wasm, and connections to the
+/// server that the page came from. These include its WebSocket: for browsers, `'self'` covers `ws:` and
+/// `wss:` of the same host and port.
 const PAGE_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; \
     connect-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The other documents are for hosts of MCP Apps, which give them an origin and a policy of their own.
-/// Here they are read, and run by nobody.
+/// The policy of the other documents. They are for hosts of MCP Apps, which give them an origin and a
+/// policy of their own; at this origin they can be read, but not run.
 const OTHER_DOCUMENTS_POLICY: &str = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/// Everything that the page loads, under `/demo/`. The page itself is [`home`].
+/// Serves everything that the page loads, at `/demo/`. The page itself is [`home`].
 pub(crate) fn routes() -> Router {
-    Router::new().route("/demo/{name}", get(file))
+    Router::new().route("/demo/{name}", get(demo_file))
 }
 
-/// The page: the answer to `GET /` with `Accept: text/html`.
+/// Serves the page: the response to `GET /` with `Accept: text/html`.
 pub(crate) async fn home(request: HeaderMap) -> Response {
     let response = serve(&INDEX, &request);
-    // Without `text/html` the same address answers as an MCP server.
+    // `VARY`, because the same address responds as an MCP server to requests without `text/html`.
     (
         [(CONTENT_SECURITY_POLICY, PAGE_POLICY), (VARY, "accept")],
         response,
@@ -38,7 +39,7 @@ pub(crate) async fn home(request: HeaderMap) -> Response {
         .into_response()
 }
 
-async fn file(Path(name): Path<String>, request: HeaderMap) -> Response {
+async fn demo_file(Path(name): Path<String>, request: HeaderMap) -> Response {
     match assets::find(&name) {
         Some(asset) if asset.content_type.starts_with("text/html") => (
             [(CONTENT_SECURITY_POLICY, OTHER_DOCUMENTS_POLICY)],
@@ -54,7 +55,8 @@ async fn file(Path(name): Path<String>, request: HeaderMap) -> Response {
     }
 }
 
-/// Names carry no version, so browsers ask each time and mostly hear "not modified".
+/// Responds with a file, or with 304 if the browser has it. File names contain no version, so browsers
+/// revalidate each time.
 fn serve(asset: &'static Asset, request: &HeaderMap) -> Response {
     let headers = [
         (CACHE_CONTROL, "no-cache"),
@@ -68,7 +70,7 @@ fn serve(asset: &'static Asset, request: &HeaderMap) -> Response {
     (headers, [(CONTENT_TYPE, asset.content_type)], asset.body).into_response()
 }
 
-/// RFC 9110, section 13.1.2: weak comparison.
+/// Whether `If-None-Match` contains the tag, by weak comparison (RFC 9110, section 13.1.2).
 fn etag_matches(request: &HeaderMap, etag: &str) -> bool {
     let tags = request
         .get(IF_NONE_MATCH)

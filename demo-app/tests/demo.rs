@@ -1,4 +1,4 @@
-//! The demo through its door: a real server on a free port, asked over HTTP.
+//! Tests of the demo over HTTP, with a real server on a free port.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,17 +28,17 @@ async fn demo() -> ServerHandle {
         bind: ([127, 0, 0, 1], 0).into(),
         ..Config::default()
     };
-    let answerer = AgentHost::bind(AgentSettings(agent), &mut config);
-    let answerer = answerer.await.unwrap();
-    let app = demo_app::app(answerer.info());
+    let agent_host = AgentHost::bind(AgentSettings(agent), &mut config);
+    let agent_host = agent_host.await.unwrap();
+    let app = demo_app::app(agent_host.info());
     let demo = bridge::serve(config, app).await.unwrap();
-    // It ends with the test's runtime.
-    answerer.serve(&demo).unwrap().unwrap();
+    // The agent ends with the test's runtime.
+    agent_host.serve(&demo).unwrap().unwrap();
     demo
 }
 
 fn http() -> Client {
-    // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
+    // In a build of the whole workspace reqwest has TLS, and needs a provider. A second
     // installation in this process fails and changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::new()
@@ -56,7 +56,7 @@ fn header(response: &Response, name: reqwest::header::HeaderName) -> String {
 }
 
 #[tokio::test]
-async fn a_browser_gets_the_page_under_a_strict_policy() {
+async fn browsers_get_the_page_with_a_strict_policy() {
     let demo = demo().await;
     let page = get(&demo, "/", BROWSER).await;
     assert_eq!(page.status(), StatusCode::OK);
@@ -74,7 +74,7 @@ async fn a_browser_gets_the_page_under_a_strict_policy() {
 }
 
 #[tokio::test]
-async fn others_get_the_mcp_server_at_the_same_address() {
+async fn other_clients_get_the_mcp_server_at_the_same_address() {
     let demo = demo().await;
     let info = get(&demo, "/", "application/json").await;
     assert_eq!(header(&info, CONTENT_TYPE), "application/json");
@@ -85,7 +85,7 @@ async fn others_get_the_mcp_server_at_the_same_address() {
 }
 
 #[tokio::test]
-async fn files_have_the_types_that_browsers_insist_on() {
+async fn files_have_the_content_types_that_browsers_require() {
     let demo = demo().await;
     for (path, content_type) in [
         ("/demo/main.js", "text/javascript; charset=utf-8"),
@@ -105,29 +105,29 @@ async fn files_have_the_types_that_browsers_insist_on() {
 #[tokio::test]
 async fn the_page_gets_the_agent_info() {
     let demo = demo().await;
-    let about = get(&demo, "/demo/agent", "*/*").await;
-    assert_eq!(header(&about, CACHE_CONTROL), "no-store");
-    let about = about.text().await.unwrap();
+    let info = get(&demo, "/demo/agent", "*/*").await;
+    assert_eq!(header(&info, CACHE_CONTROL), "no-store");
+    let info = info.text().await.unwrap();
     let expected = r#"{"label":"commands (no language model)","languageModel":false}"#;
-    assert_eq!(about, expected);
+    assert_eq!(info, expected);
     demo.shutdown().await;
 }
 
 #[tokio::test]
-async fn an_external_agent_is_kept() {
+async fn the_bridge_keeps_its_external_agent() {
     let mut config = Config::default();
     config.agent.agent_url = Some("agent.example:3003".parse().unwrap());
     let agent = AgentSettings(agent::Config::default());
-    let answerer = AgentHost::bind(agent, &mut config).await.unwrap();
-    let about = format!("{:?}", answerer.info());
-    assert!(about.contains("http://agent.example:3003/query"), "{about}");
+    let agent_host = AgentHost::bind(agent, &mut config).await.unwrap();
+    let info = format!("{:?}", agent_host.info());
+    assert!(info.contains("http://agent.example:3003/query"), "{info}");
     let agent_url = config.agent.agent_url.unwrap();
     assert_eq!(agent_url.as_str(), "http://agent.example:3003/query");
     assert!(config.agent.agent_token.is_none());
 }
 
 #[tokio::test]
-async fn the_document_of_the_mcp_app_is_read_here_but_does_not_run() {
+async fn the_document_of_the_mcp_app_is_sandboxed() {
     let demo = demo().await;
     let document = get(&demo, "/demo/overview.html", "*/*").await;
     assert_eq!(header(&document, CONTENT_TYPE), "text/html; charset=utf-8");
@@ -139,7 +139,7 @@ async fn the_document_of_the_mcp_app_is_read_here_but_does_not_run() {
 }
 
 #[tokio::test]
-async fn a_file_that_did_not_change_is_not_sent_again() {
+async fn a_file_that_has_not_changed_is_not_sent_again() {
     let demo = demo().await;
     for (path, accept) in [("/", BROWSER), ("/demo/main.js", "*/*")] {
         let etag = header(&get(&demo, path, accept).await, ETAG);
@@ -158,41 +158,43 @@ async fn a_file_that_did_not_change_is_not_sent_again() {
 async fn the_page_is_not_served_under_a_foreign_host() {
     let demo = demo().await;
     let request = http().get(demo.url()).header(ACCEPT, BROWSER);
-    let refused = request
+    let response = request
         .header(HOST, "rebound.example")
         .send()
         .await
         .unwrap();
-    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
     demo.shutdown().await;
 }
 
-/// The settings of the program are those of its bridge, and of its agent.
 #[test]
-fn the_configuration_is_checked_and_printed_like_the_bridges() {
+fn the_program_checks_and_prints_the_settings_of_bridge_and_agent() {
     let demo = |arguments: &[&str]| {
         let mut program = Command::new(env!("CARGO_BIN_EXE_demo-app"));
         let output = program.env_clear().args(arguments).output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        (output.status.code(), said)
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), stdout)
     };
-    let (code, said) = demo(&["--max-calls", "5", "--print-config"]);
+    let (code, stdout) = demo(&["--max-calls", "5", "--print-config"]);
     assert_eq!(code, Some(0));
-    assert!(said.contains("max_calls = 5 # from --max-calls"), "{said}");
-    let (code, said) = demo(&["--agent-max-rounds", "3", "--print-config"]);
+    assert!(
+        stdout.contains("max_calls = 5 # from --max-calls"),
+        "{stdout}"
+    );
+    let (code, stdout) = demo(&["--agent-max-rounds", "3", "--print-config"]);
     assert_eq!(code, Some(0));
     let expected = "agent_max_rounds = 3 # from --agent-max-rounds";
-    assert!(said.contains(expected), "{said}");
-    let (code, said) = demo(&["--check-config"]);
+    assert!(stdout.contains(expected), "{stdout}");
+    let (code, stdout) = demo(&["--check-config"]);
     assert_eq!(code, Some(0));
-    assert!(said.starts_with("configuration is good\n"), "{said}");
-    let (code, said) = demo(&["--bind", "0.0.0.0:3001", "--check-config"]);
-    assert_eq!((code, said.as_str()), (Some(2), ""));
-    let (code, said) = demo(&["--agent-provider", "anthropic", "--check-config"]);
-    assert_eq!((code, said.as_str()), (Some(2), ""), "there is no key");
+    assert!(stdout.starts_with("configuration is good\n"), "{stdout}");
+    let (code, stdout) = demo(&["--bind", "0.0.0.0:3001", "--check-config"]);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""));
+    let (code, stdout) = demo(&["--agent-provider", "anthropic", "--check-config"]);
+    assert_eq!((code, stdout.as_str()), (Some(2), ""), "there is no key");
 }
 
-/// The state, the tools and the log of the page know no browser: Node runs their tests.
+/// The page's state, tools and log do not depend on a browser, so Node runs their tests.
 #[test]
 fn the_scripts_of_the_page_pass_their_own_tests() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page");
@@ -213,7 +215,7 @@ fn node() -> PathBuf {
     let node = node.unwrap_or_else(|| workspace.join("target/tools/node22/bin/node"));
     assert!(
         node.is_file(),
-        "there is no {}: run `cargo xtask test`",
+        "{} is missing: run `cargo xtask test`",
         node.display()
     );
     node
