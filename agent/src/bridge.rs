@@ -7,11 +7,10 @@ mod reports;
 mod tools;
 
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_service::{Secret, http_client};
 use reqwest::Url;
 
-use crate::config::Secret;
 use crate::failure::Failure;
-use crate::outgoing;
 
 pub(crate) use reports::QueryReporter;
 pub(crate) use tools::{BridgeTools, PageCallResult, PageTool};
@@ -26,7 +25,7 @@ pub(crate) struct BridgeClient {
 impl BridgeClient {
     /// The bridge at this address: the one that pages connect to, without `/mcp`.
     pub(crate) fn new(url: Url) -> Result<Self, Failure> {
-        let http = outgoing::client(&url).map_err(|error| {
+        let http = http_client::build(&url).map_err(|error| {
             let message = format!("no connection to the bridge can be made: {error}");
             Failure::new(ErrorCode::BridgeUnavailable, message)
         })?;

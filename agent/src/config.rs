@@ -1,25 +1,23 @@
 //! What an operator can set: flags, environment, a file, defaults.
 
+mod bridge_url;
 mod file;
 mod limits;
 mod print;
-mod values;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use bridge_service::values::{parse_count, parse_credential};
+use bridge_service::{LOOPBACK, Secret};
 use clap::Args;
 
+pub use bridge_url::BridgeUrl;
 pub(crate) use file::{LoadError, load};
 pub use limits::Limits;
 pub(crate) use print::to_toml;
-pub use values::{BridgeUrl, Secret};
-pub(crate) use values::{count, duration, text_without_spaces};
 
 use crate::model::ModelSettings;
-
-/// The word that stands for `localhost`, `127.0.0.1` and `[::1]` on any port.
-pub(crate) const LOOPBACK: &str = "loopback";
 
 /// Settings of an agent.
 ///
@@ -43,6 +41,7 @@ pub struct Config {
         long,
         env = "MCP_WEB_AGENT_TOKEN",
         value_name = "SECRET",
+        value_parser = parse_credential,
         hide_env_values = true
     )]
     pub token: Option<Secret>,
@@ -80,17 +79,17 @@ pub struct Config {
     pub allowed_hosts: Vec<String>,
 
     /// Queries that are answered at the same time. One more is refused with 429.
-    #[arg(long, env = "MCP_WEB_AGENT_MAX_QUERIES", value_name = "N", default_value_t = 512, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_QUERIES", value_name = "N", default_value_t = 512, value_parser = parse_count)]
     pub max_queries: usize,
 
     /// Largest query, in bytes: prompt, context and schemas. A larger one is refused with 413.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_BODY_BYTES", value_name = "BYTES",
-        default_value_t = 1024 * 1024, value_parser = count)]
+        default_value_t = 1024 * 1024, value_parser = parse_count)]
     pub max_body_bytes: usize,
 
     /// Connections that are open at the same time, one for each query that is answered. One more
     /// waits.
-    #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = count)]
+    #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = parse_count)]
     pub max_connections: usize,
 
     /// Which model answers.

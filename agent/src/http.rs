@@ -1,45 +1,78 @@
-//! The agent's door: who may ask, and in which words it is refused. Only here and below axum is
-//! known; its router goes to the connections.
+//! The HTTP edge: the routes, who may use them, and how errors are answered. Only this module knows
+//! axum.
 
 mod body;
 mod caller;
 mod event_stream;
 mod guard;
-mod origin;
 mod problem;
 mod query_request;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use axum::{Json, Router, middleware};
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_service::HostOriginPolicy;
+use bridge_service::connections::{self, ConnectionLimits, WhenFull};
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
 
-use crate::credential::Hashed;
+use crate::credential::TokenHash;
 use crate::queries::{AcceptedQuery, EventTarget, Queries, StreamWriter};
 use caller::RequestCaller;
-pub(crate) use origin::Policy;
 pub(crate) use problem::Problem;
 use query_request::QueryRequest;
+
+/// How long the head of a request may take, from the connection or from the request before it. A
+/// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already be
+/// on its way.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What the routes share.
 #[derive(Clone, Debug)]
 pub(crate) struct AppState {
     pub(crate) queries: Arc<Queries>,
-    pub(crate) credential: Hashed,
-    pub(crate) policy: Arc<Policy>,
+    /// The hash of the service credential.
+    pub(crate) credential: TokenHash,
+    pub(crate) policy: Arc<HostOriginPolicy>,
     pub(crate) max_body_bytes: usize,
 }
 
-/// All routes.
-pub(crate) fn router(edge: AppState) -> Router {
-    let cors = guard::cors(Arc::clone(&edge.policy));
-    let no_such_method = || async {
+/// Serves all routes until `stopping` is cancelled, and then until the open requests have ended. A
+/// connection over `max_connections` waits until another one has ended.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    state: AppState,
+    max_connections: usize,
+    stopping: CancellationToken,
+) {
+    let router = router(state);
+    let limits = ConnectionLimits {
+        max_connections,
+        head_timeout: HEAD_TIMEOUT,
+        when_full: WhenFull::Wait,
+    };
+    let respond = move |request: http::Request<_>| {
+        let response = router.clone().oneshot(request.map(Body::new));
+        async move {
+            let Ok(response) = response.await;
+            response
+        }
+    };
+    connections::serve(listener, respond, limits, stopping).await;
+}
+
+fn router(state: AppState) -> Router {
+    let unknown_route = || async {
         let message = "the agent takes PUT /query, PUT /query/{uuid} and DELETE /query/{uuid}";
         Problem::new(ErrorCode::UnknownMethod, message)
     };
@@ -47,71 +80,65 @@ pub(crate) fn router(edge: AppState) -> Router {
         .route("/query", put(put_query))
         .route("/query/{uuid}", put(put_query).delete(delete_query))
         .route("/healthz", get(health))
-        .fallback(no_such_method)
-        .method_not_allowed_fallback(no_such_method)
-        .layer(cors)
+        .fallback(unknown_route)
+        .method_not_allowed_fallback(unknown_route)
+        .layer(guard::cors(Arc::clone(&state.policy)))
         .layer(middleware::from_fn_with_state(
-            edge.clone(),
+            Arc::clone(&state.policy),
             guard::check_host_and_origin,
         ))
-        .with_state(edge)
+        .with_state(state)
 }
 
 async fn put_query(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     uuid: Option<Path<String>>,
     parts: Parts,
-    body: axum::body::Body,
+    body: Body,
 ) -> Result<Response, Problem> {
-    let who = RequestCaller::authorize_query(&edge, &parts.headers)?;
-    let body = body::whole(body, edge.max_body_bytes).await?;
+    let caller = RequestCaller::authorize_query(&parts.headers, state.credential)?;
+    let body = body::read(body, state.max_body_bytes).await?;
     let uuid = uuid.map(|Path(uuid)| QueryId::from(uuid));
     let QueryRequest { query, session_id } = QueryRequest::parse(&body, uuid)?;
     let id = query.uuid.clone();
-    let place = edge.queries.acquire(&id, who.owner())?;
+    let permit = state.queries.acquire(&id, caller.owner())?;
     let wants_stream = event_stream::accepts_event_stream(&parts.headers);
-    let (token, within) = match who {
+    let (token, timeout) = match caller {
         RequestCaller::Bridge { token } => (token, None),
         RequestCaller::Frontend { .. } if !wants_stream => {
             return Err(event_stream::event_stream_required());
         }
         RequestCaller::Frontend { bearer } => {
-            let granted = place.authorize(&bearer, &query, session_id).await?;
-            (granted.token, Some(granted.timeout))
+            let authorized = permit.authorize(&bearer, &query, session_id).await?;
+            (authorized.token, Some(authorized.timeout))
         }
     };
-    let asked = AcceptedQuery {
+    let is_direct = timeout.is_some();
+    let query = AcceptedQuery {
         message: query,
         token,
-        timeout: within,
+        timeout,
     };
     if wants_stream {
-        let (reader, told) = StreamWriter::channel();
-        let is_direct = asked.timeout.is_some();
-        place.spawn(
-            asked,
-            EventTarget::Stream {
-                writer: reader,
-                is_direct,
-            },
-        );
-        return Ok(event_stream::response(told));
+        let (writer, events) = StreamWriter::channel();
+        permit.spawn(query, EventTarget::Stream { writer, is_direct });
+        return Ok(event_stream::response(events));
     }
-    place.spawn(asked, EventTarget::Reports);
+    permit.spawn(query, EventTarget::Reports);
     Ok(Json(json!({ "uuid": id })).into_response())
 }
 
 async fn delete_query(
-    State(edge): State<AppState>,
+    State(state): State<AppState>,
     Path(uuid): Path<String>,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    let who = RequestCaller::authorize_cancel(&edge, &headers)?;
-    edge.queries.cancel(&uuid.into(), who).await?;
+    let owner = RequestCaller::authorize_cancel(&headers, state.credential)?;
+    state.queries.cancel(&uuid.into(), owner).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn health(State(edge): State<AppState>) -> Response {
-    let running = edge.queries.running_count();
+async fn health(State(state): State<AppState>) -> Response {
+    let running = state.queries.running_count();
     Json(json!({ "status": "ok", "queries": running })).into_response()
 }

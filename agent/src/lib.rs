@@ -18,12 +18,12 @@ mod credential;
 mod failure;
 mod http;
 mod model;
-mod outgoing;
 mod program;
 mod queries;
 mod service;
 
-pub use config::{BridgeUrl, Config, Limits, Secret};
+pub use bridge_service::Secret;
+pub use config::{BridgeUrl, Config, Limits};
 pub use credential::CredentialError;
 pub use model::{ModelSettings, Provider, Thinking};
 pub use program::run;

@@ -1,12 +1,12 @@
 //! The agent as a program: it reads its settings, logs, serves, announces, and stops when asked.
 
-mod stop;
-
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use bridge_service::{shutdown_signal, stdin_closed};
 use clap::{CommandFactory, FromArgMatches, Parser};
+use futures_util::future::OptionFuture;
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
@@ -86,12 +86,17 @@ pub async fn run() -> ExitCode {
         ..
     } = parse_arguments();
     log_to_stderr(log);
-    let stop_requested = stop::requested(until_stdin_ends);
+    // Both listen from here on: whoever has read the announcement may stop the program at once.
+    let shutdown_signal = shutdown_signal();
+    let stdin_closed = OptionFuture::from(until_stdin_ends.then(stdin_closed));
     match start(settings).await {
         Ok(running) => {
             tracing::info!("{} answers", running.model_label());
             println!("listening on {}", running.url());
-            stop_requested.await;
+            tokio::select! {
+                () = shutdown_signal => {}
+                Some(()) = stdin_closed => {}
+            }
             running.shutdown().await;
             ExitCode::SUCCESS
         }

@@ -15,12 +15,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_service::Secret;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::bridge::BridgeClient;
-use crate::config::{Limits, Secret};
-use crate::credential::Hashed;
+use crate::config::Limits;
+use crate::credential::TokenHash;
 use crate::failure::Failure;
 use crate::model::Model;
 use recent_queries::RecentQueries;
@@ -59,7 +60,7 @@ struct RunningQuery {
 pub(crate) enum QueryOwner {
     Bridge,
     /// With this token.
-    Frontend(Hashed),
+    Frontend(TokenHash),
 }
 
 /// What is to be answered.

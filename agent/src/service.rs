@@ -1,12 +1,11 @@
 //! Starting and stopping an agent.
 
-mod connections;
-
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bridge_service::HostOriginPolicy;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -14,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bridge::BridgeClient;
 use crate::config::{BridgeUrl, Config};
-use crate::credential::{self, CredentialError, Hashed};
-use crate::http::{AppState, Policy, router};
+use crate::credential::{self, CredentialError, TokenHash};
+use crate::http::{self, AppState};
 use crate::model::{self, Model};
 use crate::queries::Queries;
 
@@ -59,8 +58,8 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct BoundServer {
     config: Config,
-    policy: Policy,
-    credential: Hashed,
+    policy: HostOriginPolicy,
+    credential: TokenHash,
     model: Arc<dyn Model>,
     listener: TcpListener,
     address: SocketAddr,
@@ -95,13 +94,14 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
         let remedy = failure.remedy.map(|remedy| format!(": {remedy}"));
         StartError::Model(format!("{}{}", failure.message, remedy.unwrap_or_default()))
     })?;
-    let policy = Policy::new(&config.allowed_hosts, &config.allowed_origins);
-    let policy = policy.map_err(StartError::Policy)?;
+    let policy = HostOriginPolicy::new("agent", &config.allowed_hosts, &config.allowed_origins)
+        .map_err(StartError::Policy)?
+        .without_own_origin();
     let has_credential = config.token.is_some() || config.token_file.is_some();
     if !has_credential && !config.bind.ip().is_loopback() {
         return Err(StartError::Unauthenticated(config.bind));
     }
-    let credential = credential::find(config.token.as_ref(), config.token_file.as_deref())?;
+    let credential = credential::load(config.token.as_ref(), config.token_file.as_deref())?;
     let bind_error = |error| StartError::Bind {
         address: config.bind,
         error,
@@ -109,7 +109,7 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
     let listener = TcpListener::bind(config.bind).await.map_err(bind_error)?;
     let address = listener.local_addr().map_err(bind_error)?;
     Ok(BoundServer {
-        credential: Hashed::of(credential.expose()),
+        credential: TokenHash::new(&credential),
         config,
         policy,
         model,
@@ -142,16 +142,16 @@ impl BoundServer {
         let label = model.label().to_owned();
         let queries = Queries::new(bridge, model, config.limits, config.max_queries);
         let queries = Arc::new(queries);
-        let edge = AppState {
+        let state = AppState {
             queries: Arc::clone(&queries),
             credential: self.credential,
             policy: Arc::new(self.policy),
             max_body_bytes: config.max_body_bytes,
         };
         let stopping = CancellationToken::new();
-        let server = tokio::spawn(connections::serve(
+        let server = tokio::spawn(http::serve(
             self.listener,
-            router(edge),
+            state,
             config.max_connections,
             stopping.clone(),
         ));

@@ -2,14 +2,14 @@
 //! events, and for queries that a frontend asks directly.
 
 use bridge_protocol::{ErrorCode, QueryId};
+use bridge_service::Secret;
+use bridge_service::http_client::last_cause;
 use http::Method;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::BridgeClient;
-use crate::config::Secret;
 use crate::failure::Failure;
-use crate::outgoing::last_cause;
 
 /// Reports on one query, each to a route of the bridge.
 #[derive(Clone, Debug)]

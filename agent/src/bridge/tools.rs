@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::QueryId;
+use bridge_service::Secret;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
     ProtocolVersion, Tool as McpTool,
@@ -21,7 +22,6 @@ use serde_json::{Map, Value};
 use tracing::debug;
 
 use super::BridgeClient;
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::Tool;
 

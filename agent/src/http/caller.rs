@@ -1,37 +1,41 @@
-//! Who asks: a bridge, which knows the service credential, or a frontend, for which a bridge must
-//! speak.
+//! Who sends a request: a bridge, which has the service credential, or a frontend, which only a
+//! bridge can authorize.
 
 use bridge_protocol::ErrorCode;
+use bridge_service::Secret;
+use bridge_service::values::parse_credential;
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::{AppState, Problem};
-use crate::config::Secret;
-use crate::credential::Hashed;
+use super::Problem;
+use crate::credential::TokenHash;
 use crate::queries::QueryOwner;
 
-/// Carries the token that the agent calls tools and reports with.
+/// The header with the token that the agent calls tools and reports with.
 const QUERY_TOKEN_HEADER: &str = "mcp-web-query-token";
 
-/// Who asks, and with what the query is answered.
+/// The sender of a query, and the token that it came with.
 #[derive(Debug)]
 pub(super) enum RequestCaller {
-    /// It has shown the service credential.
+    /// It has presented the service credential.
     Bridge {
-        /// The query's own.
+        /// The token of the query.
         token: Secret,
     },
-    /// It shows the token of its session, which only the bridge can judge.
+    /// It has presented the token of its session, which only the bridge can verify.
     Frontend { bearer: Secret },
 }
 
 impl RequestCaller {
-    /// Who asks a query.
-    pub(super) fn authorize_query(edge: &AppState, headers: &HeaderMap) -> Result<Self, Problem> {
+    /// Authorizes a request to answer a query. `credential` is the hash of the service credential.
+    pub(super) fn authorize_query(
+        headers: &HeaderMap,
+        credential: TokenHash,
+    ) -> Result<Self, Problem> {
         let bearer = bearer_token(headers)?;
-        let is_bridge = Hashed::of(bearer.expose()) == edge.credential;
+        let is_bridge = TokenHash::new(&bearer) == credential;
         let token = headers.get(QUERY_TOKEN_HEADER);
-        let token = token.map(|token| token.to_str().unwrap_or_default().parse::<Secret>());
+        let token = token.map(|token| parse_credential(token.to_str().unwrap_or_default()));
         match (is_bridge, token) {
             (true, Some(Ok(token))) => Ok(Self::Bridge { token }),
             (true, _) => Err(Problem::new(
@@ -39,28 +43,29 @@ impl RequestCaller {
                 "a bridge sends the query's own token as `Mcp-Web-Query-Token`: without it no tool \
                  can be called",
             )),
-            // Only bridges send that header: their credential is not for others to see.
+            // Only bridges send that header. The credential of a bridge is never forwarded.
             (false, Some(_)) => Err(wrong_credential()),
             (false, None) => Ok(Self::Frontend { bearer }),
         }
     }
 
-    /// Who wants to cancel.
+    /// Authorizes a request to cancel a query. `credential` is the hash of the service credential.
     pub(super) fn authorize_cancel(
-        edge: &AppState,
         headers: &HeaderMap,
+        credential: TokenHash,
     ) -> Result<QueryOwner, Problem> {
-        let hashed = Hashed::of(bearer_token(headers)?.expose());
-        Ok(match hashed == edge.credential {
-            true => QueryOwner::Bridge,
-            false => QueryOwner::Frontend(hashed),
+        let token = TokenHash::new(&bearer_token(headers)?);
+        Ok(if token == credential {
+            QueryOwner::Bridge
+        } else {
+            QueryOwner::Frontend(token)
         })
     }
 
     pub(super) fn owner(&self) -> QueryOwner {
         match self {
             Self::Bridge { .. } => QueryOwner::Bridge,
-            Self::Frontend { bearer } => QueryOwner::Frontend(Hashed::of(bearer.expose())),
+            Self::Frontend { bearer } => QueryOwner::Frontend(TokenHash::new(bearer)),
         }
     }
 }
@@ -76,8 +81,7 @@ fn wrong_credential() -> Problem {
 fn bearer_token(headers: &HeaderMap) -> Result<Secret, Problem> {
     let value = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
     let (scheme, token) = value.and_then(|it| it.split_once(' ')).unwrap_or_default();
-    let token = token.trim().parse();
-    match token {
+    match parse_credential(token.trim()) {
         Ok(token) if scheme.eq_ignore_ascii_case("bearer") => Ok(token),
         _ => Err(Problem::new(
             ErrorCode::MissingAuthentication,

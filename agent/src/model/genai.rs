@@ -22,6 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
+use bridge_service::{Secret, http_client};
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use genai::adapter::AdapterKind;
@@ -30,10 +31,8 @@ use genai::{Client, Headers, ModelIden, ServiceTarget};
 use reqwest::Url;
 
 use super::{Event, ModelSettings, Provider, Request};
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::retry::{AttemptError, ProviderAttempt};
-use crate::outgoing;
 use errors::ErrorMapper;
 use frame_inspector::FrameInspector;
 use response_stream::{ResponseStream, StreamTimeouts};
@@ -71,7 +70,7 @@ impl HostedModel {
         let own = official_url(provider);
         let url = settings.base_url.clone().unwrap_or_else(|| own.clone());
         let is_own = url.host_str() == own.host_str();
-        let http = outgoing::client(&url).map_err(|why| {
+        let http = http_client::build(&url).map_err(|why| {
             let message = format!("no connection to {provider} can be made: {why}");
             Failure::new(ErrorCode::ModelUnavailable, message)
         })?;

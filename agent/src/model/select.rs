@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use bridge_protocol::ErrorCode;
+use bridge_service::Secret;
+use bridge_service::values::parse_credential;
 
 use super::genai::{HostedModel, ProviderAccess};
 use super::{Model, ModelSettings, Provider};
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
@@ -78,14 +79,14 @@ fn key(
     if let Some(path) = &settings.api_key_file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| unusable(format!("{} cannot be read: {error}", path.display())))?;
-        let key = text.trim().parse();
+        let key = parse_credential(text.trim());
         return key.map(Some).map_err(|_| {
             unusable(format!("{} holds no key", path.display()))
                 .with_remedy("write the key alone into the file, on one line")
         });
     }
     if let Some(key) = key_in_environment(provider, variables) {
-        let key = key.trim().parse();
+        let key = parse_credential(key.trim());
         return key.map(Some).map_err(|_| {
             let variable = provider.key_variable().unwrap_or_default();
             unusable(format!(

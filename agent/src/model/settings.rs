@@ -4,10 +4,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use bridge_service::values::{parse_duration, parse_visible_ascii};
 use clap::{Args, ValueEnum};
 use reqwest::Url;
-
-use crate::config::{duration, text_without_spaces};
 
 /// The model that answers.
 ///
@@ -22,7 +21,7 @@ pub struct ModelSettings {
     pub provider: Option<Provider>,
 
     /// The provider's name of the model. Without it: one of the provider's that calls tools well.
-    #[arg(long, env = "MCP_WEB_AGENT_MODEL", value_name = "NAME", value_parser = text_without_spaces)]
+    #[arg(long, env = "MCP_WEB_AGENT_MODEL", value_name = "NAME", value_parser = parse_visible_ascii)]
     pub model: Option<String>,
 
     /// Where the provider's API is, with its version: `http://127.0.0.1:8000/v1`. With `openai` any
@@ -53,11 +52,11 @@ pub struct ModelSettings {
     pub retries: u32,
 
     /// The model must begin to answer within this.
-    #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub first_token_within: Duration,
 
     /// A provider that sends nothing for so long while the model answers is given up.
-    #[arg(long, env = "MCP_WEB_AGENT_PROVIDER_SILENCE", value_name = "TIME", default_value = "60s", value_parser = duration)]
+    #[arg(long, env = "MCP_WEB_AGENT_PROVIDER_SILENCE", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub provider_silence: Duration,
 }
 

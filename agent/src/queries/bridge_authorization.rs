@@ -5,13 +5,14 @@ use std::fmt;
 use std::time::Duration;
 
 use bridge_protocol::{ErrorCode, Query, QueryTool, SessionId};
+use bridge_service::Secret;
+use bridge_service::values::parse_credential;
 use bytes::Bytes;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
 use super::QueryPermit;
 use crate::bridge::BridgeClient;
-use crate::config::Secret;
 use crate::failure::Failure;
 
 /// The bridge must answer within this.
@@ -131,7 +132,7 @@ async fn open_query(
     let understood = serde_json::from_slice::<OpenQueryResponse>(&body)
         .ok()
         .and_then(|it| {
-            let token = it.token.parse().ok()?;
+            let token = parse_credential(&it.token).ok()?;
             let open = Duration::try_from_secs_f64(it.expires_in).ok()?;
             let within = open.saturating_sub(EXPIRY_MARGIN);
             Some(AuthorizedQuery {
@@ -169,7 +170,7 @@ mod tests {
 
     use super::*;
     use crate::config::Limits;
-    use crate::credential::Hashed;
+    use crate::credential::TokenHash;
     use crate::model::{ModelSettings, Provider, from_settings};
     use crate::queries::{Queries, QueryOwner};
 
@@ -186,10 +187,10 @@ mod tests {
         let model = from_settings(&commands).unwrap();
         let queries = Arc::new(Queries::new(bridge, model, Limits::default(), 1));
         let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
-        let asker = QueryOwner::Frontend(Hashed::of("token"));
+        let bearer = Secret::from_trusted("token".to_owned());
+        let asker = QueryOwner::Frontend(TokenHash::new(&bearer));
         let place = queries.acquire(&query.uuid, asker).unwrap();
         let begun = Instant::now();
-        let bearer: Secret = "token".parse().unwrap();
         let refusal = place.authorize(&bearer, &query, None).await.unwrap_err();
         assert!(format!("{refusal:?}").contains("did not answer within 10s"));
         assert_eq!(begun.elapsed(), AUTHORIZATION_TIMEOUT);

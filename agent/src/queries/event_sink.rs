@@ -211,13 +211,13 @@ fn describe_progress(content: QueryContent) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use bridge_service::Secret;
     use serde_json::Map;
     use tokio::net::TcpListener;
     use tokio::time::Instant;
 
     use super::*;
     use crate::bridge::BridgeClient;
-    use crate::config::Secret;
 
     fn failed() -> QueryOutcome {
         QueryOutcome::Failed(Failure::new(ErrorCode::AgentFailed, "broken"))
@@ -259,7 +259,7 @@ mod tests {
         let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", silent.local_addr().unwrap());
         let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-        let token: Secret = "token".parse().unwrap();
+        let token = Secret::from_trusted("token".to_owned());
         let id = QueryId::from("a");
         let reports = bridge.reporter(&token, &id);
         let telling = EventSink::new(id, EventTarget::Reports, reports);

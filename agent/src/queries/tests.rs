@@ -38,10 +38,11 @@ async fn open_query_at_bridge(
         .unwrap();
     page.next().await.unwrap().unwrap();
     let url: reqwest::Url = format!("{}/query/{id}", bridge.url()).parse().unwrap();
-    let http = crate::outgoing::client(&url).unwrap();
+    let http = bridge_service::http_client::build(&url).unwrap();
     let opened = http.put(url).bearer_auth(TOKEN).json(&json!({})).send();
     let opened: Value = opened.await.unwrap().json().await.unwrap();
-    (opened["token"].as_str().unwrap().parse().unwrap(), page)
+    let token = opened["token"].as_str().unwrap();
+    (Secret::from_trusted(token.to_owned()), page)
 }
 
 #[tokio::test]

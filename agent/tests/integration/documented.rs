@@ -175,12 +175,13 @@ async fn the_line_to_try_shows_the_stream() {
     }
 }
 
-/// The source files of this crate whose path ends so.
+/// The source files of this crate and of `bridge-service` whose path ends so.
 fn sources(end: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
-    collect(&root.join("src"), &mut files);
-    collect(&root.join("tests"), &mut files);
+    for folder in ["src", "tests", "../bridge/service/src"] {
+        collect(&root.join(folder), &mut files);
+    }
     let files = files.iter().filter(|file| file.ends_with(end));
     files
         .map(|file| std::fs::read_to_string(file).unwrap())

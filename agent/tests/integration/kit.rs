@@ -36,7 +36,7 @@ pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>
 pub(crate) fn settings() -> agent::Config {
     agent::Config {
         bind: ([127, 0, 0, 1], 0).into(),
-        token: Some(CREDENTIAL.parse::<Secret>().unwrap()),
+        token: Some(Secret::from_trusted(CREDENTIAL.to_owned())),
         model: ModelSettings {
             provider: Some(Provider::Commands),
             ..ModelSettings::default()

@@ -209,3 +209,74 @@ impl Write for Connection {
         self.socket().poll_write_vectored(context, bytes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
+
+    /// Serves one connection at a time.
+    async fn start_server() -> (SocketAddr, JoinSet<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let limits = ConnectionLimits {
+            max_connections: 1,
+            head_timeout: HEAD_TIMEOUT,
+            when_full: WhenFull::Wait,
+        };
+        let respond = async |_| Response::new(Full::new(Bytes::from_static(b"here")));
+        let mut server = JoinSet::new();
+        server.spawn(serve(listener, respond, limits, CancellationToken::new()));
+        (address, server)
+    }
+
+    async fn request(stream: &mut TcpStream) -> String {
+        let request = b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        stream.write_all(request).await.unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).await.unwrap();
+        response
+    }
+
+    #[tokio::test]
+    async fn a_connection_over_the_limit_waits_for_the_end_of_another() {
+        let (address, _server) = start_server().await;
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let kept_alive = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+        first.write_all(kept_alive).await.unwrap();
+        let mut status_line = [0; 12];
+        first.read_exact(&mut status_line).await.unwrap();
+        let mut second = TcpStream::connect(address).await.unwrap();
+        tokio::select! {
+            biased;
+            response = request(&mut second) => panic!("{response}"),
+            () = tokio::task::yield_now() => {}
+        }
+        let mut rest = Vec::new();
+        first.shutdown().await.unwrap();
+        first.read_to_end(&mut rest).await.unwrap();
+        let mut response = String::new();
+        second.read_to_string(&mut response).await.unwrap();
+        assert!(response.ends_with("here"), "{response}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_without_a_request_is_closed() {
+        let (address, _server) = start_server().await;
+        let started = Instant::now();
+        let mut silent = TcpStream::connect(address).await.unwrap();
+        let mut nothing = Vec::new();
+        silent.read_to_end(&mut nothing).await.unwrap();
+        assert!(started.elapsed() >= HEAD_TIMEOUT);
+        let mut other = TcpStream::connect(address).await.unwrap();
+        assert!(request(&mut other).await.ends_with("here"));
+    }
+}

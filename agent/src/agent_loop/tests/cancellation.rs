@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use bridge_protocol::{ErrorCode, QueryContent};
+use bridge_service::Secret;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -129,7 +130,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
 #[tokio::test]
 async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let world = TestBed::with_query(&[], json!({})).await;
-    let foreign = "mcp-web-query-of-nobody-at-all-0123456789".parse().unwrap();
+    let foreign = Secret::from_trusted("mcp-web-query-of-nobody-at-all-0123456789".to_owned());
     let refused = world
         .bridge
         .connect_tools(&foreign, &UUID.into())

@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use bridge::{Config, ServerHandle};
 use bridge_protocol::Query;
+use bridge_service::Secret;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -15,7 +16,7 @@ use super::page::Page;
 use crate::agent_loop::tests::fake_model::FakeModel;
 use crate::agent_loop::{Answer, answer};
 use crate::bridge::{BridgeClient, BridgeTools};
-use crate::config::{Limits, Secret};
+use crate::config::Limits;
 use crate::failure::Failure;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
@@ -105,8 +106,8 @@ async fn spawn_fake_agent() -> (String, mpsc::Receiver<Secret>, AbortOnDropHandl
 
 async fn accept_query(State(tokens): State<mpsc::Sender<Secret>>, request: Request) -> StatusCode {
     if let Some(token) = request.headers().get("mcp-web-query-token") {
-        let token = token.to_str().unwrap().parse().unwrap();
-        tokens.send(token).await.unwrap();
+        let token = token.to_str().unwrap().to_owned();
+        tokens.send(Secret::from_trusted(token)).await.unwrap();
     }
     StatusCode::OK
 }

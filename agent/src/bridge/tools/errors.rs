@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use bridge_protocol::ErrorCode;
+use bridge_service::http_client::last_cause;
 use rmcp::ServiceError;
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::DynamicTransportError;
@@ -10,7 +11,6 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::bridge::BridgeClient;
 use crate::failure::Failure;
-use crate::outgoing::last_cause;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 

@@ -1,8 +1,7 @@
 //! What a provider says of an error, as far as it may be shown to a page: short, and without a key.
 
+use bridge_service::Secret;
 use serde_json::Value;
-
-use crate::config::Secret;
 
 /// With what is said around it, a message stays below 300 characters.
 const MAX_CHARS: usize = 220;
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn keys_are_not_shown() {
-        let key: Secret = "a-key-of-ours".parse().unwrap();
+        let key = Secret::from_trusted("a-key-of-ours".to_owned());
         let shown = redact(
             "Incorrect key: a-key-of-ours, (sk-proj-***1234) AIzaSy0123. Bearer abc.def was sent",
             Some(&key),

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bridge_protocol::ErrorCode;
+use bridge_service::{Secret, http_client};
 use genai::Error;
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::error_classification;
 use super::error_text;
-use crate::config::Secret;
 use crate::failure::Failure;
 use crate::model::Provider;
 use crate::model::genai::error_classification::ErrorKind;
 use crate::model::retry::{AttemptError, RetryDecision};
-use crate::outgoing;
 
 /// Says of one provider what went wrong.
 #[derive(Clone, Debug)]
@@ -114,7 +113,7 @@ impl ErrorMapper {
         let Some(error) = error.downcast_ref::<reqwest::Error>() else {
             return AttemptError::permanent(self.stream_broken("it sends what is no text"));
         };
-        let cause = outgoing::last_cause(error.source().unwrap_or(error));
+        let cause = http_client::last_cause(error.source().unwrap_or(error));
         if error.is_connect() || error.is_request() {
             let failure = self.failure(
                 ErrorCode::ModelUnavailable,

@@ -45,7 +45,7 @@ fn model_for(provider: Provider, settings: &ModelSettings) -> RetryingModel<Host
     let access = ProviderAccess {
         provider,
         model: model.to_owned(),
-        key: (provider != Provider::Ollama).then(|| KEY.parse().unwrap()),
+        key: (provider != Provider::Ollama).then(|| Secret::from_trusted(KEY.to_owned())),
     };
     RetryingModel::new(
         HostedModel::new(access, settings).unwrap(),
