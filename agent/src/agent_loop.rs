@@ -1,9 +1,14 @@
-//! Answering one query: the model says its turn, the calls that it wants are made in the page, it
-//! hears how they went, and so on until it has nothing more to call.
+//! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made in
+//! the page, their results go back to the model, and so on until a turn has no calls.
 //!
-//! `run` is the loop, `turn` hears one turn, `calls` makes its calls, `offer` is what can be called,
-//! `prompt` is what we say ourselves, `budget` what may be used, `voice` what the page hears.
+//! - [`run`] is the loop, and [`budget`] has what it may use.
+//! - [`prompt`] and [`context`] write what the model is given; [`boundary`] marks the service's own
+//!   lines in it.
+//! - [`turn`] collects one turn of the model, and [`progress_sink`] sends it to the page meanwhile.
+//! - [`tool_catalog`] has the tools that can be called, [`tool_runner`] calls them, and
+//!   [`tool_call_log`] records the calls. [`truncate`] shortens long results.
 
+mod boundary;
 mod budget;
 mod context;
 mod progress_sink;
@@ -17,7 +22,7 @@ mod tool_runner;
 mod truncate;
 mod turn;
 
-use bridge_protocol::{Query, QueryContent, QueryToolCall};
+use bridge_protocol::{Query, QueryContent};
 use tokio::sync::mpsc;
 
 use crate::bridge::BridgeTools;
@@ -25,27 +30,19 @@ use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::Model;
 use run::AgentLoop;
+pub(crate) use run::Answer;
 
-/// What has come of a query.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    /// What the model has said in its last turn; `None` if its response tool has completed the
-    /// query.
-    pub(crate) result: Option<String>,
-    /// In the order in which they ended.
-    pub(crate) tool_calls: Vec<QueryToolCall>,
-}
-
-/// Answers a query, and says meanwhile how it is getting on; a full channel holds the model up.
-/// Dropped, it cancels its calls at the bridge and closes the provider's connection: nothing of it
-/// runs afterwards.
+/// Answers a query, and sends progress meanwhile; a full channel makes the model wait.
+///
+/// Dropping the future cancels the calls at the bridge and closes the connection to the provider:
+/// nothing of the query runs afterwards.
 pub(crate) async fn answer(
-    asked: Query,
+    query: Query,
     tools: &BridgeTools,
     model: &dyn Model,
     limits: &Limits,
-    say: &mpsc::Sender<QueryContent>,
+    progress: &mpsc::Sender<QueryContent>,
 ) -> Result<Answer, Failure> {
-    let run = AgentLoop::start(&asked, tools, model, limits, say).await?;
-    run.run().await
+    let agent_loop = AgentLoop::start(&query, tools, model, limits, progress).await?;
+    agent_loop.run().await
 }

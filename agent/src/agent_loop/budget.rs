@@ -1,15 +1,16 @@
-//! What a query may use, and what it has used.
+//! The limits of a query, and how much of them is used.
 
 use bridge_protocol::ErrorCode;
+use serde_json::{Map, Value};
 
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::{Message, Usage};
 
-/// Where a provider does not count tokens, this many bytes are taken for one.
+/// The number of bytes that count as one token where a provider does not count tokens.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// What a query may use, and what it has used.
+/// The limits of a query, and how much of them is used.
 #[derive(Debug)]
 pub(super) struct Budget<'a> {
     limits: &'a Limits,
@@ -18,7 +19,7 @@ pub(super) struct Budget<'a> {
     tokens: u64,
 }
 
-/// What there is no more of after one turn.
+/// The limit that allows only one more turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExhaustedLimit {
     Rounds,
@@ -36,48 +37,49 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Another turn, which reads this many bytes: how many tokens it may write.
-    pub(super) fn begin_turn(&mut self, reads: u64) -> Result<u32, Failure> {
+    /// Begins a turn with an input of this size. Returns how many tokens its output may have.
+    pub(super) fn begin_turn(&mut self, input_bytes: u64) -> Result<u32, Failure> {
         if self.rounds == self.limits.max_rounds {
             return Err(self.exceeded(ExhaustedLimit::Rounds));
         }
-        let after = self.tokens.saturating_add(estimate_tokens(reads));
-        let left = self.limits.max_tokens.saturating_sub(after);
+        let used = self.tokens.saturating_add(estimate_tokens(input_bytes));
+        let left = self.limits.max_tokens.saturating_sub(used);
         if left == 0 {
             return Err(self.tokens_exceeded());
         }
         self.rounds += 1;
-        let most = self.limits.max_output_tokens;
-        Ok(u32::try_from(left).map_or(most, |left| left.min(most)))
+        let max = self.limits.max_output_tokens;
+        Ok(u32::try_from(left).map_or(max, |left| left.min(max)))
     }
 
-    /// It has ended, and has read and written this many bytes: they are counted where the provider
-    /// has not counted tokens.
-    pub(super) fn end_turn(&mut self, usage: Usage, read: u64, wrote: u64) {
-        let counted = |told: u64, bytes: u64| match told {
+    /// Ends a turn with the tokens that the provider reports. Where it reports none, they are
+    /// estimated from the size of input and output.
+    pub(super) fn end_turn(&mut self, usage: Usage, input_bytes: u64, output_bytes: u64) {
+        let tokens = |reported: u64, bytes: u64| match reported {
             0 => estimate_tokens(bytes),
-            told => told,
+            reported => reported,
         };
-        let used = counted(usage.input, read).saturating_add(counted(usage.output, wrote));
+        let used =
+            tokens(usage.input, input_bytes).saturating_add(tokens(usage.output, output_bytes));
         self.tokens = self.tokens.saturating_add(used);
     }
 
-    /// How many of these calls may be made.
-    pub(super) fn reserve_calls(&mut self, wanted: usize) -> usize {
-        let granted = wanted.min(self.limits.max_calls - self.calls);
+    /// Reserves calls, and returns how many of the requested ones may be made.
+    pub(super) fn reserve_calls(&mut self, requested: usize) -> usize {
+        let granted = requested.min(self.limits.max_calls - self.calls);
         self.calls += granted;
         granted
     }
 
-    /// What leaves room for one turn only, which reads this many bytes: it must be the answer. Of
-    /// tokens, one turn more would take at least as many again.
-    pub(super) fn last_turn_reason(&self, reads: u64) -> Option<ExhaustedLimit> {
-        let two = estimate_tokens(reads).saturating_mul(2);
+    /// The limit that leaves room for only one more turn with an input of this size, which must then
+    /// be the answer. A turn after that one would need at least as many tokens again.
+    pub(super) fn last_turn_reason(&self, input_bytes: u64) -> Option<ExhaustedLimit> {
+        let two_turns = estimate_tokens(input_bytes).saturating_mul(2);
         if self.rounds + 1 >= self.limits.max_rounds {
             Some(ExhaustedLimit::Rounds)
         } else if self.calls == self.limits.max_calls {
             Some(ExhaustedLimit::Calls)
-        } else if self.tokens.saturating_add(two) >= self.limits.max_tokens {
+        } else if self.tokens.saturating_add(two_turns) >= self.limits.max_tokens {
             Some(ExhaustedLimit::Tokens)
         } else {
             None
@@ -92,21 +94,21 @@ impl<'a> Budget<'a> {
         self.tokens
     }
 
-    /// The model goes on where it should have answered.
-    pub(super) fn exceeded(&self, scarce: ExhaustedLimit) -> Failure {
-        let (what, setting) = match scarce {
+    /// The failure when the model goes on in its last turn instead of answering.
+    pub(super) fn exceeded(&self, limit: ExhaustedLimit) -> Failure {
+        let (amount, setting) = match limit {
             ExhaustedLimit::Rounds => (format!("{} rounds", self.rounds), "max_rounds"),
             ExhaustedLimit::Calls => (format!("{} calls of tools", self.calls), "max_calls"),
             ExhaustedLimit::Tokens => (format!("{} tokens", self.limits.max_tokens), "max_tokens"),
         };
-        let message = format!("the model has used its {what} and has not answered");
+        let message = format!("the model has used its {amount} and has not answered");
         budget_exceeded(message, setting)
     }
 
     fn tokens_exceeded(&self) -> Failure {
-        let Limits { max_tokens, .. } = self.limits;
+        let max_tokens = self.limits.max_tokens;
         let message = match self.rounds {
-            0 => format!("what is asked takes more than the {max_tokens} tokens of a query"),
+            0 => format!("the request alone needs more than the {max_tokens} tokens of a query"),
             rounds => format!(
                 "the query has used its {max_tokens} tokens in {rounds} rounds, without an answer"
             ),
@@ -124,9 +126,16 @@ fn estimate_tokens(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
 
-/// How much a model reads of this, in bytes.
+/// The size of these messages as input of a model.
 pub(super) fn history_bytes(history: &[Message]) -> u64 {
-    let of = |message: &Message| match message {
+    history
+        .iter()
+        .map(|message| message_bytes(message) as u64)
+        .sum()
+}
+
+fn message_bytes(message: &Message) -> usize {
+    match message {
         Message::User(text) => text.len(),
         Message::Model(turn) => {
             let calls = turn.calls.iter();
@@ -134,11 +143,10 @@ pub(super) fn history_bytes(history: &[Message]) -> u64 {
             turn.text.len() + calls.sum::<usize>()
         }
         Message::Results(results) => results.iter().map(|result| result.text.len()).sum(),
-    };
-    history.iter().map(|message| of(message) as u64).sum()
+    }
 }
 
-fn json_bytes(arguments: &serde_json::Map<String, serde_json::Value>) -> usize {
+fn json_bytes(arguments: &Map<String, Value>) -> usize {
     serde_json::to_string(arguments).map_or(0, |text| text.len())
 }
 
@@ -189,11 +197,11 @@ mod tests {
         let limits = limits();
         let mut budget = Budget::new(&limits);
         assert_eq!(budget.begin_turn(40), Ok(40));
-        let told = Usage {
+        let reported = Usage {
             input: 50,
             output: 0,
         };
-        budget.end_turn(told, 40, 17);
+        budget.end_turn(reported, 40, 17);
         assert_eq!(budget.tokens(), 55);
         assert_eq!(budget.last_turn_reason(80), None);
         assert_eq!(budget.last_turn_reason(90), Some(ExhaustedLimit::Tokens));

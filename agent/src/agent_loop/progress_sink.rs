@@ -1,8 +1,8 @@
-//! What the page hears while a turn is said.
+//! Sends the output of a turn to the page while the model produces it.
 //!
-//! A model says its turn in many small pieces. They go on as they come while the reader keeps up.
-//! Those that a slow reader leaves waiting are joined, and once they are many the model has to wait
-//! as well: its stream is not read.
+//! A model produces a turn in many small pieces. They are sent at once while the reader keeps up.
+//! Pieces that wait for a slow reader are merged, and when they are too many, the stream of the model
+//! is not read until there is room again.
 
 use std::collections::VecDeque;
 
@@ -10,9 +10,11 @@ use bridge_protocol::QueryContent;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// What may wait before the model has to: far below what a bridge takes as one event.
+/// The size of the waiting pieces from which the model must wait: far below the largest event that a
+/// bridge accepts.
 const MAX_BACKLOG_BYTES: usize = 64 * 1024;
 
+/// Sends pieces of progress in order, and merges those that wait.
 #[derive(Debug)]
 pub(super) struct ProgressSink<'a> {
     sender: &'a mpsc::Sender<QueryContent>,
@@ -29,16 +31,16 @@ impl<'a> ProgressSink<'a> {
         }
     }
 
-    /// Says this now, or as soon as there is room. Nobody listening is no failure: whoever does not
-    /// want the answer drops it.
+    /// Sends a piece now, or stores it until there is room. A closed channel is not an error: whoever
+    /// does not want the answer drops it.
     pub(super) fn push(&mut self, piece: QueryContent) {
-        let piece = match self.pending.is_empty() {
-            true => match self.sender.try_send(piece) {
-                Err(TrySendError::Full(piece)) => piece,
+        let mut piece = piece;
+        if self.pending.is_empty() {
+            match self.sender.try_send(piece) {
+                Err(TrySendError::Full(unsent)) => piece = unsent,
                 Ok(()) | Err(TrySendError::Closed(_)) => return,
-            },
-            false => piece,
-        };
+            }
+        }
         self.pending_bytes += text_bytes(&piece);
         match (self.pending.back_mut(), piece) {
             (Some(QueryContent::Text { text: last }), QueryContent::Text { text })
@@ -57,19 +59,20 @@ impl<'a> ProgressSink<'a> {
         self.pending_bytes >= MAX_BACKLOG_BYTES
     }
 
-    /// Says the first of what waits. May be dropped and called again.
+    /// Sends the first of the pending pieces once there is room. It is cancel safe.
     pub(super) async fn flush_next(&mut self) {
-        let Ok(room) = self.sender.reserve().await else {
+        let Ok(permit) = self.sender.reserve().await else {
             self.pending.clear();
             self.pending_bytes = 0;
             return;
         };
         if let Some(first) = self.pending.pop_front() {
             self.pending_bytes -= text_bytes(&first);
-            room.send(first);
+            permit.send(first);
         }
     }
 
+    /// Sends all pending pieces.
     pub(super) async fn flush(&mut self) {
         while self.has_pending() {
             self.flush_next().await;
@@ -106,39 +109,39 @@ mod tests {
 
     #[tokio::test]
     async fn pending_pieces_of_one_kind_are_merged_in_order() {
-        let (say, mut heard) = mpsc::channel(1);
-        let mut voice = ProgressSink::new(&say);
+        let (sender, mut receiver) = mpsc::channel(1);
+        let mut sink = ProgressSink::new(&sender);
         for piece in ["a", "b", "c"] {
-            voice.push(text(piece));
+            sink.push(text(piece));
         }
-        voice.push(thinking("d"));
-        voice.push(thinking("e"));
-        voice.push(text("f"));
-        let listen = async {
-            let mut all = Vec::new();
-            while all.len() < 4 {
-                all.push(json(heard.recv().await.unwrap()));
+        sink.push(thinking("d"));
+        sink.push(thinking("e"));
+        sink.push(text("f"));
+        let receive = async {
+            let mut pieces = Vec::new();
+            while pieces.len() < 4 {
+                pieces.push(json(receiver.recv().await.unwrap()));
             }
-            all
+            pieces
         };
-        let (all, ()) = tokio::join!(listen, voice.flush());
+        let (pieces, ()) = tokio::join!(receive, sink.flush());
         let expected = [text("a"), text("bc"), thinking("de"), text("f")];
-        assert_eq!(all, expected.map(json));
-        assert!(!voice.has_pending());
+        assert_eq!(pieces, expected.map(json));
+        assert!(!sink.has_pending());
     }
 
     #[tokio::test]
     async fn backlog_is_bounded_and_a_closed_reader_is_no_failure() {
-        let (say, heard) = mpsc::channel(1);
-        let mut voice = ProgressSink::new(&say);
-        voice.push(text("first"));
-        assert!(!voice.is_backlogged());
-        voice.push(text(&"x".repeat(MAX_BACKLOG_BYTES)));
-        assert!(voice.is_backlogged());
-        drop(heard);
-        voice.flush().await;
-        assert!(!voice.is_backlogged());
-        voice.push(text("to nobody"));
-        assert!(!voice.has_pending());
+        let (sender, receiver) = mpsc::channel(1);
+        let mut sink = ProgressSink::new(&sender);
+        sink.push(text("first"));
+        assert!(!sink.is_backlogged());
+        sink.push(text(&"x".repeat(MAX_BACKLOG_BYTES)));
+        assert!(sink.is_backlogged());
+        drop(receiver);
+        sink.flush().await;
+        assert!(!sink.is_backlogged());
+        sink.push(text("to nobody"));
+        assert!(!sink.has_pending());
     }
 }

@@ -1,25 +1,34 @@
-//! The loop.
+//! The loop over the turns of the model.
 
 use std::sync::Arc;
 
-use bridge_protocol::{ErrorCode, Query, QueryContent};
+use bridge_protocol::{ErrorCode, Query, QueryContent, QueryToolCall};
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::Answer;
+use super::boundary::PromptBoundary;
 use super::budget::{Budget, ExhaustedLimit, history_bytes};
-use super::prompt::{self, ANSWER_NOW, PromptBoundary, SYSTEM_PROMPT};
+use super::progress_sink::ProgressSink;
+use super::prompt::{self, ANSWER_NOW, SYSTEM_PROMPT};
+use super::tool_call_log::ToolCallLog;
+use super::tool_catalog::ToolCatalog;
+use super::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use super::turn::collect_turn;
-use crate::agent_loop::progress_sink::ProgressSink;
-use crate::agent_loop::tool_call_log::ToolCallLog;
-use crate::agent_loop::tool_catalog::ToolCatalog;
-use crate::agent_loop::tool_runner::{IndexedCall, ToolRunner, reject_calls};
 use crate::bridge::BridgeTools;
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult, Message, Model, ModelTurn, Request, ToolSelection};
 
-/// A query that is being answered.
+/// The answer to a query.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The text of the last turn; `None` if the response tool has completed the query.
+    pub(crate) result: Option<String>,
+    /// The calls, in the order in which they ended.
+    pub(crate) tool_calls: Vec<QueryToolCall>,
+}
+
+/// The state of a query that is being answered.
 #[derive(Debug)]
 pub(super) struct AgentLoop<'a> {
     query: &'a Query,
@@ -30,123 +39,128 @@ pub(super) struct AgentLoop<'a> {
     progress: &'a mpsc::Sender<QueryContent>,
     boundary: PromptBoundary,
     catalog: ToolCatalog,
-    /// How the model calls the response tool.
+    /// The name by which the model calls the response tool.
     response_tool: Option<String>,
-    /// The model has stopped without calling it, and must call it now.
+    /// Whether the model stopped without calling the response tool, and must call it now.
     response_required: bool,
     budget: Budget<'a>,
-    /// Why the next turn must be the answer, if it must.
+    /// Why the next turn must be the last, if it must.
     last_turn_reason: Option<ExhaustedLimit>,
-    /// Calls of the query so far, also those that were not made.
+    /// The calls that the model has requested so far, rejected ones included.
     call_count: usize,
     history: Vec<Message>,
-    record: ToolCallLog,
+    call_log: ToolCallLog,
 }
 
 impl<'a> AgentLoop<'a> {
+    /// Lists the tools, checks that the response tool is among them, and writes the first message.
     pub(super) async fn start(
-        asked: &'a Query,
+        query: &'a Query,
         bridge: &'a BridgeTools,
         model: &'a dyn Model,
         limits: &'a Limits,
-        say: &'a mpsc::Sender<QueryContent>,
+        progress: &'a mpsc::Sender<QueryContent>,
     ) -> Result<Self, Failure> {
-        let offer = ToolCatalog::new(bridge.list().await?);
-        let response = find_response_tool(asked, &offer)?;
-        let mark = PromptBoundary::new();
-        let mut run = Self {
-            query: asked,
-            prompt: asked.prompt.as_str().into(),
+        let catalog = ToolCatalog::new(bridge.list().await?);
+        let response_tool = find_response_tool(query, &catalog)?;
+        let mut agent_loop = Self {
+            query,
+            prompt: query.prompt.as_str().into(),
             bridge,
             model,
             limits,
-            progress: say,
-            boundary: mark,
-            catalog: offer,
-            response_tool: response,
+            progress,
+            boundary: PromptBoundary::new(),
+            catalog,
+            response_tool,
             response_required: false,
             budget: Budget::new(limits),
             last_turn_reason: None,
             call_count: 0,
             history: Vec::new(),
-            record: ToolCallLog::default(),
+            call_log: ToolCallLog::default(),
         };
-        run.write_opening();
-        Ok(run)
+        agent_loop.write_opening();
+        Ok(agent_loop)
     }
 
     fn write_opening(&mut self) {
-        let opening = |run: &Self, is_last: bool| {
-            let opening = prompt::opening_prompt(run.query, &run.catalog, is_last, &run.boundary);
-            Message::User(opening)
-        };
-        self.history = vec![opening(self, false)];
+        self.history = vec![self.opening(false)];
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
         if self.last_turn_reason.is_some() {
-            self.history = vec![opening(self, true)];
+            self.history = vec![self.opening(true)];
         }
     }
 
+    fn opening(&self, is_last_turn: bool) -> Message {
+        let (catalog, boundary) = (&self.catalog, &self.boundary);
+        let opening = prompt::opening_prompt(self.query, catalog, is_last_turn, boundary);
+        Message::User(opening)
+    }
+
+    /// Runs turn after turn until the query is answered.
     pub(super) async fn run(mut self) -> Result<Answer, Failure> {
         loop {
-            let last = self.last_turn_reason;
-            let must_respond = last.is_some() || self.response_required;
-            let choice = match &self.response_tool {
+            let last_turn_reason = self.last_turn_reason;
+            let must_respond = last_turn_reason.is_some() || self.response_required;
+            let selection = match &self.response_tool {
                 Some(response) if must_respond => ToolSelection::Only(response.clone()),
                 _ => ToolSelection::Auto,
             };
-            let is_forced = choice != ToolSelection::Auto;
-            let turn = self.next_turn(choice).await?;
+            let is_forced = selection != ToolSelection::Auto;
+            let turn = self.next_turn(selection).await?;
             self.check_response_call(&turn, is_forced)?;
-            match (turn.calls.is_empty(), self.response_tool.clone(), last) {
-                (true, None, _) => return Ok(self.into_answer(Some(turn.text))),
-                (true, Some(response), _) => self.require_response_tool(&response, &turn),
-                (false, None, Some(scarce)) => return Err(self.budget.exceeded(scarce)),
-                (false, ..) => {
-                    if self.run_calls(&turn).await? {
-                        return Ok(self.into_answer(None));
-                    }
+            if turn.calls.is_empty() {
+                match self.response_tool.clone() {
+                    Some(response) => self.require_response_tool(&response, &turn),
+                    None => return Ok(self.into_answer(Some(turn.text))),
                 }
+            } else if self.response_tool.is_none()
+                && let Some(limit) = last_turn_reason
+            {
+                return Err(self.budget.exceeded(limit));
+            } else if self.run_calls(&turn).await? {
+                return Ok(self.into_answer(None));
             }
         }
     }
 
-    async fn next_turn(&mut self, choice: ToolSelection) -> Result<ModelTurn, Failure> {
-        let reads = self.input_bytes();
-        let max_output_tokens = self.budget.begin_turn(reads)?;
-        let said = self.model.turn(Request {
+    async fn next_turn(&mut self, tool_selection: ToolSelection) -> Result<ModelTurn, Failure> {
+        let input_bytes = self.input_bytes();
+        let max_output_tokens = self.budget.begin_turn(input_bytes)?;
+        let events = self.model.turn(Request {
             query: self.query.uuid.clone(),
             prompt: Arc::clone(&self.prompt),
             system: SYSTEM_PROMPT.to_owned(),
             history: self.history.clone(),
             tools: self.catalog.tools(),
-            tool_selection: choice,
+            tool_selection,
             max_output_tokens,
         });
-        let (turn, usage) = collect_turn(said, &mut ProgressSink::new(self.progress)).await?;
+        let (turn, usage) = collect_turn(events, &mut ProgressSink::new(self.progress)).await?;
         let message = Message::Model(turn.clone());
-        let wrote = history_bytes(std::slice::from_ref(&message));
-        self.budget.end_turn(usage, reads, wrote);
+        let output_bytes = history_bytes(std::slice::from_ref(&message));
+        self.budget.end_turn(usage, input_bytes, output_bytes);
         debug!(
             query = %self.query.uuid,
             round = self.budget.rounds(),
             tokens = self.budget.tokens(),
             calls = turn.calls.len(),
-            "the model has said its turn"
+            "a turn of the model has ended"
         );
-        // An empty turn is nothing that a provider takes back.
+        // Providers do not accept an empty turn in a request.
         if !turn.text.is_empty() || !turn.calls.is_empty() {
             self.history.push(message);
         }
         Ok(turn)
     }
 
-    /// What the model reads in its next turn, in bytes.
+    /// The size of the model's input in the next turn.
     fn input_bytes(&self) -> u64 {
         SYSTEM_PROMPT.len() as u64 + self.catalog.bytes() + history_bytes(&self.history)
     }
 
-    /// A model that had to call the response tool has called it.
+    /// Fails when the model was forced to call the response tool and has not called it.
     fn check_response_call(&self, turn: &ModelTurn, is_forced: bool) -> Result<(), Failure> {
         let responds = turn.calls.iter().any(|call| self.is_response_call(call));
         match &self.response_tool {
@@ -159,10 +173,10 @@ impl<'a> AgentLoop<'a> {
         self.response_tool.as_ref() == Some(&call.tool)
     }
 
-    /// The model has stopped without the response tool.
+    /// Makes the next turn call the response tool: this turn ended without calling it.
     fn require_response_tool(&mut self, response: &str, turn: &ModelTurn) {
         self.response_required = true;
-        // Providers take no turn that follows one of the model itself.
+        // Providers do not accept two turns of the model in succession.
         if !turn.text.is_empty() {
             let reminder = prompt::response_tool_reminder(response, &self.boundary);
             self.history.push(Message::User(reminder));
@@ -170,49 +184,50 @@ impl<'a> AgentLoop<'a> {
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
     }
 
-    /// Makes the calls of a turn: that of the response tool last and alone. True if it has succeeded,
-    /// which completes the query.
+    /// Makes the calls of a turn; the call of the response tool runs last and alone. Returns whether
+    /// that call succeeded, which completes the query.
     async fn run_calls(&mut self, turn: &ModelTurn) -> Result<bool, Failure> {
-        let (responses, others) = self.index_calls(&turn.calls);
-        let granted = self.budget.reserve_calls(others.len());
-        let (others, beyond) = others.split_at(granted);
+        let (response_calls, other_calls) = self.index_calls(&turn.calls);
+        let granted = self.budget.reserve_calls(other_calls.len());
+        let (granted, excess) = other_calls.split_at(granted);
         let mut results = vec![None; turn.calls.len()];
-        let caller = ToolRunner {
+        let runner = ToolRunner {
             bridge: self.bridge,
             catalog: &self.catalog,
             limits: self.limits,
             boundary: &self.boundary,
             progress: self.progress,
         };
-        caller
-            .run_parallel(others, &mut results, &mut self.record)
+        runner
+            .run_parallel(granted, &mut results, &mut self.call_log)
             .await?;
-        caller.reject_excess(beyond, &mut results).await;
-        if let Some((response, again)) = responses.split_first() {
-            let result = caller.run_single(*response, &mut self.record).await?;
+        runner.reject_excess(excess, &mut results).await;
+        if let Some((response, repeated)) = response_calls.split_first() {
+            let result = runner.run_single(*response, &mut self.call_log).await?;
             if !result.is_error {
                 return Ok(true);
             }
             results[response.index] = Some(result);
-            reject_calls(again, "the answer is one call.", &mut results);
+            reject_calls(repeated, "the answer is one call.", &mut results);
         }
         self.append_results(results.into_iter().flatten().collect());
         self.refresh_tools().await?;
         Ok(false)
     }
 
+    /// Numbers the calls of a turn, and separates those of the response tool from the others.
     fn index_calls<'b>(
         &mut self,
         calls: &'b [Call],
     ) -> (Vec<IndexedCall<'b>>, Vec<IndexedCall<'b>>) {
         let before = self.call_count;
         self.call_count += calls.len();
-        let numbered = calls.iter().enumerate().map(|(place, call)| IndexedCall {
-            index: place,
-            number: before + place + 1,
+        let indexed = calls.iter().enumerate().map(|(index, call)| IndexedCall {
+            index,
+            number: before + index + 1,
             call,
         });
-        numbered.partition(|numbered| self.is_response_call(numbered.call))
+        indexed.partition(|indexed| self.is_response_call(indexed.call))
     }
 
     fn append_results(&mut self, results: Vec<CallResult>) {
@@ -227,12 +242,12 @@ impl<'a> AgentLoop<'a> {
         }
     }
 
-    /// What a call has done may have brought other tools.
+    /// Lists the tools again: a call may have changed them.
     async fn refresh_tools(&mut self) -> Result<(), Failure> {
-        let listed = self.bridge.list().await?;
-        // A page that is being loaded again has none for a moment: its calls wait at the bridge.
-        if !listed.is_empty() {
-            self.catalog = ToolCatalog::new(listed);
+        let tools = self.bridge.list().await?;
+        // A page that reloads has no tools for a moment. Calls of its tools wait at the bridge.
+        if !tools.is_empty() {
+            self.catalog = ToolCatalog::new(tools);
         }
         Ok(())
     }
@@ -240,22 +255,22 @@ impl<'a> AgentLoop<'a> {
     fn into_answer(self, result: Option<String>) -> Answer {
         Answer {
             result,
-            tool_calls: self.record.into_calls(),
+            tool_calls: self.call_log.into_calls(),
         }
     }
 }
 
-/// How the model calls the tool that it must answer with.
-fn find_response_tool(asked: &Query, offer: &ToolCatalog) -> Result<Option<String>, Failure> {
-    let Some(demanded) = &asked.response_tool else {
+/// Finds the name by which the model calls the response tool of a query.
+fn find_response_tool(query: &Query, catalog: &ToolCatalog) -> Result<Option<String>, Failure> {
+    let Some(requested) = &query.response_tool else {
         return Ok(None);
     };
-    if let Some(name) = offer.offered_name(&demanded.name) {
+    if let Some(name) = catalog.offered_name(&requested.name) {
         return Ok(Some(name.to_owned()));
     }
-    let name = &demanded.name;
+    let name = &requested.name;
     let message = format!("the page has no tool `{name}`, which the answer must be a call of");
-    let remedy = "register the response tool before you ask";
+    let remedy = "register the response tool before you send the query";
     Err(Failure::new(ErrorCode::ToolNotFound, message).with_remedy(remedy))
 }
 

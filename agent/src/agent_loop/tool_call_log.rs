@@ -1,12 +1,13 @@
-//! The calls of a query, as its end tells of them.
+//! The calls of a query, for its final event.
 
 use bridge_protocol::QueryToolCall;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// Of calls beyond this the results are left out.
+/// The total size of the recorded results. Of the calls after that only the results are left out.
 const MAX_RESULT_BYTES: usize = 4 * 1024 * 1024;
 
+/// The calls of a query, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(super) struct ToolCallLog {
     calls: Vec<QueryToolCall>,
@@ -14,7 +15,7 @@ pub(super) struct ToolCallLog {
 }
 
 impl ToolCallLog {
-    /// A call has ended.
+    /// Records a call that has ended.
     pub(super) fn add(
         &mut self,
         tool: String,
@@ -23,14 +24,14 @@ impl ToolCallLog {
     ) {
         let arguments = to_raw_value(arguments).unwrap_or_default();
         let bytes = result.as_ref().map_or(0, |result| result.get().len());
-        let fits = self.result_bytes + bytes <= MAX_RESULT_BYTES;
-        if fits {
+        let is_within_limit = self.result_bytes + bytes <= MAX_RESULT_BYTES;
+        if is_within_limit {
             self.result_bytes += bytes;
         }
         self.calls.push(QueryToolCall {
             tool,
             arguments,
-            result: result.filter(|_| fits),
+            result: result.filter(|_| is_within_limit),
         });
     }
 
@@ -46,13 +47,13 @@ mod tests {
     #[test]
     fn results_beyond_the_limit_are_left_out_and_their_calls_are_not() {
         let large = || to_raw_value(&"x".repeat(MAX_RESULT_BYTES / 2)).ok();
-        let mut record = ToolCallLog::default();
+        let mut log = ToolCallLog::default();
         for _ in 0..2 {
-            record.add("large".to_owned(), &Map::new(), large());
+            log.add("large".to_owned(), &Map::new(), large());
         }
-        record.add("small".to_owned(), &Map::new(), to_raw_value(&1).ok());
-        let calls = record.into_calls();
-        let kept: Vec<_> = calls.iter().map(|call| call.result.is_some()).collect();
-        assert_eq!(kept, [true, false, true]);
+        log.add("small".to_owned(), &Map::new(), to_raw_value(&1).ok());
+        let calls = log.into_calls();
+        let has_result: Vec<_> = calls.iter().map(|call| call.result.is_some()).collect();
+        assert_eq!(has_result, [true, false, true]);
     }
 }

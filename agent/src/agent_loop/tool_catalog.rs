@@ -1,4 +1,4 @@
-//! The tools that can be called at the moment.
+//! The tools that the model can call at the moment.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use std::time::Duration;
 use crate::bridge::PageTool;
 use crate::model::Tool;
 
-/// The tools that can be called at the moment.
+/// The tools that the model can call at the moment.
 #[derive(Debug, Default)]
 pub(super) struct ToolCatalog {
     tools: Arc<[Tool]>,
-    /// What else is known of them, in the same order.
+    /// One for each tool, in the same order.
     infos: Vec<ToolInfo>,
     bytes: u64,
 }
 
-/// What the page says of a tool beside what the model reads.
+/// What the page has registered for a tool beside what the model is given.
 #[derive(Debug)]
 pub(super) struct ToolInfo {
     pub(super) registered_name: String,
@@ -23,8 +23,8 @@ pub(super) struct ToolInfo {
 }
 
 impl ToolCatalog {
-    pub(super) fn new(listed: Vec<PageTool>) -> Self {
-        let (infos, tools): (Vec<_>, Vec<_>) = listed.into_iter().map(split_listed).unzip();
+    pub(super) fn new(tools: Vec<PageTool>) -> Self {
+        let (infos, tools): (Vec<_>, Vec<_>) = tools.into_iter().map(split).unzip();
         Self {
             bytes: tools.iter().map(tool_bytes).sum(),
             tools: tools.into(),
@@ -40,22 +40,22 @@ impl ToolCatalog {
         self.tools.is_empty()
     }
 
-    /// What a model reads of them.
+    /// The size of the tools as input of a model.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// What the page says of the tool that the model calls `name`.
+    /// Looks up a tool by the name that the model uses.
     pub(super) fn info(&self, name: &str) -> Option<&ToolInfo> {
-        let place = self.tools.iter().position(|tool| tool.name == name)?;
-        self.infos.get(place)
+        let index = self.tools.iter().position(|tool| tool.name == name)?;
+        self.infos.get(index)
     }
 
-    /// How the model must call what the page calls `registered`.
+    /// The name by which the model calls the tool that the page registered as `registered`.
     pub(super) fn offered_name(&self, registered: &str) -> Option<&str> {
-        let mut known = self.infos.iter();
-        let place = known.position(|known| known.registered_name == registered)?;
-        Some(&self.tools.get(place)?.name)
+        let mut infos = self.infos.iter();
+        let index = infos.position(|info| info.registered_name == registered)?;
+        Some(&self.tools.get(index)?.name)
     }
 
     pub(super) fn names(&self) -> Vec<&str> {
@@ -63,19 +63,17 @@ impl ToolCatalog {
     }
 }
 
-fn split_listed(listed: PageTool) -> (ToolInfo, Tool) {
+fn split(page_tool: PageTool) -> (ToolInfo, Tool) {
     let PageTool {
-        registered_name: registered,
-        own_timeout: takes,
+        registered_name,
+        own_timeout,
         tool,
-    } = listed;
-    (
-        ToolInfo {
-            registered_name: registered,
-            own_timeout: takes,
-        },
-        tool,
-    )
+    } = page_tool;
+    let info = ToolInfo {
+        registered_name,
+        own_timeout,
+    };
+    (info, tool)
 }
 
 fn tool_bytes(tool: &Tool) -> u64 {

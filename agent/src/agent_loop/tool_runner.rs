@@ -1,4 +1,4 @@
-//! The calls of one turn.
+//! Makes the calls of one turn.
 
 use std::time::Duration;
 
@@ -8,16 +8,22 @@ use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
-use super::prompt::PromptBoundary;
-use crate::agent_loop::tool_call_log::ToolCallLog;
-use crate::agent_loop::tool_catalog::ToolCatalog;
-use crate::agent_loop::truncate::truncate;
+use super::boundary::PromptBoundary;
+use super::tool_call_log::ToolCallLog;
+use super::tool_catalog::ToolCatalog;
+use super::truncate::truncate;
 use crate::bridge::{BridgeTools, PageCallResult};
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::{Call, CallResult};
 
-/// Makes the calls of one turn.
+/// The additional time after a tool's own timeout, in which the bridge reports the timeout itself.
+const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
+
+/// The length of the error text that the page is sent. The model is given the whole text.
+const MAX_ERROR_CHARS: usize = 300;
+
+/// Makes the calls of one turn, and reports each to the page.
 #[derive(Debug)]
 pub(super) struct ToolRunner<'a> {
     pub(super) bridge: &'a BridgeTools,
@@ -27,10 +33,7 @@ pub(super) struct ToolRunner<'a> {
     pub(super) progress: &'a mpsc::Sender<QueryContent>,
 }
 
-/// For the bridge to say that a tool has not kept to its own time.
-const BRIDGE_TIMEOUT_MARGIN: Duration = Duration::from_secs(1);
-
-/// A call with its place in the turn, and its number in the query.
+/// A call with its index in the turn and its number in the query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexedCall<'a> {
     pub(super) index: usize,
@@ -42,110 +45,113 @@ pub(super) struct IndexedCall<'a> {
 #[derive(Debug)]
 struct FinishedCall {
     result: CallResult,
-    /// What the page answered, if the bridge was asked.
+    /// The page's result, if the call was sent to the bridge.
     page_result: Option<Option<Box<RawValue>>>,
 }
 
 impl ToolRunner<'_> {
-    /// Makes calls, a few at the same time, and puts each result in its place.
+    /// Makes calls, at most `parallel_calls` at the same time, and puts the result of each at its
+    /// index.
     pub(super) async fn run_parallel(
         &self,
         calls: &[IndexedCall<'_>],
         results: &mut [Option<CallResult>],
-        record: &mut ToolCallLog,
+        call_log: &mut ToolCallLog,
     ) -> Result<(), Failure> {
-        // A list of boxes: of anything lighter the compiler cannot see that it may go to a thread.
+        // The futures are boxed: otherwise the compiler cannot prove that they are `Send`.
         let running: Vec<_> = calls.iter().map(|call| self.run_boxed(*call)).collect();
         let mut running = stream::iter(running).buffer_unordered(self.limits.parallel_calls);
-        while let Some((numbered, ended)) = running.next().await {
-            let result = self.finish(numbered, ended?, record).await;
-            results[numbered.index] = Some(result);
+        while let Some((call, finished)) = running.next().await {
+            let result = self.finish(call, finished?, call_log).await;
+            results[call.index] = Some(result);
         }
         Ok(())
     }
 
     fn run_boxed<'b>(
         &'b self,
-        numbered: IndexedCall<'b>,
+        call: IndexedCall<'b>,
     ) -> BoxFuture<'b, (IndexedCall<'b>, Result<FinishedCall, Failure>)> {
-        async move { (numbered, self.execute(numbered).await) }.boxed()
+        async move { (call, self.execute(call).await) }.boxed()
     }
 
-    /// Makes one call while no other runs.
+    /// Makes one call.
     pub(super) async fn run_single(
         &self,
-        numbered: IndexedCall<'_>,
-        record: &mut ToolCallLog,
+        call: IndexedCall<'_>,
+        call_log: &mut ToolCallLog,
     ) -> Result<CallResult, Failure> {
-        let ended = self.execute(numbered).await?;
-        Ok(self.finish(numbered, ended, record).await)
+        let finished = self.execute(call).await?;
+        Ok(self.finish(call, finished, call_log).await)
     }
 
-    /// Says that these calls are too many.
+    /// Rejects calls over the limit of the query.
     pub(super) async fn reject_excess(
         &self,
         calls: &[IndexedCall<'_>],
         results: &mut [Option<CallResult>],
     ) {
-        let [_, ..] = calls else { return };
-        let most = self.limits.max_calls;
-        let why = format!("a query may make {most} calls, and they are made.");
-        reject_calls(calls, &why, results);
+        if calls.is_empty() {
+            return;
+        }
+        let max_calls = self.limits.max_calls;
+        let reason = format!("a query may make {max_calls} calls, and they are made.");
+        reject_calls(calls, &reason, results);
         let text = format!(
-            "The {most} calls of this query are made: the model has to answer with what it knows"
+            "The {max_calls} calls of this query are made: the model has to answer with what it knows"
         );
         self.send_progress(QueryContent::Note { text }).await;
     }
 
-    async fn execute(&self, numbered: IndexedCall<'_>) -> Result<FinishedCall, Failure> {
-        let IndexedCall { number, call, .. } = numbered;
+    async fn execute(&self, call: IndexedCall<'_>) -> Result<FinishedCall, Failure> {
+        let IndexedCall { number, call, .. } = call;
         self.send_progress(QueryContent::ToolStarted {
             id: number.to_string(),
             tool: self.registered_name(call),
             arguments: call.arguments.clone(),
         })
         .await;
-        let (called, answered) = match self.catalog.info(&call.tool) {
+        let (result, page_result) = match self.catalog.info(&call.tool) {
             None => (self.unknown_tool(call), None),
-            Some(known) => {
-                let mut called = self.call_with_timeout(call, known.own_timeout).await?;
-                let answered = called.page_result.take();
-                (called, Some(answered))
+            Some(info) => {
+                let mut result = self.call_with_timeout(call, info.own_timeout).await?;
+                let page_result = result.page_result.take();
+                (result, Some(page_result))
             }
         };
-        let result = CallResult {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
-            text: truncate(
-                called.text,
-                self.limits.max_tool_result_bytes,
-                self.boundary,
-            ),
-            is_error: called.is_error,
-        };
+        let max_bytes = self.limits.max_tool_result_bytes;
         Ok(FinishedCall {
-            result,
-            page_result: answered,
+            result: CallResult {
+                id: call.id.clone(),
+                tool: call.tool.clone(),
+                text: truncate(result.text, max_bytes, self.boundary),
+                is_error: result.is_error,
+            },
+            page_result,
         })
     }
 
-    /// A call that takes too long is dropped, which cancels it at the bridge. A tool that says that
-    /// it takes longer than others is watched by the bridge, which says more of what happened.
+    /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge. The
+    /// bridge enforces the timeout that a tool has set itself, because it can say more about what
+    /// happened.
     async fn call_with_timeout(
         &self,
         call: &Call,
-        takes: Option<Duration>,
+        own_timeout: Option<Duration>,
     ) -> Result<PageCallResult, Failure> {
-        let own = takes.map(|takes| takes.saturating_add(BRIDGE_TIMEOUT_MARGIN));
-        let within = self.limits.call_timeout.max(own.unwrap_or_default());
+        let own_timeout = own_timeout.map(|it| it.saturating_add(BRIDGE_TIMEOUT_MARGIN));
+        let timeout = self
+            .limits
+            .call_timeout
+            .max(own_timeout.unwrap_or_default());
         let calling = self.bridge.call(&call.tool, call.arguments.clone());
-        match tokio::time::timeout(within, calling).await {
-            Ok(called) => called,
-            Err(_) => Ok(PageCallResult::from_error(&timeout_message(within))),
+        match tokio::time::timeout(timeout, calling).await {
+            Ok(result) => result,
+            Err(_) => Ok(PageCallResult::from_error(&timeout_message(timeout))),
         }
     }
 
-    /// The page never hears of it.
+    /// The result of a call of a tool that does not exist. Nothing is sent to the bridge.
     fn unknown_tool(&self, call: &Call) -> PageCallResult {
         let names = self.catalog.names().join(", ");
         let tool = &call.tool;
@@ -154,17 +160,17 @@ impl ToolRunner<'_> {
 
     async fn finish(
         &self,
-        numbered: IndexedCall<'_>,
-        ended: FinishedCall,
-        record: &mut ToolCallLog,
+        call: IndexedCall<'_>,
+        finished: FinishedCall,
+        call_log: &mut ToolCallLog,
     ) -> CallResult {
-        let IndexedCall { number, call, .. } = numbered;
+        let IndexedCall { number, call, .. } = call;
         let FinishedCall {
             result,
-            page_result: answered,
-        } = ended;
-        if let Some(answered) = answered {
-            record.add(self.registered_name(call), &call.arguments, answered);
+            page_result,
+        } = finished;
+        if let Some(page_result) = page_result {
+            call_log.add(self.registered_name(call), &call.arguments, page_result);
         }
         self.send_progress(QueryContent::ToolFinished {
             id: number.to_string(),
@@ -176,46 +182,40 @@ impl ToolRunner<'_> {
         result
     }
 
-    /// As registered, where it is.
+    /// The registered name of the tool, or the name in the call if there is no such tool.
     fn registered_name(&self, call: &Call) -> String {
-        let known = self.catalog.info(&call.tool);
-        known
-            .map_or(&call.tool, |known| &known.registered_name)
+        let info = self.catalog.info(&call.tool);
+        info.map_or(&call.tool, |info| &info.registered_name)
             .clone()
     }
 
-    /// Nobody listening is no failure: whoever does not want the answer drops it.
+    /// Sends progress to the page. A closed channel is not an error: whoever does not want the answer
+    /// drops it.
     async fn send_progress(&self, content: QueryContent) {
         let _ = self.progress.send(content).await;
     }
 }
 
-/// The page does not hear of these calls, and the model hears why.
+/// Rejects calls: the model is given the reason, and nothing is sent to the page.
 pub(super) fn reject_calls(
     calls: &[IndexedCall<'_>],
-    why: &str,
+    reason: &str,
     results: &mut [Option<CallResult>],
 ) {
-    for IndexedCall {
-        index: place, call, ..
-    } in calls
-    {
-        results[*place] = Some(CallResult {
+    for IndexedCall { index, call, .. } in calls {
+        results[*index] = Some(CallResult {
             id: call.id.clone(),
             tool: call.tool.clone(),
-            text: format!("Not called: {why}"),
+            text: format!("Not called: {reason}"),
             is_error: true,
         });
     }
 }
 
-fn timeout_message(within: Duration) -> String {
-    let within = humantime::format_duration(within);
-    format!("The tool did not answer within {within}, and was cancelled.")
+fn timeout_message(timeout: Duration) -> String {
+    let timeout = humantime::format_duration(timeout);
+    format!("The tool did not answer within {timeout}, and was cancelled.")
 }
-
-/// What a person reads of a failure: the whole is for the model.
-const MAX_ERROR_CHARS: usize = 300;
 
 fn truncate_error(error: &str) -> String {
     match error.char_indices().nth(MAX_ERROR_CHARS) {
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn a_long_error_is_truncated_for_the_page() {
         assert_eq!(truncate_error("no"), "no");
-        let short = truncate_error(&"ä".repeat(MAX_ERROR_CHARS + 1));
-        assert_eq!(short.chars().count(), MAX_ERROR_CHARS + 1);
-        assert!(short.ends_with('…'));
+        let truncated = truncate_error(&"ä".repeat(MAX_ERROR_CHARS + 1));
+        assert_eq!(truncated.chars().count(), MAX_ERROR_CHARS + 1);
+        assert!(truncated.ends_with('…'));
     }
 }

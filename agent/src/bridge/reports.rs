@@ -1,17 +1,16 @@
-//! What an agent in the way of mcp-web 0.1 reports: for bridges that do not read a stream of
-//! events, and for queries that a frontend asks directly.
+//! Reports on a query, as agents of mcp-web 0.1 send them: for bridges that do not read an event
+//! stream, and for queries that a frontend sends directly.
 
 use bridge_protocol::{ErrorCode, QueryId};
 use bridge_service::Secret;
 use bridge_service::http_client::last_cause;
-use http::Method;
-use reqwest::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::BridgeClient;
 use crate::failure::Failure;
 
-/// Reports on one query, each to a route of the bridge.
+/// Sends reports on one query, each to a route of the bridge.
 #[derive(Clone, Debug)]
 pub(crate) struct QueryReporter {
     bridge: BridgeClient,
@@ -20,27 +19,28 @@ pub(crate) struct QueryReporter {
 }
 
 impl QueryReporter {
-    pub(super) fn new(bridge: BridgeClient, token: Secret, query: QueryId) -> Self {
+    /// Creates a reporter for a query, with the query's token.
+    pub(crate) fn new(bridge: &BridgeClient, token: &Secret, query: &QueryId) -> Self {
         Self {
-            bridge,
-            token,
-            query,
+            bridge: bridge.clone(),
+            token: token.clone(),
+            query: query.clone(),
         }
     }
 
-    /// How it is getting on: `POST /query/{uuid}/progress`.
+    /// Reports progress: `POST /query/{uuid}/progress`.
     pub(crate) async fn progress(&self, message: &str) -> Result<(), Failure> {
         self.send(Method::POST, "progress", json!({ "message": message }))
             .await
     }
 
-    /// The answer: `PUT /query/{uuid}/complete`.
+    /// Reports the answer: `PUT /query/{uuid}/complete`.
     pub(crate) async fn complete(&self, message: &str) -> Result<(), Failure> {
         self.send(Method::PUT, "complete", json!({ "message": message }))
             .await
     }
 
-    /// Why there is none: `PUT /query/{uuid}/fail`. Bridges of mcp-web 0.1 read `error` alone.
+    /// Reports a failure: `PUT /query/{uuid}/fail`. Bridges of mcp-web 0.1 read only `error`.
     pub(crate) async fn fail(&self, failure: &Failure) -> Result<(), Failure> {
         let mut body = json!({ "error": failure.message, "code": failure.code });
         if let Some(remedy) = &failure.remedy {
@@ -49,28 +49,28 @@ impl QueryReporter {
         self.send(Method::PUT, "fail", body).await
     }
 
-    /// The query is given up: `PUT /query/{uuid}/cancel`.
+    /// Reports that the query was cancelled: `PUT /query/{uuid}/cancel`.
     pub(crate) async fn cancel(&self, reason: Option<&str>) -> Result<(), Failure> {
         let body = reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }));
         self.send(Method::PUT, "cancel", body).await
     }
 
-    /// A report that is not taken says why: `QueryNotFound` means that nobody waits for it.
-    async fn send(&self, method: Method, what: &str, body: Value) -> Result<(), Failure> {
-        let url = self.bridge.route(&["query", self.query.as_str(), what]);
-        let request = self.bridge.http.request(method, url).json(&body);
-        let answer = request.bearer_auth(self.token.expose()).send().await;
-        let answer = answer.map_err(|error| self.bridge.unreachable(&last_cause(&error)))?;
-        match answer.status() {
+    /// Sends one report. It fails with `QueryNotFound` when nobody waits for the query any more.
+    async fn send(&self, method: Method, report: &str, body: Value) -> Result<(), Failure> {
+        let url = self.bridge.route(&["query", self.query.as_str(), report]);
+        let request = self.bridge.http().request(method, url).json(&body);
+        let response = request.bearer_auth(self.token.expose()).send().await;
+        let response = response.map_err(|error| self.bridge.unreachable(&last_cause(&error)))?;
+        match response.status() {
             status if status.is_success() => Ok(()),
             StatusCode::UNAUTHORIZED => Err(self.bridge.token_refused()),
             StatusCode::NOT_FOUND => Err(Failure::new(
                 ErrorCode::QueryNotFound,
-                "the query has ended at the bridge, or is not that of the token",
+                "the query has ended at the bridge, or does not belong to the token",
             )),
             status => Err(Failure::new(
                 ErrorCode::BridgeUnavailable,
-                format!("the bridge does not take `{what}` of the query: {status}"),
+                format!("the bridge does not accept `{report}` of the query: {status}"),
             )),
         }
     }

@@ -1,5 +1,5 @@
-//! Direct use: a frontend asks with the token of its session, and the bridge says whether it may and
-//! what the query's own token is.
+//! Authorization of frontends: a frontend sends a query with the token of its session, and the bridge
+//! says whether it may, and what the token of the query is.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,20 +9,21 @@ use bridge_service::Secret;
 use bridge_service::values::parse_credential;
 use bytes::Bytes;
 use http::StatusCode;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::QueryPermit;
+use super::registry::{QueryPermit, shutting_down};
 use crate::bridge::BridgeClient;
 use crate::failure::Failure;
 
-/// The bridge must answer within this.
+/// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The agent ends a query so long before the bridge would: then its reader hears why, and not that the
-/// bridge does not know the query any more.
+/// How much earlier than the bridge the agent ends a query. Its reader then gets the reason, and not
+/// a failure because the bridge no longer knows the query.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(1);
 
-/// What the bridge opens a query with: what it must enforce, and neither prompt nor context.
+/// The request to open a query. It has what the bridge must enforce, and neither prompt nor context.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryRequest<'a> {
@@ -38,47 +39,58 @@ struct OpenQueryRequest<'a> {
     timeout: Option<u64>,
 }
 
-/// What the bridge answers.
+/// The response of a bridge that has opened a query.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryResponse {
     token: String,
-    /// Seconds.
+    /// In seconds.
     expires_in: f64,
 }
 
-/// The bridge has opened the query.
+impl OpenQueryResponse {
+    fn into_authorized_query(self) -> Option<AuthorizedQuery> {
+        let lifetime = Duration::try_from_secs_f64(self.expires_in).ok()?;
+        Some(AuthorizedQuery {
+            token: parse_credential(&self.token).ok()?,
+            timeout: lifetime.saturating_sub(EXPIRY_MARGIN),
+        })
+    }
+}
+
+/// A query that the bridge has opened for a frontend.
 pub(crate) struct AuthorizedQuery {
-    /// The query's own.
+    /// The token of the query.
     pub(crate) token: Secret,
-    /// How long the agent has for it.
+    /// How long the agent may take to answer it.
     pub(crate) timeout: Duration,
 }
 
 impl fmt::Debug for AuthorizedQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Granted({:?})", self.timeout)
+        write!(f, "AuthorizedQuery({:?})", self.timeout)
     }
 }
 
-/// Why it has not.
+/// Why a query was not opened.
 #[derive(Debug)]
 pub(crate) enum AuthorizationError {
-    /// It cannot be asked.
+    /// The bridge could not be asked, or its response cannot be used.
     Failure(Failure),
-    /// It says no, in words of its own.
+    /// The bridge refused, with a response that is passed on.
     FromBridge { status: StatusCode, body: Bytes },
 }
 
 impl QueryPermit {
-    /// Asks the bridge with the token of the frontend, which is not kept.
+    /// Asks the bridge to open the query. The token of the frontend, `bearer`, is sent once and not
+    /// stored.
     pub(crate) async fn authorize(
         &self,
         bearer: &Secret,
         query: &Query,
         session_id: Option<SessionId>,
     ) -> Result<AuthorizedQuery, AuthorizationError> {
-        let opening = OpenQueryRequest {
+        let request = OpenQueryRequest {
             session_id,
             response_tool: query.response_tool.as_ref(),
             tools: query.tools.as_deref(),
@@ -87,17 +99,19 @@ impl QueryPermit {
                 .timeout
                 .map(|it| it.saturating_add(EXPIRY_MARGIN.as_secs() * 1000)),
         };
-        let opened = tokio::time::timeout(
+        let authorized = tokio::time::timeout(
             AUTHORIZATION_TIMEOUT,
-            open_query(&self.queries.bridge, &self.id.0, bearer, &opening),
+            open_query(&self.queries.bridge, &self.id.0, bearer, &request),
         );
         tokio::select! {
-            opened = opened => opened.unwrap_or_else(|_| Err(authorization_timed_out())),
+            authorized = authorized => {
+                authorized.unwrap_or_else(|_| Err(authorization_timed_out().into()))
+            }
             () = self.cancelled.cancelled() => Err(AuthorizationError::Failure(Failure::new(
                 ErrorCode::QueryNotActive,
                 "the query was cancelled before the bridge had opened it",
             ))),
-            () = self.queries.stopping.cancelled() => Err(AuthorizationError::Failure(super::shutting_down())),
+            () = self.queries.stopping.cancelled() => Err(shutting_down().into()),
         }
     }
 }
@@ -106,20 +120,21 @@ async fn open_query(
     bridge: &BridgeClient,
     uuid: &str,
     bearer: &Secret,
-    opening: &OpenQueryRequest<'_>,
+    request: &OpenQueryRequest<'_>,
 ) -> Result<AuthorizedQuery, AuthorizationError> {
     let url = bridge.route(&["query", uuid]);
-    let asked = bridge.http().put(url).bearer_auth(bearer.expose());
-    let response = asked.json(opening).send().await.map_err(|_| {
+    let request = bridge.http().put(url).json(request);
+    let response = request.bearer_auth(bearer.expose()).send();
+    let response = response.await.map_err(|_| {
         bridge_unavailable("the bridge cannot be reached")
-            .with_remedy("see that it runs at `bridge_url`")
+            .with_remedy("check that it runs at `bridge_url`")
     })?;
     let status = response.status();
     let body = response
         .bytes()
         .await
-        .map_err(|_| bridge_unavailable("the answer of the bridge broke off"))?;
-    if status.is_client_error() && serde_json::from_slice::<serde::de::IgnoredAny>(&body).is_ok() {
+        .map_err(|_| bridge_unavailable("the response of the bridge broke off"))?;
+    if status.is_client_error() && serde_json::from_slice::<IgnoredAny>(&body).is_ok() {
         return Err(AuthorizationError::FromBridge { status, body });
     }
     if !status.is_success() {
@@ -129,18 +144,10 @@ async fn open_query(
         );
         return Err(bridge_unavailable(message).into());
     }
-    let understood = serde_json::from_slice::<OpenQueryResponse>(&body)
+    let authorized = serde_json::from_slice::<OpenQueryResponse>(&body)
         .ok()
-        .and_then(|it| {
-            let token = parse_credential(&it.token).ok()?;
-            let open = Duration::try_from_secs_f64(it.expires_in).ok()?;
-            let within = open.saturating_sub(EXPIRY_MARGIN);
-            Some(AuthorizedQuery {
-                token,
-                timeout: within,
-            })
-        });
-    understood
+        .and_then(OpenQueryResponse::into_authorized_query);
+    authorized
         .ok_or_else(|| bridge_unavailable("the bridge answers what this agent cannot read").into())
 }
 
@@ -148,11 +155,10 @@ fn bridge_unavailable(message: impl Into<String>) -> Failure {
     Failure::new(ErrorCode::BridgeUnavailable, message)
 }
 
-fn authorization_timed_out() -> AuthorizationError {
+fn authorization_timed_out() -> Failure {
     bridge_unavailable(format!(
         "the bridge did not answer within {AUTHORIZATION_TIMEOUT:?}"
     ))
-    .into()
 }
 
 impl From<Failure> for AuthorizationError {
@@ -176,27 +182,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_bridge_that_does_not_answer_is_given_up() {
-        // It accepts connections and says nothing.
-        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", silent.local_addr().unwrap());
+        // It accepts connections and sends nothing.
+        let silent_bridge = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent_bridge.local_addr().unwrap());
         let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-        let commands = ModelSettings {
+        let settings = ModelSettings {
             provider: Some(Provider::Commands),
             ..ModelSettings::default()
         };
-        let model = from_settings(&commands).unwrap();
+        let model = from_settings(&settings).unwrap();
         let queries = Arc::new(Queries::new(bridge, model, Limits::default(), 1));
         let query: Query = serde_json::from_str(r#"{"uuid":"a","prompt":"p"}"#).unwrap();
         let bearer = Secret::from_trusted("token".to_owned());
-        let asker = QueryOwner::Frontend(TokenHash::new(&bearer));
-        let place = queries.acquire(&query.uuid, asker).unwrap();
-        let begun = Instant::now();
-        let refusal = place.authorize(&bearer, &query, None).await.unwrap_err();
-        assert!(format!("{refusal:?}").contains("did not answer within 10s"));
-        assert_eq!(begun.elapsed(), AUTHORIZATION_TIMEOUT);
-        // What was refused was not asked.
-        drop(place);
-        assert!(queries.acquire(&query.uuid, asker).is_ok());
+        let owner = QueryOwner::Frontend(TokenHash::new(&bearer));
+        let permit = queries.acquire(&query.uuid, owner).unwrap();
+        let started = Instant::now();
+        let error = permit.authorize(&bearer, &query, None).await.unwrap_err();
+        assert!(format!("{error:?}").contains("did not answer within 10s"));
+        assert_eq!(started.elapsed(), AUTHORIZATION_TIMEOUT);
+        // A query that was refused may be sent again with its uuid.
+        drop(permit);
+        assert!(queries.acquire(&query.uuid, owner).is_ok());
         assert_eq!(queries.running_count(), 0);
     }
 }

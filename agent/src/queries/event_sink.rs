@@ -1,5 +1,5 @@
-//! Who hears how a query goes: a reader of the stream of events, or a bridge by reports in the way of
-//! mcp-web 0.1.
+//! Where the events of a query go: to the reader of an event stream, or to a bridge as reports in the
+//! protocol of mcp-web 0.1.
 
 use std::time::Duration;
 
@@ -11,45 +11,45 @@ use serde_json::value::to_raw_value;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::run::QueryOutcome;
+use super::outcome::QueryOutcome;
 use crate::bridge::QueryReporter;
 use crate::failure::Failure;
 
-/// Events that wait for a slow reader. Over it, the answer waits.
+/// Events that wait for a slow reader. When it is full, the answer waits.
 const EVENT_BUFFER: usize = 32;
 
-/// A reader that does not read its last event within this has lost it.
+/// How long the final event waits for its reader before it is dropped.
 const FINAL_EVENT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A bridge that does not take the end of a query within this has lost it.
+/// How long the final report may take at the bridge before it is given up.
 const FINAL_REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How it is told.
+/// Where the events of a query go.
 pub(crate) enum EventTarget {
     Stream {
         writer: StreamWriter,
-        /// A frontend reads, and the bridge must hear of the end.
+        /// Whether a frontend reads the stream. The final event is then reported to the bridge, too.
         is_direct: bool,
     },
     Reports,
 }
 
-/// Who reads the stream of events.
+/// The sending half of an event stream.
 pub(crate) struct StreamWriter(mpsc::Sender<BridgeToPage>);
 
 impl StreamWriter {
     pub(crate) fn channel() -> (Self, mpsc::Receiver<BridgeToPage>) {
-        let (sender, told) = mpsc::channel(EVENT_BUFFER);
-        (Self(sender), told)
+        let (sender, receiver) = mpsc::channel(EVENT_BUFFER);
+        (Self(sender), receiver)
     }
 
-    /// An error: nobody reads any more.
+    /// Sends an event. It fails when the reader has gone away.
     async fn send(&self, message: BridgeToPage) -> Result<(), ()> {
         self.0.send(message).await.map_err(|_| ())
     }
 }
 
-/// A teller at work on one query.
+/// Sends the events of one query.
 pub(super) struct EventSink {
     id: QueryId,
     writer: Option<StreamWriter>,
@@ -57,123 +57,107 @@ pub(super) struct EventSink {
 }
 
 impl EventSink {
-    pub(super) fn new(id: QueryId, teller: EventTarget, reports: QueryReporter) -> Self {
-        let (writer, is_reported) = match teller {
-            EventTarget::Stream {
-                writer: reader,
-                is_direct,
-            } => (Some(reader), is_direct),
+    pub(super) fn new(id: QueryId, target: EventTarget, reporter: QueryReporter) -> Self {
+        let (writer, is_reported) = match target {
+            EventTarget::Stream { writer, is_direct } => (Some(writer), is_direct),
             EventTarget::Reports => (None, true),
         };
-        let reporter = is_reported.then_some(reports);
         Self {
             id,
             writer,
-            reporter,
+            reporter: is_reported.then_some(reporter),
         }
     }
 
-    /// First of all.
+    /// Sends the first event of a stream.
     pub(super) async fn send_accepted(&self) {
-        if let Some(reader) = &self.writer {
+        if let Some(writer) = &self.writer {
             let uuid = self.id.clone();
             let accepted = BridgeToPage::QueryAccepted(QueryAccepted { uuid });
-            // Who has gone at once is noticed at once, by `gone`.
-            let _ = reader.send(accepted).await;
+            // `reader_closed` notices a reader that has gone away.
+            let _ = writer.send(accepted).await;
         }
     }
 
-    /// Passes on what is said, until nobody says any more. An end: there is nobody to hear it.
+    /// Forwards progress until its channel is closed. It fails with the outcome of the query when
+    /// nobody receives the progress.
     pub(super) async fn forward_progress(
         &self,
-        mut said: mpsc::Receiver<QueryContent>,
+        mut progress: mpsc::Receiver<QueryContent>,
     ) -> Result<(), QueryOutcome> {
-        while let Some(content) = said.recv().await {
-            match (&self.writer, &self.reporter) {
-                (Some(reader), _) => {
-                    let (uuid, content) = (self.id.clone(), content.to_raw());
-                    let progress = BridgeToPage::QueryProgress(QueryProgress {
-                        uuid,
-                        number: None,
-                        content,
-                    });
-                    reader
-                        .send(progress)
-                        .await
-                        .map_err(|()| unwanted_outcome())?;
-                }
-                (None, Some(reports)) => {
-                    if let Some(message) = describe_progress(content) {
-                        reports.progress(&message).await.map_err(report_rejected)?;
-                    }
-                }
-                (None, None) => {}
+        while let Some(content) = progress.recv().await {
+            if let Some(writer) = &self.writer {
+                let event = BridgeToPage::QueryProgress(QueryProgress {
+                    uuid: self.id.clone(),
+                    number: None,
+                    content: content.to_raw(),
+                });
+                let sent = writer.send(event).await;
+                sent.map_err(|()| QueryOutcome::unwanted())?;
+            } else if let Some(reporter) = &self.reporter
+                && let Some(message) = describe_progress(content)
+            {
+                let reported = reporter.progress(&message).await;
+                reported.map_err(report_rejected)?;
             }
         }
         Ok(())
     }
 
-    /// Resolves when the reader has gone away.
+    /// Returns when the reader of the stream has gone away.
     pub(super) async fn reader_closed(&self) {
         match &self.writer {
-            Some(reader) => reader.0.closed().await,
+            Some(writer) => writer.0.closed().await,
             None => std::future::pending().await,
         }
     }
 
-    /// The last word.
-    pub(super) async fn finish(self, end: QueryOutcome) {
-        let Self {
-            id,
-            writer: reader,
-            reporter: reports,
-        } = self;
-        let reported = async {
-            let Some(reports) = reports else { return };
-            let reported = timeout(FINAL_REPORT_TIMEOUT, report_outcome(&reports, &end)).await;
+    /// Sends the final event and the final report.
+    pub(super) async fn finish(self, outcome: QueryOutcome) {
+        let report = async {
+            let Some(reporter) = self.reporter else {
+                return;
+            };
+            let reported = timeout(FINAL_REPORT_TIMEOUT, report_outcome(&reporter, &outcome)).await;
             if !matches!(reported, Ok(Ok(()))) {
-                // It may have ended the query itself, and know.
-                tracing::debug!("the bridge did not take the end of a query");
+                // The bridge may have ended the query itself, and needs no report then.
+                tracing::debug!("the bridge did not accept the outcome of a query");
             }
         };
-        let read = async {
-            let Some(reader) = reader else { return };
-            let last = reader.send(final_event(id, &end));
-            let _ = timeout(FINAL_EVENT_TIMEOUT, last).await;
+        let send = async {
+            let Some(writer) = self.writer else { return };
+            let event = final_event(self.id, &outcome);
+            let _ = timeout(FINAL_EVENT_TIMEOUT, writer.send(event)).await;
         };
-        tokio::join!(reported, read);
+        tokio::join!(report, send);
     }
 }
 
-fn unwanted_outcome() -> QueryOutcome {
-    QueryOutcome::Cancelled("nobody wants the answer any more".to_owned())
-}
-
-/// A report that the bridge does not take.
+/// The outcome of a query whose report the bridge does not accept.
 fn report_rejected(failure: Failure) -> QueryOutcome {
     match failure.code {
-        ErrorCode::QueryNotFound => unwanted_outcome(),
+        ErrorCode::QueryNotFound => QueryOutcome::unwanted(),
         _ => QueryOutcome::Failed(failure),
     }
 }
 
-async fn report_outcome(reports: &QueryReporter, end: &QueryOutcome) -> Result<(), Failure> {
-    match end {
+async fn report_outcome(reporter: &QueryReporter, outcome: &QueryOutcome) -> Result<(), Failure> {
+    match outcome {
         QueryOutcome::Answered(answer) => match &answer.result {
-            Some(result) => reports.complete(result).await,
-            // The response tool has completed it.
+            Some(result) => reporter.complete(result).await,
+            // The response tool has completed the query at the bridge.
             None => Ok(()),
         },
-        QueryOutcome::Failed(failure) => reports.fail(failure).await,
-        QueryOutcome::Cancelled(reason) => reports.cancel(Some(reason)).await,
+        QueryOutcome::Failed(failure) => reporter.fail(failure).await,
+        QueryOutcome::Cancelled(reason) => reporter.cancel(Some(reason)).await,
     }
 }
 
-fn final_event(uuid: QueryId, end: &QueryOutcome) -> BridgeToPage {
-    match end {
+fn final_event(uuid: QueryId, outcome: &QueryOutcome) -> BridgeToPage {
+    match outcome {
         QueryOutcome::Answered(answer) => BridgeToPage::QueryComplete(QueryComplete {
             uuid,
-            // A text: nothing in it can fail to encode.
+            // Encoding a text cannot fail.
             result: answer.result.as_ref().and_then(|it| to_raw_value(it).ok()),
             tool_calls: answer.tool_calls.clone(),
         }),
@@ -190,7 +174,7 @@ fn final_event(uuid: QueryId, end: &QueryOutcome) -> BridgeToPage {
     }
 }
 
-/// Progress as pages of mcp-web 0.1 show it.
+/// Progress as a text, which is what pages of mcp-web 0.1 show.
 fn describe_progress(content: QueryContent) -> Option<String> {
     Some(match content {
         QueryContent::Text { text } | QueryContent::Note { text } => text,
@@ -230,42 +214,42 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_blocks_the_answer_and_may_miss_the_final_event() {
-        let (reader, mut told) = StreamWriter::channel();
-        let telling = EventSink {
+        let (writer, mut events) = StreamWriter::channel();
+        let sink = EventSink {
             id: QueryId::from("a"),
-            writer: Some(reader),
+            writer: Some(writer),
             reporter: None,
         };
-        let (say, said) = mpsc::channel(EVENT_BUFFER + 2);
+        let (sender, progress) = mpsc::channel(EVENT_BUFFER + 2);
         for _ in 0..EVENT_BUFFER + 2 {
-            say.send(text("x")).await.unwrap();
+            sender.send(text("x")).await.unwrap();
         }
-        // It is full with one more in hand, and one is left unread.
-        let passing_on = timeout(FINAL_EVENT_TIMEOUT, telling.forward_progress(said));
-        assert!(passing_on.await.is_err());
-        let begun = Instant::now();
-        telling.finish(failed()).await;
-        assert_eq!(begun.elapsed(), FINAL_EVENT_TIMEOUT);
-        let mut read = 0;
-        while told.recv().await.is_some() {
-            read += 1;
+        // The stream is full, one more event is being sent, and one is not forwarded.
+        let forwarding = timeout(FINAL_EVENT_TIMEOUT, sink.forward_progress(progress));
+        assert!(forwarding.await.is_err());
+        let started = Instant::now();
+        sink.finish(failed()).await;
+        assert_eq!(started.elapsed(), FINAL_EVENT_TIMEOUT);
+        let mut received = 0;
+        while events.recv().await.is_some() {
+            received += 1;
         }
-        assert_eq!(read, EVENT_BUFFER);
+        assert_eq!(received, EVENT_BUFFER);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_bridge_that_ignores_the_final_report_is_not_waited_for() {
-        // It accepts connections and says nothing.
-        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}", silent.local_addr().unwrap());
+        // It accepts connections and sends nothing.
+        let silent_bridge = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", silent_bridge.local_addr().unwrap());
         let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
         let token = Secret::from_trusted("token".to_owned());
         let id = QueryId::from("a");
-        let reports = bridge.reporter(&token, &id);
-        let telling = EventSink::new(id, EventTarget::Reports, reports);
-        let begun = Instant::now();
-        telling.finish(failed()).await;
-        assert_eq!(begun.elapsed(), FINAL_REPORT_TIMEOUT);
+        let reporter = QueryReporter::new(&bridge, &token, &id);
+        let sink = EventSink::new(id, EventTarget::Reports, reporter);
+        let started = Instant::now();
+        sink.finish(failed()).await;
+        assert_eq!(started.elapsed(), FINAL_REPORT_TIMEOUT);
     }
 
     #[test]
@@ -285,7 +269,7 @@ mod tests {
         let thought = QueryContent::Thinking {
             text: "hm".to_owned(),
         };
-        for (content, words) in [
+        for (content, expected) in [
             (text("Two"), Some("Two")),
             (started, Some("Calling plan")),
             (finished(false, None), Some("plan finished")),
@@ -295,7 +279,7 @@ mod tests {
             ),
             (thought, None),
         ] {
-            assert_eq!(describe_progress(content).as_deref(), words);
+            assert_eq!(describe_progress(content).as_deref(), expected);
         }
     }
 }

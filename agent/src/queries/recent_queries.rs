@@ -1,13 +1,13 @@
-//! Which queries have ended, as far as it is remembered.
+//! The ids of the queries that ended last.
 
 use std::collections::{HashSet, VecDeque};
 
 use bridge_protocol::QueryId;
 
-/// So many ended queries are remembered: asked again, they are refused.
+/// The number of ended queries whose ids are stored. A query with one of these ids is refused.
 const MAX_RECENT_QUERIES: usize = 4096;
 
-/// The last queries that have ended.
+/// The ids of the queries that ended last.
 #[derive(Debug, Default)]
 pub(super) struct RecentQueries {
     ids: HashSet<QueryId>,
@@ -39,15 +39,15 @@ mod tests {
 
     #[test]
     fn evicts_the_oldest_query() {
-        let mut ended = RecentQueries::default();
+        let mut recent = RecentQueries::default();
         let id = |n: usize| QueryId(n.to_string());
         for n in 0..=MAX_RECENT_QUERIES {
-            ended.insert(id(n));
+            recent.insert(id(n));
         }
-        assert!(!ended.contains(&id(0)) && ended.contains(&id(1)));
-        assert!(ended.contains(&id(MAX_RECENT_QUERIES)));
+        assert!(!recent.contains(&id(0)) && recent.contains(&id(1)));
+        assert!(recent.contains(&id(MAX_RECENT_QUERIES)));
         assert_eq!(
-            (ended.ids.len(), ended.order.len()),
+            (recent.ids.len(), recent.order.len()),
             (MAX_RECENT_QUERIES, MAX_RECENT_QUERIES)
         );
     }

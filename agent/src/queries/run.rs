@@ -1,122 +1,122 @@
-//! One query from its acceptance to its one end.
+//! Answers one query, from its acceptance to its outcome.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use bridge_protocol::{ErrorCode, QueryContent};
+use bridge_protocol::{ErrorCode, Query, QueryContent};
+use bridge_service::Secret;
 use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
-use super::{AcceptedQuery, QueryPermit};
-use crate::agent_loop::{Answer, answer};
+use super::event_sink::{EventSink, EventTarget};
+use super::outcome::QueryOutcome;
+use super::registry::{QueryPermit, shutting_down};
+use crate::agent_loop;
+use crate::bridge::{BridgeTools, QueryReporter};
 use crate::failure::Failure;
-use crate::queries::event_sink::{EventSink, EventTarget};
 
-/// What has been said and not been passed on yet. Over it, the answer waits.
+/// Progress of the agent loop that is not yet forwarded. When it is full, the loop waits.
 const PROGRESS_BUFFER: usize = 32;
 
-/// How a query has ended.
-#[derive(Debug)]
-pub(super) enum QueryOutcome {
-    Answered(Answer),
-    Failed(Failure),
-    /// Why.
-    Cancelled(String),
+/// A query to be answered.
+pub(crate) struct AcceptedQuery {
+    pub(crate) message: Query,
+    /// The token of the query, for tools and reports.
+    pub(crate) token: Secret,
+    /// The timeout that the bridge has set, if it has set one.
+    pub(crate) timeout: Option<Duration>,
 }
 
-impl QueryOutcome {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Answered(_) => "complete",
-            Self::Failed(failure) => failure.code.as_str(),
-            Self::Cancelled(_) => "cancelled",
-        }
+impl QueryPermit {
+    /// Starts a task that answers the query and reports its progress to `target`.
+    pub(crate) fn spawn(mut self, query: AcceptedQuery, target: EventTarget) {
+        self.is_started = true;
+        let tasks = self.queries.tasks.clone();
+        tasks.spawn(run_query(self, query, target));
     }
 }
 
-/// Answers a query, and tells how it goes. Its place is given back at the end.
-pub(super) async fn run_query(place: QueryPermit, query: AcceptedQuery, teller: EventTarget) {
-    let begun = Instant::now();
-    let id = place.id.clone();
-    let reports = place.queries.bridge.reporter(&query.token, &id);
-    let telling = EventSink::new(id, teller, reports);
-    telling.send_accepted().await;
-    let end = run_to_outcome(&place, query, &telling).await;
-    place.finished.cancel();
-    let seconds = begun.elapsed().as_secs_f32();
-    tracing::info!(end = end.name(), seconds, "a query has ended");
-    if let QueryOutcome::Failed(failure) = &end {
+/// Answers a query, reports its progress, and releases its permit.
+async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarget) {
+    let started = Instant::now();
+    let id = permit.id.clone();
+    let reporter = QueryReporter::new(&permit.queries.bridge, &query.token, &id);
+    let sink = EventSink::new(id, target, reporter);
+    sink.send_accepted().await;
+    let outcome = run_to_outcome(&permit, query, &sink).await;
+    permit.finished.cancel();
+    let seconds = started.elapsed().as_secs_f32();
+    tracing::info!(end = outcome.name(), seconds, "a query has ended");
+    if let QueryOutcome::Failed(failure) = &outcome {
         tracing::warn!(code = %failure.code, "{}", failure.message);
     }
-    telling.finish(end).await;
+    sink.finish(outcome).await;
 }
 
-/// Whatever comes first. What is dropped here runs no more: the provider's connection is closed, and
-/// calls in flight are cancelled.
+/// Returns the first outcome and drops everything else: the connection to the provider is closed, and
+/// open calls are cancelled.
 async fn run_to_outcome(
-    place: &QueryPermit,
+    permit: &QueryPermit,
     query: AcceptedQuery,
-    telling: &EventSink,
+    sink: &EventSink,
 ) -> QueryOutcome {
-    let within = query_timeout(place, &query);
-    let answering = AssertUnwindSafe(answer_query(place, query, telling)).catch_unwind();
+    let timeout = query_timeout(permit, &query);
+    let answering = AssertUnwindSafe(answer_query(permit, query, sink)).catch_unwind();
     tokio::select! {
         biased;
-        () = place.queries.stopping.cancelled() => QueryOutcome::Failed(super::shutting_down()),
-        () = place.cancelled.cancelled() => QueryOutcome::Cancelled("it was cancelled".to_owned()),
-        () = telling.reader_closed() => QueryOutcome::Cancelled("nobody reads the answer any more".to_owned()),
-        end = answering => end.unwrap_or_else(|_| {
+        () = permit.queries.stopping.cancelled() => QueryOutcome::Failed(shutting_down()),
+        () = permit.cancelled.cancelled() => QueryOutcome::Cancelled("it was cancelled".to_owned()),
+        () = sink.reader_closed() => {
+            QueryOutcome::Cancelled("nobody reads the answer any more".to_owned())
+        }
+        outcome = answering => outcome.unwrap_or_else(|_| {
             let message = "the agent has a fault, which its log shows";
             QueryOutcome::Failed(Failure::new(ErrorCode::AgentFailed, message))
         }),
-        () = sleep(within) => QueryOutcome::Failed(timed_out(within)),
+        () = sleep(timeout) => QueryOutcome::Failed(timed_out(timeout)),
     }
 }
 
-/// The shortest of what the page, the bridge and the operator allow.
-fn query_timeout(place: &QueryPermit, query: &AcceptedQuery) -> Duration {
-    let asked = query.message.timeout.map(Duration::from_millis);
-    let most = place.queries.limits.query_timeout;
-    let shorter = [asked, query.timeout].into_iter().flatten();
-    shorter.fold(most, Duration::min)
+/// The shortest of the timeouts that the page, the bridge and the operator have set.
+fn query_timeout(permit: &QueryPermit, query: &AcceptedQuery) -> Duration {
+    let from_page = query.message.timeout.map(Duration::from_millis);
+    let timeouts = [from_page, query.timeout].into_iter().flatten();
+    timeouts.fold(permit.queries.limits.query_timeout, Duration::min)
 }
 
-fn timed_out(within: Duration) -> Failure {
-    let message = format!("the query was not answered within {within:?}");
+fn timed_out(timeout: Duration) -> Failure {
+    let message = format!("the query was not answered within {timeout:?}");
     Failure::new(ErrorCode::QueryTimeout, message)
         .with_remedy("ask for less at a time, or give it more time")
 }
 
 async fn answer_query(
-    place: &QueryPermit,
+    permit: &QueryPermit,
     query: AcceptedQuery,
-    telling: &EventSink,
+    sink: &EventSink,
 ) -> QueryOutcome {
-    let (say, said) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
-    let queries = &place.queries;
+    let (sender, progress) = mpsc::channel::<QueryContent>(PROGRESS_BUFFER);
+    let queries = &permit.queries;
     let answering = async move {
-        let tools = queries
-            .bridge
-            .connect_tools(&query.token, &place.id)
-            .await?;
-        // `say` ends with this block, and the passing on with it.
-        answer(
+        let tools = BridgeTools::connect(&queries.bridge, &query.token, &permit.id).await?;
+        // `sender` is dropped at the end of this block, which ends the forwarding.
+        agent_loop::answer(
             query.message,
             &tools,
             &*queries.model,
             &queries.limits,
-            &say,
+            &sender,
         )
         .await
     };
-    // What was said before a failure is passed on before it.
+    // All progress is forwarded before a failure is.
     match tokio::try_join!(
         async { Ok(answering.await) },
-        telling.forward_progress(said)
+        sink.forward_progress(progress)
     ) {
         Ok((Ok(answer), ())) => QueryOutcome::Answered(answer),
         Ok((Err(failure), ())) => QueryOutcome::Failed(failure),
-        Err(end) => end,
+        Err(outcome) => outcome,
     }
 }

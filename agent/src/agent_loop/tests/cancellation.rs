@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::answer;
 use crate::agent_loop::tests::test_bed::UUID;
-use crate::bridge::BridgeClient;
+use crate::bridge::{BridgeClient, BridgeTools, QueryReporter};
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::Event;
@@ -108,8 +108,7 @@ async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>
 async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at_once() {
     let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let (bridge, line) = spawn_proxy(world.bridge_server.local_addr()).await;
-    let tools = bridge
-        .connect_tools(&world.token, &world.query.uuid)
+    let tools = BridgeTools::connect(&bridge, &world.token, &world.query.uuid)
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
@@ -131,9 +130,7 @@ async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at
 async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let world = TestBed::with_query(&[], json!({})).await;
     let foreign = Secret::from_trusted("mcp-web-query-of-nobody-at-all-0123456789".to_owned());
-    let refused = world
-        .bridge
-        .connect_tools(&foreign, &UUID.into())
+    let refused = BridgeTools::connect(&world.bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
@@ -143,8 +140,7 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
     let url = format!("http://{}", nobody.local_addr().unwrap());
     drop(nobody);
     let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-    let missing = bridge
-        .connect_tools(&foreign, &UUID.into())
+    let missing = BridgeTools::connect(&bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(missing.code, ErrorCode::BridgeUnavailable);
@@ -157,23 +153,23 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
 #[tokio::test]
 async fn reports_reach_the_page_until_the_query_has_ended() {
     let mut world = TestBed::with_query(&[], json!({})).await;
-    let reports = world.bridge.reporter(&world.token, &world.query.uuid);
-    reports.progress("half").await.unwrap();
+    let reporter = QueryReporter::new(&world.bridge, &world.token, &world.query.uuid);
+    reporter.progress("half").await.unwrap();
     let progress = world.page.recv_kind("query_progress").await;
     assert_eq!(progress["content"], "half");
-    reports.complete("whole").await.unwrap();
+    reporter.complete("whole").await.unwrap();
     let complete = world.page.recv_kind("query_complete").await;
     assert_eq!(complete["result"], "whole");
-    let late = reports.cancel(Some("late")).await.unwrap_err();
+    let late = reporter.cancel(Some("late")).await.unwrap_err();
     assert_eq!(late.code, ErrorCode::QueryNotFound);
 }
 
 #[tokio::test]
 async fn a_report_of_a_failure_keeps_its_code_and_its_remedy() {
     let mut world = TestBed::with_query(&[], json!({})).await;
-    let reports = world.bridge.reporter(&world.token, &world.query.uuid);
+    let reporter = QueryReporter::new(&world.bridge, &world.token, &world.query.uuid);
     let failure = Failure::new(ErrorCode::ModelRefused, "no").with_remedy("else");
-    reports.fail(&failure).await.unwrap();
+    reporter.fail(&failure).await.unwrap();
     let told = world.page.recv_kind("query_failure").await;
     assert_eq!(
         (&told["error"], &told["code"]),

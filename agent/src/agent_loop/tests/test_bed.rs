@@ -58,7 +58,9 @@ impl TestBed {
         let asked: Query = serde_json::from_value(query).unwrap();
         let bridge = BridgeClient::new(running.url().parse().unwrap()).unwrap();
         Self {
-            tools: bridge.connect_tools(&token, &asked.uuid).await.unwrap(),
+            tools: BridgeTools::connect(&bridge, &token, &asked.uuid)
+                .await
+                .unwrap(),
             bridge_server: running,
             page,
             bridge,

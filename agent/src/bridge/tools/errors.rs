@@ -1,4 +1,5 @@
-//! Why the bridge was of no use. In our own words: those of rmcp may quote addresses and bodies.
+//! Maps the errors of rmcp to failures. Their own texts are not used: they may quote addresses and
+//! bodies.
 
 use std::error::Error;
 
@@ -14,20 +15,21 @@ use crate::failure::Failure;
 
 type HttpError = StreamableHttpError<reqwest::Error>;
 
-/// Before anything was asked of it.
+/// The failure when no connection could be made.
 pub(super) fn connect_error(bridge: &BridgeClient, error: &ClientInitializeError) -> Failure {
     match error {
         ClientInitializeError::TransportError { error, .. } => transport_error(bridge, error),
         ClientInitializeError::ConnectionClosed(_) => bridge.unreachable("the connection ended"),
-        // Anything else is an answer, of something that is no bridge of ours.
+        // Every other error is a response of something that is not a bridge of ours.
         _ => Failure::new(
             ErrorCode::BridgeUnavailable,
-            "what answers at `bridge_url` is no bridge of this version",
+            "what answers at `bridge_url` is not a bridge of this version",
         )
-        .with_remedy("see what listens there, and whether bridge and agent are of one version"),
+        .with_remedy("check what listens there, and that bridge and agent are of one version"),
     }
 }
 
+/// The failure when the tools could not be listed.
 pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
     match error {
         ServiceError::McpError(error) => Failure::new(
@@ -41,12 +43,12 @@ pub(super) fn list_error(bridge: &BridgeClient, error: &ServiceError) -> Failure
     }
 }
 
-/// The bridge has not answered.
+/// The failure when the bridge did not respond to a request.
 pub(super) fn call_error(bridge: &BridgeClient, error: &ServiceError) -> Failure {
     match error {
         ServiceError::TransportSend(error) => transport_error(bridge, error),
         ServiceError::TransportClosed => bridge.unreachable("the connection ended"),
-        _ => bridge.unreachable("it answered something else than was asked"),
+        _ => bridge.unreachable("its response does not match the request"),
     }
 }
 

@@ -1,27 +1,44 @@
-//! What a tool has answered: as text for the model, and as the page gave it.
+//! The result of a call, as text for the model and as the page gave it.
 
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::PageCallResult;
+/// The result of a call.
+#[derive(Debug)]
+pub(crate) struct PageCallResult {
+    /// The text for the model.
+    pub(crate) text: String,
+    pub(crate) is_error: bool,
+    /// The page's result as far as MCP carries it; `None` if the page returned nothing.
+    pub(crate) page_result: Option<Box<RawValue>>,
+}
 
-pub(super) fn page_call_result(result: CallToolResult) -> PageCallResult {
-    let is_error = result.is_error == Some(true);
-    let text = model_text(&result);
-    let answered = match is_error {
-        true => to_raw_value(&json!({ "error": text })).ok(),
-        false => page_result(&result),
-    };
-    PageCallResult {
-        text,
-        is_error,
-        page_result: answered,
+impl PageCallResult {
+    /// The result of a call that failed for this reason.
+    pub(crate) fn from_error(reason: &str) -> Self {
+        Self {
+            text: reason.to_owned(),
+            is_error: true,
+            page_result: to_raw_value(&json!({ "error": reason })).ok(),
+        }
+    }
+
+    pub(super) fn from_mcp(result: CallToolResult) -> Self {
+        let text = model_text(&result);
+        if result.is_error == Some(true) {
+            return Self::from_error(&text);
+        }
+        Self {
+            text,
+            is_error: false,
+            page_result: page_result(&result),
+        }
     }
 }
 
-/// The structured content is there twice, or alone: the bridge leaves the text out where both are
-/// too long for one answer.
+/// The text for the model. Structured content comes with the same content as text, or alone: the
+/// bridge leaves the text out where both are too long for one response.
 fn model_text(result: &CallToolResult) -> String {
     match (&result.structured_content, result.content.as_slice()) {
         (Some(structured), []) => structured.to_string(),
@@ -49,7 +66,7 @@ fn block_text(block: &ContentBlock) -> String {
     }
 }
 
-/// What a model is not shown, and how large it is without its base64.
+/// Stands for binary content, which a model is not given: its type, and its size without base64.
 fn binary_placeholder(mime_type: &str, base64: &str) -> String {
     let padding = base64
         .bytes()
@@ -63,7 +80,7 @@ fn binary_placeholder(mime_type: &str, base64: &str) -> String {
     }
 }
 
-/// The bridge has made a text of a text, and of anything else its JSON.
+/// The page's own result. In the bridge's response a text is itself, and anything else is its JSON.
 fn page_result(result: &CallToolResult) -> Option<Box<RawValue>> {
     if let Some(structured) = &result.structured_content {
         return to_raw_value(structured).ok();
@@ -81,13 +98,13 @@ mod tests {
     use super::*;
 
     fn parse_result(result: Value) -> PageCallResult {
-        page_call_result(serde_json::from_value(result).unwrap())
+        PageCallResult::from_mcp(serde_json::from_value(result).unwrap())
     }
 
     #[test]
     fn texts_are_joined_and_binary_content_is_described() {
         let base64 = "AAAA".repeat(4000);
-        let called = parse_result(json!({ "content": [
+        let result = parse_result(json!({ "content": [
             { "type": "text", "text": "a" },
             { "type": "image", "mimeType": "image/png", "data": base64 },
             { "type": "audio", "mimeType": "audio/wav", "data": "AAAAAA==" },
@@ -97,12 +114,12 @@ mod tests {
         ] }));
         let expected = "a\n[image/png, 12 kB]\n[audio/wav, 4 bytes]\ninside\n[a/b, 3 bytes]\n\
             [resource c at a:c]";
-        assert_eq!(called.text, expected);
-        assert!(!called.is_error);
+        assert_eq!(result.text, expected);
+        assert!(!result.is_error);
     }
 
     #[test]
-    fn the_page_result_is_kept_verbatim() {
+    fn the_page_result_is_passed_on_verbatim() {
         let structured = json!({ "content": [{ "type": "text", "text": "{\"b\":1,\"a\":2}" }],
             "structuredContent": { "b": 1, "a": 2 } });
         assert_eq!(
@@ -121,8 +138,8 @@ mod tests {
 
     #[test]
     fn structured_content_without_a_text_is_the_text() {
-        let called =
+        let result =
             parse_result(json!({ "content": [], "structuredContent": { "b": 1, "a": 2 } }));
-        assert_eq!(called.text, r#"{"b":1,"a":2}"#);
+        assert_eq!(result.text, r#"{"b":1,"a":2}"#);
     }
 }

@@ -1,0 +1,82 @@
+//! The HTTP client for one bridge.
+
+use bridge_protocol::ErrorCode;
+use bridge_service::http_client;
+use reqwest::Url;
+
+use crate::failure::Failure;
+
+/// A bridge and the HTTP client for it. Clones share their connections.
+#[derive(Clone, Debug)]
+pub(crate) struct BridgeClient {
+    url: Url,
+    http: reqwest::Client,
+}
+
+impl BridgeClient {
+    /// Creates a client for the bridge at `url`: the URL that pages connect to, without `/mcp`.
+    pub(crate) fn new(url: Url) -> Result<Self, Failure> {
+        let http = http_client::build(&url).map_err(|error| {
+            let message = format!("no connection to the bridge can be made: {error}");
+            Failure::new(ErrorCode::BridgeUnavailable, message)
+        })?;
+        Ok(Self { url, http })
+    }
+
+    /// The HTTP client that trusts what the bridge needs and follows no redirects.
+    pub(crate) fn http(&self) -> &reqwest::Client {
+        &self.http
+    }
+
+    /// The URL of one of the bridge's routes. `path` has its segments, which are escaped here.
+    pub(crate) fn route(&self, path: &[&str]) -> Url {
+        let mut url = self.url.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+
+    /// The failure when the bridge cannot be reached, or no longer.
+    pub(super) fn unreachable(&self, reason: &str) -> Failure {
+        let origin = self.url.origin().ascii_serialization();
+        let message = format!("the bridge at {origin} cannot be reached: {reason}");
+        Failure::new(ErrorCode::BridgeUnavailable, message)
+            .with_remedy("check that the bridge runs and that `bridge_url` is its address")
+    }
+
+    /// The failure when the bridge does not know the token of the query.
+    pub(super) fn token_refused(&self) -> Failure {
+        let origin = self.url.origin().ascii_serialization();
+        let message = format!("the bridge at {origin} refuses the token of the query");
+        Failure::new(ErrorCode::BridgeUnavailable, message).with_remedy(
+            "the query has ended there, or `bridge_url` is not the bridge that the page uses",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn routes_are_appended_to_the_bridge_path_and_escaped() {
+        for (url, expected) in [
+            (
+                "http://127.0.0.1:3001",
+                "http://127.0.0.1:3001/query/a%2Fb/fail",
+            ),
+            (
+                "http://127.0.0.1:3001/tools/",
+                "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
+            ),
+            (
+                "http://127.0.0.1:3001/tools",
+                "http://127.0.0.1:3001/tools/query/a%2Fb/fail",
+            ),
+        ] {
+            let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
+            assert_eq!(bridge.route(&["query", "a/b", "fail"]).as_str(), expected);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! How a query ends.
+
+use crate::agent_loop::Answer;
+use crate::failure::Failure;
+
+/// How a query ends.
+#[derive(Debug)]
+pub(super) enum QueryOutcome {
+    Answered(Answer),
+    Failed(Failure),
+    /// Cancelled, with the reason.
+    Cancelled(String),
+}
+
+impl QueryOutcome {
+    /// The name of the outcome in the log: an error code for a failure.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Answered(_) => "complete",
+            Self::Failed(failure) => failure.code.as_str(),
+            Self::Cancelled(_) => "cancelled",
+        }
+    }
+
+    /// The outcome of a query whose answer nobody waits for any more.
+    pub(super) fn unwanted() -> Self {
+        Self::Cancelled("nobody waits for the answer any more".to_owned())
+    }
+}

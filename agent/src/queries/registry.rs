@@ -1,0 +1,190 @@
+//! The table of running queries, and the permits for them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bridge_protocol::{ErrorCode, QueryId};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::recent_queries::RecentQueries;
+use crate::bridge::BridgeClient;
+use crate::config::Limits;
+use crate::credential::TokenHash;
+use crate::failure::Failure;
+use crate::model::Model;
+
+/// The running queries, and what they share.
+pub(crate) struct Queries {
+    pub(super) bridge: BridgeClient,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) limits: Limits,
+    max_queries: usize,
+    table: Mutex<QueryTable>,
+    pub(super) tasks: TaskTracker,
+    /// Cancelled when the agent shuts down.
+    pub(super) stopping: CancellationToken,
+}
+
+#[derive(Default)]
+struct QueryTable {
+    running: HashMap<QueryId, RunningQuery>,
+    recent: RecentQueries,
+}
+
+/// A query that has a permit.
+struct RunningQuery {
+    owner: QueryOwner,
+    /// Cancelled when the owner cancels the query.
+    cancelled: CancellationToken,
+    /// Cancelled when nothing of the query runs any more.
+    finished: CancellationToken,
+}
+
+/// Who sent a query, and may cancel it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueryOwner {
+    Bridge,
+    /// The frontend with this token.
+    Frontend(TokenHash),
+}
+
+impl Queries {
+    pub(crate) fn new(
+        bridge: BridgeClient,
+        model: Arc<dyn Model>,
+        limits: Limits,
+        max_queries: usize,
+    ) -> Self {
+        Self {
+            bridge,
+            model,
+            limits,
+            max_queries,
+            table: Mutex::default(),
+            tasks: TaskTracker::new(),
+            stopping: CancellationToken::new(),
+        }
+    }
+
+    /// Acquires the permit for a query. It is refused when the agent shuts down, when the query runs
+    /// or has run already, and when `max_queries` run.
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        id: &QueryId,
+        owner: QueryOwner,
+    ) -> Result<QueryPermit, Failure> {
+        if self.stopping.is_cancelled() {
+            return Err(shutting_down());
+        }
+        let mut table = self.table();
+        if table.recent.contains(id) {
+            return Err(duplicate_query());
+        }
+        let is_full = table.running.len() >= self.max_queries;
+        let Entry::Vacant(vacant) = table.running.entry(id.clone()) else {
+            return Err(duplicate_query());
+        };
+        if is_full {
+            return Err(self.limit_exceeded());
+        }
+        let permit = QueryPermit {
+            queries: Arc::clone(self),
+            id: id.clone(),
+            cancelled: CancellationToken::new(),
+            finished: CancellationToken::new(),
+            is_started: false,
+        };
+        vacant.insert(RunningQuery {
+            owner,
+            cancelled: permit.cancelled.clone(),
+            finished: permit.finished.clone(),
+        });
+        Ok(permit)
+    }
+
+    /// Cancels a query of this owner. When this returns, nothing of the query runs any more.
+    pub(crate) async fn cancel(&self, id: &QueryId, owner: QueryOwner) -> Result<(), Failure> {
+        let finished = {
+            let table = self.table();
+            let query = table.running.get(id).filter(|it| it.owner == owner);
+            let query = query.ok_or_else(|| {
+                Failure::new(
+                    ErrorCode::QueryNotFound,
+                    "no such query is being answered for you: it has ended, or was sent elsewhere",
+                )
+            })?;
+            query.cancelled.cancel();
+            query.finished.clone()
+        };
+        finished.cancelled().await;
+        Ok(())
+    }
+
+    /// The number of running queries.
+    pub(crate) fn running_count(&self) -> usize {
+        self.table().running.len()
+    }
+
+    /// Refuses new queries, ends all that run, and waits for their tasks.
+    pub(crate) async fn stop(&self) {
+        self.stopping.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Locks the table. A poisoned lock is used: nothing panics while it is held.
+    fn table(&self) -> MutexGuard<'_, QueryTable> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn limit_exceeded(&self) -> Failure {
+        let message = format!("the agent answers {} queries already", self.max_queries);
+        Failure::new(ErrorCode::QueryLimitExceeded, message)
+            .with_remedy("retry later, or raise `max_queries`")
+    }
+}
+
+fn duplicate_query() -> Failure {
+    let message = "a query with this uuid was sent before";
+    Failure::new(ErrorCode::QueryCompleted, message).with_remedy("use a new uuid")
+}
+
+/// The failure of queries that are sent or still run while the agent shuts down.
+pub(super) fn shutting_down() -> Failure {
+    let message = "the agent is shutting down";
+    Failure::new(ErrorCode::AgentUnavailable, message).with_remedy("retry in a moment")
+}
+
+impl fmt::Debug for Queries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let running = self.running_count();
+        f.debug_struct("Queries")
+            .field("running", &running)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The permit of one query. Dropping it takes the query off the table.
+#[derive(Debug)]
+pub(crate) struct QueryPermit {
+    pub(super) queries: Arc<Queries>,
+    pub(super) id: QueryId,
+    pub(super) cancelled: CancellationToken,
+    pub(super) finished: CancellationToken,
+    /// Whether the task that answers the query was started. If not, the same uuid may be used again.
+    pub(super) is_started: bool,
+}
+
+impl Drop for QueryPermit {
+    fn drop(&mut self) {
+        self.finished.cancel();
+        let mut table = self.queries.table();
+        table.running.remove(&self.id);
+        if self.is_started {
+            table.recent.insert(self.id.clone());
+        }
+    }
+}
