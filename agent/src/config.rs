@@ -1,4 +1,4 @@
-//! What an operator can set: flags, environment, a file, defaults.
+//! The settings of an agent, from flags, the environment, a file, and defaults.
 
 mod bridge_url;
 mod file;
@@ -21,22 +21,23 @@ use crate::model::ModelSettings;
 
 /// Settings of an agent.
 ///
-/// Each has a flag, an environment variable and a default; the flag wins. Durations are written
-/// `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
+/// Each has a flag, an environment variable and a default; the flag takes precedence. Durations are
+/// written `5s`, `250ms`, `2m`; sizes are whole numbers of bytes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Agent")]
 pub struct Config {
-    /// Address to listen on. Another address than a loopback one needs `token` or `token_file`.
+    /// Address to listen on. An address that is not a loopback address needs `token` or `token_file`.
     #[arg(long, env = "MCP_WEB_AGENT_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 
-    /// The bridge that has the pages: the agent calls their tools through it.
+    /// URL of the bridge that the pages are connected to. The agent calls their tools through it.
     #[arg(long, env = "MCP_WEB_AGENT_BRIDGE_URL", value_name = "URL", default_value = DEFAULT_BRIDGE)]
     pub bridge_url: BridgeUrl,
 
-    /// What the bridge must show as `Authorization: Bearer …`, at least 16 characters: its
-    /// `agent_token`. Without one, bridge and agent of one user share the file
-    /// `mcp-web/agent-token` in the user's configuration directory, which the first of them makes.
+    /// Service credential that the bridge must send as `Authorization: Bearer …`, at least 16
+    /// characters: the bridge's `agent_token`. If neither has one, bridge and agent of one user share
+    /// the file `mcp-web/agent-token` in the user's configuration directory, which the first of them
+    /// creates.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN",
@@ -46,7 +47,7 @@ pub struct Config {
     )]
     pub token: Option<Secret>,
 
-    /// File with that secret.
+    /// File with the service credential.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN_FILE",
@@ -55,10 +56,10 @@ pub struct Config {
     )]
     pub token_file: Option<PathBuf>,
 
-    /// Origins of pages that may ask the agent themselves, with the token of their session:
+    /// Origins of pages that may send queries to the agent directly, with the token of their session:
     /// `https://app.example.com`, `http://10.0.0.5:*`, or `loopback` for localhost, 127.0.0.1 and
-    /// [::1] on any port. Without any, no page of a browser can; pages that ask through the bridge
-    /// need none.
+    /// [::1] on any port. Without any, no page in a browser can. Pages that send queries through the
+    /// bridge need none.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_ALLOWED_ORIGINS",
@@ -67,8 +68,7 @@ pub struct Config {
     )]
     pub allowed_origins: Vec<String>,
 
-    /// Values of the `Host` header that are accepted: `agent.example.com`, `10.0.0.5:3003`, or
-    /// `loopback`.
+    /// Accepted values of the `Host` header: `agent.example.com`, `10.0.0.5:3003`, or `loopback`.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_ALLOWED_HOSTS",
@@ -78,25 +78,25 @@ pub struct Config {
     )]
     pub allowed_hosts: Vec<String>,
 
-    /// Queries that are answered at the same time. One more is refused with 429.
+    /// Maximum number of queries that are answered at the same time. One more is refused with 429.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_QUERIES", value_name = "N", default_value_t = 512, value_parser = parse_count)]
     pub max_queries: usize,
 
-    /// Largest query, in bytes: prompt, context and schemas. A larger one is refused with 413.
+    /// Maximum size of a query in bytes: prompt, context and schemas. A larger one is refused with
+    /// 413.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_BODY_BYTES", value_name = "BYTES",
         default_value_t = 1024 * 1024, value_parser = parse_count)]
     pub max_body_bytes: usize,
 
-    /// Connections that are open at the same time, one for each query that is answered. One more
-    /// waits.
+    /// Maximum number of open connections; each query that is answered uses one. One more waits.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_CONNECTIONS", value_name = "N", default_value_t = 2048, value_parser = parse_count)]
     pub max_connections: usize,
 
-    /// Which model answers.
+    /// Settings of the model that answers.
     #[command(flatten)]
     pub model: ModelSettings,
 
-    /// What one query may cost.
+    /// Limits of one query.
     #[command(flatten)]
     pub limits: Limits,
 }
@@ -106,9 +106,12 @@ const DEFAULT_BIND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::
 const DEFAULT_BRIDGE: &str = "http://127.0.0.1:3001";
 
 impl Default for Config {
-    /// The defaults, whatever the environment says. They name no model.
+    /// The defaults, independent of the environment. They name no model.
     fn default() -> Self {
-        #[allow(clippy::unwrap_used, reason = "a constant, held by the test below")]
+        #[allow(
+            clippy::unwrap_used,
+            reason = "a constant, which the test below parses"
+        )]
         let bridge_url = DEFAULT_BRIDGE.parse().unwrap();
         Self {
             bind: DEFAULT_BIND,
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn the_defaults_of_the_flags_are_those_of_the_library() {
-        // Environment variables of the machine would speak through clap: none is set in tests.
+        // clap reads the environment variables of the machine: none of these is set in tests.
         let Program { config } = Program::try_parse_from(["mcp-web-agent"]).unwrap();
         assert_eq!(format!("{config:?}"), format!("{:?}", Config::default()));
     }

@@ -1,16 +1,16 @@
-//! Why a query fails, in the words of the wire.
+//! Why a query fails, with an error code of the wire protocol.
 
 use std::fmt;
 
 use bridge_protocol::ErrorCode;
 
-/// Why a query fails. Holds no key and no token: it is shown to the page and logged.
+/// Why a query fails. It contains no key and no token, because it is sent to the page and logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
-    /// What happened, to what.
+    /// What happened, and to what.
     pub(crate) message: String,
-    /// What to do next, where there is something to do.
+    /// What to do next, if there is something to do.
     pub(crate) remedy: Option<String>,
 }
 

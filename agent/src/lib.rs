@@ -1,12 +1,14 @@
-//! The agent service: answers what a page asks, with a language model and the page's own tools.
+//! The agent service: answers the queries of web pages with a language model that uses the page's own
+//! tools.
 //!
-//! How a query flows:
+//! How a query is processed:
 //!
-//! 1. [`http`] takes it from a bridge, or from a frontend itself, and checks who asks.
-//! 2. [`queries`] holds the task that answers it, and gives it one end.
-//! 3. [`answering`] asks the [`model`], calls the tools that it wants, and asks again.
-//! 4. [`bridge`] is where the tools are: the page's, through the bridge, with the query's own token.
-//! 5. What is said meanwhile goes back as a stream of events; a reader that goes away cancels.
+//! 1. [`http`] receives it from a bridge, or from a frontend directly, and authorizes it.
+//! 2. [`queries`] runs the task that answers it, and makes sure that it has exactly one outcome.
+//! 3. [`agent_loop`] takes turns with the [`model`], and calls the tools that the model requests.
+//! 4. [`bridge`] calls those tools in the page, through the bridge, with the query's own token.
+//! 5. Progress is sent back as a stream of events meanwhile. A reader that goes away cancels the
+//!    query.
 //!
 //! To run an agent inside another process, see [`bind`].
 #![warn(missing_docs)]

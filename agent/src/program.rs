@@ -1,4 +1,5 @@
-//! The agent as a program: it reads its settings, logs, serves, announces, and stops when asked.
+//! The agent as a program: parses its settings, logs to stderr, serves, prints its address, and stops
+//! when it is asked to.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -16,13 +17,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::config::{self, Config, LoadError};
 use crate::service::{ServerHandle, StartError, bind};
 
-/// The exit code when settings are wrong.
+/// The exit code when a setting is invalid, or the agent cannot start.
 const EXIT_INVALID_SETTINGS: u8 = 2;
 
-/// Answers what web pages ask: a language model that uses the page's own tools meanwhile.
+/// Answers the queries of web pages with a language model that uses the page's own tools.
 ///
 /// The bridge sends it the queries of its pages (PUT /query/{uuid}, DELETE /query/{uuid}), and it
-/// answers each with a stream of events. Once it listens it prints one line on stdout:
+/// answers each with a stream of events. Once it listens, it prints one line on stdout:
 /// `listening on http://127.0.0.1:3003/query`.
 #[derive(Debug, Parser)]
 #[command(name = "mcp-web-agent", version, after_long_help = EXAMPLES)]
@@ -31,7 +32,7 @@ struct Arguments {
     settings: Config,
 
     /// TOML file with settings, under the names of the flags with _ in place of -. Flags and
-    /// variables win over it.
+    /// variables take precedence over it.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_CONFIG",
@@ -40,16 +41,16 @@ struct Arguments {
     )]
     config: Option<PathBuf>,
 
-    /// Stop when stdin ends, too: a program that starts the agent and holds the other end leaves none
-    /// behind when it is killed.
+    /// Stop also when stdin ends. The agent then stops together with the program that started it, even
+    /// if that program is killed.
     #[arg(long, env = "MCP_WEB_AGENT_UNTIL_STDIN_ENDS", help_heading = "Program")]
     until_stdin_ends: bool,
 
-    /// Print the configuration in effect as TOML, without secrets, and end.
+    /// Print the configuration in effect as TOML, without secrets, and exit.
     #[arg(long, help_heading = "Program")]
     print_config: bool,
 
-    /// What to log, to stderr: error, warn, info, debug, or a tracing filter.
+    /// What to log to stderr: error, warn, info, debug, or a tracing filter.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_LOG",
@@ -72,8 +73,8 @@ Examples:
 
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 
-/// Runs the program until somebody asks it to stop. Why it cannot start is said on stderr, and the
-/// exit code is 2.
+/// Runs the program until it is asked to stop. If it cannot start, it prints the reason on stderr, and
+/// its exit code is 2.
 ///
 /// # Panics
 ///
@@ -86,7 +87,7 @@ pub async fn run() -> ExitCode {
         ..
     } = parse_arguments();
     log_to_stderr(log);
-    // Both listen from here on: whoever has read the announcement may stop the program at once.
+    // Both listen from here on: a parent process that reads the address may stop the agent at once.
     let shutdown_signal = shutdown_signal();
     let stdin_closed = OptionFuture::from(until_stdin_ends.then(stdin_closed));
     match start(settings).await {
@@ -125,14 +126,14 @@ fn parse_arguments() -> Arguments {
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     if arguments.print_config {
         let text = config::to_toml(&command, &matches);
-        // Whoever reads may have read enough: that is no error.
+        // A reader that closes the pipe early is not an error.
         let _ = std::io::stdout().write_all(text.as_bytes());
         std::process::exit(0);
     }
     arguments
 }
 
-/// Strictly: what is wrong in a filter is not passed over.
+/// Parses a filter strictly: an invalid part is an error.
 fn log_filter(text: &str) -> Result<EnvFilter, String> {
     EnvFilter::try_new(text).map_err(|error| {
         format!("allowed are error, warn, info, debug, trace, or a tracing filter: {error}")
@@ -143,18 +144,18 @@ fn log_to_stderr(filter: EnvFilter) {
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        // Colours are for people: in a file or a journal they hide what is searched for.
+        // In a file or a journal, escape sequences for colours would break searches.
         .with_ansi(std::io::stderr().is_terminal())
         .finish()
         .with(filter_fn(|event| !logs_content(event)))
         .init();
 }
 
-/// Libraries that log what is said: prompts, answers of providers, headers when they trace.
+/// Whether an event comes from a library that logs prompts, responses of providers, or headers.
 fn logs_content(event: &Metadata<'_>) -> bool {
-    let is_of = |name: &str| event.target().starts_with(name);
-    // They log as errors what fails a query, providers' bodies included: its failure says what
-    // matters of that.
-    ["genai", "rmcp"].into_iter().any(is_of)
-        || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_of))
+    let is_from = |library: &str| event.target().starts_with(library);
+    // These log every error that fails a query, with the bodies of providers. The failure of the
+    // query has what matters of it.
+    ["genai", "rmcp"].into_iter().any(is_from)
+        || (*event.level() >= Level::DEBUG && ["hyper", "reqwest"].into_iter().any(is_from))
 }

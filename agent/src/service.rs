@@ -1,4 +1,4 @@
-//! Starting and stopping an agent.
+//! Starts and stops an agent.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,42 +18,42 @@ use crate::http::{self, AppState};
 use crate::model::{self, Model};
 use crate::queries::Queries;
 
-/// Queries and connections have this long to end after [`ServerHandle::shutdown`].
+/// How long queries and connections may take to end after [`ServerHandle::shutdown`].
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why an agent does not start. The message says what to change.
+/// Why an agent cannot start. The message says what to change.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// No model is configured, or it cannot be used.
+    /// No model is configured, or the configured model cannot be used.
     #[error("{0}")]
     Model(String),
-    /// Another address than a loopback one, and the credential was not given by the operator.
+    /// The address is not a loopback address, and the operator has not set a credential.
     #[error(
-        "{0} can be reached from other machines, but no credential is given: set `token` \
-         (MCP_WEB_AGENT_TOKEN) or `token_file`, and the same for the bridge as its `agent_token`, or \
-         bind to 127.0.0.1"
+        "{0} can be reached from other machines, but no credential is set: set `token` \
+         (MCP_WEB_AGENT_TOKEN) or `token_file`, and the same as `agent_token` of the bridge, or bind \
+         to 127.0.0.1"
     )]
     Unauthenticated(SocketAddr),
-    /// There is no credential.
+    /// There is no usable credential.
     #[error("{0}")]
     Credential(#[from] CredentialError),
-    /// An entry of `allowed_hosts` or `allowed_origins` is malformed.
+    /// `allowed_hosts` is empty, or an entry of `allowed_hosts` or `allowed_origins` is malformed.
     #[error("{0}")]
     Policy(String),
-    /// The bridge cannot be asked at this address.
+    /// The address of the bridge cannot be used.
     #[error("`bridge_url` cannot be used: {0}")]
     Bridge(String),
-    /// The address is taken, or not one of this machine.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on {address}: {error}. Is another agent running? Choose another `bind`")]
     Bind {
         /// The configured address.
         address: SocketAddr,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
 
-/// An agent that has its address and does not answer yet: its bridge may want to know the address
+/// An agent that is bound to its address and does not serve yet. Its bridge may need the address
 /// before it starts.
 #[derive(Debug)]
 pub struct BoundServer {
@@ -65,12 +65,12 @@ pub struct BoundServer {
     address: SocketAddr,
 }
 
-/// Takes an address, and checks everything that does not need the bridge.
+/// Binds an address, and checks everything that does not need the bridge.
 ///
 /// # Errors
 ///
-/// [`StartError`] when no model is configured, the configuration is unsafe or wrong, or the address
-/// is taken.
+/// [`StartError`] when no model is configured, the configuration is unsafe or invalid, or the address
+/// is in use.
 ///
 /// # Examples
 ///
@@ -119,25 +119,25 @@ pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
 }
 
 impl BoundServer {
-    /// The address that it will listen on, with the real port if 0 was asked for.
+    /// The address that the agent will listen on, with the actual port if port 0 was configured.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where a bridge finds it: what its `agent_url` must be.
+    /// The URL of the agent: the value of the bridge's `agent_url`.
     pub fn url(&self) -> String {
         url(self.address)
     }
 
-    /// Answers queries from now on, with the pages of this bridge, which need not run yet.
+    /// Starts to answer queries with the pages of the bridge at `bridge_url`, which need not run yet.
     ///
     /// # Errors
     ///
-    /// The address is no `http://` or `https://` URL.
+    /// [`StartError::Bridge`] when `bridge_url` is not an `http://` or `https://` URL.
     pub fn serve(self, bridge_url: &str) -> Result<ServerHandle, StartError> {
         let url: BridgeUrl = bridge_url.parse().map_err(StartError::Bridge)?;
         let bridge = BridgeClient::new(url.url().clone());
-        let bridge = bridge.map_err(|why| StartError::Bridge(why.message))?;
+        let bridge = bridge.map_err(|failure| StartError::Bridge(failure.message))?;
         let Self { config, model, .. } = self;
         let label = model.label().to_owned();
         let queries = Queries::new(bridge, model, config.limits, config.max_queries);
@@ -165,7 +165,7 @@ impl BoundServer {
     }
 }
 
-/// An agent that answers. Dropping it leaves it running until the runtime ends.
+/// A running agent. Dropping the handle leaves it running until the runtime ends.
 #[derive(Debug)]
 pub struct ServerHandle {
     address: SocketAddr,
@@ -176,31 +176,31 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// The address that it listens on.
+    /// The address that the agent listens on.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Where bridges and frontends ask it.
+    /// The URL to which bridges and frontends send queries.
     pub fn url(&self) -> String {
         url(self.address)
     }
 
-    /// Provider and model, for people.
+    /// Provider and model, as a label for people.
     pub fn model_label(&self) -> &str {
         &self.label
     }
 
-    /// Ends it gracefully: queries fail with `AgentUnavailable`, their readers hear so. Takes no
-    /// longer than 5 s.
+    /// Stops the agent gracefully: its queries fail with `AgentUnavailable`, which their readers are
+    /// sent. This takes no longer than 5 s.
     pub async fn shutdown(self) {
         self.stopping.cancel();
         let mut server = self.server;
-        let ended = timeout(SHUTDOWN_TIMEOUT, async {
+        let stopped = timeout(SHUTDOWN_TIMEOUT, async {
             self.queries.stop().await;
             let _ = (&mut server).await;
         });
-        if ended.await.is_err() {
+        if stopped.await.is_err() {
             server.abort();
         }
     }

@@ -1,5 +1,5 @@
-//! A configuration file: TOML with the settings under the names of their flags. A flag wins over its
-//! variable, that over the file, that over the default.
+//! Loads a configuration file: TOML with the settings under the names of their flags. A flag takes
+//! precedence over its variable, the variable over the file, and the file over the default.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -16,18 +16,19 @@ use toml::de::{DeTable, DeValue};
 /// The argument that names the file.
 const CONFIG_ARGUMENT: &str = "config";
 
-/// What says how to read the settings, and is none.
+/// The arguments that are not settings.
 const NON_SETTINGS: [&str; 4] = [CONFIG_ARGUMENT, "print_config", "help", "version"];
 
-/// Why settings cannot be read.
+/// Why the settings cannot be loaded.
 #[derive(Debug)]
 pub(crate) enum LoadError {
-    /// A flag or a variable is wrong, or help was asked for.
+    /// A flag or a variable is invalid, or help was requested.
     Arguments(clap::Error),
+    /// The configuration file is invalid.
     File(FileError),
 }
 
-/// What is wrong with a configuration file. Never contains a secret.
+/// Why a configuration file is invalid. It never contains a secret.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileError {
     path: PathBuf,
@@ -45,28 +46,28 @@ impl fmt::Display for FileError {
     }
 }
 
-/// What is wrong, and where in the text.
+/// An invalid entry of a configuration file, with its offset in the text.
 struct InvalidEntry {
     offset: usize,
     problem: String,
 }
 
-/// Reads the arguments, the environment, and the file that one of them names: what that says is a
-/// default.
+/// Parses the arguments and the environment, and loads the file that one of them names. The settings
+/// of the file act as defaults.
 pub(crate) fn load(
     command: &Command,
     arguments: impl IntoIterator<Item = OsString>,
 ) -> Result<ArgMatches, LoadError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let said = parse_arguments(command, &arguments)?;
-    let Some(path) = said.get_one::<PathBuf>(CONFIG_ARGUMENT) else {
-        return Ok(said);
+    let matches = parse_arguments(command, &arguments)?;
+    let Some(path) = matches.get_one::<PathBuf>(CONFIG_ARGUMENT) else {
+        return Ok(matches);
     };
     let settings = load_settings(path, command).map_err(LoadError::File)?;
     let mut command = command.clone();
     for (name, values) in settings {
         use ValueSource::{CommandLine, EnvVariable};
-        if !matches!(said.value_source(&name), Some(CommandLine | EnvVariable)) {
+        if !matches!(matches.value_source(&name), Some(CommandLine | EnvVariable)) {
             command = command.mut_arg(&name, |arg| {
                 arg.value_delimiter(None).default_values(values)
             });
@@ -75,7 +76,7 @@ pub(crate) fn load(
     parse_arguments(&command, &arguments)
 }
 
-/// What can be set, in the order of the help.
+/// The settings, in the order of the help.
 pub(super) fn settings_in(command: &Command) -> impl Iterator<Item = &Arg> {
     let arguments = command.get_arguments();
     arguments.filter(|arg| !NON_SETTINGS.contains(&arg.get_id().as_str()))
@@ -97,23 +98,21 @@ fn load_settings(path: &Path, command: &Command) -> Result<Settings, FileError> 
         line: None,
         problem: format!("the configuration file cannot be read: {error}"),
     })?;
-    parse_settings(&text, command).map_err(
-        |InvalidEntry {
-             offset: at,
-             problem,
-         }| FileError {
+    parse_settings(&text, command).map_err(|InvalidEntry { offset, problem }| {
+        let line_breaks = text.bytes().take(offset).filter(|byte| *byte == b'\n');
+        FileError {
             path: path.to_owned(),
-            line: Some(text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1),
+            line: Some(line_breaks.count() + 1),
             problem,
-        },
-    )
+        }
+    })
 }
 
-/// The settings of a file, as their flags would be given them.
+/// Parses the settings of a file into the values that their flags would have.
 fn parse_settings(text: &str, command: &Command) -> Result<Settings, InvalidEntry> {
     let table = DeTable::parse(text).map_err(|error| InvalidEntry {
         offset: error.span().map_or(0, |span| span.start),
-        // Not the whole error: it shows the line, which may have a secret.
+        // The whole error would show the line, which may contain a secret.
         problem: format!("this is not TOML: {}", error.message()),
     })?;
     let mut entries: Vec<_> = table.into_inner().into_iter().collect();
@@ -137,7 +136,7 @@ fn parse_setting(
             problem: unknown_setting(name, names),
         });
     };
-    let wrong = |allowed: &str| InvalidEntry {
+    let invalid = |allowed: &str| InvalidEntry {
         offset: value.span().start,
         problem: match value.get_ref() {
             DeValue::String(text) if !arg.is_hide_env_values_set() => {
@@ -146,13 +145,13 @@ fn parse_setting(
             _ => format!("`{name}` has a wrong value: {allowed}"),
         },
     };
-    let values = flag_values(arg, value.get_ref()).ok_or_else(|| wrong(&expected_value(arg)))?;
-    check_values(arg, &values).map_err(|allowed| wrong(&allowed))?;
+    let values = flag_values(arg, value.get_ref()).ok_or_else(|| invalid(&expected_value(arg)))?;
+    check_values(arg, &values).map_err(|allowed| invalid(&allowed))?;
     Ok((name.to_owned(), values))
 }
 
-/// A value as its flag has it, if it has a type that says something: durations and addresses are
-/// texts, a list may be a text with commas.
+/// Converts a TOML value to the values of its flag; `None` if it has an unsuitable type. Durations and
+/// addresses are strings, and a list may be a string with commas.
 fn flag_values(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     let one = |text: String| Some(vec![text]);
     if is_switch(arg) {
@@ -174,21 +173,21 @@ fn flag_values(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// A flag without a value: true or false in a file.
+/// Whether the flag has no value. In a file it is true or false.
 pub(super) fn is_switch(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::SetTrue)
 }
 
-/// Whether the flag would take it; if not, what is allowed.
+/// Checks that the flag accepts these values. The error says what is allowed.
 fn check_values(arg: &Arg, values: &[String]) -> Result<(), String> {
     if is_switch(arg) {
         return Ok(());
     }
-    let alone = arg.clone().env(None::<&'static str>).value_delimiter(None);
-    let alone = alone.required(false).exclusive(false);
+    let standalone = arg.clone().env(None::<&'static str>).value_delimiter(None);
+    let standalone = standalone.required(false).exclusive(false);
     let command = Command::new(CONFIG_ARGUMENT)
         .no_binary_name(true)
-        .arg(alone);
+        .arg(standalone);
     let flag = arg.get_long().unwrap_or_default();
     let arguments = values.iter().map(|value| format!("--{flag}={value}"));
     let Err(error) = command.try_get_matches_from(arguments) else {
@@ -200,7 +199,7 @@ fn check_values(arg: &Arg, values: &[String]) -> Result<(), String> {
         return Err(format!("allowed are {}", allowed.join(", ")));
     }
     Err(match error.source().map(ToString::to_string) {
-        Some(said) if said.starts_with("allowed") => said,
+        Some(reason) if reason.starts_with("allowed") => reason,
         _ => expected_value(arg),
     })
 }
@@ -213,27 +212,27 @@ fn expected_value(arg: &Arg) -> String {
     format!("allowed is {}", name.map_or("a value", |it| it))
 }
 
-/// Says that a key means nothing, and which one may have been meant.
-fn unknown_setting<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+/// The message for an unknown key, with the most similar one.
+fn unknown_setting<'a>(name: &str, settings: impl Iterator<Item = &'a str>) -> String {
     let as_key = name.trim_start_matches('-').replace('-', "_");
     let as_key = as_key.to_lowercase();
-    let likeness = |key: &str| strsim::jaro_winkler(&as_key, key);
-    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let similarity = |key: &str| strsim::jaro_winkler(&as_key, key);
+    let nearest = settings.max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
     let nearest = nearest.unwrap_or_default();
     format!("`{name}` is not a setting: the nearest one is `{nearest}`")
 }
 
-/// Takes a wrong secret out of an error of the command line.
+/// Removes an invalid secret from an error of the command line.
 fn hide_secret(error: &mut clap::Error, command: &Command) {
     let Some(ContextValue::String(usage)) = error.get(ContextKind::InvalidArg) else {
         return;
     };
-    let wrong = usage.split(' ').next().unwrap_or_default();
-    let wrong = wrong.trim_start_matches('-');
-    let secret = command
+    let flag = usage.split(' ').next().unwrap_or_default();
+    let flag = flag.trim_start_matches('-');
+    let is_secret = command
         .get_arguments()
-        .any(|arg| arg.get_long() == Some(wrong) && arg.is_hide_env_values_set());
-    if secret {
+        .any(|arg| arg.get_long() == Some(flag) && arg.is_hide_env_values_set());
+    if is_secret {
         let hidden = ContextValue::String("(not shown)".to_owned());
         error.insert(ContextKind::InvalidValue, hidden);
     }

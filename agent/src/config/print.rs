@@ -1,4 +1,4 @@
-//! The configuration in effect, written as a file that gives the same.
+//! Prints the configuration in effect as a configuration file.
 
 use std::fmt::Write;
 
@@ -8,8 +8,8 @@ use toml::Value;
 
 use super::file::{is_switch, settings_in};
 
-/// The settings as TOML, with those that a flag or a variable has set marked. Secrets are left out,
-/// and said to be.
+/// Formats the settings as TOML. Comments mark the settings that come from a flag or a variable, and
+/// stand for secrets and for settings without a value.
 pub(crate) fn to_toml(command: &Command, matches: &ArgMatches) -> String {
     let mut text = String::from("# The configuration of mcp-web-agent in effect.\n");
     let mut heading = None;
@@ -44,17 +44,17 @@ fn printed_value(arg: &Arg, matches: &ArgMatches) -> PrintedValue {
     if is_switch(arg) {
         return PrintedValue::Value(Value::Boolean(matches.get_flag(name)));
     }
-    let Some(given) = matches.get_raw(name) else {
+    let Some(values) = matches.get_raw(name) else {
         return PrintedValue::NotSet;
     };
     if arg.is_hide_env_values_set() {
         return PrintedValue::Secret;
     }
-    let mut texts = given.map(|text| text.to_string_lossy().into_owned());
+    let mut texts = values.map(|text| text.to_string_lossy().into_owned());
     if matches!(arg.get_action(), ArgAction::Append) {
         return PrintedValue::Value(Value::Array(texts.map(Value::String).collect()));
     }
     let text = texts.next().unwrap_or_default();
-    // A number may be a text in the file as well: only what it is for people differs.
+    // Numbers are printed without quotes for readability: a file may have either.
     PrintedValue::Value(text.parse().map_or(Value::String(text), Value::Integer))
 }

@@ -1,4 +1,4 @@
-//! Errors as plain HTTP says them: one table from error codes to statuses.
+//! Error responses: the one table from error codes to HTTP statuses.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -11,22 +11,22 @@ use serde_json::json;
 use crate::failure::Failure;
 use crate::queries::AuthorizationError;
 
-/// What a refusal for want of a good token says (RFC 6750 section 3).
+/// The challenge of a 401 response (RFC 6750 section 3).
 const CHALLENGE: &str = "Bearer realm=\"mcp-web-agent\"";
 
-/// When to come again if there is no room, in seconds.
+/// The value of `retry-after` when too many queries are running, in seconds.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// Why a request is refused.
+/// Why a request is refused, which is also its error response.
 #[derive(Debug)]
 pub(crate) enum Problem {
-    /// `{"error": code, "code": code, "message": words}` with the status of the code.
+    /// `{"error": code, "code": code, "message": message}` with the status of the code.
     Failure(Failure),
-    /// The bridge has refused, in words of its own.
+    /// The response with which the bridge refused the request.
     FromBridge {
-        /// 4xx.
+        /// A 4xx status.
         status: StatusCode,
-        /// JSON.
+        /// A JSON text.
         body: Bytes,
     },
 }
@@ -44,8 +44,8 @@ impl From<Failure> for Problem {
 }
 
 impl From<AuthorizationError> for Problem {
-    fn from(refusal: AuthorizationError) -> Self {
-        match refusal {
+    fn from(error: AuthorizationError) -> Self {
+        match error {
             AuthorizationError::Failure(failure) => Self::Failure(failure),
             AuthorizationError::FromBridge { status, body } => Self::FromBridge { status, body },
         }

@@ -1,4 +1,4 @@
-//! The body of a query: the page's message.
+//! Parses the body of a query: the page's message.
 
 use bridge_protocol::{ContextItem, ErrorCode, Query, QueryId, QueryTool, SessionId, limits};
 use serde::Deserialize;
@@ -6,15 +6,15 @@ use uuid::Uuid;
 
 use super::Problem;
 
-/// A query, and whose it is if a frontend asks.
+/// A query as it was received, with the session that a frontend selects.
 #[derive(Debug)]
 pub(super) struct QueryRequest {
     pub(super) query: Query,
-    /// The session of the page, where its token has several.
+    /// The session of the page, in case its token has several.
     pub(super) session_id: Option<SessionId>,
 }
 
-/// The fields of `Query`, none of them where a path or a default can say it.
+/// The fields of a [`Query`], optional where the path or a default can supply them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct QueryRequestBody {
@@ -38,38 +38,42 @@ struct QueryRequestBody {
 }
 
 impl QueryRequest {
-    /// Reads it. The uuid of the path wins over that of the body; where there is none, one is made,
-    /// which the first event tells.
+    /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has one,
+    /// a new one is generated, which the first event contains.
     pub(super) fn parse(body: &[u8], path: Option<QueryId>) -> Result<Self, Problem> {
-        let wrong = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
-        let written: QueryRequestBody = serde_json::from_slice(body).map_err(|error| {
-            wrong(format!(
-                "the body is no query: {error}; the least is {{\"prompt\": \"…\"}}"
+        let violation = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
+        let body: QueryRequestBody = serde_json::from_slice(body).map_err(|error| {
+            violation(format!(
+                "the body is no query: {error}; a minimal one is {{\"prompt\": \"…\"}}"
             ))
         })?;
-        if written.kind.as_deref().is_some_and(|kind| kind != "query") {
-            return Err(wrong("the `type` of the body must be `query`".to_owned()));
+        if body.kind.as_deref().is_some_and(|kind| kind != "query") {
+            return Err(violation(
+                "the `type` of the body must be `query`".to_owned(),
+            ));
         }
         let new = || QueryId(Uuid::new_v4().to_string());
-        let uuid = path.or(written.uuid).unwrap_or_else(new);
-        let most = limits::MAX_QUERY_ID_BYTES;
-        let fits = !uuid.as_str().is_empty() && uuid.as_str().len() <= most;
-        if !fits || !uuid.as_str().bytes().all(|byte| byte.is_ascii_graphic()) {
-            let message = "the uuid of the query is malformed: make one with crypto.randomUUID()";
-            return Err(wrong(message.to_owned()));
+        let uuid = path.or(body.uuid).unwrap_or_else(new);
+        let length = uuid.as_str().len();
+        let is_valid = (1..=limits::MAX_QUERY_ID_BYTES).contains(&length)
+            && uuid.as_str().bytes().all(|byte| byte.is_ascii_graphic());
+        if !is_valid {
+            let message =
+                "the uuid of the query is malformed: generate one with crypto.randomUUID()";
+            return Err(violation(message.to_owned()));
         }
         let query = Query {
             uuid,
-            prompt: written.prompt,
-            context: written.context,
-            response_tool: written.response_tool,
-            tools: written.tools,
-            restrict_tools: written.restrict_tools,
-            timeout: written.timeout,
+            prompt: body.prompt,
+            context: body.context,
+            response_tool: body.response_tool,
+            tools: body.tools,
+            restrict_tools: body.restrict_tools,
+            timeout: body.timeout,
         };
         Ok(Self {
             query,
-            session_id: written.session_id,
+            session_id: body.session_id,
         })
     }
 }
@@ -78,30 +82,30 @@ impl QueryRequest {
 mod tests {
     use super::*;
 
-    fn error_message(read: Result<QueryRequest, Problem>) -> String {
-        match read {
+    fn error_message(result: Result<QueryRequest, Problem>) -> String {
+        match result {
             Err(Problem::Failure(failure)) => failure.message,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn the_uuid_of_the_path_wins_and_where_there_is_none_one_is_made() {
-        let read = |body: &str, path: Option<&str>| {
+    fn the_uuid_of_the_path_takes_precedence_and_a_missing_one_is_generated() {
+        let parse = |body: &str, path: Option<&str>| {
             QueryRequest::parse(body.as_bytes(), path.map(Into::into))
         };
-        let both = read(r#"{"uuid":"b","prompt":"p"}"#, Some("a")).unwrap();
+        let both = parse(r#"{"uuid":"b","prompt":"p"}"#, Some("a")).unwrap();
         assert_eq!(both.query.uuid.as_str(), "a");
-        let body = read(
+        let body = parse(
             r#"{"type":"query","uuid":"b","prompt":"p","sessionId":"s"}"#,
             None,
         )
         .unwrap();
         assert_eq!(body.query.uuid.as_str(), "b");
         assert_eq!(body.session_id.unwrap().as_str(), "s");
-        let neither = read(r#"{"prompt":"p"}"#, None).unwrap();
+        let neither = parse(r#"{"prompt":"p"}"#, None).unwrap();
         assert_eq!(neither.query.uuid.as_str().len(), 36);
-        for (wrong, part) in [
+        for (invalid, part) in [
             (r#"{"uuid":"a"}"#, "missing field `prompt`"),
             (
                 r#"{"uuid":"a","prompt":"p","type":"query_cancel"}"#,
@@ -110,10 +114,10 @@ mod tests {
             (r#"{"uuid":"a b","prompt":"p"}"#, "malformed"),
             ("[", "no query"),
         ] {
-            let said = error_message(read(wrong, None));
-            assert!(said.contains(part), "{said}");
+            let message = error_message(parse(invalid, None));
+            assert!(message.contains(part), "{message}");
         }
         let endless = "x".repeat(limits::MAX_QUERY_ID_BYTES + 1);
-        assert!(error_message(read(r#"{"prompt":"p"}"#, Some(&endless))).contains("malformed"));
+        assert!(error_message(parse(r#"{"prompt":"p"}"#, Some(&endless))).contains("malformed"));
     }
 }
