@@ -1,8 +1,11 @@
-//! A language model, as the rest of the agent sees it: it is given what was said so far and the
-//! tools there are, and says its next turn piece by piece.
+//! A language model, independent of its provider: it is given the conversation so far and the tools,
+//! and produces its next turn piece by piece.
 //!
-//! Only the adapter knows the crate that speaks with providers.
+//! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
+//! - [`genai`] is the adapter to hosted models; only it knows the crate of that name.
+//! - [`retry`] repeats attempts that have failed, and [`scripted`] is a model without a provider.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,28 +24,28 @@ mod settings;
 pub(crate) use select::from_settings;
 pub use settings::{ModelSettings, Provider, Thinking};
 
-/// Something that answers.
+/// A language model, or something that acts like one.
 pub(crate) trait Model: Send + Sync + fmt::Debug {
-    /// Provider and model, for people.
+    /// Provider and model, as a label for people.
     fn label(&self) -> &str;
 
-    /// The next turn. The stream ends with exactly one [`Event::End`] or one failure. Whoever drops
-    /// it closes the provider's connection.
+    /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure. Dropping
+    /// it closes the connection to the provider.
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>>;
 }
 
-/// What a model is told.
+/// The input of a model for one turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// Groups the turns of a query for the provider's cache.
     pub(crate) query: QueryId,
-    /// What the person asked, and nothing else: no context, no text around it.
+    /// The prompt as the person wrote it, without context or additions of the service.
     pub(crate) prompt: Arc<str>,
     pub(crate) system: String,
     pub(crate) history: Vec<Message>,
     pub(crate) tools: Arc<[Tool]>,
     pub(crate) tool_selection: ToolSelection,
-    /// Of this turn, in tokens.
+    /// The maximum length of this turn.
     pub(crate) max_output_tokens: u32,
 }
 
@@ -51,54 +54,54 @@ pub(crate) struct Request {
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) description: Option<String>,
-    /// A JSON Schema, its root an object.
+    /// A JSON Schema whose root is an object.
     pub(crate) input_schema: Value,
 }
 
 /// Which tools the model may call in a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ToolSelection {
-    /// Any, or none.
+    /// The model may call any tools, or none.
     Auto,
-    /// It must call this one.
+    /// The model must call the tool with this name.
     Only(String),
 }
 
-/// What was said.
+/// A message of the conversation.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     User(String),
     Model(ModelTurn),
-    /// Of the calls of the turn before, in their order.
+    /// The results of the calls in the turn before, in their order.
     Results(Vec<CallResult>),
 }
 
-/// What a model has said.
+/// A completed turn of a model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelTurn {
     pub(crate) text: String,
     pub(crate) calls: Vec<Call>,
-    /// What the provider wants to hear again with the next request.
+    /// What the provider requires to be sent back with the next request.
     pub(crate) provider_state: ProviderState,
 }
 
-/// What only the adapter understands: signed thoughts, blocks of a provider's own.
+/// Data that only the adapter understands: signed thoughts, and blocks in a provider's own format.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn std::any::Any + Send + Sync>>);
+pub(crate) struct ProviderState(pub(crate) Option<Arc<dyn Any + Send + Sync>>);
 
-/// A tool that a model wants called.
+/// A call that a model requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// The provider's id of it.
+    /// The id that the provider has given the call.
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) arguments: Map<String, Value>,
 }
 
-/// How a call went.
+/// The result of a call, for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallResult {
-    /// [`Call::id`].
+    /// The [`Call::id`] of the call.
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) text: String,
@@ -110,16 +113,16 @@ pub(crate) struct CallResult {
 pub(crate) enum Event {
     Text(String),
     Thinking(String),
-    /// Something that the person should know.
+    /// A message of the service to the person.
     Note(String),
-    /// The whole turn.
+    /// The completed turn.
     End {
         turn: ModelTurn,
         usage: Usage,
     },
 }
 
-/// What a turn has cost, in tokens, as far as the provider says.
+/// The tokens that a turn has used, as far as the provider reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Usage {
     pub(crate) input: u64,

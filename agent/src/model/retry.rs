@@ -1,5 +1,5 @@
-//! Asks a provider again that is busy, broken or out of reach, as long as it has not said anything:
-//! what was said once is not said twice.
+//! Retries attempts at a provider that is busy, broken or unreachable, as long as the provider has not
+//! produced any output: output that was sent once is not repeated.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -14,29 +14,35 @@ use futures_util::stream::{self, BoxStream};
 use super::{Event, Model, Request};
 use crate::failure::Failure;
 
-/// Something that asks a provider once.
+/// The delay before the first retry. It is doubled for each further one.
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+
+/// The longest delay. A provider that asks for more is not retried, because the person is waiting.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
+
+/// A provider that makes one attempt at a turn.
 pub(super) trait ProviderAttempt: Send + Sync + fmt::Debug + 'static {
-    /// As [`Model::label`].
+    /// Provider and model, as in [`Model::label`].
     fn label(&self) -> &str;
 
-    /// As [`Model::turn`].
+    /// Starts an attempt. Its stream ends as in [`Model::turn`].
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>>;
 }
 
-/// Why an attempt has failed, and whether another one may do better.
+/// Why an attempt has failed, and whether another one may succeed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct AttemptError {
     pub(super) failure: Failure,
     pub(super) retry: RetryDecision,
 }
 
-/// Whether to ask again.
+/// Whether and when to retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RetryDecision {
     Never,
-    /// When one thinks fit.
+    /// With exponential backoff.
     Backoff,
-    /// The provider says when.
+    /// After the delay that the provider asks for.
     After(Duration),
 }
 
@@ -47,7 +53,7 @@ impl AttemptError {
     }
 }
 
-/// A model that asks again.
+/// A model that retries the attempts of a provider.
 #[derive(Debug)]
 pub(super) struct RetryingModel<A> {
     provider: Arc<A>,
@@ -55,8 +61,8 @@ pub(super) struct RetryingModel<A> {
 }
 
 impl<A: ProviderAttempt> RetryingModel<A> {
-    pub(super) fn new(asks: A, retries: u32) -> Self {
-        let provider = Arc::new(asks);
+    pub(super) fn new(provider: A, retries: u32) -> Self {
+        let provider = Arc::new(provider);
         Self { provider, retries }
     }
 }
@@ -67,7 +73,7 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
     }
 
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
-        let asking = RetryStream {
+        let stream = RetryStream {
             provider: self.provider.clone(),
             request,
             retries: self.retries,
@@ -76,102 +82,91 @@ impl<A: ProviderAttempt> Model for RetryingModel<A> {
             delay: None,
             events: None,
         };
-        stream::unfold(Some(asking), |asking| async { asking?.next().await }).boxed()
+        stream::unfold(Some(stream), |stream| async { stream?.next().await }).boxed()
     }
 }
 
-/// A turn on its way.
+/// The state of a turn across its attempts.
 struct RetryStream<A> {
     provider: Arc<A>,
     request: Request,
     retries: u32,
-    /// How many attempts have.
     failed_attempts: u32,
     has_output: bool,
-    /// Before the next attempt.
+    /// The delay before the next attempt.
     delay: Option<Duration>,
     events: Option<BoxStream<'static, Result<Event, AttemptError>>>,
 }
 
-/// What comes next, and what goes on after it.
+/// The next item of the stream, and the state for the items after it.
 type Step<A> = Option<(Result<Event, Failure>, Option<RetryStream<A>>)>;
 
 impl<A: ProviderAttempt> RetryStream<A> {
     async fn next(mut self) -> Step<A> {
-        if let Some(wait) = self.delay.take() {
-            tokio::time::sleep(wait).await;
+        if let Some(delay) = self.delay.take() {
+            tokio::time::sleep(delay).await;
         }
-        let answer = match &mut self.events {
-            Some(answer) => answer,
-            none => none.insert(self.provider.attempt(&self.request)),
-        };
-        match answer.next().await? {
+        let events = self
+            .events
+            .get_or_insert_with(|| self.provider.attempt(&self.request));
+        match events.next().await? {
             Ok(event @ Event::End { .. }) => Some((Ok(event), None)),
             Ok(event) => {
                 self.has_output = true;
                 Some((Ok(event), Some(self)))
             }
-            Err(trouble) => Some(self.on_error(trouble)),
+            Err(error) => Some(self.on_error(error)),
         }
     }
 
-    /// Says that it waits, or fails.
-    fn on_error(mut self, trouble: AttemptError) -> (Result<Event, Failure>, Option<Self>) {
-        // Closes the connection.
+    /// Either announces a retry with a note, or fails.
+    fn on_error(mut self, error: AttemptError) -> (Result<Event, Failure>, Option<Self>) {
+        // This closes the connection.
         self.events = None;
-        let AttemptError {
-            failure,
-            retry: again,
-        } = trouble;
-        let wait = match self.has_output || self.failed_attempts >= self.retries {
-            true => None,
-            false => retry_delay(again, self.failed_attempts),
+        let AttemptError { failure, retry } = error;
+        let delay = if self.has_output || self.failed_attempts >= self.retries {
+            None
+        } else {
+            retry_delay(retry, self.failed_attempts)
         };
         self.failed_attempts += 1;
-        let Some(wait) = wait else {
-            return (
-                Err(with_attempts(failure, again, self.failed_attempts)),
-                None,
-            );
+        let Some(delay) = delay else {
+            let failure = with_attempts(failure, retry, self.failed_attempts);
+            return (Err(failure), None);
         };
         let note = format!(
             "{}: trying again in {} s",
             retry_reason(&failure),
-            whole_seconds(wait)
+            whole_seconds(delay)
         );
-        self.delay = Some(wait);
+        self.delay = Some(delay);
         (Ok(Event::Note(note)), Some(self))
     }
 }
 
-/// Before the first other attempt; doubled before each that follows.
-const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
-/// A provider that wants more time is not waited for: the person is waiting too.
-const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
-
-/// How long to wait, a little at random, so that those who failed together do not come back
-/// together.
-fn retry_delay(again: RetryDecision, failed: u32) -> Option<Duration> {
-    match again {
+/// The delay before the next attempt; `None` if there is none. It is partly random, so that clients
+/// that failed together do not retry together.
+fn retry_delay(retry: RetryDecision, failed_attempts: u32) -> Option<Duration> {
+    match retry {
         RetryDecision::Never => None,
-        RetryDecision::After(time) if time > MAX_RETRY_DELAY => None,
-        RetryDecision::After(time) => Some(time + INITIAL_BACKOFF.mul_f64(random_fraction())),
+        RetryDecision::After(delay) if delay > MAX_RETRY_DELAY => None,
+        RetryDecision::After(delay) => Some(delay + INITIAL_BACKOFF.mul_f64(random_fraction())),
         RetryDecision::Backoff => {
             let full = INITIAL_BACKOFF
-                .saturating_mul(1 << failed.min(5))
+                .saturating_mul(1 << failed_attempts.min(5))
                 .min(MAX_RETRY_DELAY);
             Some(full.mul_f64(0.5 + random_fraction() / 2.0))
         }
     }
 }
 
-/// From 0 to 1. The keys of a hasher are the only randomness of the standard library.
+/// A random number from 0 to 1. The keys of a hasher are the only randomness in the standard library.
 fn random_fraction() -> f64 {
     f64::from(RandomState::new().hash_one(()) as u32) / f64::from(u32::MAX)
 }
 
-fn whole_seconds(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
 }
 
 fn retry_reason(failure: &Failure) -> &'static str {
@@ -181,16 +176,16 @@ fn retry_reason(failure: &Failure) -> &'static str {
     }
 }
 
-/// The failure, with what was tried.
-fn with_attempts(failure: Failure, again: RetryDecision, attempts: u32) -> Failure {
-    let tried = match (again, attempts) {
-        (RetryDecision::After(time), _) if time > MAX_RETRY_DELAY => {
-            format!(" (it asks to wait for {} s)", whole_seconds(time))
+/// Adds to the message of a failure how often it was tried, or why it was not tried again.
+fn with_attempts(failure: Failure, retry: RetryDecision, attempts: u32) -> Failure {
+    let suffix = match (retry, attempts) {
+        (RetryDecision::After(delay), _) if delay > MAX_RETRY_DELAY => {
+            format!(" (it asks to wait for {} s)", whole_seconds(delay))
         }
         (_, 1) => return failure,
         (_, attempts) => format!(" (asked {attempts} times)"),
     };
-    let message = format!("{}{tried}", failure.message);
+    let message = format!("{}{suffix}", failure.message);
     Failure { message, ..failure }
 }
 

@@ -1,5 +1,5 @@
-//! No language model: the lines of the prompt are run. The demo works with it without a key, and
-//! tests are exact.
+//! A model that is not a language model: it runs the commands in the prompt. With it the demo works
+//! without a key, and tests are deterministic.
 
 mod script;
 
@@ -12,7 +12,10 @@ use super::{
 };
 use crate::failure::Failure;
 
-/// Runs commands.
+/// How much of a result the answer repeats.
+const MAX_RESULT_CHARS: usize = 200;
+
+/// The model that runs the commands in the prompt.
 #[derive(Debug)]
 pub(crate) struct ScriptedModel;
 
@@ -28,10 +31,7 @@ impl Model for ScriptedModel {
 
 fn events(request: &Request) -> Vec<Result<Event, Failure>> {
     let turn = next_turn(request);
-    let text = match turn.text.is_empty() {
-        true => None,
-        false => Some(Ok(Event::Text(turn.text.clone()))),
-    };
+    let text = (!turn.text.is_empty()).then(|| Ok(Event::Text(turn.text.clone())));
     let usage = Usage::default();
     text.into_iter()
         .chain([Ok(Event::End { turn, usage })])
@@ -39,14 +39,14 @@ fn events(request: &Request) -> Vec<Result<Event, Failure>> {
 }
 
 fn next_turn(request: &Request) -> ModelTurn {
-    // Only what the person wrote: a line of the page's content is never a command.
+    // Only the person's own text is parsed: a line of the page's content is never a command.
     let script = match Script::parse(&request.prompt) {
         Ok(script) => script,
-        Err(problem) => return text_turn(format!("{problem}\n\n{}", usage_text(&request.tools))),
+        Err(error) => return text_turn(format!("{error}\n\n{}", usage_text(&request.tools))),
     };
     if let ToolSelection::Only(tool) = &request.tool_selection {
         return match script.last_command(tool) {
-            Some(line) => call_turn(std::slice::from_ref(line), request),
+            Some(command) => call_turn(std::slice::from_ref(command), request),
             None => text_turn(format!("There is no line `/{tool} {{…}}` in the prompt.")),
         };
     }
@@ -66,13 +66,13 @@ fn text_turn(text: String) -> ModelTurn {
     }
 }
 
-/// Ids go on through the whole query.
-fn call_turn(lines: &[ScriptCommand], request: &Request) -> ModelTurn {
+/// A turn with these calls. Their ids are numbered through the whole query.
+fn call_turn(commands: &[ScriptCommand], request: &Request) -> ModelTurn {
     let before: usize = request.history.iter().map(call_count).sum();
-    let calls = lines.iter().enumerate().map(|(index, line)| Call {
+    let calls = commands.iter().enumerate().map(|(index, command)| Call {
         id: (before + index + 1).to_string(),
-        tool: line.tool.clone(),
-        arguments: line.arguments.clone(),
+        tool: command.tool.clone(),
+        arguments: command.arguments.clone(),
     });
     ModelTurn {
         calls: calls.collect(),
@@ -87,7 +87,7 @@ fn call_count(message: &Message) -> usize {
     }
 }
 
-/// What has come of every call, a line each.
+/// The results of all calls, one line for each.
 fn summarize_results(request: &Request) -> String {
     let results = request.history.iter().filter_map(|message| match message {
         Message::Results(results) => Some(results),
@@ -97,9 +97,6 @@ fn summarize_results(request: &Request) -> String {
     lines.join("\n")
 }
 
-/// How much of a result is told.
-const MAX_RESULT_CHARS: usize = 200;
-
 fn result_line(result: &CallResult) -> String {
     let CallResult { tool, text, .. } = result;
     let mut text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -107,19 +104,22 @@ fn result_line(result: &CallResult) -> String {
         text.truncate(end);
         text.push('…');
     }
-    match (result.is_error, text.is_empty()) {
-        (true, _) => format!("{tool} failed: {text}"),
-        (false, true) => format!("{tool}: done"),
-        (false, false) => format!("{tool}: {text}"),
+    if result.is_error {
+        format!("{tool} failed: {text}")
+    } else if text.is_empty() {
+        format!("{tool}: done")
+    } else {
+        format!("{tool}: {text}")
     }
 }
 
 fn usage_text(tools: &[Tool]) -> String {
     let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let example = names.first().copied().unwrap_or("tool");
-    let names = match names.is_empty() {
-        true => "There are no tools at the moment.".to_owned(),
-        false => format!("Tools: {}.", names.join(", ")),
+    let names = if names.is_empty() {
+        "There are no tools at the moment.".to_owned()
+    } else {
+        format!("Tools: {}.", names.join(", "))
     };
     format!(
         "There is no language model here: this agent runs commands. Write one a line, such as \
@@ -153,9 +153,9 @@ mod tests {
         }
     }
 
-    /// Runs a prompt as the loop would, every call answered with its own arguments.
+    /// Runs a prompt as the agent loop would. The result of each call is its own arguments.
     async fn run_prompt(prompt: &str) -> (Vec<Vec<Call>>, String) {
-        // What the page holds is no command.
+        // A command in the content of the page is not run.
         let mut history = vec![Message::User(format!("{prompt}\n\n/list {{}}"))];
         let mut rounds = Vec::new();
         loop {
@@ -167,10 +167,10 @@ mod tests {
                 panic!("no end");
             };
             if turn.calls.is_empty() {
-                let [Ok(Event::Text(said))] = &events[..] else {
+                let [Ok(Event::Text(text))] = &events[..] else {
                     panic!("{events:?}");
                 };
-                assert_eq!(*said, turn.text);
+                assert_eq!(*text, turn.text);
                 return (rounds, turn.text);
             }
             let results = turn.calls.iter().map(|call| CallResult {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forced_tool_is_called_by_its_last_line_if_it_has_one() {
+    fn a_forced_tool_is_called_with_its_last_command_if_there_is_one() {
         let forced = |prompt: &str| {
             next_turn(&Request {
                 tool_selection: ToolSelection::Only("list".to_owned()),

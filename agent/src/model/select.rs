@@ -1,4 +1,4 @@
-//! From settings to a model.
+//! Creates the model that the settings select.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::failure::Failure;
 use crate::model::retry::RetryingModel;
 use crate::model::scripted::ScriptedModel;
 
-/// What reads a variable of the environment.
+/// Reads a variable of the environment.
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The model that these settings ask for, with its key from a file or from the environment.
+/// Creates the model that the settings select, with its key from a file or from the environment.
 pub(crate) fn from_settings(settings: &ModelSettings) -> Result<Arc<dyn Model>, Failure> {
     from_settings_and_variables(settings, &|name| std::env::var(name).ok())
 }
@@ -37,7 +37,8 @@ fn from_settings_and_variables(
     Ok(Arc::new(RetryingModel::new(hosted, settings.retries)))
 }
 
-/// A base URL stands for a server that speaks OpenAI's chat completions: nearly all do.
+/// Selects the provider. A base URL without a provider means a server that is compatible with
+/// OpenAI's chat completions, as nearly all are.
 fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provider, Failure> {
     if let Some(provider) = settings.provider {
         return Ok(provider);
@@ -45,18 +46,17 @@ fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provid
     if settings.base_url.is_some() {
         return Ok(Provider::Openai);
     }
-    let known = [Provider::Anthropic, Provider::Openai, Provider::Gemini];
-    let mut known = known.into_iter();
-    known
+    [Provider::Anthropic, Provider::Openai, Provider::Gemini]
+        .into_iter()
         .find(|provider| key_in_environment(*provider, variables).is_some())
         .ok_or_else(no_model)
 }
 
-/// Falling back to `commands` would look like a model that is broken.
+/// The failure when nothing selects a model. A fallback to `commands` would look like a broken model.
 fn no_model() -> Failure {
     Failure::new(
         ErrorCode::ModelUnauthorized,
-        "nothing says which model answers",
+        "no model is configured",
     )
     .with_remedy(
         "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \
@@ -69,13 +69,13 @@ fn key_in_environment(provider: Provider, variables: Variables<'_>) -> Option<St
     variables(provider.key_variable()?).filter(|key| !key.trim().is_empty())
 }
 
-/// The key: a file wins over the environment.
+/// Loads the key of the provider. A file takes precedence over the environment.
 fn key(
     settings: &ModelSettings,
     provider: Provider,
     variables: Variables<'_>,
 ) -> Result<Option<Secret>, Failure> {
-    let unusable = |why: String| Failure::new(ErrorCode::ModelUnauthorized, why);
+    let unusable = |message: String| Failure::new(ErrorCode::ModelUnauthorized, message);
     if let Some(path) = &settings.api_key_file {
         let text = std::fs::read_to_string(path)
             .map_err(|error| unusable(format!("{} cannot be read: {error}", path.display())))?;
@@ -105,14 +105,14 @@ fn key(
     }
 }
 
-/// Models that call tools well at a moderate price.
+/// The name of the model. The defaults call tools well at a moderate price.
 fn model_name(settings: &ModelSettings, provider: Provider) -> Result<String, Failure> {
     if let Some(model) = &settings.model {
         return Ok(model.clone());
     }
     let default = match provider {
         Provider::Anthropic => "claude-sonnet-5",
-        // A compatible server knows none of OpenAI's names.
+        // A compatible server has none of OpenAI's models.
         Provider::Openai if settings.base_url.is_some() => {
             return Err(Failure::new(
                 ErrorCode::ModelRequestRefused,
@@ -134,8 +134,8 @@ mod tests {
 
     fn environment(keys: &'static [(&str, &str)]) -> impl Fn(&str) -> Option<String> {
         move |name| {
-            let found = keys.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| (*value).to_owned())
+            let variable = keys.iter().find(|(key, _)| *key == name);
+            variable.map(|(_, value)| (*value).to_owned())
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_environment_chooses_its_provider() {
+    fn a_key_in_the_environment_selects_its_provider() {
         let default = ModelSettings::default();
         let keys = environment(&[("ANTHROPIC_API_KEY", " "), ("GEMINI_API_KEY", "k")]);
         assert_eq!(provider(&default, &keys), Ok(Provider::Gemini));
@@ -172,8 +172,8 @@ mod tests {
         let failure =
             from_settings_and_variables(&ModelSettings::default(), &environment(&[])).unwrap_err();
         let remedy = failure.remedy.unwrap();
-        for way in ["OPENAI_API_KEY", "--base-url", "--provider commands"] {
-            assert!(remedy.contains(way), "{remedy}");
+        for option in ["OPENAI_API_KEY", "--base-url", "--provider commands"] {
+            assert!(remedy.contains(option), "{remedy}");
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn only_own_servers_need_no_key() {
+    fn only_ollama_and_compatible_servers_need_no_key() {
         let none = environment(&[]);
         assert_eq!(key(&base_url(), Provider::Openai, &none), Ok(None));
         let default = ModelSettings::default();
@@ -222,8 +222,8 @@ mod tests {
             ..ModelSettings::default()
         };
         let keys = environment(&[("ANTHROPIC_API_KEY", "from-environment")]);
-        let found = key(&settings, Provider::Anthropic, &keys).unwrap();
-        assert_eq!(found.unwrap().expose(), "from-file");
+        let from_file = key(&settings, Provider::Anthropic, &keys).unwrap();
+        assert_eq!(from_file.unwrap().expose(), "from-file");
         std::fs::write(&path, "two words").unwrap();
         let failure = key(&settings, Provider::Anthropic, &keys).unwrap_err();
         assert!(!failure.to_string().contains("two words"), "{failure}");

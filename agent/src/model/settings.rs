@@ -1,4 +1,4 @@
-//! Which model answers, and how it is asked.
+//! The settings of the model that answers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,34 +8,34 @@ use bridge_service::values::{parse_duration, parse_visible_ascii};
 use clap::{Args, ValueEnum};
 use reqwest::Url;
 
-/// The model that answers.
+/// The settings of the model that answers.
 ///
 /// Keys have no flag: they come from `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` and `GEMINI_API_KEY`, or
 /// from a file.
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelSettings {
-    /// Who answers. Without it: `openai` if there is a base URL, else the provider whose key is in
-    /// the environment.
+    /// Provider of the model. Default: `openai` if there is a base URL, else the provider whose key is
+    /// in the environment.
     #[arg(long, env = "MCP_WEB_AGENT_PROVIDER", value_name = "NAME", value_enum)]
     pub provider: Option<Provider>,
 
-    /// The provider's name of the model. Without it: one of the provider's that calls tools well.
+    /// Name of the model at the provider. Default: one of the provider's that calls tools well.
     #[arg(long, env = "MCP_WEB_AGENT_MODEL", value_name = "NAME", value_parser = parse_visible_ascii)]
     pub model: Option<String>,
 
-    /// Where the provider's API is, with its version: `http://127.0.0.1:8000/v1`. With `openai` any
-    /// compatible server; it needs no key.
+    /// URL of the provider's API, with its version: `http://127.0.0.1:8000/v1`. With `openai` it may be
+    /// any compatible server, which needs no key.
     #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
     pub base_url: Option<Url>,
 
-    /// File with the provider's key. Without it: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or
-    /// `GEMINI_API_KEY` of the environment.
+    /// File with the provider's key. Default: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`
+    /// from the environment.
     #[arg(long, env = "MCP_WEB_AGENT_API_KEY_FILE", value_name = "PATH")]
     pub api_key_file: Option<PathBuf>,
 
-    /// How much the model thinks before it speaks, if it can. Thoughts cost tokens on top of what it
-    /// may say in a turn.
+    /// How much the model thinks before it answers, if it can. Thoughts cost tokens in addition to the
+    /// maximum output of a turn.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_THINKING",
@@ -45,26 +45,26 @@ pub struct ModelSettings {
     )]
     pub thinking: Thinking,
 
-    /// How often a provider that is busy, broken or out of reach is asked again, as long as it has
-    /// not said anything.
+    /// How often a provider that is busy, broken or unreachable is retried, as long as it has not
+    /// produced any output.
     #[arg(long, env = "MCP_WEB_AGENT_RETRIES", value_name = "N", default_value_t = 2,
         value_parser = clap::value_parser!(u32).range(0..=MAX_RETRIES))]
     pub retries: u32,
 
-    /// The model must begin to answer within this.
+    /// Time in which the model must begin to answer.
     #[arg(long, env = "MCP_WEB_AGENT_FIRST_TOKEN_WITHIN", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub first_token_within: Duration,
 
-    /// A provider that sends nothing for so long while the model answers is given up.
+    /// Time after which a provider that sends nothing in the middle of an answer is given up.
     #[arg(long, env = "MCP_WEB_AGENT_PROVIDER_SILENCE", value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
     pub provider_silence: Duration,
 }
 
-/// More would only add to a provider's trouble.
+/// More retries would only add to the load of a provider in trouble.
 const MAX_RETRIES: i64 = 10;
 
 impl Default for ModelSettings {
-    /// The defaults, whatever the environment says.
+    /// The defaults, independent of the environment.
     fn default() -> Self {
         Self {
             provider: None,
@@ -79,23 +79,23 @@ impl Default for ModelSettings {
     }
 }
 
-/// Who answers.
+/// The provider of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Provider {
     /// Claude.
     Anthropic,
-    /// OpenAI's chat completions, and every server that speaks them.
+    /// OpenAI's chat completions, and every compatible server.
     Openai,
     /// Google's Gemini API.
     Gemini,
-    /// Models on this machine.
+    /// Models on this machine, served by Ollama.
     Ollama,
-    /// No model: runs the `/tool {json}` lines of a prompt.
+    /// No language model: runs the `/tool {json}` lines of a prompt.
     Commands,
 }
 
 impl Provider {
-    /// The variable with its key.
+    /// The environment variable with the key.
     pub(crate) fn key_variable(self) -> Option<&'static str> {
         match self {
             Self::Anthropic => Some("ANTHROPIC_API_KEY"),
@@ -105,7 +105,7 @@ impl Provider {
         }
     }
 
-    /// The word for it in settings and labels.
+    /// The name of the provider in settings and labels.
     pub fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -123,10 +123,10 @@ impl fmt::Display for Provider {
     }
 }
 
-/// How much a model thinks before it speaks.
+/// How much a model thinks before it answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Thinking {
-    /// No more than the model cannot help.
+    /// As little as the model allows.
     #[default]
     Off,
     /// A little.
@@ -137,21 +137,22 @@ pub enum Thinking {
     High,
 }
 
+/// Parses a base URL, and makes its path end with a slash.
 fn base_url(text: &str) -> Result<Url, String> {
-    let wrong = || {
+    let invalid = || {
         "allowed are http:// and https:// URLs such as http://127.0.0.1:8000/v1, without user, \
          password, query and fragment; the key comes from the environment or from a file"
             .to_owned()
     };
-    let mut url: Url = text.parse().map_err(|_| wrong())?;
+    let mut url: Url = text.parse().map_err(|_| invalid())?;
     let is_plain = url.username().is_empty()
         && url.password().is_none()
         && url.query().is_none()
         && url.fragment().is_none();
     if !is_plain || !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-        return Err(wrong());
+        return Err(invalid());
     }
-    // The adapters write their paths behind it.
+    // The adapters append their paths.
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());
         url.set_path(&path);
@@ -178,18 +179,18 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_ends_with_a_slash_and_holds_no_credential() {
+    fn a_base_url_ends_with_a_slash_and_has_no_credential() {
         let url = base_url("http://127.0.0.1:8000/v1").unwrap();
         assert_eq!(url.as_str(), "http://127.0.0.1:8000/v1/");
         assert_eq!(base_url("https://a.example").unwrap().path(), "/");
-        for bad in [
+        for invalid in [
             "127.0.0.1:8000",
             "ftp://a.example/",
             "http://user:secret@a.example/v1",
             "http://a.example/v1?key=secret",
         ] {
-            let why = base_url(bad).unwrap_err();
-            assert!(!why.contains("secret"), "{why}");
+            let error = base_url(invalid).unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
         }
     }
 

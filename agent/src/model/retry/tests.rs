@@ -5,13 +5,13 @@ use tokio::time::Instant;
 use super::*;
 use crate::model::{ModelTurn, ToolSelection, Usage};
 
-/// Says the next of its answers at each attempt.
+/// The remaining attempts, each with its events.
 #[derive(Debug)]
 struct FakeAttempts(Mutex<Vec<Vec<Result<Event, AttemptError>>>>);
 
 impl ProviderAttempt for FakeAttempts {
     fn label(&self) -> &str {
-        "played"
+        "fake"
     }
 
     fn attempt(&self, _: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
@@ -19,16 +19,13 @@ impl ProviderAttempt for FakeAttempts {
     }
 }
 
-fn attempt_error(code: ErrorCode, again: RetryDecision) -> Result<Event, AttemptError> {
-    let failure = Failure::new(code, "played has no time");
-    Err(AttemptError {
-        failure,
-        retry: again,
-    })
+fn attempt_error(code: ErrorCode, retry: RetryDecision) -> Result<Event, AttemptError> {
+    let failure = Failure::new(code, "fake has no time");
+    Err(AttemptError { failure, retry })
 }
 
-fn busy(again: RetryDecision) -> Vec<Result<Event, AttemptError>> {
-    vec![attempt_error(ErrorCode::ModelRateLimited, again)]
+fn busy(retry: RetryDecision) -> Vec<Result<Event, AttemptError>> {
+    vec![attempt_error(ErrorCode::ModelRateLimited, retry)]
 }
 
 fn answer() -> Vec<Result<Event, AttemptError>> {
@@ -39,11 +36,12 @@ fn answer() -> Vec<Result<Event, AttemptError>> {
     vec![Ok(Event::Text("yes".to_owned())), Ok(end)]
 }
 
-/// What is said, how long it takes, and how many answers are left.
+/// Runs a turn with two retries. Returns its output, its duration, and the number of attempts that
+/// remain.
 async fn run_attempts(
-    answers: Vec<Vec<Result<Event, AttemptError>>>,
+    attempts: Vec<Vec<Result<Event, AttemptError>>>,
 ) -> (Vec<String>, Duration, usize) {
-    let model = RetryingModel::new(FakeAttempts(Mutex::new(answers)), 2);
+    let model = RetryingModel::new(FakeAttempts(Mutex::new(attempts)), 2);
     let request = Request {
         query: "q".into(),
         prompt: "p".into(),
@@ -53,39 +51,34 @@ async fn run_attempts(
         tool_selection: ToolSelection::Auto,
         max_output_tokens: 1,
     };
-    let began = Instant::now();
-    let said = model.turn(request).map(|event| match event {
+    let started = Instant::now();
+    let output = model.turn(request).map(|event| match event {
         Ok(Event::Text(text) | Event::Thinking(text)) => text,
         Ok(Event::Note(text)) => format!("note: {text}"),
         Ok(Event::End { .. }) => "end".to_owned(),
         Err(failure) => failure.to_string(),
     });
-    let said = said.collect().await;
-    let left = model.provider.0.lock().unwrap().len();
-    (said, began.elapsed(), left)
+    let output = output.collect().await;
+    let remaining = model.provider.0.lock().unwrap().len();
+    (output, started.elapsed(), remaining)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_provider_is_retried_after_its_delay_with_a_note() {
     let after = RetryDecision::After(Duration::from_millis(2500));
-    let (said, took, left) =
+    let (output, elapsed, remaining) =
         run_attempts(vec![busy(after), busy(RetryDecision::Backoff), answer()]).await;
-    assert_eq!(said.len(), 4, "{said:?}");
-    let first = "note: the model is busy: trying again in ";
+    assert_eq!(output.len(), 4, "{output:?}");
+    let note = "note: the model is busy: trying again in ";
+    for (line, delays) in [(&output[0], ["3 s", "4 s"]), (&output[1], ["1 s", "2 s"])] {
+        assert!(delays.contains(&line.strip_prefix(note).unwrap()), "{line}");
+    }
+    assert_eq!(output[2..], ["yes", "end"]);
     assert!(
-        ["3 s", "4 s"].contains(&said[0].strip_prefix(first).unwrap()),
-        "{said:?}"
+        elapsed >= Duration::from_millis(3500) && elapsed < Duration::from_secs(6),
+        "{elapsed:?}"
     );
-    assert!(
-        ["1 s", "2 s"].contains(&said[1].strip_prefix(first).unwrap()),
-        "{said:?}"
-    );
-    assert_eq!(said[2..], ["yes", "end"]);
-    assert!(
-        took >= Duration::from_millis(3500) && took < Duration::from_secs(6),
-        "{took:?}"
-    );
-    assert_eq!(left, 0);
+    assert_eq!(remaining, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,40 +89,45 @@ async fn the_failure_is_returned_after_the_last_retry() {
             RetryDecision::Backoff,
         )]
     };
-    let (said, _, left) =
+    let (output, _, remaining) =
         run_attempts(vec![unavailable(), unavailable(), unavailable(), answer()]).await;
-    assert!(said[0].starts_with("note: the model is not available: trying again in 1 s"));
+    assert!(output[0].starts_with("note: the model is not available: trying again in 1 s"));
     assert_eq!(
-        said.last().unwrap(),
-        "ModelUnavailable: played has no time (asked 3 times)"
+        output.last().unwrap(),
+        "ModelUnavailable: fake has no time (asked 3 times)"
     );
-    assert_eq!((said.len(), left), (3, 1));
+    assert_eq!((output.len(), remaining), (3, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn partial_answers_and_permanent_failures_are_not_retried() {
     let mut broken = vec![Ok(Event::Thinking("…".to_owned()))];
     broken.extend(busy(RetryDecision::Backoff));
-    let asked_to_wait = RetryDecision::After(Duration::from_secs(31));
-    let never = RetryDecision::Never;
-    let long = "ModelRateLimited: played has no time (it asks to wait for 31 s)";
-    let plain = "ModelRateLimited: played has no time";
-    for (again, expected) in [(asked_to_wait, long), (never, plain)] {
-        let (said, took, left) = run_attempts(vec![busy(again), answer()]).await;
-        assert_eq!((said, left), (vec![expected.to_owned()], 1));
-        assert_eq!(took, Duration::ZERO);
+    let too_long = RetryDecision::After(Duration::from_secs(31));
+    let with_delay = "ModelRateLimited: fake has no time (it asks to wait for 31 s)";
+    let plain = "ModelRateLimited: fake has no time";
+    for (retry, expected) in [(too_long, with_delay), (RetryDecision::Never, plain)] {
+        let (output, elapsed, remaining) = run_attempts(vec![busy(retry), answer()]).await;
+        assert_eq!((output, remaining), (vec![expected.to_owned()], 1));
+        assert_eq!(elapsed, Duration::ZERO);
     }
-    let (said, _, left) = run_attempts(vec![broken, answer()]).await;
-    assert_eq!((said, left), (vec!["…".to_owned(), plain.to_owned()], 1));
+    let (output, _, remaining) = run_attempts(vec![broken, answer()]).await;
+    assert_eq!(
+        (output, remaining),
+        (vec!["…".to_owned(), plain.to_owned()], 1)
+    );
 }
 
 #[test]
 fn retry_delays_grow_within_their_bounds() {
-    for failed in 0..40 {
-        let time = retry_delay(RetryDecision::Backoff, failed).unwrap();
+    for failed_attempts in 0..40 {
+        let delay = retry_delay(RetryDecision::Backoff, failed_attempts).unwrap();
         let full = INITIAL_BACKOFF
-            .saturating_mul(1 << failed.min(5))
+            .saturating_mul(1 << failed_attempts.min(5))
             .min(MAX_RETRY_DELAY);
-        assert!(time >= full / 2 && time <= full, "{failed}: {time:?}");
+        assert!(
+            delay >= full / 2 && delay <= full,
+            "{failed_attempts}: {delay:?}"
+        );
     }
 }

@@ -1,26 +1,26 @@
-//! The commands in a prompt.
+//! Parses the commands in a prompt.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
-/// The commands of a prompt, in blocks: those of one run at the same time.
+/// The commands of a prompt, in blocks. The commands of one block run at the same time.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Script {
     pub(super) blocks: Vec<Vec<ScriptCommand>>,
 }
 
-/// `/tool {"name": "value"}`
+/// A call of a tool: `/tool {"name": "value"}`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ScriptCommand {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
 }
 
-/// A line that begins like a command and is none.
+/// A line that begins like a command and is malformed.
 #[derive(Debug, PartialEq)]
 pub(super) struct ScriptError {
-    /// From one.
+    /// The number of the line, from 1.
     number: usize,
     tool: String,
     reason: String,
@@ -31,25 +31,25 @@ impl fmt::Display for ScriptError {
         let Self {
             number,
             tool,
-            reason: why,
+            reason,
         } = self;
         write!(
             f,
-            "Line {number}: what follows /{tool} must be one JSON object: {why}. Nothing was run."
+            "Line {number}: what follows /{tool} must be one JSON object: {reason}. Nothing was run."
         )
     }
 }
 
 impl Script {
-    /// Lines that are no commands are for people. All lines are read before any is run.
+    /// Parses all lines, and ignores those that are not commands. No command is run if one is malformed.
     pub(super) fn parse(prompt: &str) -> Result<Self, ScriptError> {
         let mut script = Self::default();
         let mut block = Vec::new();
-        for (index, text) in prompt.lines().enumerate() {
-            let text = text.trim();
-            if text.is_empty() {
+        for (index, line) in prompt.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() {
                 script.push_block(&mut block);
-            } else if let Some(command) = text.strip_prefix('/') {
+            } else if let Some(command) = line.strip_prefix('/') {
                 block.extend(ScriptCommand::parse(index + 1, command)?);
             }
         }
@@ -65,13 +65,13 @@ impl Script {
 
     /// The last command that calls this tool.
     pub(super) fn last_command(&self, tool: &str) -> Option<&ScriptCommand> {
-        let lines = self.blocks.iter().flatten();
-        lines.rev().find(|line| line.tool == tool)
+        let commands = self.blocks.iter().flatten();
+        commands.rev().find(|command| command.tool == tool)
     }
 }
 
 impl ScriptCommand {
-    /// `None` if this is a path or a comment rather than a tool's name.
+    /// Parses what follows the slash. `None` if it is a path or a comment rather than the name of a tool.
     fn parse(number: usize, command: &str) -> Result<Option<Self>, ScriptError> {
         let (tool, rest) = match command.split_once(char::is_whitespace) {
             Some((tool, rest)) => (tool, rest.trim()),
@@ -89,16 +89,16 @@ impl ScriptCommand {
                 tool: tool.to_owned(),
                 arguments,
             })),
-            Err(why) => Err(ScriptError {
+            Err(reason) => Err(ScriptError {
                 number,
                 tool: tool.to_owned(),
-                reason: why,
+                reason,
             }),
         }
     }
 }
 
-/// As the names of tools are published.
+/// Whether a bridge publishes names of tools in this form.
 fn is_tool_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     !text.is_empty() && text.bytes().all(is_allowed)
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_make_blocks_and_other_text_is_for_people() {
+    fn consecutive_commands_form_blocks_and_other_text_is_ignored() {
         let prompt =
             "Please:\r\n/add {\"n\": 1}\r\n  /add {\"n\": 2}\n\n\n// a comment\n/list\n/a/path";
         let script = Script::parse(prompt).unwrap();
@@ -131,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_whose_json_is_cut_or_no_object_runs_nothing() {
+    fn a_command_without_a_json_object_is_an_error() {
         for (prompt, number) in [
             ("/add {\"n\":", 1),
             ("/list\n\n/add [1]", 3),
             ("/add {} {}", 1),
         ] {
-            let problem = Script::parse(prompt).unwrap_err();
-            assert_eq!(problem.number, number, "{problem}");
-            assert!(problem.to_string().contains("/add must be one JSON object"));
+            let error = Script::parse(prompt).unwrap_err();
+            assert_eq!(error.number, number, "{error}");
+            assert!(error.to_string().contains("/add must be one JSON object"));
         }
     }
 
