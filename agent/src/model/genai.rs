@@ -1,11 +1,15 @@
-//! Models of providers. Only this module knows `genai`, which writes requests and reads streams in
-//! the words of each provider; what it leaves out or gets wrong is made good here:
+//! The adapter to hosted models. Only this module knows the crate `genai`, which writes requests and
+//! reads streams in the format of each provider. What that crate leaves out or gets wrong is corrected
+//! here:
 //!
-//! - `asking` and `thinking` write a request: caching, a forced tool, results of calls;
-//! - `listening` hears an answer, and how long there is none;
-//! - `frames` looks at what comes over the wire, for the end that `genai` would make up;
-//! - `ending` makes a turn, or a failure, of what has come;
-//! - `trouble` knows the errors, and `words` what of them may be shown.
+//! - [`request`] builds a request: caching, a forced tool, results of calls. [`thinking_effort`] sets
+//!   how much the model thinks, [`tool_names`] maps reserved names of tools, and [`thinking_state`]
+//!   stores what a provider requires to be sent back.
+//! - [`response_stream`] reads a response, within time limits. [`frame_inspector`] looks at each frame
+//!   of it for the actual end, because `genai` makes one up where a stream breaks off.
+//! - [`completion`] makes a turn of a complete response.
+//! - [`errors`] maps errors to failures; [`error_classification`] decides about retries, and
+//!   [`error_text`] extracts what may be shown.
 
 mod completion;
 mod error_classification;
@@ -37,7 +41,7 @@ use errors::ErrorMapper;
 use frame_inspector::FrameInspector;
 use response_stream::{ResponseStream, StreamTimeouts};
 
-/// Whom to ask for what, and with which key.
+/// The provider and model to use, with the key.
 #[derive(Debug)]
 pub(super) struct ProviderAccess {
     pub(super) provider: Provider,
@@ -45,7 +49,7 @@ pub(super) struct ProviderAccess {
     pub(super) key: Option<Secret>,
 }
 
-/// A model of a provider.
+/// A model that a provider hosts.
 pub(super) struct HostedModel {
     client: Client,
     target: ServiceTarget,
@@ -56,7 +60,9 @@ pub(super) struct HostedModel {
 
 impl fmt::Debug for HostedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Hosted").field(&self.errors.label()).finish()
+        f.debug_tuple("HostedModel")
+            .field(&self.errors.label())
+            .finish()
     }
 }
 
@@ -67,24 +73,24 @@ impl HostedModel {
             model,
             key,
         } = access;
-        let own = official_url(provider);
-        let url = settings.base_url.clone().unwrap_or_else(|| own.clone());
-        let is_own = url.host_str() == own.host_str();
-        let http = http_client::build(&url).map_err(|why| {
-            let message = format!("no connection to {provider} can be made: {why}");
+        let official = official_url(provider);
+        let url = settings.base_url.clone();
+        let url = url.unwrap_or_else(|| official.clone());
+        let is_official = url.host_str() == official.host_str();
+        let http = http_client::build(&url).map_err(|cause| {
+            let message = format!("no connection to {provider} can be made: {cause}");
             Failure::new(ErrorCode::ModelUnavailable, message)
         })?;
         let client = Client::builder().with_reqwest(http).build();
         let client = client.map_err(|_| {
-            let message = format!("{provider} cannot be spoken with");
+            let message = format!("no client for {provider} can be made");
             Failure::new(ErrorCode::AgentFailed, message)
         })?;
-        let label = match is_own {
-            true => format!("{provider} {model}"),
-            false => format!(
-                "{provider} {model} at {}",
-                url.origin().ascii_serialization()
-            ),
+        let label = if is_official {
+            format!("{provider} {model}")
+        } else {
+            let origin = url.origin().ascii_serialization();
+            format!("{provider} {model} at {origin}")
         };
         Ok(Self {
             client,
@@ -92,9 +98,9 @@ impl HostedModel {
             request_builder: request::RequestBuilder {
                 provider,
                 model,
-                is_official_api: is_own,
+                is_official_api: is_official,
                 thinking: settings.thinking,
-                // genai sends Ollama no key.
+                // genai sends no key to Ollama.
                 headers: key
                     .as_ref()
                     .filter(|_| provider == Provider::Ollama)
@@ -113,7 +119,7 @@ fn bearer_value(key: &Secret) -> String {
     format!("Bearer {}", key.expose())
 }
 
-/// Where a provider's own API is.
+/// The URL of the provider's own API.
 fn official_url(provider: Provider) -> Url {
     let url = match provider {
         Provider::Anthropic => "https://api.anthropic.com/v1/",
@@ -121,7 +127,7 @@ fn official_url(provider: Provider) -> Url {
         Provider::Gemini => "https://generativelanguage.googleapis.com/v1beta/",
         Provider::Ollama | Provider::Commands => "http://localhost:11434/",
     };
-    url.parse().expect("a URL that is written here")
+    url.parse().expect("the URLs above are valid")
 }
 
 fn service_target(
@@ -138,7 +144,7 @@ fn service_target(
     };
     let auth = match key {
         Some(key) => AuthData::from_single(key.expose()),
-        // Else genai would send an empty key, which some servers refuse.
+        // Without this, genai would send an empty key, which some servers refuse.
         None if provider == Provider::Openai => AuthData::RequestOverride {
             url: format!("{url}chat/completions"),
             headers: Headers::default(),
@@ -158,26 +164,22 @@ impl ProviderAttempt for HostedModel {
     }
 
     fn attempt(&self, request: &Request) -> BoxStream<'static, Result<Event, AttemptError>> {
-        let frames = Arc::new(FrameInspector::new(self.request_builder.provider));
+        let inspector = Arc::new(FrameInspector::new(self.request_builder.provider));
         let (chat, options) = self.request_builder.build(request);
-        let options = options.with_raw_frame_sink_arc(frames.clone());
-        let (client, target, teller) = (
-            self.client.clone(),
-            self.target.clone(),
-            self.errors.clone(),
-        );
-        let (patience, tools) = (self.timeouts, request.tools.clone());
-        let begin = async move {
-            let opened = client.exec_chat_stream(target, chat, Some(&options)).await;
-            let stream = opened
-                .map_err(|error| teller.map_error(error, false))?
-                .stream;
-            Ok(ResponseStream::new(stream, frames, teller, tools, patience))
+        let options = options.with_raw_frame_sink_arc(inspector.clone());
+        let (client, target) = (self.client.clone(), self.target.clone());
+        let (errors, timeouts) = (self.errors.clone(), self.timeouts);
+        let tools = request.tools.clone();
+        let start = async move {
+            let response = client.exec_chat_stream(target, chat, Some(&options)).await;
+            let response = response.map_err(|error| errors.map_error(error, false))?;
+            let stream = response.stream;
+            Ok(ResponseStream::new(stream, inspector, errors, tools, timeouts))
         };
-        stream::once(begin)
-            .map(|begun| match begun {
-                Ok(listening) => listening.into_events(),
-                Err(trouble) => stream::iter([Err(trouble)]).boxed(),
+        stream::once(start)
+            .map(|started| match started {
+                Ok(response) => response.into_events(),
+                Err(error) => stream::iter([Err(error)]).boxed(),
             })
             .flatten()
             .boxed()

@@ -1,60 +1,57 @@
-//! The end of an answer: the turn that has come, or why it is none.
+//! Makes a turn of a complete response, or finds out why there is none.
 
-use genai::chat::{MessageContent, StopReason, StreamEnd, ToolCall};
+use genai::chat::{ContentPart, MessageContent, StopReason, StreamEnd, ToolCall};
 use serde_json::{Map, Value};
 
+use super::errors::ErrorMapper;
+use super::thinking_state::ThinkingState;
 use super::tool_names;
 use crate::failure::Failure;
-use crate::model::genai::errors::ErrorMapper;
-use crate::model::genai::thinking_state::ThinkingState;
 use crate::model::{Call, ModelTurn, Tool, Usage};
 
+/// Makes a turn of the end of a stream. `refusal` is the reason with which the model declined.
 pub(super) fn completed_turn(
     end: StreamEnd,
     refusal: Option<String>,
-    teller: &ErrorMapper,
+    errors: &ErrorMapper,
     tools: &[Tool],
 ) -> Result<(ModelTurn, Usage), Failure> {
     let stop = StopKind::from_reason(end.captured_stop_reason);
-    if let Some(words) = refusal {
-        return Err(teller.refused(&words));
+    if let Some(reason) = refusal {
+        return Err(errors.refused(&reason));
     }
     if let StopKind::Refused(reason) = &stop {
-        return Err(teller.refused(reason));
+        return Err(errors.refused(reason));
     }
     let mut content = end.captured_content.unwrap_or_default();
     renumber_calls(&mut content);
     let calls = content.tool_calls().into_iter();
     let calls: Vec<Call> = calls
-        .map(|call| complete_call(call, teller, tools))
+        .map(|call| complete_call(call, errors, tools))
         .collect::<Result<_, _>>()?;
     match stop {
         StopKind::Complete | StopKind::Refused(_) => {}
-        StopKind::InvalidCall => return Err(teller.arguments_cut_off("a tool")),
-        StopKind::Length => return Err(teller.length_reached()),
-        StopKind::Failed(reason) => return Err(teller.stopped(&reason)),
+        StopKind::InvalidCall => return Err(errors.arguments_cut_off("a tool")),
+        StopKind::Length => return Err(errors.length_reached()),
+        StopKind::Failed(reason) => return Err(errors.stopped(&reason)),
     }
-    let text = content.joined_texts().unwrap_or_default();
-    let kept =
-        ThinkingState::from_content(&content, end.captured_reasoning_content).into_provider_state();
+    let state = ThinkingState::from_content(&content, end.captured_reasoning_content);
+    let turn = ModelTurn {
+        text: content.joined_texts().unwrap_or_default(),
+        calls,
+        provider_state: state.into_provider_state(),
+    };
     let usage = end.captured_usage.map(token_usage).unwrap_or_default();
-    Ok((
-        ModelTurn {
-            text,
-            calls,
-            provider_state: kept,
-        },
-        usage,
-    ))
+    Ok((turn, usage))
 }
 
 /// Why a model has stopped.
 enum StopKind {
-    /// It has said all, or wants tools called.
+    /// The turn is complete, or the model requests calls.
     Complete,
     Length,
     Refused(String),
-    /// It tried to call a tool and failed.
+    /// The model tried to call a tool and failed.
     InvalidCall,
     Failed(String),
 }
@@ -69,7 +66,8 @@ impl StopKind {
         }
     }
 
-    /// Compatible servers have words of their own for an ordinary end.
+    /// Maps a reason that genai does not know. Most are names of compatible servers for an ordinary
+    /// end.
     fn from_other_reason(reason: String) -> Self {
         match reason.to_ascii_lowercase().as_str() {
             // https://ai.google.dev/api/generate-content#FinishReason
@@ -81,31 +79,32 @@ impl StopKind {
     }
 }
 
-/// Gemini's calls have no ids of their own; genai counts them anew in each frame.
+/// Makes the ids of Gemini's calls unique. They have none of their own, and genai numbers them anew in
+/// each frame.
 fn renumber_calls(content: &mut MessageContent) {
     let calls = content.iter_mut().filter_map(|part| match part {
-        genai::chat::ContentPart::ToolCall(call) => Some(call),
+        ContentPart::ToolCall(call) => Some(call),
         _ => None,
     });
     for (index, call) in calls.enumerate() {
-        let made_up = format!("call#{}#", call.fn_name);
-        if call.call_id.starts_with(&made_up) {
-            call.call_id = format!("{made_up}{index}");
+        let generated = format!("call#{}#", call.fn_name);
+        if call.call_id.starts_with(&generated) {
+            call.call_id = format!("{generated}{index}");
         }
     }
 }
 
-fn complete_call(call: &ToolCall, teller: &ErrorMapper, tools: &[Tool]) -> Result<Call, Failure> {
+fn complete_call(call: &ToolCall, errors: &ErrorMapper, tools: &[Tool]) -> Result<Call, Failure> {
     let arguments = match &call.fn_arguments {
         Value::Object(arguments) => arguments.clone(),
         Value::Null => Map::new(),
-        // Without parameters, some say nothing.
+        // Some models send nothing for a tool without parameters.
         Value::String(text) if text.trim().is_empty() => Map::new(),
-        _ => return Err(teller.arguments_cut_off(&call.fn_name)),
+        _ => return Err(errors.arguments_cut_off(&call.fn_name)),
     };
     Ok(Call {
         id: call.call_id.clone(),
-        tool: tool_names::from_provider(teller.provider(), call.fn_name.clone(), tools),
+        tool: tool_names::from_provider(errors.provider(), call.fn_name.clone(), tools),
         arguments,
     })
 }
@@ -114,7 +113,7 @@ fn token_usage(usage: genai::chat::Usage) -> Usage {
     let count = |count: Option<i32>| u64::try_from(count.unwrap_or_default()).unwrap_or_default();
     let input = count(usage.prompt_tokens);
     let output = match usage.completion_tokens {
-        // Gemini, when all were thoughts.
+        // Gemini leaves the number out when all output was thoughts.
         None => count(usage.total_tokens).saturating_sub(input),
         output => count(output),
     };

@@ -1,67 +1,67 @@
-//! What a provider says of an error, as far as it may be shown to a page: short, and without a key.
+//! Extracts the text of a provider's error that may be shown to a page: short, and without keys.
 
 use bridge_service::Secret;
 use serde_json::Value;
 
-/// With what is said around it, a message stays below 300 characters.
+/// The length of an error text. With the text around it, a message stays below 300 characters.
 const MAX_CHARS: usize = 220;
 
-/// The words in the body of a response.
+/// Extracts the error text from the body of a response.
 pub(super) fn from_body(body: &str, key: Option<&Secret>) -> Option<String> {
     match serde_json::from_str(body) {
         Ok(value) => from_value(&value, key),
-        // A page of a proxy says nothing to a person.
+        // The HTML page of a proxy is of no use to a person.
         Err(_) if body.contains('<') => None,
         Err(_) => redact(body, key),
     }
 }
 
-/// The words in an error, in whose shape ever.
+/// Extracts the error text from a JSON value, in the format of any provider.
 pub(super) fn from_value(error: &Value, key: Option<&Secret>) -> Option<String> {
     const POINTERS: [&str; 6] = [
         "/error/message",
         "/message",
         "/error",
-        // Gemini answers a stream with a list.
+        // Gemini may answer with a list.
         "/0/error/message",
         "/detail",
         "",
     ];
-    let words = POINTERS
+    let text = POINTERS
         .into_iter()
-        .find_map(|place| error.pointer(place)?.as_str())?;
-    redact(words, key)
+        .find_map(|pointer| error.pointer(pointer)?.as_str())?;
+    redact(text, key)
 }
 
-/// Made fit to be shown.
-pub(super) fn redact(words: &str, key: Option<&Secret>) -> Option<String> {
-    let words = match key {
-        Some(key) => words.replace(key.expose(), "…"),
-        None => words.to_owned(),
+/// Replaces keys, joins lines, and truncates a text.
+pub(super) fn redact(text: &str, key: Option<&Secret>) -> Option<String> {
+    let text = match key {
+        Some(key) => text.replace(key.expose(), "…"),
+        None => text.to_owned(),
     };
-    let mut shown = String::new();
+    let mut redacted = String::new();
     let mut is_key_next = false;
-    for word in words.split_whitespace() {
-        if !shown.is_empty() {
-            shown.push(' ');
+    for word in text.split_whitespace() {
+        if !redacted.is_empty() {
+            redacted.push(' ');
         }
         let is_key = is_key_next || is_api_key(word);
-        shown.push_str(if is_key { "…" } else { word });
+        redacted.push_str(if is_key { "…" } else { word });
         is_key_next = word.eq_ignore_ascii_case("bearer");
     }
-    if let Some((end, _)) = shown.char_indices().nth(MAX_CHARS) {
-        shown.truncate(end);
-        shown.push('…');
+    if let Some((end, _)) = redacted.char_indices().nth(MAX_CHARS) {
+        redacted.truncate(end);
+        redacted.push('…');
     }
-    (!shown.is_empty()).then_some(shown)
+    (!redacted.is_empty()).then_some(redacted)
 }
 
-/// Also one that is masked in part, and one of somebody else.
+/// Whether a word looks like a key of any provider, even if it is partly masked.
 fn is_api_key(word: &str) -> bool {
     let word = word.trim_start_matches(|first: char| !first.is_alphanumeric());
     ["sk-", "AIza", "gsk_", "hf_", "xai-"]
         .iter()
-        .any(|beginning| word.starts_with(beginning))
+        .any(|prefix| word.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -98,20 +98,20 @@ mod tests {
     #[test]
     fn keys_are_not_shown() {
         let key = Secret::from_trusted("a-key-of-ours".to_owned());
-        let shown = redact(
+        let redacted = redact(
             "Incorrect key: a-key-of-ours, (sk-proj-***1234) AIzaSy0123. Bearer abc.def was sent",
             Some(&key),
         );
         assert_eq!(
-            shown.as_deref(),
+            redacted.as_deref(),
             Some("Incorrect key: …, … … Bearer … was sent")
         );
     }
 
     #[test]
     fn long_text_is_truncated_between_characters() {
-        let shown = redact(&"ä".repeat(1000), None).unwrap();
-        assert_eq!(shown.chars().count(), MAX_CHARS + 1);
-        assert!(shown.ends_with('…'));
+        let redacted = redact(&"ä".repeat(1000), None).unwrap();
+        assert_eq!(redacted.chars().count(), MAX_CHARS + 1);
+        assert!(redacted.ends_with('…'));
     }
 }

@@ -1,5 +1,5 @@
-//! How it goes wrong with a provider, in our words. The one table from statuses, error events and
-//! broken streams to codes.
+//! Maps errors to failures: the one table from HTTP statuses, error events and broken streams to error
+//! codes.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -8,17 +8,16 @@ use std::time::Duration;
 use bridge_protocol::ErrorCode;
 use bridge_service::{Secret, http_client};
 use genai::Error;
-use reqwest::header::HeaderMap;
+use http::HeaderMap;
 use serde_json::Value;
 
-use super::error_classification;
+use super::error_classification::{self, ErrorKind};
 use super::error_text;
 use crate::failure::Failure;
 use crate::model::Provider;
-use crate::model::genai::error_classification::ErrorKind;
 use crate::model::retry::{AttemptError, RetryDecision};
 
-/// Says of one provider what went wrong.
+/// Maps the errors of one provider to failures.
 #[derive(Clone, Debug)]
 pub(super) struct ErrorMapper {
     provider: Provider,
@@ -44,8 +43,9 @@ impl ErrorMapper {
         self.provider
     }
 
-    /// What an error of `genai` means. Its own text may hold whole bodies: it is never shown.
-    pub(super) fn map_error(&self, error: Error, has_spoken: bool) -> AttemptError {
+    /// Maps an error of `genai`. The error's own text is never shown, because it may contain whole
+    /// bodies.
+    pub(super) fn map_error(&self, error: Error, has_output: bool) -> AttemptError {
         match error {
             Error::HttpError {
                 status,
@@ -54,120 +54,116 @@ impl ErrorMapper {
                 ..
             } => self.map_status(status.as_u16(), &headers, &body),
             Error::WebStream { error, .. } => match error.downcast::<Error>() {
-                Ok(error) => self.map_error(*error, has_spoken),
+                Ok(error) => self.map_error(*error, has_output),
                 Err(error) => self.map_connection_error(&*error),
             },
-            Error::ChatResponse { body, .. } => self.map_event(&body, has_spoken),
+            Error::ChatResponse { body, .. } => self.map_event(&body, has_output),
             Error::StreamParse { .. } | Error::JsonValueExt(_) | Error::SerdeJson(_) => {
                 AttemptError::permanent(self.unreadable())
             }
             _ => AttemptError::permanent(self.failure(
                 ErrorCode::AgentFailed,
-                "cannot be asked: the request cannot be written",
+                "cannot be used: the request cannot be written",
                 None,
             )),
         }
     }
 
     fn map_status(&self, status: u16, headers: &HeaderMap, body: &str) -> AttemptError {
-        let words = error_text::from_body(body, self.key.as_ref());
-        // Gemini says so with 400.
+        let text = error_text::from_body(body, self.key.as_ref());
+        // Gemini answers 400 when the key is invalid.
         let is_bad_key = matches!(status, 401 | 403) || body.contains("API_KEY_INVALID");
-        let again = error_classification::retry_decision(headers, body);
+        let retry = error_classification::retry_decision(headers, body);
         match status {
-            _ if is_bad_key => AttemptError::permanent(self.unauthorized(status, words)),
+            _ if is_bad_key => AttemptError::permanent(self.unauthorized(status, text)),
             429 => AttemptError {
-                failure: self.rate_limited(&format!(" (HTTP {status})"), words),
-                retry: again,
+                failure: self.rate_limited(&format!(" (HTTP {status})"), text),
+                retry,
             },
             408 | 500.. => AttemptError {
-                failure: self.unavailable(&format!(" (HTTP {status})"), words),
-                retry: again,
+                failure: self.unavailable(&format!(" (HTTP {status})"), text),
+                retry,
             },
-            _ => AttemptError::permanent(self.request_refused(status, words)),
+            _ => AttemptError::permanent(self.request_refused(status, text)),
         }
     }
 
-    /// An error that came in the stream.
-    pub(super) fn map_event(&self, body: &Value, has_spoken: bool) -> AttemptError {
-        let words = error_text::from_value(body, self.key.as_ref());
-        let (failure, again) = match error_classification::error_kind(body) {
-            ErrorKind::RateLimited if !has_spoken => {
-                (self.rate_limited("", words), RetryDecision::Backoff)
+    /// Maps an error that came in the stream. Once there has been output, the answer is broken,
+    /// whatever the error.
+    pub(super) fn map_event(&self, body: &Value, has_output: bool) -> AttemptError {
+        let text = error_text::from_value(body, self.key.as_ref());
+        let (failure, retry) = match error_classification::error_kind(body) {
+            ErrorKind::RateLimited if !has_output => {
+                (self.rate_limited("", text), RetryDecision::Backoff)
             }
-            ErrorKind::Unavailable if !has_spoken => {
-                (self.unavailable("", words), RetryDecision::Backoff)
+            ErrorKind::Unavailable if !has_output => {
+                (self.unavailable("", text), RetryDecision::Backoff)
             }
             _ => {
-                let words = words.unwrap_or_else(|| "it reports an error".to_owned());
-                (self.stream_broken(&words), RetryDecision::Never)
+                let text = text.unwrap_or_else(|| "it reports an error".to_owned());
+                (self.stream_broken(&text), RetryDecision::Never)
             }
         };
-        AttemptError {
-            failure,
-            retry: again,
-        }
+        AttemptError { failure, retry }
     }
 
     fn map_connection_error(&self, error: &(dyn std::error::Error + 'static)) -> AttemptError {
         let Some(error) = error.downcast_ref::<reqwest::Error>() else {
-            return AttemptError::permanent(self.stream_broken("it sends what is no text"));
+            return AttemptError::permanent(self.stream_broken("its response is not text"));
         };
         let cause = http_client::last_cause(error.source().unwrap_or(error));
         if error.is_connect() || error.is_request() {
-            let failure = self.failure(
-                ErrorCode::ModelUnavailable,
-                "cannot be reached",
-                Some(cause),
-            );
-            let again = RetryDecision::Backoff;
             return AttemptError {
-                failure,
-                retry: again,
+                failure: self.failure(
+                    ErrorCode::ModelUnavailable,
+                    "cannot be reached",
+                    Some(cause),
+                ),
+                retry: RetryDecision::Backoff,
             };
         }
         AttemptError::permanent(self.stream_broken(&format!("the connection was lost: {cause}")))
     }
 
-    fn unauthorized(&self, status: u16, words: Option<String>) -> Failure {
-        let what = match self.key {
+    fn unauthorized(&self, status: u16, text: Option<String>) -> Failure {
+        let problem = match self.key {
             Some(_) => format!("refuses the key (HTTP {status})"),
-            None => format!("wants a key (HTTP {status})"),
+            None => format!("requires a key (HTTP {status})"),
         };
-        // What is said of a wrong key shows parts of it.
-        let words = words.filter(|_| status == 403);
+        // The text about an invalid key shows parts of it.
+        let text = text.filter(|_| status == 403);
         let remedy = match self.provider.key_variable() {
             Some(variable) => format!("the operator of the agent must check {variable}"),
             None => "the operator of the agent must name a file with the key".to_owned(),
         };
-        let failure = self.failure(ErrorCode::ModelUnauthorized, &what, words);
+        let failure = self.failure(ErrorCode::ModelUnauthorized, &problem, text);
         failure.with_remedy(remedy)
     }
 
-    fn rate_limited(&self, status: &str, words: Option<String>) -> Failure {
-        let what = format!("takes no more requests for now{status}");
-        let failure = self.failure(ErrorCode::ModelRateLimited, &what, words);
-        failure.with_remedy("ask again in a while")
+    fn rate_limited(&self, status: &str, text: Option<String>) -> Failure {
+        let problem = format!("accepts no more requests for now{status}");
+        let failure = self.failure(ErrorCode::ModelRateLimited, &problem, text);
+        failure.with_remedy("retry in a while")
     }
 
-    fn unavailable(&self, status: &str, words: Option<String>) -> Failure {
-        let what = format!("is not available{status}");
-        let failure = self.failure(ErrorCode::ModelUnavailable, &what, words);
-        failure.with_remedy("ask again in a while")
+    fn unavailable(&self, status: &str, text: Option<String>) -> Failure {
+        let problem = format!("is not available{status}");
+        let failure = self.failure(ErrorCode::ModelUnavailable, &problem, text);
+        failure.with_remedy("retry in a while")
     }
 
-    fn request_refused(&self, status: u16, words: Option<String>) -> Failure {
-        let what = match status {
-            300..400 => format!("is somewhere else (HTTP {status})"),
+    fn request_refused(&self, status: u16, text: Option<String>) -> Failure {
+        let problem = match status {
+            300..400 => format!("redirects to another address (HTTP {status})"),
             _ => format!("does not accept the request (HTTP {status})"),
         };
-        let failure = self.failure(ErrorCode::ModelRequestRefused, &what, words);
+        let failure = self.failure(ErrorCode::ModelRequestRefused, &problem, text);
         match status {
             300..400 | 404 => {
                 failure.with_remedy("the operator of the agent must check model and base URL")
             }
             413 => failure.with_remedy("ask with less context"),
-            // OpenAI's newer models do not take tools by chat completions while they think.
+            // OpenAI's newer models do not accept tools in chat completions while they think.
             _ if failure.message.contains("reasoning_effort") => {
                 failure.with_remedy("the operator of the agent must set `thinking` to off")
             }
@@ -175,83 +171,89 @@ impl ErrorMapper {
         }
     }
 
-    pub(super) fn first_token_timeout(&self, within: Duration) -> Failure {
-        let within = humantime::format_duration(within);
-        let what = format!("has not begun to answer within {within}");
-        let failure = self.failure(ErrorCode::ModelUnavailable, &what, None);
+    /// The failure when the answer did not begin in time.
+    pub(super) fn first_token_timeout(&self, timeout: Duration) -> Failure {
+        let timeout = humantime::format_duration(timeout);
+        let problem = format!("has not begun to answer within {timeout}");
+        let failure = self.failure(ErrorCode::ModelUnavailable, &problem, None);
         failure.with_remedy(
-            "ask again in a while; a model that thinks long, or is loaded first, needs a longer \
+            "retry in a while; a model that thinks long, or is loaded first, needs a longer \
              `first_token_within`",
         )
     }
 
-    pub(super) fn idle_timeout(&self, time: Duration) -> Failure {
-        let time = humantime::format_duration(time);
-        let what = format!("has sent nothing for {time} in the middle of its answer");
-        let failure = self.failure(ErrorCode::ModelUnavailable, &what, None);
-        failure.with_remedy("ask again in a while")
+    /// The failure when the provider was silent for too long in the middle of its answer.
+    pub(super) fn idle_timeout(&self, timeout: Duration) -> Failure {
+        let timeout = humantime::format_duration(timeout);
+        let problem = format!("has sent nothing for {timeout} in the middle of its answer");
+        let failure = self.failure(ErrorCode::ModelUnavailable, &problem, None);
+        failure.with_remedy("retry in a while")
     }
 
-    fn stream_broken(&self, why: &str) -> Failure {
-        let what = "has not said its answer to the end";
-        let failure = self.failure(ErrorCode::ModelStreamBroken, what, Some(why.to_owned()));
-        failure.with_remedy("ask again")
+    fn stream_broken(&self, reason: &str) -> Failure {
+        let problem = "did not finish its answer";
+        let failure = self.failure(ErrorCode::ModelStreamBroken, problem, Some(reason.to_owned()));
+        failure.with_remedy("retry")
     }
 
+    /// The failure when the model stopped for an abnormal reason.
     pub(super) fn stopped(&self, reason: &str) -> Failure {
-        self.stream_broken(&format!(
-            "it stopped with the reason {}",
-            truncate_name(reason)
-        ))
+        let reason = truncate_name(reason);
+        self.stream_broken(&format!("it stopped with the reason {reason}"))
     }
 
+    /// The failure when the response cannot be parsed.
     pub(super) fn unreadable(&self) -> Failure {
-        self.stream_broken("it sends what cannot be read")
+        self.stream_broken("its response cannot be read")
     }
 
+    /// The failure when the response is larger than any answer.
     pub(super) fn too_large(&self) -> Failure {
         self.stream_broken("it sends more than an answer can be")
     }
 
-    pub(super) fn unfinished(&self, has_spoken: bool) -> Failure {
-        let what = "ended its answer without saying that it was the end";
-        let failure = self.failure(ErrorCode::ModelStreamUnfinished, what, None);
-        match has_spoken {
-            true => failure.with_remedy("ask again"),
-            false => failure.with_remedy("the operator of the agent must check the base URL"),
-        }
+    /// The failure when the response ended without its final event.
+    pub(super) fn unfinished(&self, has_output: bool) -> Failure {
+        let problem = "ended its answer without the final event";
+        let failure = self.failure(ErrorCode::ModelStreamUnfinished, problem, None);
+        failure.with_remedy(if has_output {
+            "retry"
+        } else {
+            "the operator of the agent must check the base URL"
+        })
     }
 
-    pub(super) fn refused(&self, why: &str) -> Failure {
-        let why = error_text::redact(why, self.key.as_ref());
-        self.failure(ErrorCode::ModelRefused, "declines to answer", why)
+    /// The failure when the model, or a filter of its provider, declines.
+    pub(super) fn refused(&self, reason: &str) -> Failure {
+        let reason = error_text::redact(reason, self.key.as_ref());
+        self.failure(ErrorCode::ModelRefused, "declines to answer", reason)
     }
 
+    /// The failure when the arguments of a call are not a whole JSON object.
     pub(super) fn arguments_cut_off(&self, tool: &str) -> Failure {
-        let what = format!(
-            "began to call {} and did not say the arguments to the end",
-            truncate_name(tool)
-        );
-        let failure = self.failure(ErrorCode::ModelArgumentsCutOff, &what, None);
+        let tool = truncate_name(tool);
+        let problem = format!("began to call {tool} and did not finish the arguments");
+        let failure = self.failure(ErrorCode::ModelArgumentsCutOff, &problem, None);
         failure.with_remedy("ask for less at once, or raise `max_output_tokens`")
     }
 
+    /// The failure when the answer reached the maximum output of one turn.
     pub(super) fn length_reached(&self) -> Failure {
-        let what = "has said as much as it may in one turn, and was not done";
-        let failure = self.failure(ErrorCode::ModelLengthReached, what, None);
+        let problem = "reached the maximum output of one turn before it was done";
+        let failure = self.failure(ErrorCode::ModelLengthReached, problem, None);
         failure.with_remedy("ask for less, or raise `max_output_tokens`")
     }
 
-    fn failure(&self, code: ErrorCode, what: &str, words: Option<String>) -> Failure {
+    fn failure(&self, code: ErrorCode, problem: &str, text: Option<String>) -> Failure {
         let provider = self.provider;
-        match words {
-            Some(words) => Failure::new(code, format!("{provider} {what}: {words}")),
-            None => Failure::new(code, format!("{provider} {what}")),
+        match text {
+            Some(text) => Failure::new(code, format!("{provider} {problem}: {text}")),
+            None => Failure::new(code, format!("{provider} {problem}")),
         }
     }
 }
 
-/// A name that the provider chose.
+/// Truncates a name that the provider has chosen.
 fn truncate_name(name: &str) -> String {
     name.chars().take(64).collect()
 }

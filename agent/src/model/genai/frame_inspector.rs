@@ -1,5 +1,4 @@
-//! What came over the wire, frame by frame: whether the provider has said that its answer is at the
-//! end, and what `genai` passes over.
+//! Inspects a response frame by frame: for the actual end of the answer, and for what `genai` ignores.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +9,11 @@ use tokio::time::Instant;
 
 use crate::model::Provider;
 
-/// More than any model says in a turn: a provider that sends more is broken.
+/// The maximum size of an answer. No model produces as much in a turn: a provider that sends more is
+/// broken.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
-/// Listens to one answer.
+/// Inspects the frames of one response.
 #[derive(Debug)]
 pub(super) struct FrameInspector {
     provider: Provider,
@@ -27,7 +27,7 @@ struct FrameState {
     has_ended: bool,
     refusal: Option<String>,
     error: Option<Value>,
-    /// The last frame has nothing in it, which genai takes for an error.
+    /// Whether the last frame has no content. genai treats such a frame as an error.
     is_empty_frame: bool,
     wants_reasoning_back: bool,
     has_split_frame: bool,
@@ -48,60 +48,62 @@ impl FrameInspector {
         Self { provider, state }
     }
 
-    /// When something came.
+    /// When the last frame was received.
     pub(super) fn last_frame_at(&self) -> Instant {
         self.lock().last_frame_at
     }
 
+    /// Whether the provider has marked the end of its answer.
     pub(super) fn has_ended(&self) -> bool {
         self.lock().has_ended
     }
 
+    /// Whether the answer is larger than the maximum size.
     pub(super) fn exceeds_limit(&self) -> bool {
         self.lock().bytes > MAX_ANSWER_BYTES
     }
 
-    /// Why the model declines, where it says so beside its text.
+    /// The reason why the model declines, if the provider sends it beside the text.
     pub(super) fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }
 
-    /// An error that genai has not seen.
+    /// An error that genai has ignored.
     pub(super) fn error(&self) -> Option<Value> {
         self.lock().error.clone()
     }
 
-    /// Whether the last frame was one without anything in it; once.
+    /// Whether the last frame has no content. Returns true once for each such frame.
     pub(super) fn take_empty_frame(&self) -> bool {
         std::mem::take(&mut self.lock().is_empty_frame)
     }
 
-    /// Whether the server takes thoughts back as it gave them.
+    /// Whether the server requires its reasoning to be sent back.
     pub(super) fn wants_reasoning_back(&self) -> bool {
         self.lock().wants_reasoning_back
     }
 
-    /// Whether a frame has come in two.
+    /// Whether genai has split a frame in two.
     pub(super) fn has_split_frame(&self) -> bool {
         self.lock().has_split_frame
     }
 
     fn inspect(&self, event: Option<&str>, data: &str) {
-        let mut heard = self.lock();
-        heard.last_frame_at = Instant::now();
-        heard.bytes += data.len();
-        heard.is_empty_frame = false;
+        let mut state = self.lock();
+        state.last_frame_at = Instant::now();
+        state.bytes += data.len();
+        state.is_empty_frame = false;
         match self.provider {
             // https://platform.claude.com/docs/en/build-with-claude/streaming#event-types
             Provider::Anthropic => {
-                heard.has_ended |= event == Some("message_stop") && !data.is_empty();
-                // genai takes the halves of a line's end (CR and LF) that come one after the other
-                // for two, hence the name of an event and its data for two frames, and drops both.
-                heard.has_split_frame |= event.is_some() == data.is_empty();
+                state.has_ended |= event == Some("message_stop") && !data.is_empty();
+                // genai treats CR and LF that arrive separately as two line ends. It then takes the
+                // name of an event and its data for two frames, and drops both.
+                state.has_split_frame |= event.is_some() == data.is_empty();
             }
-            Provider::Openai => heard.inspect_openai(data),
-            Provider::Gemini => heard.inspect_gemini(data),
-            Provider::Ollama | Provider::Commands => heard.inspect_ollama(data),
+            Provider::Openai => state.inspect_openai(data),
+            Provider::Gemini => state.inspect_gemini(data),
+            Provider::Ollama | Provider::Commands => state.inspect_ollama(data),
         }
     }
 
@@ -117,33 +119,33 @@ impl ChatFrameSink for FrameInspector {
 }
 
 impl FrameState {
-    /// https://platform.openai.com/docs/api-reference/chat-streaming
+    /// Inspects a chunk of <https://platform.openai.com/docs/api-reference/chat-streaming>.
     fn inspect_openai(&mut self, data: &str) {
         self.has_ended |= data == "[DONE]";
-        // https://api-docs.deepseek.com/guides/thinking_mode: who says this wants to hear it again
-        // with the results of calls. OpenAI says nothing of the kind, and others refuse it.
+        // https://api-docs.deepseek.com/guides/thinking_mode: a server that sends this field requires
+        // it back with the results of calls. OpenAI does not send it, and other servers refuse it.
         self.wants_reasoning_back |= data.contains("\"reasoning_content\"");
-        // Every chunk of a refusal has one; others have none, or null.
+        // Every chunk of a refusal has this field; in other chunks it is missing or null.
         if !data.contains("\"refusal\"") {
             return;
         }
         let chunk: Value = serde_json::from_str(data).unwrap_or_default();
-        if let Some(words) = chunk
+        if let Some(text) = chunk
             .pointer("/choices/0/delta/refusal")
             .and_then(Value::as_str)
         {
-            self.refusal.get_or_insert_default().push_str(words);
+            self.refusal.get_or_insert_default().push_str(text);
         }
     }
 
-    /// https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse: no frame of its own
-    /// says that it is the end.
+    /// Inspects a chunk of <https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse>.
+    /// There is no separate frame for the end.
     fn inspect_gemini(&mut self, data: &str) {
         let Ok(chunk) = serde_json::from_str::<GeminiChunk>(data) else {
             return;
         };
-        let candidate = chunk.candidates.as_ref().and_then(|all| all.first());
-        self.has_ended |= candidate.is_some_and(|one| one.finish_reason.is_some());
+        let candidate = chunk.candidates.as_ref().and_then(|it| it.first());
+        self.has_ended |= candidate.is_some_and(|it| it.finish_reason.is_some());
         let blocked = chunk
             .prompt_feedback
             .and_then(|feedback| feedback.block_reason);
@@ -154,11 +156,12 @@ impl FrameState {
             && !data.is_empty();
     }
 
-    /// https://docs.ollama.com/api/streaming and https://docs.ollama.com/api/errors
+    /// Inspects a line of <https://docs.ollama.com/api/streaming>, which may be an error
+    /// (<https://docs.ollama.com/api/errors>).
     fn inspect_ollama(&mut self, data: &str) {
-        if let Ok(line) = serde_json::from_str::<OllamaChunk>(data) {
-            self.has_ended |= line.done;
-            self.error = line.error.map(Value::String);
+        if let Ok(chunk) = serde_json::from_str::<OllamaChunk>(data) {
+            self.has_ended |= chunk.done;
+            self.error = chunk.error.map(Value::String);
         }
     }
 }
@@ -196,14 +199,14 @@ mod tests {
 
     #[test]
     fn an_answer_has_at_most_64_mib() {
-        let frames = FrameInspector::new(Provider::Anthropic);
-        let piece = "x".repeat(1024 * 1024);
+        let inspector = FrameInspector::new(Provider::Anthropic);
+        let chunk = "x".repeat(1024 * 1024);
         for _ in 0..64 {
-            frames.inspect(None, &piece);
+            inspector.inspect(None, &chunk);
         }
-        assert!(!frames.exceeds_limit());
-        frames.inspect(None, "x");
-        assert!(frames.exceeds_limit());
+        assert!(!inspector.exceeds_limit());
+        inspector.inspect(None, "x");
+        assert!(inspector.exceeds_limit());
     }
 
     #[test]
@@ -229,12 +232,12 @@ mod tests {
                 r#"{"done": true}"#,
             ),
         ] {
-            let frames = FrameInspector::new(provider);
-            frames.inspect(event, goes_on);
-            assert_eq!(frames.has_split_frame(), provider == Provider::Anthropic);
-            assert!(!frames.has_ended(), "{provider}");
-            frames.inspect(event, end);
-            assert!(frames.has_ended(), "{provider}");
+            let inspector = FrameInspector::new(provider);
+            inspector.inspect(event, goes_on);
+            assert_eq!(inspector.has_split_frame(), provider == Provider::Anthropic);
+            assert!(!inspector.has_ended(), "{provider}");
+            inspector.inspect(event, end);
+            assert!(inspector.has_ended(), "{provider}");
         }
     }
 }

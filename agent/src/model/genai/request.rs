@@ -1,21 +1,21 @@
-//! What a provider is asked.
+//! Builds the request for one turn.
 
 use genai::Headers;
 use genai::chat::{
     CacheControl, ChatMessage, ChatOptions, ChatRequest, ChatRole, ContentPart, MessageContent,
-    Tool as TheirTool, ToolChoice, ToolName, ToolResponse,
+    Tool as ProviderTool, ToolChoice, ToolName, ToolResponse,
 };
 use serde_json::{Map, Value, json};
 
 use super::{thinking_state, tool_names};
 use crate::model::{CallResult, Message, Provider, Request, Thinking, Tool, ToolSelection};
 
-/// How one provider is asked.
+/// Builds requests for one model.
 #[derive(Debug)]
 pub(super) struct RequestBuilder {
     pub(super) provider: Provider,
     pub(super) model: String,
-    /// The provider itself, not another server that speaks its words.
+    /// Whether requests go to the provider itself, and not to a compatible server.
     pub(super) is_official_api: bool,
     pub(super) thinking: Thinking,
     pub(super) headers: Option<Headers>,
@@ -35,15 +35,15 @@ impl RequestBuilder {
     }
 
     fn messages(&self, request: &Request) -> Vec<ChatMessage> {
-        // Who does not think needs no thoughts, and may refuse them.
-        let with_thoughts = !self.is_thinking_disabled(&request.tool_selection);
+        // A model that does not think needs no thoughts, and may refuse them.
+        let with_thinking = !self.is_thinking_disabled(&request.tool_selection);
         let history = request.history.iter();
         let mut messages: Vec<_> = history
-            .flat_map(|message| self.convert_message(message, with_thoughts))
+            .flat_map(|message| self.convert_message(message, with_thinking))
             .collect();
         if self.provider == Provider::Anthropic {
             messages = merge_user_messages(messages);
-            // What is asked again begins with all that was asked before.
+            // The next request begins with all of this one.
             if let Some(last) = messages.last_mut() {
                 last.options = Some(CacheControl::Ephemeral.into());
             }
@@ -55,14 +55,15 @@ impl RequestBuilder {
         messages
     }
 
-    fn convert_message(&self, message: &Message, with_thoughts: bool) -> Vec<ChatMessage> {
+    fn convert_message(&self, message: &Message, with_thinking: bool) -> Vec<ChatMessage> {
         match message {
             Message::User(text) => vec![ChatMessage::user(text.as_str())],
             Message::Model(turn) => {
-                match thinking_state::turn_parts(turn, self.provider, with_thoughts) {
-                    nothing if nothing.is_empty() => Vec::new(),
-                    parts => vec![ChatMessage::assistant(MessageContent::from_parts(parts))],
+                let parts = thinking_state::turn_parts(turn, self.provider, with_thinking);
+                if parts.is_empty() {
+                    return Vec::new();
                 }
+                vec![ChatMessage::assistant(MessageContent::from_parts(parts))]
             }
             Message::Results(results) if self.provider == Provider::Ollama => {
                 separate_results(results)
@@ -78,7 +79,7 @@ impl RequestBuilder {
     }
 
     fn result_part(&self, result: &CallResult) -> ContentPart {
-        // genai has no place for it.
+        // genai has no field for `is_error`.
         if self.provider == Provider::Anthropic && result.is_error {
             let block = json!({
                 "type": "tool_result",
@@ -94,14 +95,14 @@ impl RequestBuilder {
             .into()
     }
 
-    fn tools(&self, request: &Request) -> Vec<TheirTool> {
-        let only = match &request.tool_selection {
+    fn tools(&self, request: &Request) -> Vec<ProviderTool> {
+        let forced = match &request.tool_selection {
             ToolSelection::Only(name) if self.forces_by_single_tool() => Some(name),
             ToolSelection::Only(_) | ToolSelection::Auto => None,
         };
-        let offered = request.tools.iter();
-        let offered = offered.filter(|tool| only.is_none_or(|name| tool.name == *name));
-        let mut tools: Vec<TheirTool> = offered.map(|tool| self.convert_tool(tool)).collect();
+        let tools = request.tools.iter();
+        let tools = tools.filter(|tool| forced.is_none_or(|name| tool.name == *name));
+        let mut tools: Vec<ProviderTool> = tools.map(|tool| self.convert_tool(tool)).collect();
         if self.provider == Provider::Anthropic
             && let Some(last) = tools.last_mut()
         {
@@ -110,19 +111,19 @@ impl RequestBuilder {
         tools
     }
 
-    fn convert_tool(&self, tool: &Tool) -> TheirTool {
+    fn convert_tool(&self, tool: &Tool) -> ProviderTool {
         let name = tool_names::to_provider(self.provider, &tool.name).into_owned();
-        let theirs = TheirTool::new(ToolName::Custom(name))
+        let converted = ProviderTool::new(ToolName::Custom(name))
             .with_schema(normalize_schema(&tool.input_schema));
         match &tool.description {
-            Some(description) => theirs.with_description(description),
-            None => theirs,
+            Some(description) => converted.with_description(description),
+            None => converted,
         }
     }
 
-    /// Ollama has no way to demand a tool, and not every server that speaks OpenAI's words takes the
-    /// name of one ("auto", "none" and "required" are all that LM Studio knows): there only that tool
-    /// is offered.
+    /// Whether a tool is forced by offering no other. Ollama has no parameter to force a tool, and not
+    /// every server that is compatible with OpenAI accepts the name of one (LM Studio knows only "auto",
+    /// "none" and "required").
     fn forces_by_single_tool(&self) -> bool {
         match self.provider {
             Provider::Anthropic | Provider::Gemini => false,
@@ -142,22 +143,22 @@ impl RequestBuilder {
             .with_capture_content(true)
             .with_capture_tool_calls(true)
             .with_capture_usage(true)
-            // Gemini takes it for the wish to see thoughts, which not every model has.
+            // For Gemini this requests thoughts, which not every model has.
             .with_capture_reasoning_content(
                 self.provider != Provider::Gemini || self.thinking != Thinking::Off,
             )
             .with_reasoning_effort(effort);
         options.tool_choice = self.tool_choice(&request.tool_selection);
         options.extra_headers = self.headers.clone();
-        // Others refuse fields that they do not know.
+        // Compatible servers may refuse fields that they do not know.
         if self.provider == Provider::Openai && self.is_official_api {
             options.prompt_cache_key = Some(cache_key(request.query.as_str()));
         }
         options
     }
 
-    fn tool_choice(&self, choice: &ToolSelection) -> Option<ToolChoice> {
-        let ToolSelection::Only(name) = choice else {
+    fn tool_choice(&self, selection: &ToolSelection) -> Option<ToolChoice> {
+        let ToolSelection::Only(name) = selection else {
             return None;
         };
         match self.provider {
@@ -171,42 +172,44 @@ impl RequestBuilder {
     }
 }
 
-/// The longest key that is taken.
+/// The length of the longest cache key that OpenAI accepts.
 const MAX_CACHE_KEY_CHARS: usize = 64;
 
 fn cache_key(query: &str) -> String {
     query.chars().take(MAX_CACHE_KEY_CHARS).collect()
 }
 
-/// What came of a call. Most providers have no other way to say that it failed.
+/// The text of a result. Most providers have no other way to mark a failed call.
 fn result_text(result: &CallResult) -> String {
-    match result.is_error {
-        true => format!("Error: {}", result.text),
-        false => result.text.clone(),
+    if result.is_error {
+        format!("Error: {}", result.text)
+    } else {
+        result.text.clone()
     }
 }
 
-/// Model and person take turns: what the person says after results belongs to them.
+/// Merges results with a message of the user that follows them, so that messages of model and user
+/// alternate.
 fn merge_user_messages(messages: Vec<ChatMessage>) -> Vec<ChatMessage> {
-    let mut turns: Vec<ChatMessage> = Vec::new();
+    let mut merged: Vec<ChatMessage> = Vec::new();
     for message in messages {
-        match turns.last_mut() {
+        match merged.last_mut() {
             Some(last) if is_user_message(last) && is_user_message(&message) => {
                 last.role = ChatRole::User;
                 last.content.extend(message.content);
             }
-            _ => turns.push(message),
+            _ => merged.push(message),
         }
     }
-    turns
+    merged
 }
 
 fn is_user_message(message: &ChatMessage) -> bool {
     matches!(message.role, ChatRole::User | ChatRole::Tool)
 }
 
-/// genai keeps the last result of a message for Ollama, and of none which tool it is of: of several
-/// the text says so.
+/// Makes a message of each result, for Ollama: genai would keep only the last result of a message. It
+/// also drops the name of the tool, so the text of several results names it.
 fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
     let text = |result: &CallResult| match results.len() {
         1 => result_text(result),
@@ -218,7 +221,7 @@ fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
     responses.map(ChatMessage::from).collect()
 }
 
-/// Providers want an object with properties, even if there are none.
+/// Completes a schema: providers require an object with properties, even if there are none.
 fn normalize_schema(schema: &Value) -> Value {
     let mut schema = match schema {
         Value::Object(schema) => schema.clone(),

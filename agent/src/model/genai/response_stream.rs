@@ -1,4 +1,4 @@
-//! Hears an answer to its end: to the one that the provider says, not the one that `genai` makes up.
+//! Reads a response up to the end that the provider marks, not the one that `genai` makes up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,19 +9,21 @@ use genai::chat::{ChatStream, ChatStreamEvent, StreamEnd};
 use tokio::time::{Instant, timeout_at};
 
 use super::completion;
-use crate::model::genai::errors::ErrorMapper;
-use crate::model::genai::frame_inspector::FrameInspector;
+use super::errors::ErrorMapper;
+use super::frame_inspector::FrameInspector;
 use crate::model::retry::AttemptError;
 use crate::model::{Event, Tool};
 
-/// How long to wait for a provider.
+/// How long a provider may be silent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamTimeouts {
+    /// The time up to the first output.
     pub(super) first_token: Duration,
+    /// The time between two frames after that.
     pub(super) idle: Duration,
 }
 
-/// An answer on its way. Dropping it closes the connection.
+/// A response that is being received. Dropping it closes the connection.
 pub(super) struct ResponseStream {
     stream: ChatStream,
     inspector: Arc<FrameInspector>,
@@ -29,7 +31,7 @@ pub(super) struct ResponseStream {
     tools: Arc<[Tool]>,
     timeouts: StreamTimeouts,
     started_at: Instant,
-    /// A word, a thought, or a piece of a call.
+    /// Whether any text, thought or piece of a call was received.
     has_output: bool,
 }
 
@@ -53,8 +55,8 @@ impl ResponseStream {
     }
 
     pub(super) fn into_events(self) -> BoxStream<'static, Result<Event, AttemptError>> {
-        stream::unfold(Some(self), |listening| async {
-            Some(listening?.step().await)
+        stream::unfold(Some(self), |response| async {
+            Some(response?.step().await)
         })
         .boxed()
     }
@@ -63,11 +65,11 @@ impl ResponseStream {
         match self.next_event().await {
             Ok(event @ Event::End { .. }) => (Ok(event), None),
             Ok(event) => (Ok(event), Some(self)),
-            Err(trouble) => (Err(trouble), None),
+            Err(error) => (Err(error), None),
         }
     }
 
-    /// The next event that somebody wants to hear.
+    /// Returns the next event, and skips everything that is not one.
     async fn next_event(&mut self) -> Result<Event, AttemptError> {
         loop {
             let event = match self.next_chunk().await? {
@@ -83,13 +85,13 @@ impl ResponseStream {
                 return Err(AttemptError::permanent(self.errors.unreadable()));
             }
             match event {
-                ChatStreamEvent::Chunk(piece) if !piece.content.is_empty() => {
+                ChatStreamEvent::Chunk(chunk) if !chunk.content.is_empty() => {
                     self.has_output = true;
-                    return Ok(Event::Text(piece.content));
+                    return Ok(Event::Text(chunk.content));
                 }
-                ChatStreamEvent::ReasoningChunk(piece) if !piece.content.is_empty() => {
+                ChatStreamEvent::ReasoningChunk(chunk) if !chunk.content.is_empty() => {
                     self.has_output = true;
-                    return Ok(Event::Thinking(piece.content));
+                    return Ok(Event::Thinking(chunk.content));
                 }
                 ChatStreamEvent::ToolCallChunk(_) => self.has_output = true,
                 ChatStreamEvent::End(end) => return self.finish(end),
@@ -100,38 +102,40 @@ impl ResponseStream {
 
     async fn next_chunk(&mut self) -> Result<Option<genai::Result<ChatStreamEvent>>, AttemptError> {
         loop {
-            let until = self.deadline();
-            match timeout_at(until, self.stream.next()).await {
+            let deadline = self.deadline();
+            match timeout_at(deadline, self.stream.next()).await {
                 Ok(event) => return Ok(event),
-                // Something has come that is no event: a comment, a ping.
-                Err(_) if self.deadline() > until => {}
+                // A frame was received that is not an event, such as a comment or a ping.
+                Err(_) if self.deadline() > deadline => {}
                 Err(_) => return Err(self.timed_out()),
             }
         }
     }
 
     fn deadline(&self) -> Instant {
-        match self.has_output {
-            false => self.started_at + self.timeouts.first_token,
-            true => self.inspector.last_frame_at() + self.timeouts.idle,
+        if self.has_output {
+            self.inspector.last_frame_at() + self.timeouts.idle
+        } else {
+            self.started_at + self.timeouts.first_token
         }
     }
 
     fn timed_out(&self) -> AttemptError {
-        AttemptError::permanent(match self.has_output {
-            false => self.errors.first_token_timeout(self.timeouts.first_token),
-            true => self.errors.idle_timeout(self.timeouts.idle),
+        AttemptError::permanent(if self.has_output {
+            self.errors.idle_timeout(self.timeouts.idle)
+        } else {
+            self.errors.first_token_timeout(self.timeouts.first_token)
         })
     }
 
     fn map_error(&self, error: genai::Error) -> AttemptError {
         match self.inspector.refusal() {
-            Some(words) => AttemptError::permanent(self.errors.refused(&words)),
+            Some(reason) => AttemptError::permanent(self.errors.refused(&reason)),
             None => self.errors.map_error(error, self.has_output),
         }
     }
 
-    /// The stream is at its end, and nobody has said so.
+    /// The error when the stream ended and the provider has not marked the end of its answer.
     fn unfinished(&self) -> AttemptError {
         match self.inspector.error() {
             Some(error) => self.errors.map_event(&error, self.has_output),
@@ -143,7 +147,7 @@ impl ResponseStream {
     }
 
     fn finish(&self, mut end: StreamEnd) -> Result<Event, AttemptError> {
-        // genai makes up an end where the stream ends.
+        // genai makes up this event where the stream breaks off.
         if !self.inspector.has_ended() {
             return Err(self.unfinished());
         }

@@ -1,14 +1,14 @@
-//! How much a model is told to think: each family of models wants to be told in another way.
+//! Sets how much a model thinks, which each family of models expects in another form.
 
 use genai::chat::ReasoningEffort;
 
-use crate::model::genai::request::RequestBuilder;
+use super::request::RequestBuilder;
 use crate::model::{Provider, Thinking, ToolSelection};
 
 impl RequestBuilder {
-    /// Thoughts count as output.
+    /// The tokens for thoughts, in addition to the maximum output: thoughts count as output.
     pub(super) fn thinking_budget(&self) -> u32 {
-        // The budgets that genai gives to models which want one.
+        // These are the budgets that genai sends to models that have a budget.
         match self.thinking {
             Thinking::Off => 0,
             Thinking::Low => 1024,
@@ -17,8 +17,9 @@ impl RequestBuilder {
         }
     }
 
-    /// Never left out: genai would look for one at the end of the model's name, and cut that off.
-    pub(super) fn reasoning_effort(&self, choice: &ToolSelection) -> ReasoningEffort {
+    /// The effort for a turn. There is always one: otherwise genai would look for it at the end of the
+    /// model's name, and cut that end off.
+    pub(super) fn reasoning_effort(&self, selection: &ToolSelection) -> ReasoningEffort {
         let effort = match self.thinking {
             Thinking::Off => return self.minimal_effort(),
             Thinking::Low => ReasoningEffort::Low,
@@ -26,30 +27,31 @@ impl RequestBuilder {
             Thinking::High => ReasoningEffort::High,
         };
         match self.provider {
-            _ if self.is_thinking_disabled(choice) => ReasoningEffort::Zero,
+            _ if self.is_thinking_disabled(selection) => ReasoningEffort::Zero,
             // https://docs.ollama.com/capabilities/thinking: only gpt-oss has levels.
             Provider::Ollama if !self.model.contains("gpt-oss") => ReasoningEffort::Budget(1),
             _ => effort,
         }
     }
 
-    /// A tool cannot be demanded of a Claude that thinks.
-    /// https://platform.claude.com/docs/en/build-with-claude/extended-thinking
-    pub(super) fn is_thinking_disabled(&self, choice: &ToolSelection) -> bool {
-        self.provider == Provider::Anthropic && *choice != ToolSelection::Auto
+    /// Whether the model must not think in a turn: a Claude that thinks cannot be forced to call a tool
+    /// (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
+    pub(super) fn is_thinking_disabled(&self, selection: &ToolSelection) -> bool {
+        self.provider == Provider::Anthropic && *selection != ToolSelection::Auto
     }
 
+    /// The least effort that the model supports.
     fn minimal_effort(&self) -> ReasoningEffort {
         match self.provider {
-            // Since 5.4 these models take tools by chat completions only if they do not think, and
-            // think unless told not to.
+            // Since 5.4 these models accept tools in chat completions only if they do not think, and
+            // they think unless the request disables it.
             Provider::Openai if self.is_official_api && is_since_5_1(&self.model) => {
                 ReasoningEffort::Zero
             }
-            // Of a budget genai says nothing to OpenAI.
+            // genai sends no budget to OpenAI.
             Provider::Openai => ReasoningEffort::Budget(0),
-            // https://ai.google.dev/gemini-api/docs/thinking: these think unless told not to; those
-            // of the third generation cannot stop.
+            // https://ai.google.dev/gemini-api/docs/thinking: these models think unless the request
+            // disables it, which the third generation does not allow.
             Provider::Gemini if self.model.starts_with("gemini-2.5-flash") => {
                 ReasoningEffort::Budget(0)
             }
@@ -59,7 +61,7 @@ impl RequestBuilder {
     }
 }
 
-/// The first that can be told not to think was 5.1.
+/// Whether this is GPT 5.1 or newer: 5.1 was the first model that can disable thinking.
 fn is_since_5_1(model: &str) -> bool {
     let Some(version) = model.strip_prefix("gpt-") else {
         return false;

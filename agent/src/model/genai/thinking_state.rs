@@ -1,5 +1,5 @@
-//! What a provider wants to hear again of a turn: its thoughts with their signatures, and which of
-//! its calls each belongs to.
+//! Stores what a provider requires to be sent back of a turn: thoughts with their signatures, and the
+//! calls that the signatures belong to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,32 +10,33 @@ use serde_json::Value;
 use super::tool_names;
 use crate::model::{Call, ModelTurn, Provider, ProviderState};
 
-/// What is kept of a turn.
+/// The thoughts of a turn, and the signatures of its calls.
 #[derive(Debug, Default)]
 pub(super) struct ThinkingState {
-    /// In the order in which they came.
+    /// In the order in which they were received.
     parts: Vec<ContentPart>,
     /// By the id of the call.
     signatures: HashMap<String, Vec<String>>,
 }
 
 impl ThinkingState {
-    /// Of what was said, and of the thoughts beside it that are wanted again.
-    pub(super) fn from_content(content: &MessageContent, beside: Option<String>) -> Self {
-        let mut thoughts = Self::default();
-        thoughts
+    /// Collects the thoughts in the content of a turn. `reasoning` are thoughts that were sent beside
+    /// the content and are required back.
+    pub(super) fn from_content(content: &MessageContent, reasoning: Option<String>) -> Self {
+        let mut state = Self::default();
+        state
             .parts
-            .extend(beside.map(ContentPart::ReasoningContent));
+            .extend(reasoning.map(ContentPart::ReasoningContent));
         for part in content.parts() {
             match part {
-                ContentPart::ToolCall(call) => thoughts.insert_signatures(call),
+                ContentPart::ToolCall(call) => state.insert_signatures(call),
                 ContentPart::ThoughtSignature(_)
                 | ContentPart::ReasoningContent(_)
-                | ContentPart::Custom(_) => thoughts.parts.push(part.clone()),
+                | ContentPart::Custom(_) => state.parts.push(part.clone()),
                 ContentPart::Text(_) | ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
             }
         }
-        thoughts
+        state
     }
 
     fn insert_signatures(&mut self, call: &ToolCall) {
@@ -48,37 +49,38 @@ impl ThinkingState {
     pub(super) fn into_provider_state(self) -> ProviderState {
         ProviderState(Some(Arc::new(self)))
     }
+
+    /// The state in a turn, if this adapter has stored it.
+    fn from_provider_state(state: &ProviderState) -> Option<&Self> {
+        state.0.as_ref()?.downcast_ref()
+    }
 }
 
-/// What is kept, if it is ours.
-fn thinking_state(kept: &ProviderState) -> Option<&ThinkingState> {
-    kept.0.as_ref()?.downcast_ref()
-}
-
-/// A turn, as the provider heard itself say it: thoughts, text, calls.
+/// The parts of a turn in the order in which the provider sent them: thoughts, text, calls.
 pub(super) fn turn_parts(
     turn: &ModelTurn,
     provider: Provider,
-    with_thoughts: bool,
+    with_thinking: bool,
 ) -> Vec<ContentPart> {
-    let thoughts = thinking_state(&turn.provider_state).filter(|_| with_thoughts);
-    let mut parts = thoughts.map_or_else(Vec::new, |thoughts| thoughts.parts.clone());
-    // No provider takes an empty text.
+    let state = ThinkingState::from_provider_state(&turn.provider_state);
+    let state = state.filter(|_| with_thinking);
+    let mut parts = state.map_or_else(Vec::new, |state| state.parts.clone());
+    // No provider accepts an empty text.
     if !turn.text.trim().is_empty() {
         parts.push(ContentPart::from_text(turn.text.clone()));
     }
     let calls = turn.calls.iter();
-    parts.extend(calls.map(|call| ContentPart::ToolCall(tool_call(call, thoughts, provider))));
+    parts.extend(calls.map(|call| ContentPart::ToolCall(tool_call(call, state, provider))));
     parts
 }
 
-fn tool_call(call: &Call, thoughts: Option<&ThinkingState>, provider: Provider) -> ToolCall {
+fn tool_call(call: &Call, state: Option<&ThinkingState>, provider: Provider) -> ToolCall {
     ToolCall {
         call_id: call.id.clone(),
         fn_name: tool_names::to_provider(provider, &call.tool).into_owned(),
         fn_arguments: Value::Object(call.arguments.clone()),
-        thought_signatures: thoughts
-            .and_then(|thoughts| thoughts.signatures.get(&call.id))
+        thought_signatures: state
+            .and_then(|state| state.signatures.get(&call.id))
             .cloned(),
     }
 }

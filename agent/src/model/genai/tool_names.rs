@@ -1,10 +1,10 @@
-//! Names of tools, as they go to a provider.
+//! Maps the names of tools to names that a provider accepts, and back.
 
 use std::borrow::Cow;
 
 use crate::model::{Provider, Tool};
 
-/// A page's tool of these names would become a tool of the provider's own: genai goes by the name.
+/// The names of Gemini's own tools. genai would take a page's tool with one of these names for it.
 const GEMINI_BUILTIN_TOOLS: [&str; 4] = [
     "googleSearch",
     "googleSearchRetrieval",
@@ -12,11 +12,11 @@ const GEMINI_BUILTIN_TOOLS: [&str; 4] = [
     "urlContext",
 ];
 
-/// Whether a page's tool cannot have this name there.
+/// Whether a page's tool cannot have this name at the provider.
 fn is_reserved(provider: Provider, name: &str) -> bool {
     match provider {
         Provider::Anthropic => name == "web_search",
-        // https://ai.google.dev/api/caching#FunctionDeclaration: it begins with a letter or _.
+        // https://ai.google.dev/api/caching#FunctionDeclaration: a name begins with a letter or _.
         Provider::Gemini => {
             GEMINI_BUILTIN_TOOLS.contains(&name)
                 || !name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -25,25 +25,28 @@ fn is_reserved(provider: Provider, name: &str) -> bool {
     }
 }
 
+/// The prefix of a name that is reserved at the provider.
 const PREFIX: &str = "page_";
 
-/// What the provider calls a tool.
+/// Maps the name of a page's tool to its name at the provider.
 pub(super) fn to_provider(provider: Provider, name: &str) -> Cow<'_, str> {
-    match is_reserved(provider, name) {
-        true => Cow::Owned(format!("{PREFIX}{name}")),
-        false => Cow::Borrowed(name),
+    if is_reserved(provider, name) {
+        Cow::Owned(format!("{PREFIX}{name}"))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
-/// What the page calls a tool that the provider calls so.
+/// Maps the name of a tool at the provider to its name in the page.
 pub(super) fn from_provider(provider: Provider, name: String, tools: &[Tool]) -> String {
-    let Some(ours) = name.strip_prefix(PREFIX) else {
+    let Some(page_name) = name.strip_prefix(PREFIX) else {
         return name;
     };
-    let is_one = |wanted: &str| tools.iter().any(|tool| tool.name == wanted);
-    match is_reserved(provider, ours) && !is_one(&name) && is_one(ours) {
-        true => ours.to_owned(),
-        false => name,
+    let is_tool = |name: &str| tools.iter().any(|tool| tool.name == name);
+    if is_reserved(provider, page_name) && !is_tool(&name) && is_tool(page_name) {
+        page_name.to_owned()
+    } else {
+        name
     }
 }
 

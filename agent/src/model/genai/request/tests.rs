@@ -33,7 +33,7 @@ fn request() -> Request {
 }
 
 #[test]
-fn openai_gets_a_cache_key_and_no_reasoning_where_supported() {
+fn openai_gets_a_cache_key_and_the_lowest_supported_effort() {
     for (model, expected) in [
         ("gpt-5.4-mini", "zero"),
         ("gpt-5.1", "zero"),
@@ -65,7 +65,7 @@ fn gemini_gets_the_lowest_supported_effort() {
 }
 
 #[test]
-fn only_gpt_oss_has_levels_of_thinking_at_ollama() {
+fn only_gpt_oss_has_thinking_levels_at_ollama() {
     for (model, thinking, expected) in [
         ("gpt-oss:20b", Thinking::High, "high"),
         ("qwen3", Thinking::High, "budget"),
@@ -102,14 +102,14 @@ fn anthropic_messages_alternate_between_roles() {
         text: "done".to_owned(),
         is_error: false,
     };
-    let said = ModelTurn {
+    let text_turn = ModelTurn {
         text: "I add it.".to_owned(),
         ..ModelTurn::default()
     };
     let request = Request {
         history: vec![
             Message::User("Add it".to_owned()),
-            Message::Model(said),
+            Message::Model(text_turn),
             Message::Results(vec![result]),
             Message::Model(ModelTurn::default()),
             Message::User("Now call the other tool".to_owned()),
