@@ -174,7 +174,9 @@ impl ProviderAttempt for HostedModel {
             let response = client.exec_chat_stream(target, chat, Some(&options)).await;
             let response = response.map_err(|error| errors.map_error(error, false))?;
             let stream = response.stream;
-            Ok(ResponseStream::new(stream, inspector, errors, tools, timeouts))
+            Ok(ResponseStream::new(
+                stream, inspector, errors, tools, timeouts,
+            ))
         };
         stream::once(start)
             .map(|started| match started {

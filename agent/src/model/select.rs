@@ -54,11 +54,7 @@ fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provid
 
 /// The failure when nothing selects a model. A fallback to `commands` would look like a broken model.
 fn no_model() -> Failure {
-    Failure::new(
-        ErrorCode::ModelUnauthorized,
-        "no model is configured",
-    )
-    .with_remedy(
+    Failure::new(ErrorCode::ModelUnauthorized, "no model is configured").with_remedy(
         "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \
          with `--provider ollama` or `--base-url http://127.0.0.1:8000/v1 --model NAME` (anything \
          that speaks OpenAI's chat completions), or try it without a model: `--provider commands`",

@@ -192,7 +192,11 @@ impl ErrorMapper {
 
     fn stream_broken(&self, reason: &str) -> Failure {
         let problem = "did not finish its answer";
-        let failure = self.failure(ErrorCode::ModelStreamBroken, problem, Some(reason.to_owned()));
+        let failure = self.failure(
+            ErrorCode::ModelStreamBroken,
+            problem,
+            Some(reason.to_owned()),
+        );
         failure.with_remedy("retry")
     }
 

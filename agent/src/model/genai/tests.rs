@@ -1,4 +1,4 @@
-//! The four providers, each played by a server in the bytes of its documentation.
+//! The four providers, each played by a server with the responses of its documentation.
 
 mod anthropic;
 mod failures;
@@ -27,9 +27,9 @@ const ALL: [Provider; 4] = [
     Provider::Ollama,
 ];
 
-fn settings(wire: &FakeProvider) -> ModelSettings {
+fn settings(server: &FakeProvider) -> ModelSettings {
     ModelSettings {
-        base_url: Some(wire.url()),
+        base_url: Some(server.url()),
         retries: 0,
         ..ModelSettings::default()
     }
@@ -88,7 +88,7 @@ fn results(turn: &ModelTurn) -> Message {
     Message::Results(results.collect())
 }
 
-/// All that a model says in a turn.
+/// The whole output of a model in a turn.
 struct TurnOutput {
     text: String,
     thoughts: String,
@@ -100,15 +100,18 @@ async fn collect_turn(model: &dyn Model, request: Request) -> TurnOutput {
     let (mut text, mut thoughts, mut notes) = (String::new(), String::new(), Vec::new());
     let mut events = model.turn(request);
     let end = loop {
-        match events.next().await.expect("an end") {
-            Ok(Event::Text(piece)) => text.push_str(&piece),
-            Ok(Event::Thinking(piece)) => thoughts.push_str(&piece),
+        match events.next().await.expect("the stream has no final event") {
+            Ok(Event::Text(chunk)) => text.push_str(&chunk),
+            Ok(Event::Thinking(chunk)) => thoughts.push_str(&chunk),
             Ok(Event::Note(note)) => notes.push(note),
             Ok(Event::End { turn, usage }) => break Ok((turn, usage)),
             Err(failure) => break Err(failure),
         }
     };
-    assert!(events.next().await.is_none(), "something after the end");
+    assert!(
+        events.next().await.is_none(),
+        "an event after the final one"
+    );
     TurnOutput {
         text,
         thoughts,

@@ -1,8 +1,9 @@
-//! After https://platform.claude.com/docs/en/build-with-claude/streaming ("Streaming request with
-//! tool use", "with extended thinking"); the second call is added in the form of the first.
+//! Anthropic, with the responses of
+//! <https://platform.claude.com/docs/en/build-with-claude/streaming> ("Streaming request with tool
+//! use", "with extended thinking"). The second call is added in the format of the first.
 
+use super::fake_provider::ReplyEnd;
 use super::*;
-use crate::model::genai::tests::fake_provider::ReplyEnd;
 
 pub(super) const STREAM_START: &str = r#"event: message_start
 data: {"type":"message_start","message":{"id":"msg_014p7gG3wDgGV9EUtLvnow3U","type":"message","role":"assistant","model":"claude-sonnet-4-5","stop_sequence":null,"usage":{"input_tokens":472,"output_tokens":2},"content":[],"stop_reason":null}}
@@ -70,7 +71,7 @@ data: {"type":"content_block_stop","index":0}
 
 "#;
 
-/// The end, for a reason.
+/// The final events, with a stop reason.
 pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "event: message_delta\ndata: {{\"type\":\"message_delta\",\"delta\":{{\"stop_reason\":\
@@ -79,7 +80,7 @@ pub(super) fn stream_end(reason: &str) -> String {
     )
 }
 
-/// A call whose arguments are not said to the end.
+/// A response that stops in the middle of the arguments of a call.
 pub(super) fn truncated_call() -> String {
     let (half, _) = CALL_EVENTS.split_once(" Francisco").unwrap();
     let (half, _) = half.rsplit_once("event: ").unwrap();
@@ -87,17 +88,17 @@ pub(super) fn truncated_call() -> String {
 }
 
 #[tokio::test]
-async fn text_and_two_calls_come_in_pieces_of_every_size() {
+async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
     let whole = format!("{STREAM_START}{CALL_EVENTS}{}", stream_end("tool_use"));
     let sizes = [1, 7, 64, usize::MAX];
     let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
-    let wire = FakeProvider::new(replies).await;
-    let model = model_for(Provider::Anthropic, &settings(&wire));
+    let server = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Anthropic, &settings(&server));
     for size in sizes {
-        let heard = collect_turn(&model, request(vec![question()])).await;
-        let (turn, usage) = heard.end.unwrap();
-        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
-        assert_eq!(turn.text, heard.text);
+        let output = collect_turn(&model, request(vec![question()])).await;
+        let (turn, usage) = output.end.unwrap();
+        assert_eq!(output.text, "Okay, München – 天气:", "{size}");
+        assert_eq!(turn.text, output.text);
         let weather = call(
             "toolu_01T1x1fJ34qAmk2tNTrN7Up6",
             "get_weather",
@@ -114,20 +115,20 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 
 #[tokio::test]
 async fn system_tools_and_last_message_are_marked_for_caching() {
-    let wire = FakeProvider::new([Reply::new(format!(
+    let server = FakeProvider::new([Reply::new(format!(
         "{STREAM_START}{}",
         stream_end("end_turn")
     ))])
     .await;
-    let model = model_for(Provider::Anthropic, &settings(&wire));
+    let model = model_for(Provider::Anthropic, &settings(&server));
     collect_turn(&model, request(vec![question()]))
         .await
         .end
         .unwrap();
-    let asked = wire.requests().remove(0);
-    assert_eq!(asked.path, "/v1/messages");
-    assert_eq!(asked.headers["x-api-key"], KEY);
-    let body = asked.body;
+    let received = server.requests().remove(0);
+    assert_eq!(received.path, "/v1/messages");
+    assert_eq!(received.headers["x-api-key"], KEY);
+    let body = received.body;
     let cached = json!({"type": "ephemeral"});
     assert_eq!(body["system"][0]["text"], "You are helpful.");
     assert_eq!(body["system"][0]["cache_control"], cached);
@@ -143,7 +144,7 @@ async fn system_tools_and_last_message_are_marked_for_caching() {
 async fn signed_thinking_is_returned_and_a_forced_tool_disables_thinking() {
     let calls = format!("{THINKING_EVENTS}{CALL_EVENTS}{}", stream_end("tool_use"));
     let done = format!("{STREAM_START}{}", stream_end("end_turn"));
-    let wire = FakeProvider::new([
+    let server = FakeProvider::new([
         Reply::new(calls),
         Reply::new(done.clone()),
         Reply::new(done),
@@ -151,7 +152,7 @@ async fn signed_thinking_is_returned_and_a_forced_tool_disables_thinking() {
     .await;
     let settings = ModelSettings {
         thinking: Thinking::Low,
-        ..settings(&wire)
+        ..settings(&server)
     };
     let model = model_for(Provider::Anthropic, &settings);
     let first = collect_turn(&model, request(vec![question()])).await;
@@ -169,43 +170,43 @@ async fn signed_thinking_is_returned_and_a_forced_tool_disables_thinking() {
     };
     collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.requests();
+    let requests = server.requests();
     let thinking = json!({"type": "enabled", "budget_tokens": 1024});
-    assert_eq!(asked[0].body["thinking"], thinking);
-    assert_eq!(asked[0].body["max_tokens"], 100 + 1024);
-    let said = &asked[1].body["messages"][1]["content"];
-    assert_eq!(said[0]["type"], "thinking");
-    assert_eq!(said[0]["thinking"], "I need to find the weather");
+    assert_eq!(requests[0].body["thinking"], thinking);
+    assert_eq!(requests[0].body["max_tokens"], 100 + 1024);
+    let sent = &requests[1].body["messages"][1]["content"];
+    assert_eq!(sent[0]["type"], "thinking");
+    assert_eq!(sent[0]["thinking"], "I need to find the weather");
     assert!(
-        said[0]["signature"]
+        sent[0]["signature"]
             .as_str()
             .unwrap()
             .starts_with("EqQBCgIYAhIM")
     );
-    assert_eq!(said[1]["id"], "toolu_01T1x1fJ34qAmk2tNTrN7Up6");
-    assert_eq!(said[1]["input"]["location"], "San Francisco");
-    let told = &asked[1].body["messages"][2]["content"];
-    assert_eq!(told[0]["content"], "result 0");
-    assert_eq!(told[0].get("is_error"), None);
-    assert_eq!(told[1]["tool_use_id"], "toolu_02");
-    assert_eq!(told[1]["is_error"], true);
-    assert_eq!(asked[2].body.get("thinking"), None);
+    assert_eq!(sent[1]["id"], "toolu_01T1x1fJ34qAmk2tNTrN7Up6");
+    assert_eq!(sent[1]["input"]["location"], "San Francisco");
+    let sent_results = &requests[1].body["messages"][2]["content"];
+    assert_eq!(sent_results[0]["content"], "result 0");
+    assert_eq!(sent_results[0].get("is_error"), None);
+    assert_eq!(sent_results[1]["tool_use_id"], "toolu_02");
+    assert_eq!(sent_results[1]["is_error"], true);
+    assert_eq!(requests[2].body.get("thinking"), None);
     assert_eq!(
-        asked[2].body["messages"][1]["content"][0]["type"],
+        requests[2].body["messages"][1]["content"][0]["type"],
         "tool_use"
     );
     let choice = json!({"type": "tool", "name": "get_time"});
-    assert_eq!(asked[2].body["tool_choice"], choice);
+    assert_eq!(requests[2].body["tool_choice"], choice);
 }
 
 #[tokio::test]
 async fn crlf_line_ends_never_lose_text_silently() {
     let whole = format!("{STREAM_START}{}", stream_end("end_turn")).replace('\n', "\r\n");
-    let whole = Reply::new(whole);
-    let wire = FakeProvider::new([whole.clone(), whole.with_chunk_size(1)]).await;
-    let model = model_for(Provider::Anthropic, &settings(&wire));
-    let heard = collect_turn(&model, request(vec![question()])).await;
-    assert_eq!(heard.end.unwrap().0.text, "Okay, München – 天气:");
+    let reply = Reply::new(whole);
+    let server = FakeProvider::new([reply.clone(), reply.with_chunk_size(1)]).await;
+    let model = model_for(Provider::Anthropic, &settings(&server));
+    let output = collect_turn(&model, request(vec![question()])).await;
+    assert_eq!(output.end.unwrap().0.text, "Okay, München – 天气:");
     let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
@@ -214,13 +215,13 @@ async fn crlf_line_ends_never_lose_text_silently() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_dropped_closes_the_connection() {
-    let wire = FakeProvider::new([Reply::new(STREAM_START).ending_with(ReplyEnd::Hang)]).await;
-    let model = model_for(Provider::Anthropic, &settings(&wire));
+async fn dropping_a_turn_closes_the_connection() {
+    let server = FakeProvider::new([Reply::new(STREAM_START).ending_with(ReplyEnd::Hang)]).await;
+    let model = model_for(Provider::Anthropic, &settings(&server));
     let mut events = model.turn(request(vec![question()]));
     assert!(matches!(events.next().await, Some(Ok(Event::Text(_)))));
     drop(events);
-    tokio::time::timeout(Duration::from_secs(20), wire.disconnected())
+    tokio::time::timeout(Duration::from_secs(20), server.disconnected())
         .await
         .expect("the connection is still open");
 }

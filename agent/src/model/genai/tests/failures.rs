@@ -1,7 +1,7 @@
-//! Every way to fail, with every provider that can fail so.
+//! The failures, each with every provider that can fail so.
 
+use super::fake_provider::ReplyEnd;
 use super::*;
-use crate::model::genai::tests::fake_provider::ReplyEnd;
 
 fn stream_start(provider: Provider) -> String {
     match provider {
@@ -21,7 +21,7 @@ fn stream_end(provider: Provider, reason: &str) -> String {
     }
 }
 
-/// An error that comes in the stream, in the provider's shape.
+/// An error in the stream, in the provider's format.
 fn error_event(provider: Provider) -> &'static str {
     match provider {
         // https://platform.claude.com/docs/en/build-with-claude/streaming#error-events
@@ -44,12 +44,12 @@ fn error_event(provider: Provider) -> &'static str {
     }
 }
 
-/// What comes of one answer, without retries.
+/// The failure of a turn with this reply, without retries.
 async fn failure_for(provider: Provider, reply: Reply) -> Failure {
-    let wire = FakeProvider::new([reply]).await;
-    let model = model_for(provider, &settings(&wire));
-    let heard = collect_turn(&model, request(vec![question()])).await;
-    let failure = heard.end.expect_err("it has not failed");
+    let server = FakeProvider::new([reply]).await;
+    let model = model_for(provider, &settings(&server));
+    let output = collect_turn(&model, request(vec![question()])).await;
+    let failure = output.end.expect_err("the turn has not failed");
     assert!(failure.message.chars().count() <= 300, "{failure}");
     assert!(!failure.to_string().contains(KEY), "{failure}");
     failure
@@ -73,13 +73,13 @@ async fn every_status_has_its_code() {
             } else {
                 KEY
             };
-            let words = format!("Of {key} {}", "we have enough ".repeat(100));
-            let body = json!({"error": {"message": words}}).to_string();
+            let text = format!("Of {key} {}", "we have enough ".repeat(100));
+            let body = json!({"error": {"message": text}}).to_string();
             let failure = failure_for(provider, Reply::status(status, body)).await;
             assert_eq!(failure.code, code, "{provider} {status}: {failure}");
             assert!(failure.message.contains(&status.to_string()), "{failure}");
-            let is_told = failure.message.contains("we have enough");
-            assert_eq!(is_told, status != 401, "{failure}");
+            let is_shown = failure.message.contains("we have enough");
+            assert_eq!(is_shown, status != 401, "{failure}");
         }
     }
 }
@@ -105,13 +105,15 @@ async fn reasoning_with_tools_is_refused_naming_the_setting() {
 #[tokio::test]
 async fn a_disconnect_is_broken_and_a_missing_end_is_unfinished() {
     for provider in ALL {
-        for pieces in [3, usize::MAX] {
-            let begun = Reply::new(stream_start(provider)).with_chunk_size(pieces);
-            let cut = failure_for(provider, begun.clone().ending_with(ReplyEnd::Disconnect)).await;
-            assert_eq!(cut.code, ErrorCode::ModelStreamBroken, "{provider}: {cut}");
-            let ended = failure_for(provider, begun).await;
+        for chunk_size in [3, usize::MAX] {
+            let reply = Reply::new(stream_start(provider)).with_chunk_size(chunk_size);
+            let broken = reply.clone().ending_with(ReplyEnd::Disconnect);
+            let broken = failure_for(provider, broken).await;
+            let code = ErrorCode::ModelStreamBroken;
+            assert_eq!(broken.code, code, "{provider}: {broken}");
+            let unfinished = failure_for(provider, reply).await;
             let code = ErrorCode::ModelStreamUnfinished;
-            assert_eq!(ended.code, code, "{provider}: {ended}");
+            assert_eq!(unfinished.code, code, "{provider}: {unfinished}");
         }
         let empty = failure_for(provider, Reply::new("")).await;
         assert_eq!(empty.code, ErrorCode::ModelStreamUnfinished);
@@ -148,7 +150,7 @@ async fn a_stream_error_is_classified_only_before_the_first_output() {
         assert!(late.message.ends_with(": Overloaded"), "{provider}: {late}");
         let early = failure_for(provider, Reply::new(error_event(provider))).await;
         let code = match provider {
-            // It names no kind.
+            // Its errors name no kind.
             Provider::Ollama => ErrorCode::ModelStreamBroken,
             _ => ErrorCode::ModelUnavailable,
         };
@@ -198,9 +200,9 @@ async fn truncated_arguments_are_never_used() {
 
 #[tokio::test]
 async fn a_missing_provider_is_unreachable() {
-    let wire = FakeProvider::new([]).await;
-    let settings = settings(&wire);
-    drop(wire);
+    let server = FakeProvider::new([]).await;
+    let settings = settings(&server);
+    drop(server);
     for provider in ALL {
         let model = model_for(provider, &settings);
         let failure = collect_turn(&model, request(vec![question()]))
@@ -214,28 +216,28 @@ async fn a_missing_provider_is_unreachable() {
 
 #[tokio::test]
 async fn a_silent_provider_is_given_up_and_its_connection_closed() {
-    let soon = Duration::from_millis(50);
-    let late = Duration::from_secs(600);
+    let short = Duration::from_millis(50);
+    let long = Duration::from_secs(600);
     for provider in ALL {
-        for (said, first_token_within, provider_silence, why) in [
+        for (start, first_token_within, provider_silence, expected) in [
             (
                 String::new(),
-                soon,
-                late,
+                short,
+                long,
                 "has not begun to answer within 50ms",
             ),
             (
                 stream_start(provider),
-                late,
-                soon,
+                long,
+                short,
                 "has sent nothing for 50ms",
             ),
         ] {
-            let wire = FakeProvider::new([Reply::new(said).ending_with(ReplyEnd::Hang)]).await;
+            let server = FakeProvider::new([Reply::new(start).ending_with(ReplyEnd::Hang)]).await;
             let settings = ModelSettings {
                 first_token_within,
                 provider_silence,
-                ..settings(&wire)
+                ..settings(&server)
             };
             let model = model_for(provider, &settings);
             let failure = collect_turn(&model, request(vec![question()]))
@@ -243,8 +245,8 @@ async fn a_silent_provider_is_given_up_and_its_connection_closed() {
                 .end
                 .unwrap_err();
             assert_eq!(failure.code, ErrorCode::ModelUnavailable, "{failure}");
-            assert!(failure.message.contains(why), "{provider}: {failure}");
-            tokio::time::timeout(Duration::from_secs(20), wire.disconnected())
+            assert!(failure.message.contains(expected), "{provider}: {failure}");
+            tokio::time::timeout(Duration::from_secs(20), server.disconnected())
                 .await
                 .expect("the connection is still open");
         }
@@ -257,7 +259,7 @@ async fn a_busy_provider_is_retried_unless_it_asks_for_too_long() {
         let answer =
             stream_start(provider) + &stream_end(provider, "stop").replace("\"stop\"", "\"STOP\"");
         let busy = || Reply::status(429, "");
-        let wire = FakeProvider::new([
+        let server = FakeProvider::new([
             busy().header("retry-after-ms", "1"),
             Reply::status(529, "").header("retry-after", "0"),
             Reply::new(answer),
@@ -265,14 +267,14 @@ async fn a_busy_provider_is_retried_unless_it_asks_for_too_long() {
         .await;
         let twice = ModelSettings {
             retries: 2,
-            ..settings(&wire)
+            ..settings(&server)
         };
-        let heard = collect_turn(&model_for(provider, &twice), request(vec![question()])).await;
-        assert_eq!(heard.text, "Okay, München – 天气:", "{provider}");
-        assert!(heard.notes[0].starts_with("the model is busy: trying again in"));
-        assert!(heard.notes[1].starts_with("the model is not available: trying"));
-        assert_eq!(wire.requests().len(), 3);
-        let wire = FakeProvider::new([
+        let output = collect_turn(&model_for(provider, &twice), request(vec![question()])).await;
+        assert_eq!(output.text, "Okay, München – 天气:", "{provider}");
+        assert!(output.notes[0].starts_with("the model is busy: trying again in"));
+        assert!(output.notes[1].starts_with("the model is not available: trying"));
+        assert_eq!(server.requests().len(), 3);
+        let server = FakeProvider::new([
             busy().header("retry-after", "31"),
             busy().header("x-should-retry", "false"),
             Reply::status(
@@ -286,23 +288,24 @@ async fn a_busy_provider_is_retried_unless_it_asks_for_too_long() {
         ])
         .await;
         let twice = ModelSettings {
-            base_url: Some(wire.url()),
+            base_url: Some(server.url()),
             ..twice
         };
         for expected in 1..=4 {
-            let heard = collect_turn(&model_for(provider, &twice), request(vec![question()])).await;
-            let failure = heard.end.unwrap_err();
+            let output =
+                collect_turn(&model_for(provider, &twice), request(vec![question()])).await;
+            let failure = output.end.unwrap_err();
             assert_eq!(failure.code, ErrorCode::ModelRateLimited, "{provider}");
-            assert!(heard.notes.is_empty(), "{:?}", heard.notes);
-            assert_eq!(wire.requests().len(), expected);
+            assert!(output.notes.is_empty(), "{:?}", output.notes);
+            assert_eq!(server.requests().len(), expected);
         }
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_does_not_end_is_given_up() {
-    let begun = stream_start(Provider::Ollama);
-    let line = begun.lines().next().unwrap();
+    let start = stream_start(Provider::Ollama);
+    let line = start.lines().next().unwrap();
     let line = line.replace("Okay, München", &"x".repeat(1024 * 1024));
     let reply = Reply::new([line.as_str(); 65].join("\n"));
     let failure = failure_for(Provider::Ollama, reply).await;

@@ -1,4 +1,4 @@
-//! A server that answers with given bytes, in pieces of a given size.
+//! A server that plays a provider: it replies with given bytes, in chunks of a given size.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -20,7 +20,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// A running server. It ends when this is dropped.
+/// A running server. Dropping it stops the server.
 pub(super) struct FakeProvider {
     address: SocketAddr,
     state: Arc<ServerState>,
@@ -34,7 +34,7 @@ struct ServerState {
     disconnected: Arc<Notify>,
 }
 
-/// What it was asked.
+/// A request that the server has received.
 #[derive(Clone, Debug)]
 pub(super) struct ReceivedRequest {
     pub(super) path: String,
@@ -42,7 +42,7 @@ pub(super) struct ReceivedRequest {
     pub(super) body: Value,
 }
 
-/// What it answers.
+/// A reply of the server.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     status: u16,
@@ -52,18 +52,19 @@ pub(super) struct Reply {
     end: ReplyEnd,
 }
 
-/// What comes after the bytes.
+/// What follows the bytes of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ReplyEnd {
+    /// The end of the response.
     Complete,
     /// The connection breaks.
     Disconnect,
-    /// Nothing.
+    /// Nothing, while the connection stays open.
     Hang,
 }
 
 impl Reply {
-    /// In one piece, and whole.
+    /// A successful reply in one chunk.
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self {
             status: 200,
@@ -84,16 +85,13 @@ impl Reply {
         self
     }
 
-    /// So small that characters are split.
-    pub(super) fn with_chunk_size(self, piece: usize) -> Self {
-        Self {
-            chunk_size: piece,
-            ..self
-        }
+    /// Sends the bytes in chunks of this size. Small chunks split characters.
+    pub(super) fn with_chunk_size(self, chunk_size: usize) -> Self {
+        Self { chunk_size, ..self }
     }
 
-    pub(super) fn ending_with(self, then: ReplyEnd) -> Self {
-        Self { end: then, ..self }
+    pub(super) fn ending_with(self, end: ReplyEnd) -> Self {
+        Self { end, ..self }
     }
 }
 
@@ -101,15 +99,15 @@ impl FakeProvider {
     pub(super) async fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let stage = Arc::new(ServerState {
+        let state = Arc::new(ServerState {
             replies: Mutex::new(replies.into_iter().collect()),
             ..ServerState::default()
         });
-        let router = Router::new().fallback(answer).with_state(stage.clone());
+        let router = Router::new().fallback(answer).with_state(state.clone());
         let server = tokio::spawn(async { axum::serve(listener, router).await.unwrap() });
         Self {
             address,
-            state: stage,
+            state,
             server,
         }
     }
@@ -118,12 +116,12 @@ impl FakeProvider {
         format!("http://{}/v1/", self.address).parse().unwrap()
     }
 
-    /// What it was asked, in order.
+    /// The requests that the server has received, in order.
     pub(super) fn requests(&self) -> Vec<ReceivedRequest> {
         self.state.requests.lock().unwrap().clone()
     }
 
-    /// Returns when the connection of an answer that hangs is closed.
+    /// Returns when the client has closed the connection of a reply that hangs.
     pub(super) async fn disconnected(&self) {
         self.state.disconnected.notified().await;
     }
@@ -135,46 +133,46 @@ impl Drop for FakeProvider {
     }
 }
 
-async fn answer(State(stage): State<Arc<ServerState>>, request: Request) -> Response {
+async fn answer(State(state): State<Arc<ServerState>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
-    stage.requests.lock().unwrap().push(ReceivedRequest {
+    state.requests.lock().unwrap().push(ReceivedRequest {
         path: parts.uri.to_string(),
         headers: parts.headers,
         body: serde_json::from_slice(&body).unwrap(),
     });
-    let reply = stage.replies.lock().unwrap().pop_front();
-    respond(reply.expect("no reply is left"), stage.disconnected.clone())
+    let reply = state.replies.lock().unwrap().pop_front();
+    respond(reply.expect("no reply is left"), state.disconnected.clone())
 }
 
-fn respond(reply: Reply, gone: Arc<Notify>) -> Response {
+fn respond(reply: Reply, disconnected: Arc<Notify>) -> Response {
     let mut response = Response::builder().status(reply.status);
     for (name, value) in reply.headers {
         response = response.header(name, value);
     }
-    let pieces = reply
+    let chunks = reply
         .bytes
         .chunks(reply.chunk_size)
         .map(Bytes::copy_from_slice);
-    let pieces: Vec<_> = pieces.map(Ok::<_, io::Error>).collect();
-    // Each piece is sent before the next is there.
-    let said = stream::iter(pieces).then(|piece| async {
+    let chunks: Vec<_> = chunks.map(Ok::<_, io::Error>).collect();
+    // Each chunk is sent before the next is available.
+    let chunks = stream::iter(chunks).then(|chunk| async {
         tokio::task::yield_now().await;
-        piece
+        chunk
     });
-    let after = match reply.end {
+    let end = match reply.end {
         ReplyEnd::Complete => stream::empty().boxed(),
         ReplyEnd::Disconnect => stream::iter([Err(io::Error::other("cut"))]).boxed(),
-        ReplyEnd::Hang => stream::once(hang(NotifyOnDrop(gone))).boxed(),
+        ReplyEnd::Hang => stream::once(hang(NotifyOnDrop(disconnected))).boxed(),
     };
-    response.body(Body::from_stream(said.chain(after))).unwrap()
+    response.body(Body::from_stream(chunks.chain(end))).unwrap()
 }
 
-async fn hang(_gone: NotifyOnDrop) -> io::Result<Bytes> {
+async fn hang(_guard: NotifyOnDrop) -> io::Result<Bytes> {
     pending().await
 }
 
-/// Tells that the reader has gone away.
+/// Notifies that the client has closed the connection.
 struct NotifyOnDrop(Arc<Notify>);
 
 impl Drop for NotifyOnDrop {

@@ -1,5 +1,7 @@
-//! After https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse and
-//! https://ai.google.dev/gemini-api/docs/thought-signatures (of parallel calls the first is signed).
+//! Gemini, with the responses of
+//! <https://ai.google.dev/api/generate-content#v1beta.GenerateContentResponse> and
+//! <https://ai.google.dev/gemini-api/docs/thought-signatures> (only the first of parallel calls is
+//! signed).
 
 use super::*;
 
@@ -28,7 +30,7 @@ fn call_chunks() -> String {
     .concat()
 }
 
-/// The end, for a reason.
+/// The final chunk, with a finish reason.
 pub(super) fn stream_end(reason: &str) -> String {
     chunk(
         r#"{"text": ""}"#,
@@ -37,16 +39,16 @@ pub(super) fn stream_end(reason: &str) -> String {
 }
 
 #[tokio::test]
-async fn text_and_two_calls_come_in_pieces_of_every_size() {
+async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
     let whole = format!("{}{}{}", stream_start(), call_chunks(), stream_end("STOP"));
     let sizes = [1, 7, 64, usize::MAX];
     let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
-    let wire = FakeProvider::new(replies).await;
-    let model = model_for(Provider::Gemini, &settings(&wire));
+    let server = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Gemini, &settings(&server));
     for size in sizes {
-        let heard = collect_turn(&model, request(vec![question()])).await;
-        let (turn, usage) = heard.end.unwrap();
-        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let output = collect_turn(&model, request(vec![question()])).await;
+        let (turn, usage) = output.end.unwrap();
+        assert_eq!(output.text, "Okay, München – 天气:", "{size}");
         let [paris, london] = &turn.calls[..] else {
             panic!("{:?}", turn.calls);
         };
@@ -59,11 +61,11 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 }
 
 #[tokio::test]
-async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
+async fn signatures_are_returned_with_their_calls_and_a_tool_is_forced_by_name() {
     let calls = format!("{}{}{}", stream_start(), call_chunks(), stream_end("STOP"));
     let done = format!("{}{}", stream_start(), stream_end("STOP"));
-    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
-    let model = model_for(Provider::Gemini, &settings(&wire));
+    let server = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+    let model = model_for(Provider::Gemini, &settings(&server));
     let (turn, _) = collect_turn(&model, request(vec![question()]))
         .await
         .end
@@ -75,26 +77,26 @@ async fn signatures_go_back_with_their_calls_and_a_tool_is_demanded_by_name() {
     };
     collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.requests();
+    let requests = server.requests();
     let path = "/v1/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
-    assert_eq!(asked[0].path, path);
-    assert_eq!(asked[0].headers["x-goog-api-key"], KEY);
+    assert_eq!(requests[0].path, path);
+    assert_eq!(requests[0].headers["x-goog-api-key"], KEY);
     let config = json!({"maxOutputTokens": 100, "thinkingConfig": {"thinkingBudget": 0}});
-    assert_eq!(asked[0].body["generationConfig"], config);
-    let said = asked[1].body["contents"][1]["parts"].as_array().unwrap();
-    assert_eq!(said[0]["text"], "Okay, München – 天气:");
-    assert_eq!(said[1]["thoughtSignature"], "<Signature A>");
-    assert_eq!(said[1]["functionCall"]["args"]["location"], "Paris");
-    assert_eq!(said[2].get("thoughtSignature"), None);
-    let told = asked[1].body["contents"][2]["parts"].as_array().unwrap();
-    assert_eq!(told[0]["functionResponse"]["name"], "get_weather");
+    assert_eq!(requests[0].body["generationConfig"], config);
+    let sent = requests[1].body["contents"][1]["parts"].as_array().unwrap();
+    assert_eq!(sent[0]["text"], "Okay, München – 天气:");
+    assert_eq!(sent[1]["thoughtSignature"], "<Signature A>");
+    assert_eq!(sent[1]["functionCall"]["args"]["location"], "Paris");
+    assert_eq!(sent[2].get("thoughtSignature"), None);
+    let sent_results = requests[1].body["contents"][2]["parts"].as_array().unwrap();
+    assert_eq!(sent_results[0]["functionResponse"]["name"], "get_weather");
     assert_eq!(
-        told[1]["functionResponse"]["response"]["content"],
+        sent_results[1]["functionResponse"]["response"]["content"],
         "Error: result 1"
     );
-    let demanded =
+    let expected =
         json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["get_time"]}});
-    assert_eq!(asked[1].body["toolConfig"], demanded);
+    assert_eq!(requests[1].body["toolConfig"], expected);
 }
 
 #[tokio::test]
@@ -102,15 +104,15 @@ async fn a_blocked_prompt_is_refused_and_an_empty_frame_is_skipped() {
     let blocked = "data: {\"promptFeedback\": {\"blockReason\": \"SAFETY\"}}\r\n\r\n";
     let idle = "data: {\"usageMetadata\": {\"promptTokenCount\": 11}}\r\n\r\n";
     let answer = format!("{}{idle}{}", stream_start(), stream_end("STOP"));
-    let wire = FakeProvider::new([Reply::new(blocked), Reply::new(answer)]).await;
-    let model = model_for(Provider::Gemini, &settings(&wire));
+    let server = FakeProvider::new([Reply::new(blocked), Reply::new(answer)]).await;
+    let model = model_for(Provider::Gemini, &settings(&server));
     let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
         .unwrap_err();
     assert_eq!(failure.code, ErrorCode::ModelRefused);
     assert_eq!(failure.message, "gemini declines to answer: SAFETY");
-    let heard = collect_turn(&model, request(vec![question()])).await;
-    assert_eq!(heard.text, "Okay, München – 天气:");
-    assert!(heard.end.is_ok());
+    let output = collect_turn(&model, request(vec![question()])).await;
+    assert_eq!(output.text, "Okay, München – 天气:");
+    assert!(output.end.is_ok());
 }

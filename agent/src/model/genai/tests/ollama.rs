@@ -1,5 +1,6 @@
-//! After https://docs.ollama.com/capabilities/streaming, https://docs.ollama.com/capabilities/tool-calling
-//! and https://docs.ollama.com/api/errors (an error in the stream is a line of its own).
+//! Ollama, with the responses of <https://docs.ollama.com/capabilities/streaming>,
+//! <https://docs.ollama.com/capabilities/tool-calling> and <https://docs.ollama.com/api/errors> (an
+//! error in the stream is a separate line).
 
 use super::*;
 
@@ -28,7 +29,7 @@ fn call_lines() -> String {
     .concat()
 }
 
-/// The end, for a reason.
+/// The final line, with a stop reason.
 pub(super) fn stream_end(reason: &str) -> String {
     format!(
         "{{\"model\":\"llama3.2\",\"created_at\":\"2025-07-07T20:22:19.19314Z\",\"message\":\
@@ -39,16 +40,16 @@ pub(super) fn stream_end(reason: &str) -> String {
 }
 
 #[tokio::test]
-async fn text_and_two_calls_come_in_pieces_of_every_size() {
+async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
     let whole = format!("{}{}{}", stream_start(), call_lines(), stream_end("stop"));
     let sizes = [1, 7, 64, usize::MAX];
     let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
-    let wire = FakeProvider::new(replies).await;
-    let model = model_for(Provider::Ollama, &settings(&wire));
+    let server = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Ollama, &settings(&server));
     for size in sizes {
-        let heard = collect_turn(&model, request(vec![question()])).await;
-        let (turn, usage) = heard.end.unwrap();
-        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let output = collect_turn(&model, request(vec![question()])).await;
+        let (turn, usage) = output.end.unwrap();
+        assert_eq!(output.text, "Okay, München – 天气:", "{size}");
         let [weather, time] = &turn.calls[..] else {
             panic!("{:?}", turn.calls);
         };
@@ -61,19 +62,19 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
 }
 
 #[tokio::test]
-async fn every_result_goes_back_with_the_name_of_its_tool() {
+async fn every_result_is_returned_with_the_name_of_its_tool() {
     let thought = message_line(r#"{"role":"assistant","content":"","thinking":"Two things."}"#);
     let calls = format!("{thought}{}{}", call_lines(), stream_end("stop"));
     let done = format!("{}{}", stream_start(), stream_end("stop"));
-    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+    let server = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
     let settings = ModelSettings {
         thinking: Thinking::High,
-        ..settings(&wire)
+        ..settings(&server)
     };
     let model = model_for(Provider::Ollama, &settings);
-    let heard = collect_turn(&model, request(vec![question()])).await;
-    assert_eq!(heard.thoughts, "Two things.");
-    let (turn, _) = heard.end.unwrap();
+    let output = collect_turn(&model, request(vec![question()])).await;
+    assert_eq!(output.thoughts, "Two things.");
+    let (turn, _) = output.end.unwrap();
     let results = results(&turn);
     let forced = Request {
         tool_selection: ToolSelection::Only("get_time".to_owned()),
@@ -81,10 +82,10 @@ async fn every_result_goes_back_with_the_name_of_its_tool() {
     };
     collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.requests();
-    assert_eq!(asked[0].path, "/v1/api/chat");
-    assert_eq!(asked[0].body["think"], true);
-    assert_eq!(asked[0].body["options"]["num_predict"], 100 + 24_000);
+    let requests = server.requests();
+    assert_eq!(requests[0].path, "/v1/api/chat");
+    assert_eq!(requests[0].body["think"], true);
+    assert_eq!(requests[0].body["options"]["num_predict"], 100 + 24_000);
     let expected = json!([
         {"role": "system", "content": "You are helpful."},
         {"role": "user", "content": "What is the weather?"},
@@ -95,7 +96,7 @@ async fn every_result_goes_back_with_the_name_of_its_tool() {
         {"role": "tool", "content": "get_weather: result 0"},
         {"role": "tool", "content": "get_time: Error: result 1"},
     ]);
-    assert_eq!(asked[1].body["messages"], expected);
-    assert_eq!(asked[1].body["tools"].as_array().unwrap().len(), 1);
-    assert_eq!(asked[1].body["tools"][0]["function"]["name"], "get_time");
+    assert_eq!(requests[1].body["messages"], expected);
+    assert_eq!(requests[1].body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(requests[1].body["tools"][0]["function"]["name"], "get_time");
 }

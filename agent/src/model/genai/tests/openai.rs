@@ -1,5 +1,6 @@
-//! After https://platform.openai.com/docs/api-reference/chat-streaming (the chunk object) and
-//! https://platform.openai.com/docs/guides/function-calling#streaming (the deltas of a call).
+//! OpenAI and compatible servers, with the responses of
+//! <https://platform.openai.com/docs/api-reference/chat-streaming> (the chunk object) and
+//! <https://platform.openai.com/docs/guides/function-calling#streaming> (the deltas of a call).
 
 use super::*;
 
@@ -35,7 +36,7 @@ fn call_chunks() -> String {
     .concat()
 }
 
-/// The end, for a reason, with the usage that was asked for.
+/// The final chunks, with a finish reason and the requested usage.
 pub(super) fn stream_end(reason: &str) -> String {
     let finish = chunk("{}", &format!("\"{reason}\""));
     format!(
@@ -45,7 +46,7 @@ pub(super) fn stream_end(reason: &str) -> String {
     )
 }
 
-/// A call whose arguments are not said to the end.
+/// A response that stops in the middle of the arguments of a call.
 pub(super) fn truncated_call() -> String {
     let calls = call_chunks();
     let (half, _) = calls.split_once("France").unwrap();
@@ -54,7 +55,7 @@ pub(super) fn truncated_call() -> String {
 }
 
 #[tokio::test]
-async fn text_and_two_calls_come_in_pieces_of_every_size() {
+async fn text_and_two_calls_are_read_in_chunks_of_any_size() {
     let whole = format!(
         "{}{}{}",
         stream_start(),
@@ -63,12 +64,12 @@ async fn text_and_two_calls_come_in_pieces_of_every_size() {
     );
     let sizes = [1, 7, 64, usize::MAX];
     let replies = sizes.map(|size| Reply::new(whole.as_str()).with_chunk_size(size));
-    let wire = FakeProvider::new(replies).await;
-    let model = model_for(Provider::Openai, &settings(&wire));
+    let server = FakeProvider::new(replies).await;
+    let model = model_for(Provider::Openai, &settings(&server));
     for size in sizes {
-        let heard = collect_turn(&model, request(vec![question()])).await;
-        let (turn, usage) = heard.end.unwrap();
-        assert_eq!(heard.text, "Okay, München – 天气:", "{size}");
+        let output = collect_turn(&model, request(vec![question()])).await;
+        let (turn, usage) = output.end.unwrap();
+        assert_eq!(output.text, "Okay, München – 天气:", "{size}");
         let weather = call(
             "call_DdmO9pD3xa9XTPNJ32zg2hcA",
             "get_weather",
@@ -89,14 +90,14 @@ async fn a_compatible_server_gets_only_common_parameters() {
         stream_end("tool_calls")
     );
     let done = format!("{}{}", stream_start(), stream_end("stop"));
-    let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+    let server = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
     let access = ProviderAccess {
         provider: Provider::Openai,
-        // genai would take the last part for a reasoning effort.
+        // genai would take the last part of the name for a reasoning effort.
         model: "mistral-medium".to_owned(),
         key: None,
     };
-    let model = RetryingModel::new(HostedModel::new(access, &settings(&wire)).unwrap(), 0);
+    let model = RetryingModel::new(HostedModel::new(access, &settings(&server)).unwrap(), 0);
     let (turn, _) = collect_turn(&model, request(vec![question()]))
         .await
         .end
@@ -108,10 +109,10 @@ async fn a_compatible_server_gets_only_common_parameters() {
     };
     collect_turn(&model, forced).await.end.unwrap();
 
-    let asked = wire.requests();
-    assert_eq!(asked[0].path, "/v1/chat/completions");
-    assert!(!asked[0].headers.contains_key("authorization"));
-    let body = &asked[0].body;
+    let requests = server.requests();
+    assert_eq!(requests[0].path, "/v1/chat/completions");
+    assert!(!requests[0].headers.contains_key("authorization"));
+    let body = &requests[0].body;
     assert_eq!(body["model"], "mistral-medium");
     assert_eq!(body["stream_options"]["include_usage"], true);
     assert_eq!(body["max_tokens"], 100);
@@ -119,7 +120,7 @@ async fn a_compatible_server_gets_only_common_parameters() {
     for unknown in ["prompt_cache_key", "reasoning_effort", "tool_choice"] {
         assert_eq!(body.get(unknown), None, "{unknown}");
     }
-    let messages = asked[1].body["messages"].as_array().unwrap();
+    let messages = requests[1].body["messages"].as_array().unwrap();
     let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool", "tool"]);
     assert_eq!(messages[2]["tool_calls"][1]["id"], "call_2");
@@ -127,17 +128,17 @@ async fn a_compatible_server_gets_only_common_parameters() {
     assert_eq!(messages[3]["content"], "result 0");
     assert_eq!(messages[4]["tool_call_id"], "call_2");
     assert_eq!(messages[4]["content"], "Error: result 1");
-    assert_eq!(asked[1].body["tool_choice"], "required");
-    assert_eq!(asked[1].body["tools"].as_array().unwrap().len(), 1);
-    assert_eq!(asked[1].body["tools"][0]["function"]["name"], "get_time");
+    assert_eq!(requests[1].body["tool_choice"], "required");
+    assert_eq!(requests[1].body["tools"].as_array().unwrap().len(), 1);
+    assert_eq!(requests[1].body["tools"][0]["function"]["name"], "get_time");
 }
 
 #[tokio::test]
 async fn a_refusal_beside_the_text_is_a_refusal() {
     let refusal = [r#"{"refusal":"I'm sorry, "}"#, r#"{"refusal":"I cannot."}"#];
     let refusal = refusal.map(|delta| chunk(delta, "null")).concat();
-    let wire = FakeProvider::new([Reply::new(refusal + &stream_end("stop"))]).await;
-    let model = model_for(Provider::Openai, &settings(&wire));
+    let server = FakeProvider::new([Reply::new(refusal + &stream_end("stop"))]).await;
+    let model = model_for(Provider::Openai, &settings(&server));
     let failure = collect_turn(&model, request(vec![question()]))
         .await
         .end
@@ -151,22 +152,22 @@ async fn a_refusal_beside_the_text_is_a_refusal() {
 
 #[tokio::test]
 async fn reasoning_content_is_returned_to_servers_that_send_it() {
-    for (field, goes_back) in [("reasoning_content", true), ("reasoning", false)] {
+    for (field, is_returned) in [("reasoning_content", true), ("reasoning", false)] {
         let thought = chunk(&format!("{{\"{field}\":\"Hm.\"}}"), "null");
         let calls = format!("{thought}{}{}", call_chunks(), stream_end("tool_calls"));
         let done = format!("{}{}", stream_start(), stream_end("stop"));
-        let wire = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
-        let model = model_for(Provider::Openai, &settings(&wire));
-        let heard = collect_turn(&model, request(vec![question()])).await;
-        assert_eq!(heard.thoughts, "Hm.");
-        let (turn, _) = heard.end.unwrap();
+        let server = FakeProvider::new([Reply::new(calls), Reply::new(done)]).await;
+        let model = model_for(Provider::Openai, &settings(&server));
+        let output = collect_turn(&model, request(vec![question()])).await;
+        assert_eq!(output.thoughts, "Hm.");
+        let (turn, _) = output.end.unwrap();
         let results = results(&turn);
         let history = vec![question(), Message::Model(turn), results];
         collect_turn(&model, request(history)).await.end.unwrap();
-        let asked = wire.requests();
+        let requests = server.requests();
         let bearer = format!("Bearer {KEY}");
-        assert_eq!(asked[0].headers["authorization"], bearer.as_str());
-        let said = asked[1].body["messages"][2].get("reasoning_content");
-        assert_eq!(said, goes_back.then(|| json!("Hm.")).as_ref(), "{field}");
+        assert_eq!(requests[0].headers["authorization"], bearer.as_str());
+        let sent = requests[1].body["messages"][2].get("reasoning_content");
+        assert_eq!(sent, is_returned.then(|| json!("Hm.")).as_ref(), "{field}");
     }
 }
