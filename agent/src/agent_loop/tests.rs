@@ -1,5 +1,4 @@
-//! Queries answered by a model that says what the test has written down, with the tools of a page
-//! behind a real bridge.
+//! Queries answered by a fake model, with the tools of a page behind a real bridge.
 
 mod cancellation;
 mod fake_model;
@@ -10,5 +9,5 @@ mod test_bed;
 mod tool_calls;
 
 use fake_model::{FakeModel, call_turn, text_turn, tool_definition};
-use page::Page;
+use page::{Page, no_page_actions};
 use test_bed::{TestBed, with_deadline};

@@ -1,4 +1,4 @@
-//! A frontend asks the agent itself, with the token of its session.
+//! Queries that a frontend sends to the agent directly, with the token of its session.
 
 use serde_json::{Value, json};
 
@@ -6,9 +6,9 @@ use crate::kit::*;
 
 #[tokio::test]
 async fn a_frontend_is_answered_with_the_tools_of_its_page() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
-    let request = world.put(UUID, &prompt("/add_card {\"title\": \"Milk\"}"));
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let request = bed.put(UUID, &prompt("/add_card {\"title\": \"Milk\"}"));
     let mut events = EventStream::open(streaming(request).bearer_auth(TOKEN)).await;
     let accepted = events.next().await.unwrap();
     assert_eq!(accepted, json!({ "type": "query_accepted", "uuid": UUID }));
@@ -28,16 +28,16 @@ async fn a_frontend_is_answered_with_the_tools_of_its_page() {
         kinds.iter().all(|kind| *kind == "query_progress"),
         "{kinds:?}"
     );
-    world.wait_for_running(0).await;
+    bed.wait_for_running(0).await;
 }
 
 #[tokio::test]
-async fn a_response_tool_and_restrictions_hold_for_frontends_too() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
+async fn a_response_tool_and_restrictions_apply_to_frontends() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
     let query = json!({ "prompt": "/add_card {}\n\n/plan {\"n\": 1}", "tools": [],
         "restrictTools": true, "responseTool": { "name": "plan" } });
-    let request = world.put(UUID, &query).bearer_auth(TOKEN);
+    let request = bed.put(UUID, &query).bearer_auth(TOKEN);
     let events = EventStream::open(streaming(request)).await;
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "plan");
@@ -45,50 +45,50 @@ async fn a_response_tool_and_restrictions_hold_for_frontends_too() {
     let last = events.last().await;
     assert_eq!(last["type"], "query_complete", "{last}");
     assert!(last.get("result").is_none(), "{last}");
-    world.wait_for_running(0).await;
+    bed.wait_for_running(0).await;
 }
 
 #[tokio::test]
-async fn the_bridge_refuses_in_its_own_words() {
-    let world = TestBed::start().await;
-    let ask =
-        |uuid: &str, token: &str| streaming(world.put(uuid, &prompt("hello"))).bearer_auth(token);
+async fn a_refusal_of_the_bridge_is_passed_on() {
+    let bed = TestBed::start().await;
+    let query =
+        |uuid: &str, token: &str| streaming(bed.put(uuid, &prompt("hello"))).bearer_auth(token);
     // No page has this token.
-    let (status, refused) = status_and_body(ask(UUID, TOKEN)).await;
+    let (status, refused) = status_and_body(query(UUID, TOKEN)).await;
     assert!((400..500).contains(&status), "{status}");
     assert!(refused["error"].is_string(), "{refused}");
-    world.wait_for_running(0).await;
-    // What was refused was not asked.
-    let _page = world.connect_page().await;
-    let last = EventStream::open(ask(UUID, TOKEN)).await.last().await;
+    bed.wait_for_running(0).await;
+    // A query that was refused may be sent again with its uuid.
+    let _page = bed.connect_page().await;
+    let last = EventStream::open(query(UUID, TOKEN)).await.last().await;
     assert_eq!(last["type"], "query_complete", "{last}");
-    let (status, short) = status_and_body(ask("another", "short")).await;
+    let (status, refused) = status_and_body(query("another", "short")).await;
     assert_eq!(
-        (status, &short["error"]),
+        (status, &refused["error"]),
         (401, &json!("InvalidAuthentication"))
     );
 }
 
 #[tokio::test]
 async fn a_frontend_must_read_events() {
-    let world = TestBed::start().await;
+    let bed = TestBed::start().await;
     let (status, refused) =
-        status_and_body(world.put(UUID, &prompt("hello")).bearer_auth(TOKEN)).await;
+        status_and_body(bed.put(UUID, &prompt("hello")).bearer_auth(TOKEN)).await;
     assert_eq!(status, 400);
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("text/event-stream"), "{message}");
-    world.wait_for_running(0).await;
+    bed.wait_for_running(0).await;
 }
 
 #[tokio::test]
-async fn without_a_bridge_a_frontend_hears_so() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap();
-    drop(nobody);
+async fn a_frontend_gets_an_error_when_the_bridge_is_unreachable() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap();
+    drop(closed);
     let agent = agent::bind(settings()).await.unwrap();
     let agent = agent.serve(&format!("http://{address}")).unwrap();
-    let asked = streaming(put(&agent, UUID, &prompt("hello"))).bearer_auth(TOKEN);
-    let (status, refused): (u16, Value) = status_and_body(asked).await;
+    let request = streaming(put(&agent, UUID, &prompt("hello"))).bearer_auth(TOKEN);
+    let (status, refused): (u16, Value) = status_and_body(request).await;
     assert_eq!(
         (status, &refused["error"]),
         (502, &json!("BridgeUnavailable"))

@@ -1,4 +1,4 @@
-//! What docs/agent.md says is so: settings, limits, and the line to try.
+//! Checks docs/agent.md: settings, limits, and the example request.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use crate::kit::*;
 const DOCUMENT: &str = include_str!("../../../docs/agent.md");
 
 fn section(heading: &str) -> &'static str {
-    let from = DOCUMENT.split_once(heading).unwrap().1;
-    from.split("\n#").next().unwrap()
+    let (_, text) = DOCUMENT.split_once(heading).unwrap();
+    text.split("\n#").next().unwrap()
 }
 
 fn rows(section: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     let rows = section.lines().filter(|line| line.starts_with("| "));
     let cells = |row: &'static str| row.trim_matches('|').split('|').map(str::trim).collect();
-    // The first one names the columns.
+    // The first row has the names of the columns.
     rows.map(cells).skip(1)
 }
 
@@ -26,12 +26,24 @@ fn code(cell: &'static str) -> &'static str {
     cell.trim_matches('`')
 }
 
-/// Key, default, what happens over it, tests.
-fn limits() -> Vec<(&'static str, &'static str, &'static str, Vec<&'static str>)> {
+/// A row of the table of limits.
+struct LimitRow {
+    /// A setting, or a constant as `file.rs::NAME`.
+    key: &'static str,
+    default: &'static str,
+    /// What happens over the limit.
+    effect: &'static str,
+    /// Tests as `file.rs::name`.
+    tests: Vec<&'static str>,
+}
+
+fn limits() -> Vec<LimitRow> {
     let rows = rows(section("\n## Limits\n"));
-    rows.map(|row| {
-        let tests = row[4].split(", ").map(code).collect();
-        (code(row[1]), code(row[2]), row[3], tests)
+    rows.map(|row| LimitRow {
+        key: code(row[1]),
+        default: code(row[2]),
+        effect: row[3],
+        tests: row[4].split(", ").map(code).collect(),
     })
     .collect()
 }
@@ -46,8 +58,8 @@ fn program_output(argument: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What the program itself says its keys and their defaults are.
-fn real_settings() -> BTreeMap<String, String> {
+/// The keys and their defaults, as the program prints them.
+fn printed_settings() -> BTreeMap<String, String> {
     let setting = |line: &str| {
         if let Some(key) = line.strip_suffix(" is not set") {
             return Some((key.strip_prefix("# ")?.to_owned(), "none".to_owned()));
@@ -65,7 +77,7 @@ fn real_settings() -> BTreeMap<String, String> {
 #[test]
 fn every_setting_has_a_flag_and_a_variable_of_its_name() {
     let help = program_output("--help");
-    for key in real_settings().keys() {
+    for key in printed_settings().keys() {
         let flag = format!("\n      --{}", key.replace('_', "-"));
         let (_, entry) = help.split_once(&flag).unwrap_or_else(|| panic!("{flag}"));
         let entry = entry.split("\n      --").next().unwrap();
@@ -78,21 +90,21 @@ fn every_setting_has_a_flag_and_a_variable_of_its_name() {
 fn every_setting_is_documented_once_with_its_default() {
     let settings = rows(section("\n## Settings\n"));
     let settings = settings.map(|row| (code(row[0]), code(row[1])));
-    let limits = limits().into_iter().filter(|(key, ..)| is_key(key));
-    let limits = limits.map(|(key, default, ..)| (key, default));
+    let limits = limits().into_iter().filter(|row| is_key(row.key));
+    let limits = limits.map(|row| (row.key, row.default));
     let mut documented: Vec<_> = settings
         .chain(limits)
         .map(|(key, default)| (key.to_owned(), default.to_owned()))
         .collect();
     documented.sort_unstable();
-    let real: Vec<_> = real_settings().into_iter().collect();
-    assert!(real.len() > 20, "{real:?}");
-    assert_eq!(documented, real);
+    let printed: Vec<_> = printed_settings().into_iter().collect();
+    assert!(printed.len() > 20, "{printed:?}");
+    assert_eq!(documented, printed);
 }
 
 #[test]
-fn every_fixed_limit_is_a_constant_of_the_source_with_that_value() {
-    for (key, default, ..) in limits() {
+fn every_fixed_limit_is_a_constant_with_the_documented_value() {
+    for LimitRow { key, default, .. } in limits() {
         let Some((file, name)) = key.split_once("::") else {
             continue;
         };
@@ -110,15 +122,16 @@ fn every_fixed_limit_is_a_constant_of_the_source_with_that_value() {
 }
 
 #[test]
-fn every_limit_says_what_happens_over_it_and_has_a_test_that_exists() {
+fn every_limit_has_an_effect_and_an_existing_test() {
     let limits = limits();
     assert!(limits.len() > 25);
-    for (key, _, over, tests) in limits {
-        assert!(!over.is_empty() && !tests.is_empty(), "{key}");
-        for test in tests {
+    for row in limits {
+        let key = row.key;
+        assert!(!row.effect.is_empty() && !row.tests.is_empty(), "{key}");
+        for test in row.tests {
             let (file, name) = test
                 .split_once("::")
-                .unwrap_or_else(|| panic!("{key}: {test} is no test"));
+                .unwrap_or_else(|| panic!("{key}: {test} is not a test"));
             let function = format!("fn {name}()");
             let exists = sources(file).iter().any(|text| text.contains(&function));
             assert!(exists, "{key}: there is no test {test}");
@@ -127,12 +140,12 @@ fn every_limit_says_what_happens_over_it_and_has_a_test_that_exists() {
 }
 
 #[tokio::test]
-async fn the_configuration_file_of_the_guide_can_be_read() {
+async fn the_configuration_file_of_the_guide_is_valid() {
     let block = DOCUMENT.split("```toml\n").nth(1).unwrap();
     let text = block.split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
-    // The key is not on this machine, and that is the first thing that is missed.
+    // All settings are accepted: the first error is that the file with the key is missing.
     std::fs::write(&path, text).unwrap();
     let mut program = Command::new(env!("CARGO_BIN_EXE_mcp-web-agent"));
     let program = program.env_clear().arg("--config").arg(&path);
@@ -142,17 +155,17 @@ async fn the_configuration_file_of_the_guide_can_be_read() {
     assert!(error.contains("anthropic-key"), "{error}");
 }
 
-/// The line with `curl`, as it stands there but for the port.
+/// Runs the `curl` command of the guide with another port.
 #[tokio::test]
-async fn the_line_to_try_shows_the_stream() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
+async fn the_example_request_shows_the_stream_of_the_guide() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
     let block = section("\n## Ask it by hand\n").split("```sh\n").nth(1);
-    let line = block.unwrap().split("```").next().unwrap();
-    assert!(line.starts_with("curl -N -X PUT http://127.0.0.1:3003/query "));
-    let line = line.replace("127.0.0.1:3003", &world.agent.local_addr().to_string());
+    let command = block.unwrap().split("```").next().unwrap();
+    assert!(command.starts_with("curl -N -X PUT http://127.0.0.1:3003/query "));
+    let command = command.replace("127.0.0.1:3003", &bed.agent.local_addr().to_string());
     let mut shell = tokio::process::Command::new("sh");
-    let shell = shell.arg("-c").arg(line).env("TOKEN", TOKEN);
+    let shell = shell.arg("-c").arg(command).env("TOKEN", TOKEN);
     let curl = shell.kill_on_drop(true).stdout(Stdio::piped()).spawn();
     let call = page.recv_call().await;
     assert_eq!(call.tool_name, "add_card");
@@ -165,9 +178,9 @@ async fn the_line_to_try_shows_the_stream() {
         .collect();
     assert_eq!(names.first(), Some(&"query_accepted"), "{output}");
     assert_eq!(names.last(), Some(&"query_complete"), "{output}");
-    // What the guide shows is what comes.
-    for shown in ["tool-started", "tool-finished"] {
-        let part = format!("\"content\":{{\"type\":\"{shown}\",\"id\":\"1\",\"tool\":\"add_card\"");
+    // The stream in the guide is the actual one.
+    for kind in ["tool-started", "tool-finished"] {
+        let part = format!("\"content\":{{\"type\":\"{kind}\",\"id\":\"1\",\"tool\":\"add_card\"");
         assert!(
             output.contains(&part) && DOCUMENT.contains(&part),
             "{output}"

@@ -1,4 +1,4 @@
-//! A bridge and an agent on free ports, and a page that asks.
+//! The test kit: a bridge and an agent on free ports, a page, and HTTP requests.
 
 mod events;
 mod page;
@@ -16,23 +16,23 @@ pub(crate) use page::Page;
 /// The token of the page.
 pub(crate) const TOKEN: &str = "token-of-the-test-page-0123456789";
 
-/// What bridge and agent share.
+/// The service credential of bridge and agent.
 pub(crate) const CREDENTIAL: &str = "credential-of-bridge-and-agent-01";
 
-/// A random UUID, as pages make them.
+/// A random UUID, as pages generate them.
 pub(crate) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
-/// No wait in these tests takes longer unless something is broken.
+/// The longest wait in these tests, unless something is broken.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Waits for something that must happen.
+/// Waits for something that must happen, and panics otherwise.
 pub(crate) async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
     tokio::time::timeout(DEADLINE, future)
         .await
         .unwrap_or_else(|_| panic!("no {what} in time"))
 }
 
-/// An agent that runs commands, on a free port.
+/// The settings of an agent that runs commands, on a free port.
 pub(crate) fn settings() -> agent::Config {
     agent::Config {
         bind: ([127, 0, 0, 1], 0).into(),
@@ -45,7 +45,7 @@ pub(crate) fn settings() -> agent::Config {
     }
 }
 
-/// A bridge and its agent.
+/// A running bridge with its agent.
 pub(crate) struct TestBed {
     pub(crate) bridge: bridge::ServerHandle,
     pub(crate) agent: agent::ServerHandle,
@@ -72,20 +72,20 @@ impl TestBed {
         Self { bridge, agent }
     }
 
-    /// A page with the tools of these tests.
+    /// Connects a page with the tools of these tests.
     pub(crate) async fn connect_page(&self) -> Page {
         Page::connect(&self.bridge).await
     }
 
-    /// `PUT /query/{uuid}` to the agent, as nobody yet.
+    /// `PUT /query/{uuid}` to the agent, without authorization.
     pub(crate) fn put(&self, uuid: &str, query: &Value) -> RequestBuilder {
         put(&self.agent, uuid, query)
     }
 
-    /// How many queries the agent has, once it is this many.
+    /// Waits until the agent runs this many queries.
     pub(crate) async fn wait_for_running(&self, expected: u64) {
         let url = format!("http://{}/healthz", self.agent.local_addr());
-        let counted = async {
+        let counting = async {
             loop {
                 let health = http_client().get(&url).send().await.unwrap();
                 let health: Value = health.json().await.unwrap();
@@ -94,7 +94,7 @@ impl TestBed {
                 }
             }
         };
-        with_deadline("end of queries", counted).await;
+        with_deadline("end of queries", counting).await;
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn put(agent: &agent::ServerHandle, uuid: &str, query: &Value) -> Req
     http_client().put(url).json(query)
 }
 
-/// As the bridge asks: with the credential and a token that no bridge knows.
+/// Authorizes a request as from a bridge, with the credential and a query token that no bridge knows.
 pub(crate) fn as_bridge(request: RequestBuilder) -> RequestBuilder {
     let request = request.bearer_auth(CREDENTIAL);
     request.header("mcp-web-query-token", "mcp-web-query-of-nobody")
@@ -113,7 +113,7 @@ pub(crate) fn streaming(request: RequestBuilder) -> RequestBuilder {
     request.header("accept", "text/event-stream")
 }
 
-/// Status and body.
+/// Sends a request, and returns the status and the JSON body of the response.
 pub(crate) async fn status_and_body(request: RequestBuilder) -> (u16, Value) {
     let response = with_deadline("answer", request.send()).await.unwrap();
     let status = response.status().as_u16();
@@ -121,10 +121,11 @@ pub(crate) async fn status_and_body(request: RequestBuilder) -> (u16, Value) {
     (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// One for all tests. It keeps no connection: that would belong to the runtime of one test.
+/// The HTTP client of all tests. It keeps no idle connections: each would belong to the runtime of one
+/// test.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
-        // The reqwest of this build has TLS and wants a provider.
+        // reqwest is built with TLS, and needs a crypto provider.
         let provider = rustls::crypto::ring::default_provider();
         let _ = provider.install_default();
         let builder = reqwest::Client::builder().pool_max_idle_per_host(0);

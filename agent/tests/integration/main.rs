@@ -1,4 +1,4 @@
-//! The agent through its door: a real bridge, real sockets, real HTTP, port 0, and the model that
+//! The agent from outside: a real bridge, real sockets on free ports, real HTTP, and the model that
 //! needs no key.
 #![allow(clippy::unwrap_used)]
 

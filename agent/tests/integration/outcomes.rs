@@ -1,4 +1,4 @@
-//! Each query ends once, and nothing of it runs afterwards.
+//! The outcomes of queries: each has exactly one, and nothing of it runs afterwards.
 
 use std::time::Duration;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::kit::*;
 
-fn delete_query(world: &TestBed, uuid: &str) -> RequestBuilder {
-    http_client().delete(format!("{}/{uuid}", world.agent.url()))
+fn delete_query(bed: &TestBed, uuid: &str) -> RequestBuilder {
+    http_client().delete(format!("{}/{uuid}", bed.agent.url()))
 }
 
-/// A frontend's query whose call of a tool the page has not answered.
+/// Sends a query as a frontend, up to a tool call that the page has not answered.
 async fn start_with_open_call(
-    world: &TestBed,
+    bed: &TestBed,
     page: &mut Page,
     query: Value,
 ) -> (EventStream, bridge_protocol::ToolCall) {
-    let request = world.put(UUID, &query).bearer_auth(TOKEN);
+    let request = bed.put(UUID, &query).bearer_auth(TOKEN);
     let mut events = EventStream::open(streaming(request)).await;
     assert_eq!(
         events.next().await.unwrap(),
@@ -28,26 +28,26 @@ async fn start_with_open_call(
 }
 
 async fn expect_no_call(mut page: Page) {
-    // What the page hears next is the answer to this.
+    // The next event is that of this query.
     page.send_json(json!({ "type": "query", "uuid": "after", "prompt": "hello", "context": [] }))
         .await;
-    let told = page.recv_query_event().await;
-    assert_eq!(told["uuid"], "after", "{told}");
+    let event = page.recv_query_event().await;
+    assert_eq!(event["uuid"], "after", "{event}");
 }
 
 #[tokio::test]
-async fn a_cancelled_query_is_quiet_when_its_delete_is_answered() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
-    let two = prompt("/add_card {\"n\": 1}\n\n/add_card {\"n\": 2}");
-    let (events, call) = start_with_open_call(&world, &mut page, two).await;
+async fn nothing_of_a_cancelled_query_runs_once_its_delete_is_answered() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let two_calls = prompt("/add_card {\"n\": 1}\n\n/add_card {\"n\": 2}");
+    let (events, call) = start_with_open_call(&bed, &mut page, two_calls).await;
     for foreign in ["token-of-another-page-0123456789", CREDENTIAL] {
         let (status, refused) =
-            status_and_body(delete_query(&world, UUID).bearer_auth(foreign)).await;
+            status_and_body(delete_query(&bed, UUID).bearer_auth(foreign)).await;
         assert_eq!((status, &refused["error"]), (404, &json!("QueryNotFound")));
     }
-    assert_eq!(status_and_body(delete_query(&world, UUID)).await.0, 401);
-    let (status, _) = status_and_body(delete_query(&world, UUID).bearer_auth(TOKEN)).await;
+    assert_eq!(status_and_body(delete_query(&bed, UUID)).await.0, 401);
+    let (status, _) = status_and_body(delete_query(&bed, UUID).bearer_auth(TOKEN)).await;
     assert_eq!(status, 204);
     page.expect_cancel(&call).await;
     let last = events.last().await;
@@ -55,58 +55,58 @@ async fn a_cancelled_query_is_quiet_when_its_delete_is_answered() {
         (&last["type"], &last["uuid"]),
         (&json!("query_cancel"), &json!(UUID))
     );
-    world.wait_for_running(0).await;
-    let (status, _) = status_and_body(delete_query(&world, UUID).bearer_auth(TOKEN)).await;
+    bed.wait_for_running(0).await;
+    let (status, _) = status_and_body(delete_query(&bed, UUID).bearer_auth(TOKEN)).await;
     assert_eq!(status, 404);
     expect_no_call(page).await;
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_away_cancels() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
-    let (events, call) = start_with_open_call(&world, &mut page, prompt("/add_card {}")).await;
+async fn a_reader_that_goes_away_cancels_the_query() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let (events, call) = start_with_open_call(&bed, &mut page, prompt("/add_card {}")).await;
     drop(events);
     page.expect_cancel(&call).await;
-    world.wait_for_running(0).await;
+    bed.wait_for_running(0).await;
     expect_no_call(page).await;
 }
 
 #[tokio::test]
-async fn a_query_fails_when_its_time_is_over() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
+async fn a_query_fails_after_its_timeout() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
     let query = json!({ "prompt": "/add_card {}", "timeout": 1500 });
-    let (events, call) = start_with_open_call(&world, &mut page, query).await;
+    let (events, call) = start_with_open_call(&bed, &mut page, query).await;
     let last = events.last().await;
     assert_eq!(
         (&last["type"], &last["code"]),
         (&json!("query_failure"), &json!("QueryTimeout"))
     );
     page.expect_cancel(&call).await;
-    world.wait_for_running(0).await;
+    bed.wait_for_running(0).await;
 }
 
 #[tokio::test]
-async fn the_operators_limit_of_time_counts_for_all() {
+async fn the_timeout_of_the_operator_applies_to_all_queries() {
     let mut settings = settings();
     settings.limits.query_timeout = Duration::from_millis(1500);
-    let world = TestBed::start_with(settings).await;
-    let mut page = world.connect_page().await;
+    let bed = TestBed::start_with(settings).await;
+    let mut page = bed.connect_page().await;
     let query = json!({ "prompt": "/add_card {}", "timeout": 3_600_000 });
-    let (events, _) = start_with_open_call(&world, &mut page, query).await;
+    let (events, _) = start_with_open_call(&bed, &mut page, query).await;
     let last = events.last().await;
     assert_eq!(last["code"], "QueryTimeout");
     assert!(last["error"].as_str().unwrap().contains("1.5s"), "{last}");
 }
 
 #[tokio::test]
-async fn an_agent_that_stops_tells_its_readers() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
-    let (events, call) = start_with_open_call(&world, &mut page, prompt("/add_card {}")).await;
-    let url = world.agent.url();
-    with_deadline("end of the agent", world.agent.shutdown()).await;
+async fn an_agent_that_stops_sends_its_readers_a_failure() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    let (events, call) = start_with_open_call(&bed, &mut page, prompt("/add_card {}")).await;
+    let url = bed.agent.url();
+    with_deadline("end of the agent", bed.agent.shutdown()).await;
     page.expect_cancel(&call).await;
     let last = events.last().await;
     assert_eq!(
@@ -115,12 +115,12 @@ async fn an_agent_that_stops_tells_its_readers() {
     );
     assert!(
         http_client().put(url).send().await.is_err(),
-        "nobody listens"
+        "the agent still listens"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stop_does_not_wait_for_who_does_not_end() {
+async fn a_stop_does_not_wait_for_a_request_that_does_not_end() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let agent = agent::bind(settings()).await.unwrap();
     let agent = agent.serve("http://127.0.0.1:9").unwrap();
@@ -131,11 +131,11 @@ async fn a_stop_does_not_wait_for_who_does_not_end() {
          mcp-web-query-token: t\r\nexpect: 100-continue\r\ncontent-length: 10\r\n\r\n"
     );
     socket.write_all(head.as_bytes()).await.unwrap();
-    // The agent reads the body, which does not come.
+    // The agent reads the body, which is not sent.
     let mut answer = [0; 12];
     socket.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 100");
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     agent.shutdown().await;
-    assert_eq!(begun.elapsed().as_secs(), 5);
+    assert_eq!(started.elapsed().as_secs(), 5);
 }

@@ -1,4 +1,4 @@
-//! The program: what it says, and when it does not start.
+//! The program: its output, its settings, and why it does not start.
 
 use std::process::Stdio;
 
@@ -23,17 +23,17 @@ fn scripted_program() -> Command {
     program
 }
 
-/// Where it listens.
+/// Reads the URL that the program prints when it listens.
 async fn listening_url(child: &mut Child) -> String {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let line = with_deadline("line", lines.next_line())
+    let line = with_deadline("line of output", lines.next_line())
         .await
         .unwrap()
         .unwrap();
     line.strip_prefix("listening on ").unwrap().to_owned()
 }
 
-/// What it says when it does not start.
+/// Runs a program that must not start, and returns its stderr.
 async fn startup_error(program: &mut Command) -> String {
     let output = with_deadline("end", program.output()).await.unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -41,7 +41,7 @@ async fn startup_error(program: &mut Command) -> String {
 }
 
 #[tokio::test]
-async fn it_says_where_it_listens_and_stops_on_a_signal() {
+async fn the_program_prints_its_url_and_stops_on_a_signal() {
     let mut child = scripted_program()
         .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
         .spawn()
@@ -65,7 +65,7 @@ async fn it_says_where_it_listens_and_stops_on_a_signal() {
 }
 
 #[tokio::test]
-async fn it_stops_when_stdin_ends_if_that_counts() {
+async fn the_program_stops_at_the_end_of_stdin_if_configured() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
     std::fs::write(&path, "until_stdin_ends = true").unwrap();
@@ -76,11 +76,11 @@ async fn it_stops_when_stdin_ends_if_that_counts() {
         .spawn()
         .unwrap();
     listening_url(&mut child).await;
-    assert!(child.try_wait().unwrap().is_none(), "it is still open");
+    assert!(child.try_wait().unwrap().is_none(), "stdin is still open");
     drop(child.stdin.take());
     assert!(with_deadline("end", child.wait()).await.unwrap().success());
 
-    // Its own is at its end from the beginning, and it listens.
+    // Otherwise it runs, although its stdin is at its end from the start.
     let mut child = scripted_program()
         .env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)
         .spawn()
@@ -92,22 +92,28 @@ async fn it_stops_when_stdin_ends_if_that_counts() {
 }
 
 #[tokio::test]
-async fn it_shares_a_credential_of_the_user_that_nobody_has_given() {
+async fn the_program_shares_a_credential_file_of_the_user_by_default() {
     let home = tempfile::tempdir().unwrap();
     let mut child = scripted_program().env("HOME", home.path()).spawn().unwrap();
     let url = listening_url(&mut child).await;
     let file = home.path().join(".config/mcp-web/agent-token");
     let credential = std::fs::read_to_string(file).unwrap();
-    let ask = || http_client().put(&url).json(&prompt("hello"));
-    let (status, _) = status_and_body(ask().bearer_auth(credential.trim())).await;
-    assert_eq!(status, 400, "it is known, and the query's token is missing");
+    let request = http_client().put(&url).json(&prompt("hello"));
+    let (status, _) = status_and_body(request.bearer_auth(credential.trim())).await;
+    assert_eq!(
+        status, 400,
+        "the credential is accepted, and the token of the query is missing"
+    );
 
-    let without = startup_error(&mut scripted_program()).await;
-    assert!(without.contains("MCP_WEB_AGENT_TOKEN"), "{without}");
+    let without_home = startup_error(&mut scripted_program()).await;
+    assert!(
+        without_home.contains("MCP_WEB_AGENT_TOKEN"),
+        "{without_home}"
+    );
 }
 
 #[tokio::test]
-async fn without_a_model_it_says_what_to_set() {
+async fn without_a_model_the_error_names_the_options() {
     let error = startup_error(program().env("MCP_WEB_AGENT_TOKEN", CREDENTIAL)).await;
     for part in [
         "ANTHROPIC_API_KEY",
@@ -122,7 +128,7 @@ async fn without_a_model_it_says_what_to_set() {
 }
 
 #[tokio::test]
-async fn an_open_address_needs_a_credential_that_is_given() {
+async fn an_open_address_needs_a_configured_credential() {
     let home = tempfile::tempdir().unwrap();
     let mut open = program();
     open.args(["--provider", "commands", "--bind", "0.0.0.0:0"]);
@@ -132,16 +138,16 @@ async fn an_open_address_needs_a_credential_that_is_given() {
         error.contains("MCP_WEB_AGENT_TOKEN") && error.contains("agent_token"),
         "{error}"
     );
-    let with = agent::Config {
+    let with_credential = agent::Config {
         bind: ([0, 0, 0, 0], 0).into(),
         ..settings()
     };
-    agent::bind(with).await.unwrap();
+    agent::bind(with_credential).await.unwrap();
 }
 
 #[tokio::test]
-async fn wrong_settings_are_named() {
-    for (wrong, part) in [
+async fn an_invalid_setting_is_named_in_the_error() {
+    for ((name, value), part) in [
         (("MCP_WEB_AGENT_MAX_ROUNDS", "0"), "--max-rounds"),
         (("MCP_WEB_AGENT_QUERY_TIMEOUT", "soon"), "250ms"),
         (("MCP_WEB_AGENT_ALLOWED_ORIGINS", "app"), "allowed_origins"),
@@ -153,23 +159,23 @@ async fn wrong_settings_are_named() {
     ] {
         let mut program = scripted_program();
         program.env("MCP_WEB_AGENT_TOKEN", CREDENTIAL);
-        let error = startup_error(program.env(wrong.0, wrong.1)).await;
+        let error = startup_error(program.env(name, value)).await;
         assert!(
             error.contains(part) && !error.contains("hush"),
-            "{wrong:?}: {error}"
+            "{name}={value}: {error}"
         );
     }
-    let taken = agent::bind(settings()).await.unwrap();
-    let again = agent::Config {
-        bind: taken.local_addr(),
+    let bound = agent::bind(settings()).await.unwrap();
+    let conflicting = agent::Config {
+        bind: bound.local_addr(),
         ..settings()
     };
-    let error = agent::bind(again).await.unwrap_err().to_string();
-    assert!(error.contains(&taken.local_addr().to_string()), "{error}");
+    let error = agent::bind(conflicting).await.unwrap_err().to_string();
+    assert!(error.contains(&bound.local_addr().to_string()), "{error}");
 }
 
 #[tokio::test]
-async fn a_file_has_what_flags_and_variables_do_not_say() {
+async fn a_configuration_file_is_used_where_no_flag_or_variable_is_set() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
     let write = |text: &str| std::fs::write(&path, text).unwrap();
@@ -192,10 +198,10 @@ async fn a_file_has_what_flags_and_variables_do_not_say() {
         .spawn()
         .unwrap();
     let url = listening_url(&mut child).await;
-    let ask = as_bridge(http_client().put(&url).header("host", "a.example"));
-    let (status, large) = status_and_body(ask.json(&prompt(&"x".repeat(60)))).await;
+    let request = as_bridge(http_client().put(&url).header("host", "a.example"));
+    let (status, refused) = status_and_body(request.json(&prompt(&"x".repeat(60)))).await;
     assert_eq!(status, 413);
-    let message = large["message"].as_str().unwrap();
+    let message = refused["message"].as_str().unwrap();
     assert!(message.contains("more than 50 bytes"), "{message}");
     for (text, parts) in [
         ("\nmax_querys = 3", [":2: ", "nearest one is `max_queries`"]),
@@ -233,14 +239,14 @@ async fn no_log_shows_a_key_or_a_token() {
         .spawn()
         .unwrap();
     let url = listening_url(&mut child).await;
-    let asked = as_bridge(http_client().put(&url)).json(&prompt("a-secret-of-the-page"));
-    let last = EventStream::open(streaming(asked)).await.last().await;
+    let request = as_bridge(http_client().put(&url)).json(&prompt("a-secret-of-the-page"));
+    let last = EventStream::open(streaming(request)).await.last().await;
     assert_eq!(last["type"], "query_failure", "{last}");
-    let asked = http_client()
+    let request = http_client()
         .put(&url)
         .bearer_auth(TOKEN)
         .json(&prompt("hello"));
-    let (_, refused) = status_and_body(streaming(asked)).await;
+    let (_, refused) = status_and_body(streaming(request)).await;
     child.start_kill().unwrap();
     let output = with_deadline("end", child.wait_with_output())
         .await
@@ -255,10 +261,10 @@ async fn no_log_shows_a_key_or_a_token() {
 }
 
 #[tokio::test]
-async fn the_configuration_in_effect_is_a_file_that_gives_the_same() {
+async fn the_printed_configuration_is_a_file_with_the_same_settings() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.toml");
-    let printed = async |program: &mut Command| {
+    let print_config = async |program: &mut Command| {
         let output = with_deadline("end", program.arg("--print-config").output()).await;
         let output = output.unwrap();
         assert!(output.status.success());
@@ -272,7 +278,7 @@ async fn the_configuration_in_effect_is_a_file_that_gives_the_same() {
             "MCP_WEB_AGENT_ALLOWED_ORIGINS",
             "loopback,https://a.example",
         );
-    let first = printed(&mut first).await;
+    let first = print_config(&mut first).await;
     for line in [
         "max_rounds = 3 # from its flag",
         "allowed_origins = [\"loopback\", \"https://a.example\"] # from its variable",
@@ -283,7 +289,7 @@ async fn the_configuration_in_effect_is_a_file_that_gives_the_same() {
         assert!(first.lines().any(|it| it == line), "{line}: {first}");
     }
     std::fs::write(&path, &first).unwrap();
-    let second = printed(program().arg("--config").arg(&path)).await;
+    let second = print_config(program().arg("--config").arg(&path)).await;
     let values = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         lines

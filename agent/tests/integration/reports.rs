@@ -1,4 +1,5 @@
-//! In the way of mcp-web 0.1: 200 once accepted, and reports to the bridge's routes.
+//! Queries without an event stream, as in mcp-web 0.1: 200 once accepted, and reports to the routes of
+//! the bridge.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,8 +12,11 @@ use crate::kit::*;
 
 type Report = (String, Value);
 
-/// Something that takes reports as a bridge does, and is none: it has no tools.
-async fn record_report(State(heard): State<mpsc::Sender<Report>>, request: Request) -> StatusCode {
+/// A route that accepts reports as a bridge does, and has no tools.
+async fn record_report(
+    State(reports): State<mpsc::Sender<Report>>,
+    request: Request,
+) -> StatusCode {
     let route = format!("{} {}", request.method(), request.uri().path());
     if request.uri().path() == "/mcp" {
         return StatusCode::UNAUTHORIZED;
@@ -21,13 +25,13 @@ async fn record_report(State(heard): State<mpsc::Sender<Report>>, request: Reque
     assert_eq!(bearer, "Bearer mcp-web-query-of-nobody");
     let body = axum::body::to_bytes(request.into_body(), 10_000);
     let body = serde_json::from_slice(&body.await.unwrap()).unwrap();
-    heard.send((route, body)).await.unwrap();
+    reports.send((route, body)).await.unwrap();
     StatusCode::OK
 }
 
 #[tokio::test]
-async fn who_reads_no_events_is_told_by_reports() {
-    let (sender, mut heard) = mpsc::channel(8);
+async fn a_bridge_that_does_not_read_events_receives_reports() {
+    let (sender, mut reports) = mpsc::channel(8);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = Router::new().fallback(record_report).with_state(sender);
@@ -36,7 +40,7 @@ async fn who_reads_no_events_is_told_by_reports() {
     let agent = agent.serve(&format!("http://{address}")).unwrap();
     let accepted = status_and_body(as_bridge(put(&agent, UUID, &prompt("hello")))).await;
     assert_eq!(accepted, (200, json!({ "uuid": UUID })));
-    let (route, body) = with_deadline("report", heard.recv()).await.unwrap();
+    let (route, body) = with_deadline("report", reports.recv()).await.unwrap();
     assert_eq!(route, format!("PUT /query/{UUID}/fail"));
     let error = body["error"].as_str().unwrap();
     assert!(error.contains("the bridge at"), "{error}");
@@ -45,23 +49,23 @@ async fn who_reads_no_events_is_told_by_reports() {
 }
 
 #[tokio::test]
-async fn the_bridge_takes_them() {
-    let world = TestBed::start().await;
-    let mut page = world.connect_page().await;
-    // The bridge opens a query as for a frontend, and gives its token.
-    let opened = http_client().put(format!("{}/query/{UUID}", world.bridge.url()));
-    let (status, opened) = status_and_body(opened.bearer_auth(TOKEN).json(&json!({}))).await;
-    assert_eq!(status, 200, "{opened}");
-    let token = opened["token"].as_str().unwrap();
-    let asked = world
+async fn a_real_bridge_accepts_the_reports() {
+    let bed = TestBed::start().await;
+    let mut page = bed.connect_page().await;
+    // The bridge opens a query as for a frontend, and returns its token.
+    let request = http_client().put(format!("{}/query/{UUID}", bed.bridge.url()));
+    let (status, response) = status_and_body(request.bearer_auth(TOKEN).json(&json!({}))).await;
+    assert_eq!(status, 200, "{response}");
+    let token = response["token"].as_str().unwrap();
+    let request = bed
         .put(UUID, &prompt("/add_card {}"))
         .bearer_auth(CREDENTIAL);
-    let accepted = status_and_body(asked.header("mcp-web-query-token", token)).await;
+    let accepted = status_and_body(request.header("mcp-web-query-token", token)).await;
     assert_eq!(accepted, (200, json!({ "uuid": UUID })));
     let call = page.recv_call().await;
     page.answer(&call, json!(1)).await;
-    world.wait_for_running(0).await;
-    // It has ended there: its token is void.
-    let tools = http_client().get(format!("{}/tools", world.bridge.url()));
+    bed.wait_for_running(0).await;
+    // The query has ended at the bridge: its token is no longer valid.
+    let tools = http_client().get(format!("{}/tools", bed.bridge.url()));
     assert_eq!(status_and_body(tools.bearer_auth(token)).await.0, 401);
 }

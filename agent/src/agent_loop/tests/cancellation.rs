@@ -1,4 +1,4 @@
-//! Queries that nobody wants any more, and bridges that are gone.
+//! Queries that are cancelled, bridges that disappear, and reports.
 
 use std::net::SocketAddr;
 
@@ -10,9 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::test_bed::UUID;
 use super::{FakeModel, TestBed, call_turn, tool_definition, with_deadline};
 use crate::agent_loop::answer;
-use crate::agent_loop::tests::test_bed::UUID;
 use crate::bridge::{BridgeClient, BridgeTools, QueryReporter};
 use crate::config::Limits;
 use crate::failure::Failure;
@@ -20,42 +20,40 @@ use crate::model::Event;
 
 #[tokio::test]
 async fn dropping_an_answer_cancels_its_calls_in_the_page() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&vec![("add", json!({})); 2])]);
     let limits = Limits::default();
-    let (say, _said) = mpsc::channel(16);
+    let (sender, _progress) = mpsc::channel(16);
     let calls = {
-        let answering = answer(world.query.clone(), &world.tools, &model, &limits, &say);
-        let two = async { [world.page.recv_call().await, world.page.recv_call().await] };
+        let answering = answer(bed.query.clone(), &bed.tools, &model, &limits, &sender);
+        let two_calls = async { [bed.page.recv_call().await, bed.page.recv_call().await] };
         tokio::select! {
             answer = answering => panic!("{answer:?}"),
-            calls = two => calls,
+            calls = two_calls => calls,
         }
     };
     let mut cancelled = Vec::new();
     for _ in &calls {
-        cancelled.push(world.page.recv_kind("call-cancel").await["requestId"].clone());
+        cancelled.push(bed.page.recv_kind("call-cancel").await["requestId"].clone());
     }
     assert_ne!(cancelled[0], cancelled[1]);
-    // The connection is as good as before.
-    let listed = with_deadline("the tools", world.tools.list())
-        .await
-        .unwrap();
-    assert_eq!(listed.len(), 1);
+    // The connection can still be used.
+    let tools = with_deadline("the tools", bed.tools.list()).await.unwrap();
+    assert_eq!(tools.len(), 1);
 }
 
 #[tokio::test]
 async fn dropping_an_answer_drops_the_model_stream() {
-    let world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([vec![Ok(Event::Text("I".to_owned()))]]);
     let limits = Limits::default();
-    let (say, mut said) = mpsc::channel(16);
+    let (sender, mut progress) = mpsc::channel(16);
     {
-        let answering = answer(world.query.clone(), &world.tools, &model, &limits, &say);
+        let answering = answer(bed.query.clone(), &bed.tools, &model, &limits, &sender);
         let mut answering = std::pin::pin!(answering);
         tokio::select! {
             answer = &mut answering => panic!("{answer:?}"),
-            first = with_deadline("the first word", said.recv()) => {
+            first = with_deadline("the first text", progress.recv()) => {
                 assert!(matches!(first, Some(QueryContent::Text { .. })), "{first:?}");
             }
         }
@@ -65,19 +63,19 @@ async fn dropping_an_answer_drops_the_model_stream() {
 }
 
 #[tokio::test]
-async fn a_bridge_that_goes_during_a_call_fails_the_query() {
-    let world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn a_bridge_that_stops_during_a_call_fails_the_query() {
+    let bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let TestBed {
         bridge_server,
         mut page,
         tools,
         query,
         ..
-    } = world;
+    } = bed;
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
     let limits = Limits::default();
-    let (say, _said) = mpsc::channel(16);
-    let mut answering = std::pin::pin!(answer(query, &tools, &model, &limits, &say));
+    let (sender, _progress) = mpsc::channel(16);
+    let mut answering = std::pin::pin!(answer(query, &tools, &model, &limits, &sender));
     tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),
         _call = page.recv_call() => {}
@@ -87,58 +85,58 @@ async fn a_bridge_that_goes_during_a_call_fails_the_query() {
     assert_eq!(answer.unwrap_err().code, ErrorCode::BridgeUnavailable);
 }
 
-/// Passes on what is said to a bridge, until it is dropped.
+/// Starts a proxy to a bridge, which runs until its handle is dropped.
 async fn spawn_proxy(bridge: SocketAddr) -> (BridgeClient, AbortOnDropHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let passing = tokio::spawn(async move {
-        let mut open = JoinSet::new();
-        while let Ok((mut from, _)) = listener.accept().await {
-            open.spawn(async move {
-                let mut to = TcpStream::connect(bridge).await.unwrap();
-                tokio::io::copy_bidirectional(&mut from, &mut to).await
+    let proxy = tokio::spawn(async move {
+        let mut connections = JoinSet::new();
+        while let Ok((mut client, _)) = listener.accept().await {
+            connections.spawn(async move {
+                let mut server = TcpStream::connect(bridge).await.unwrap();
+                tokio::io::copy_bidirectional(&mut client, &mut server).await
             });
         }
     });
     let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
-    (bridge, AbortOnDropHandle::new(passing))
+    (bridge, AbortOnDropHandle::new(proxy))
 }
 
 #[tokio::test]
 async fn a_connection_to_the_bridge_that_breaks_during_a_call_fails_the_query_at_once() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
-    let (bridge, line) = spawn_proxy(world.bridge_server.local_addr()).await;
-    let tools = BridgeTools::connect(&bridge, &world.token, &world.query.uuid)
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let (bridge, proxy) = spawn_proxy(bed.bridge_server.local_addr()).await;
+    let tools = BridgeTools::connect(&bridge, &bed.token, &bed.query.uuid)
         .await
         .unwrap();
     let model = FakeModel::new([call_turn(&[("add", json!({}))])]);
     let limits = Limits::default();
-    let (say, _said) = mpsc::channel(16);
-    let answering = answer(world.query.clone(), &tools, &model, &limits, &say);
+    let (sender, _progress) = mpsc::channel(16);
+    let answering = answer(bed.query.clone(), &tools, &model, &limits, &sender);
     let mut answering = std::pin::pin!(answering);
     let call = tokio::select! {
         answer = &mut answering => panic!("{answer:?}"),
-        call = world.page.recv_call() => call,
+        call = bed.page.recv_call() => call,
     };
-    drop(line);
+    drop(proxy);
     let failure = with_deadline("the end", answering).await.unwrap_err();
     assert_eq!(failure.code, ErrorCode::BridgeUnavailable);
-    world.page.expect_cancel(&call).await;
+    bed.page.expect_cancel(&call).await;
 }
 
 #[tokio::test]
 async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
-    let world = TestBed::with_query(&[], json!({})).await;
+    let bed = TestBed::with_query(&[], json!({})).await;
     let foreign = Secret::from_trusted("mcp-web-query-of-nobody-at-all-0123456789".to_owned());
-    let refused = BridgeTools::connect(&world.bridge, &foreign, &UUID.into())
+    let refused = BridgeTools::connect(&bed.bridge, &foreign, &UUID.into())
         .await
         .unwrap_err();
     assert_eq!(refused.code, ErrorCode::BridgeUnavailable);
     assert!(refused.message.contains("refuses the token"), "{refused}");
 
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", nobody.local_addr().unwrap());
-    drop(nobody);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
     let bridge = BridgeClient::new(url.parse().unwrap()).unwrap();
     let missing = BridgeTools::connect(&bridge, &foreign, &UUID.into())
         .await
@@ -152,13 +150,13 @@ async fn a_foreign_token_and_an_unreachable_bridge_have_different_messages() {
 
 #[tokio::test]
 async fn reports_reach_the_page_until_the_query_has_ended() {
-    let mut world = TestBed::with_query(&[], json!({})).await;
-    let reporter = QueryReporter::new(&world.bridge, &world.token, &world.query.uuid);
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    let reporter = QueryReporter::new(&bed.bridge, &bed.token, &bed.query.uuid);
     reporter.progress("half").await.unwrap();
-    let progress = world.page.recv_kind("query_progress").await;
+    let progress = bed.page.recv_kind("query_progress").await;
     assert_eq!(progress["content"], "half");
     reporter.complete("whole").await.unwrap();
-    let complete = world.page.recv_kind("query_complete").await;
+    let complete = bed.page.recv_kind("query_complete").await;
     assert_eq!(complete["result"], "whole");
     let late = reporter.cancel(Some("late")).await.unwrap_err();
     assert_eq!(late.code, ErrorCode::QueryNotFound);
@@ -166,14 +164,14 @@ async fn reports_reach_the_page_until_the_query_has_ended() {
 
 #[tokio::test]
 async fn a_report_of_a_failure_keeps_its_code_and_its_remedy() {
-    let mut world = TestBed::with_query(&[], json!({})).await;
-    let reporter = QueryReporter::new(&world.bridge, &world.token, &world.query.uuid);
+    let mut bed = TestBed::with_query(&[], json!({})).await;
+    let reporter = QueryReporter::new(&bed.bridge, &bed.token, &bed.query.uuid);
     let failure = Failure::new(ErrorCode::ModelRefused, "no").with_remedy("else");
     reporter.fail(&failure).await.unwrap();
-    let told = world.page.recv_kind("query_failure").await;
+    let report = bed.page.recv_kind("query_failure").await;
     assert_eq!(
-        (&told["error"], &told["code"]),
+        (&report["error"], &report["code"]),
         (&json!("no"), &json!("ModelRefused"))
     );
-    assert_eq!(told["reason"], "else");
+    assert_eq!(report["reason"], "else");
 }

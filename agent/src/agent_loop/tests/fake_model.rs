@@ -1,4 +1,4 @@
-//! A model that says what is written down, and keeps what it heard.
+//! A model whose turns the test has written down, and which records its requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::model::{Call, CallResult, Event, Message, Model, ModelTurn, Request, Usage};
 
-/// What it says in one turn. One that says nothing more hangs.
+/// The events of one turn. A turn without a final event hangs.
 pub(super) type TurnEvents = Vec<Result<Event, Failure>>;
 
+/// A model with given turns.
 #[derive(Debug)]
 pub(super) struct FakeModel {
     turns: Mutex<VecDeque<TurnEvents>>,
@@ -33,16 +34,16 @@ impl FakeModel {
         self.requests.lock().unwrap().clone()
     }
 
-    /// The results that it heard before its last turn.
+    /// The results of calls in the last request.
     pub(super) fn last_results(&self) -> Vec<CallResult> {
-        let last = self.requests().pop().expect("it was asked");
+        let last = self.requests().pop().expect("there was no request");
         match last.history.into_iter().last() {
             Some(Message::Results(results)) => results,
             other => panic!("no results but {other:?}"),
         }
     }
 
-    /// Streams that somebody still holds.
+    /// The number of streams that were not dropped.
     pub(super) fn open_streams(&self) -> usize {
         Arc::strong_count(&self.open_streams) - 1
     }
@@ -55,55 +56,54 @@ impl Model for FakeModel {
 
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>> {
         self.requests.lock().unwrap().push(request);
-        let said = self.turns.lock().unwrap().pop_front();
-        let said = said.expect("no more turns are written down");
-        let ends = matches!(said.last(), Some(Err(_) | Ok(Event::End { .. })));
-        let rest = match ends {
-            true => stream::empty().left_stream(),
-            false => stream::pending().right_stream(),
+        let events = self.turns.lock().unwrap().pop_front();
+        let events = events.expect("no turn is left");
+        let has_end = matches!(events.last(), Some(Err(_) | Ok(Event::End { .. })));
+        let rest = if has_end {
+            stream::empty().left_stream()
+        } else {
+            stream::pending().right_stream()
         };
-        let open = Arc::clone(&self.open_streams);
-        let said = stream::iter(said).chain(rest);
-        said.map(move |event| {
-            let _held = &open;
-            event
-        })
-        .boxed()
+        let open_streams = Arc::clone(&self.open_streams);
+        let events = stream::iter(events).chain(rest);
+        events
+            .map(move |event| {
+                let _guard = &open_streams;
+                event
+            })
+            .boxed()
     }
 }
 
-/// A turn that says a text, and no more.
+/// A turn with a text and no calls.
 pub(super) fn text_turn(text: &str) -> TurnEvents {
     text_and_call_turn(text, &[])
 }
 
-/// A turn of calls, with the ids `a`, `b` …
-pub(super) fn call_turn(wanted: &[(&str, Value)]) -> TurnEvents {
-    text_and_call_turn("", wanted)
+/// A turn with calls, whose ids are `a`, `b` …
+pub(super) fn call_turn(calls: &[(&str, Value)]) -> TurnEvents {
+    text_and_call_turn("", calls)
 }
 
-pub(super) fn text_and_call_turn(text: &str, wanted: &[(&str, Value)]) -> TurnEvents {
-    let calls = wanted
-        .iter()
-        .zip('a'..)
-        .map(|((tool, arguments), id)| Call {
-            id: id.to_string(),
-            tool: (*tool).to_owned(),
-            arguments: arguments.as_object().unwrap().clone(),
-        });
+pub(super) fn text_and_call_turn(text: &str, calls: &[(&str, Value)]) -> TurnEvents {
+    let calls = calls.iter().zip('a'..).map(|((tool, arguments), id)| Call {
+        id: id.to_string(),
+        tool: (*tool).to_owned(),
+        arguments: arguments.as_object().unwrap().clone(),
+    });
     let turn = ModelTurn {
         text: text.to_owned(),
         calls: calls.collect(),
         ..ModelTurn::default()
     };
     let usage = Usage::default();
-    let said = (!text.is_empty()).then(|| Ok(Event::Text(text.to_owned())));
-    said.into_iter()
+    let text = (!text.is_empty()).then(|| Ok(Event::Text(text.to_owned())));
+    text.into_iter()
         .chain([Ok(Event::End { turn, usage })])
         .collect()
 }
 
-/// A tool's definition, as a page registers it.
+/// The definition of a tool, as a page registers it.
 pub(super) fn tool_definition(name: &str) -> Value {
     json!({ "name": name, "description": format!("Does {name}"), "inputSchema": {
         "type": "object", "properties": { "n": { "type": "integer" } } } })

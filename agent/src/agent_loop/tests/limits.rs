@@ -1,14 +1,12 @@
-//! What a query may use.
+//! The limits of a query.
 
 use bridge_protocol::ErrorCode;
 use serde_json::json;
 
-use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
+use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::agent_loop::prompt::ANSWER_NOW;
 use crate::config::Limits;
 use crate::model::{Event, ToolSelection, Usage};
-
-async fn no_page_actions(_: &mut Page) {}
 
 #[tokio::test]
 async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
@@ -17,17 +15,17 @@ async fn the_model_is_told_its_last_turn_and_fails_if_it_goes_on() {
         ..Limits::default()
     };
     let add = || call_turn(&[("add", json!({}))]);
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let serve = async |page: &mut Page| drop(page.answer_next_call(json!(1)).await);
 
     let model = FakeModel::new([add(), text_turn("Done.")]);
-    let (answer, _) = world.answer(&model, &limits, serve).await;
+    let (answer, _) = bed.answer(&model, &limits, serve).await;
     assert!(answer.is_ok());
-    let told = &model.last_results()[0].text;
-    assert!(told.ends_with(ANSWER_NOW), "{told}");
+    let result = &model.last_results()[0].text;
+    assert!(result.ends_with(ANSWER_NOW), "{result}");
 
     let model = FakeModel::new([add(), add()]);
-    let (answer, _) = world.answer(&model, &limits, serve).await;
+    let (answer, _) = bed.answer(&model, &limits, serve).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
     assert!(failure.message.contains("2 rounds"), "{failure}");
@@ -40,9 +38,9 @@ async fn the_last_turn_of_a_query_with_a_response_tool_must_call_it() {
         ..Limits::default()
     };
     let more = json!({ "responseTool": { "name": "plan" } });
-    let mut world = TestBed::with_query(&[tool_definition("plan")], more).await;
+    let mut bed = TestBed::with_query(&[tool_definition("plan")], more).await;
     let model = FakeModel::new([call_turn(&[("plan", json!({}))])]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             page.answer_next_call(json!(1)).await;
         })
@@ -65,18 +63,21 @@ async fn calls_beyond_the_limit_are_not_made_and_the_model_answers() {
         page.answer_next_call(json!(1)).await;
         page.answer_next_call(json!(2)).await;
     };
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([add(3), text_turn("Two of three.")]);
-    let (answer, said) = world.answer(&model, &limits, serve).await;
+    let (answer, progress) = bed.answer(&model, &limits, serve).await;
     assert_eq!(answer.unwrap().tool_calls.len(), 2);
     let results = model.last_results();
     assert!(results[2].is_error);
     assert!(results[2].text.starts_with("Not called"), "{results:?}");
     assert!(results[2].text.ends_with(ANSWER_NOW), "{results:?}");
-    assert!(said.iter().any(|event| event["type"] == "note"), "{said:?}");
+    assert!(
+        progress.iter().any(|event| event["type"] == "note"),
+        "{progress:?}"
+    );
 
     let model = FakeModel::new([add(2), add(1)]);
-    let (answer, _) = world.answer(&model, &limits, serve).await;
+    let (answer, _) = bed.answer(&model, &limits, serve).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
     assert!(failure.message.contains("2 calls"), "{failure}");
@@ -88,7 +89,7 @@ async fn tokens_are_counted_over_all_turns() {
         max_tokens: 20_000,
         ..Limits::default()
     };
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let mut costly = call_turn(&[("add", json!({}))]);
     if let Some(Ok(Event::End { usage, .. })) = costly.last_mut() {
         *usage = Usage {
@@ -97,7 +98,7 @@ async fn tokens_are_counted_over_all_turns() {
         };
     }
     let model = FakeModel::new([costly]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             page.answer_next_call(json!(1)).await;
         })
@@ -105,21 +106,21 @@ async fn tokens_are_counted_over_all_turns() {
     assert_eq!(answer.unwrap_err().code, ErrorCode::QueryBudgetExceeded);
     assert_eq!(model.requests().len(), 1);
 
-    world.query.prompt = "x".repeat(100_000);
+    bed.query.prompt = "x".repeat(100_000);
     let model = FakeModel::new([]);
-    let (answer, _) = world.answer(&model, &limits, no_page_actions).await;
+    let (answer, _) = bed.answer(&model, &limits, no_page_actions).await;
     let failure = answer.unwrap_err();
     assert_eq!(failure.code, ErrorCode::QueryBudgetExceeded);
     assert!(failure.remedy.unwrap().contains("max_tokens"));
 }
 
 #[tokio::test]
-async fn restricted_tools_are_all_that_is_offered_and_the_bridge_refuses_others() {
+async fn only_restricted_tools_are_offered_and_the_bridge_refuses_others() {
     let more = json!({ "tools": [{ "name": "add" }], "restrictTools": true });
-    let mut world =
+    let mut bed =
         TestBed::with_query(&[tool_definition("add"), tool_definition("remove")], more).await;
     let model = FakeModel::new([text_turn("Done.")]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
     assert!(answer.is_ok());
@@ -129,10 +130,10 @@ async fn restricted_tools_are_all_that_is_offered_and_the_bridge_refuses_others(
         .map(|tool| tool.name.clone())
         .collect();
     assert_eq!(names, ["add"]);
-    let refused = world.tools.call("remove", Default::default()).await;
-    let refused = refused.unwrap();
-    assert!(refused.is_error);
-    assert!(refused.text.contains("ToolNotAllowed"), "{}", refused.text);
+    let result = bed.tools.call("remove", Default::default()).await;
+    let result = result.unwrap();
+    assert!(result.is_error);
+    assert!(result.text.contains("ToolNotAllowed"), "{}", result.text);
 }
 
 #[tokio::test]
@@ -142,9 +143,9 @@ async fn a_model_without_tokens_for_another_turn_must_answer() {
         max_tool_result_bytes: 100_000,
         ..Limits::default()
     };
-    let mut world = TestBed::with_query(&[tool_definition("read")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("read")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("read", json!({}))]), text_turn("Long.")]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             page.answer_next_call(json!("x".repeat(50_000))).await;
         })

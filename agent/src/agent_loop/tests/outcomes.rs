@@ -1,9 +1,9 @@
-//! How queries end: the response tool, and failures.
+//! The outcomes of queries: the response tool, and failures.
 
 use bridge_protocol::ErrorCode;
 use serde_json::{Value, json};
 
-use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
+use super::{FakeModel, Page, TestBed, call_turn, no_page_actions, text_turn, tool_definition};
 use crate::config::Limits;
 use crate::failure::Failure;
 use crate::model::{Event, Message, ToolSelection};
@@ -12,11 +12,9 @@ fn with_response_tool() -> Value {
     json!({ "responseTool": { "name": "plan" } })
 }
 
-async fn no_page_actions(_: &mut Page) {}
-
 #[tokio::test]
 async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() {
-    let mut world = TestBed::with_query(
+    let mut bed = TestBed::with_query(
         &[tool_definition("plan"), tool_definition("add")],
         with_response_tool(),
     )
@@ -26,7 +24,7 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
         ("add", json!({ "n": 2 })),
         ("add", json!({ "n": 3 })),
     ])]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             for _ in 0..2 {
                 assert_eq!(page.answer_next_call(json!(null)).await.tool, "add");
@@ -39,12 +37,12 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
     let answer = answer.unwrap();
     assert!(answer.result.is_none());
     assert_eq!(answer.tool_calls[2].tool, "plan");
-    let last = said.last().unwrap();
+    let last = progress.last().unwrap();
     assert_eq!(
         (&last["tool"], &last["isError"]),
         (&json!("plan"), &json!(false))
     );
-    let started: Vec<_> = said
+    let started: Vec<_> = progress
         .iter()
         .filter(|event| event["type"] == "tool-started")
         .map(|event| event["id"].as_str().unwrap())
@@ -54,12 +52,12 @@ async fn the_response_tool_runs_last_and_alone_and_its_success_ends_the_query() 
 
 #[tokio::test]
 async fn a_failed_response_call_goes_back_to_the_model() {
-    let mut world = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
+    let mut bed = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
     let model = FakeModel::new([
         call_turn(&[("plan", json!({ "n": "one" })), ("plan", json!({ "n": 2 }))]),
         call_turn(&[("plan", json!({ "n": 1 }))]),
     ]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.answer_next_call(json!(null)).await;
             assert_eq!(call.input, json!({ "n": 1 }));
@@ -73,12 +71,12 @@ async fn a_failed_response_call_goes_back_to_the_model() {
 
 #[tokio::test]
 async fn a_model_that_stops_without_the_response_tool_must_call_it() {
-    let mut world = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
+    let mut bed = TestBed::with_query(&[tool_definition("plan")], with_response_tool()).await;
     let model = FakeModel::new([
         text_turn("Here is my plan."),
         call_turn(&[("plan", json!({}))]),
     ]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             page.answer_next_call(json!(null)).await;
         })
@@ -101,32 +99,32 @@ async fn a_model_that_stops_without_the_response_tool_must_call_it() {
 
 #[tokio::test]
 async fn a_model_that_still_skips_the_response_tool_fails_the_query() {
-    let mut world = TestBed::with_query(
+    let mut bed = TestBed::with_query(
         &[tool_definition("plan"), tool_definition("add")],
         with_response_tool(),
     )
     .await;
     for second in [text_turn("No."), call_turn(&[("add", json!({}))])] {
         let model = FakeModel::new([text_turn(""), second]);
-        let (answer, _) = world
+        let (answer, _) = bed
             .answer(&model, &Limits::default(), no_page_actions)
             .await;
         let failure = answer.unwrap_err();
         assert_eq!(failure.code, ErrorCode::ResponseToolNotCalled);
         assert!(failure.message.contains("`plan`"), "{failure}");
-        let heard = model.requests();
+        let requests = model.requests();
         assert!(
-            matches!(&heard[1].history[..], [Message::User(_)]),
-            "an empty turn is not told to the model"
+            matches!(&requests[1].history[..], [Message::User(_)]),
+            "an empty turn is not sent back to the model"
         );
     }
 }
 
 #[tokio::test]
 async fn a_missing_response_tool_fails_before_the_first_turn() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], with_response_tool()).await;
     let model = FakeModel::new([]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err().code, ErrorCode::ToolNotFound);
@@ -134,30 +132,30 @@ async fn a_missing_response_tool_fails_before_the_first_turn() {
 }
 
 #[tokio::test]
-async fn a_failure_of_the_model_comes_after_what_it_has_said() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn the_output_of_a_model_is_sent_before_its_failure() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let broken = Failure::new(ErrorCode::ModelStreamBroken, "cut");
     let text = || Ok(Event::Text("I".to_owned()));
     let model = FakeModel::new([vec![text(), Err(broken.clone())]]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap_err(), broken);
-    assert_eq!(said, [json!({ "type": "text", "text": "I" })]);
+    assert_eq!(progress, [json!({ "type": "text", "text": "I" })]);
 }
 
 #[tokio::test]
 async fn notes_and_thoughts_are_sent_to_the_page() {
-    let mut world = TestBed::with_query(&[], json!({})).await;
+    let mut bed = TestBed::with_query(&[], json!({})).await;
     let mut turn = text_turn("Yes.");
     turn.insert(0, Ok(Event::Thinking("Hm".to_owned())));
     turn.insert(0, Ok(Event::Note("busy".to_owned())));
     let model = FakeModel::new([turn]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), no_page_actions)
         .await;
     assert_eq!(answer.unwrap().result.as_deref(), Some("Yes."));
-    let kinds: Vec<_> = said.iter().map(|event| &event["type"]).collect();
+    let kinds: Vec<_> = progress.iter().map(|event| &event["type"]).collect();
     assert_eq!(kinds, ["note", "thinking", "text"]);
     let first = &model.requests()[0];
     assert!(matches!(&first.history[..], [Message::User(text)] if text == "Do it"));

@@ -1,4 +1,4 @@
-//! A page, message by message.
+//! A page that sends and receives single messages.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -10,11 +10,12 @@ use super::with_deadline;
 
 pub(super) const TOKEN: &str = "token-of-the-page-of-the-tests";
 
+/// A page that is connected to a bridge.
 pub(super) struct Page {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
 
-/// A call that has reached the page.
+/// A call that the page has received.
 #[derive(Debug)]
 pub(super) struct PageCall {
     id: Value,
@@ -25,7 +26,7 @@ pub(super) struct PageCall {
 impl Page {
     pub(super) async fn connect(bridge: &bridge::ServerHandle, tools: &[Value]) -> Self {
         let url = format!("ws://{}/ws?session=asks", bridge.local_addr());
-        // As browsers do: without a wait for the acknowledgement of what was sent before.
+        // As browsers do, this sets TCP_NODELAY.
         let (socket, _) = connect_async_with_config(url, None, true).await.unwrap();
         let mut page = Self { socket };
         page.send(
@@ -54,7 +55,7 @@ impl Page {
         self.socket.send(message).await.unwrap();
     }
 
-    /// The next message of a kind.
+    /// Receives the next message of this kind, and skips others.
     pub(super) async fn recv_kind(&mut self, kind: &str) -> Value {
         loop {
             let message = self.recv().await;
@@ -66,14 +67,14 @@ impl Page {
 
     async fn recv(&mut self) -> Value {
         loop {
-            let frame = with_deadline("a message of the bridge", self.socket.next()).await;
-            if let Message::Text(text) = frame.expect("it is connected").unwrap() {
+            let frame = with_deadline("a message from the bridge", self.socket.next()).await;
+            if let Message::Text(text) = frame.expect("the connection ended").unwrap() {
                 return serde_json::from_str(&text).unwrap();
             }
         }
     }
 
-    /// The next call, acknowledged.
+    /// Receives the next call, and acknowledges it.
     pub(super) async fn recv_call(&mut self) -> PageCall {
         let call = self.recv_kind("tool-call").await;
         self.send(json!({ "type": "call-received", "requestId": call["requestId"] }))
@@ -98,7 +99,7 @@ impl Page {
         .await;
     }
 
-    /// Answers the next call.
+    /// Receives the next call, and answers it.
     pub(super) async fn answer_next_call(&mut self, result: Value) -> PageCall {
         let call = self.recv_call().await;
         self.answer(&call, result).await;
@@ -111,3 +112,6 @@ impl Page {
         assert_eq!(cancel["requestId"], call.id);
     }
 }
+
+/// Plays a page whose tools are not called.
+pub(super) async fn no_page_actions(_: &mut Page) {}

@@ -1,4 +1,4 @@
-//! A bridge, a page of it that has asked, and the tools as the agent sees them.
+//! A bridge, a page that has sent a query, and the tools as the agent sees them.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::fake_model::FakeModel;
 use super::page::Page;
-use crate::agent_loop::tests::fake_model::FakeModel;
 use crate::agent_loop::{Answer, answer};
 use crate::bridge::{BridgeClient, BridgeTools};
 use crate::config::Limits;
@@ -21,6 +21,7 @@ use crate::failure::Failure;
 
 pub(super) const UUID: &str = "5f0c9a52-7d0e-4b3f-9c52-0d0b6a1f8e11";
 
+/// A bridge, a page that has sent a query, and the connection of the agent to its tools.
 pub(super) struct TestBed {
     pub(super) bridge_server: ServerHandle,
     pub(super) page: Page,
@@ -31,70 +32,71 @@ pub(super) struct TestBed {
     _agent: AbortOnDropHandle<()>,
 }
 
-/// Waits for something that must come.
+/// Waits for something that must happen. It panics after 20 s.
 pub(super) async fn with_deadline<F: Future>(what: &str, future: F) -> F::Output {
-    let within = Duration::from_secs(20);
-    let came = tokio::time::timeout(within, future).await;
-    came.unwrap_or_else(|_| panic!("{what}: nothing within {within:?}"))
+    let timeout = Duration::from_secs(20);
+    let result = tokio::time::timeout(timeout, future).await;
+    result.unwrap_or_else(|_| panic!("{what}: nothing within {timeout:?}"))
 }
 
 impl TestBed {
-    /// A page with these tools has asked `prompt` and, beside it, `more`.
+    /// Starts a bridge, and a page with these tools that sends a query with the fields in `more`.
     pub(super) async fn with_query(tools: &[Value], more: Value) -> Self {
-        let (agent, mut tokens, handle) = spawn_fake_agent().await;
+        let (agent_url, mut tokens, agent) = spawn_fake_agent().await;
         let mut config = Config {
             bind: ([127, 0, 0, 1], 0).into(),
             ..Config::default()
         };
-        config.agent.agent_url = Some(agent.parse().unwrap());
-        let running = bridge::serve(config, bridge::App::default()).await.unwrap();
-        let mut page = Page::connect(&running, tools).await;
+        config.agent.agent_url = Some(agent_url.parse().unwrap());
+        let bridge_server = bridge::serve(config, bridge::App::default()).await.unwrap();
+        let mut page = Page::connect(&bridge_server, tools).await;
         let mut query = json!({ "type": "query", "uuid": UUID, "prompt": "Do it", "context": [] });
         let fields = query.as_object_mut().unwrap();
         fields.extend(more.as_object().unwrap().clone());
         page.send(query.clone()).await;
         let token = with_deadline("the query", tokens.recv()).await.unwrap();
         page.recv_kind("query_accepted").await;
-        let asked: Query = serde_json::from_value(query).unwrap();
-        let bridge = BridgeClient::new(running.url().parse().unwrap()).unwrap();
+        let query: Query = serde_json::from_value(query).unwrap();
+        let bridge = BridgeClient::new(bridge_server.url().parse().unwrap()).unwrap();
         Self {
-            tools: BridgeTools::connect(&bridge, &token, &asked.uuid)
+            tools: BridgeTools::connect(&bridge, &token, &query.uuid)
                 .await
                 .unwrap(),
-            bridge_server: running,
+            bridge_server,
             page,
             bridge,
             token,
-            query: asked,
-            _agent: handle,
+            query,
+            _agent: agent,
         }
     }
 
-    /// Answers while the page does its part; with it what was said, as JSON.
+    /// Answers the query while the page runs `play`. Returns the progress as well, as JSON.
     pub(super) async fn answer(
         &mut self,
         model: &FakeModel,
         limits: &Limits,
         play: impl AsyncFnOnce(&mut Page),
     ) -> (Result<Answer, Failure>, Vec<Value>) {
-        let (say, mut said) = mpsc::channel(4);
-        let (asked, tools) = (self.query.clone(), &self.tools);
-        // The channel ends with this block.
-        let answering = async move { answer(asked, tools, model, limits, &say).await };
-        let hearing = async {
-            let mut all = Vec::new();
-            while let Some(content) = said.recv().await {
-                all.push(serde_json::from_str(content.to_raw().get()).unwrap());
+        let (sender, mut receiver) = mpsc::channel(4);
+        let (query, tools) = (self.query.clone(), &self.tools);
+        // The sender is dropped at the end of this block, which ends the progress.
+        let answering = async move { answer(query, tools, model, limits, &sender).await };
+        let receiving = async {
+            let mut progress = Vec::new();
+            while let Some(content) = receiver.recv().await {
+                progress.push(serde_json::from_str(content.to_raw().get()).unwrap());
             }
-            all
+            progress
         };
-        let together = async { tokio::join!(answering, hearing, play(&mut self.page)) };
-        let (answer, said, ()) = with_deadline("an answer", together).await;
-        (answer, said)
+        let all = async { tokio::join!(answering, receiving, play(&mut self.page)) };
+        let (answer, progress, ()) = with_deadline("an answer", all).await;
+        (answer, progress)
     }
 }
 
-/// Takes every query, in the way of mcp-web 0.1, and tells its token.
+/// Starts an agent that accepts every query, as agents of mcp-web 0.1 do, and sends its token to the
+/// channel.
 async fn spawn_fake_agent() -> (String, mpsc::Receiver<Secret>, AbortOnDropHandle<()>) {
     let (sender, tokens) = mpsc::channel(1);
     let router = axum::Router::new()

@@ -1,22 +1,22 @@
-//! Calls: what the page, the model and the reader see of them.
+//! Calls, as the page, the model and the reader of the progress see them.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::fake_model::text_and_call_turn;
 use super::{FakeModel, Page, TestBed, call_turn, text_turn, tool_definition};
-use crate::agent_loop::tests::fake_model::text_and_call_turn;
 use crate::config::Limits;
 use crate::model::Message;
 
 #[tokio::test]
 async fn progress_and_tool_calls_are_reported_in_order() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([
         text_and_call_turn("I add it.", &[("add", json!({ "n": 1 }))]),
         text_turn("Done."),
     ]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.answer_next_call(json!({ "id": 7 })).await;
             assert_eq!(
@@ -31,11 +31,11 @@ async fn progress_and_tool_calls_are_reported_in_order() {
         { "type": "tool-finished", "id": "1", "tool": "add", "isError": false },
         { "type": "text", "text": "Done." },
     ]);
-    assert_eq!(Value::from(said), expected);
+    assert_eq!(Value::from(progress), expected);
     let answer = answer.unwrap();
     assert_eq!(answer.result.as_deref(), Some("Done."));
-    let told = json!([{ "tool": "add", "arguments": { "n": 1 }, "result": { "id": 7 } }]);
-    assert_eq!(json!(answer.tool_calls), told);
+    let tool_calls = json!([{ "tool": "add", "arguments": { "n": 1 }, "result": { "id": 7 } }]);
+    assert_eq!(json!(answer.tool_calls), tool_calls);
     let [first, second] = &model.requests()[..] else {
         panic!("two turns");
     };
@@ -55,62 +55,66 @@ async fn progress_and_tool_calls_are_reported_in_order() {
 }
 
 #[tokio::test]
-async fn calls_of_a_turn_run_at_once_and_their_results_keep_the_order() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn calls_of_a_turn_run_in_parallel_and_their_results_keep_the_order() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let six: Vec<_> = (1..=6).map(|n| ("add", json!({ "n": n }))).collect();
     let model = FakeModel::new([call_turn(&six), text_turn("Done.")]);
     let limits = Limits::default();
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             let mut open = Vec::new();
             for _ in 0..limits.parallel_calls {
                 open.push(page.recv_call().await);
             }
-            // The last comes first.
-            for more in [true, true, false, false, false, false] {
+            // The last call is answered first.
+            for has_more in [true, true, false, false, false, false] {
                 let call = open.pop().unwrap();
                 page.answer(&call, call.input["n"].clone()).await;
-                if more {
+                if has_more {
                     open.insert(0, page.recv_call().await);
                 }
             }
         })
         .await;
     let mut running = 0_usize;
-    let mut most = 0;
-    for event in &said {
+    let mut max = 0;
+    for event in &progress {
         match event["type"].as_str() {
             Some("tool-started") => running += 1,
             Some("tool-finished") => running -= 1,
             _ => {}
         }
-        most = most.max(running);
+        max = max.max(running);
     }
-    assert_eq!((running, most), (0, limits.parallel_calls));
+    assert_eq!((running, max), (0, limits.parallel_calls));
     let results = model.last_results();
     let texts: Vec<_> = results.iter().map(|result| result.text.as_str()).collect();
     assert_eq!(texts, ["1", "2", "3", "4", "5", "6"]);
-    let ended = answer.unwrap().tool_calls;
-    assert_eq!(ended.len(), 6);
+    let tool_calls = answer.unwrap().tool_calls;
+    assert_eq!(tool_calls.len(), 6);
     assert_ne!(
-        ended[0].arguments.get(),
+        tool_calls[0].arguments.get(),
         r#"{"n":1}"#,
-        "in the order of their ends"
+        "in the order in which they ended"
     );
 }
 
 #[tokio::test]
-async fn an_unknown_tool_and_bad_arguments_go_back_to_the_model() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn an_unknown_tool_and_bad_arguments_are_errors_for_the_model() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([
         call_turn(&[("remove", json!({})), ("add", json!({ "n": "one" }))]),
         call_turn(&[("add", json!({ "n": 1 }))]),
         text_turn("Done."),
     ]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.answer_next_call(json!(null)).await;
-            assert_eq!(call.input, json!({ "n": 1 }), "the first that reaches it");
+            assert_eq!(
+                call.input,
+                json!({ "n": 1 }),
+                "the first call that reaches the page"
+            );
         })
         .await;
     assert!(answer.is_ok());
@@ -122,20 +126,21 @@ async fn an_unknown_tool_and_bad_arguments_go_back_to_the_model() {
     assert_eq!(results[0].text, "There is no tool `remove`. There are: add");
     assert!(results[1].text.contains('n'), "{}", results[1].text);
     let failed = |id: &str| {
-        said.iter()
+        progress
+            .iter()
             .any(|event| event["id"] == id && event["isError"] == true)
     };
-    assert!(failed("1") && failed("2") && !failed("3"), "{said:?}");
+    assert!(failed("1") && failed("2") && !failed("3"), "{progress:?}");
 }
 
 #[tokio::test]
-async fn a_handler_error_goes_to_the_model_and_the_page() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn a_handler_error_is_sent_to_the_model_and_the_page() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([
         call_turn(&[("add", json!({}))]),
         text_turn("It cannot be done."),
     ]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             page.fail(&call, "the board is full").await;
@@ -143,23 +148,26 @@ async fn a_handler_error_goes_to_the_model_and_the_page() {
         .await;
     assert_eq!(model.last_results()[0].text, "the board is full");
     assert!(model.last_results()[0].is_error);
-    let finished = &said[1];
+    let finished = &progress[1];
     let expected = json!({ "type": "tool-finished", "id": "1", "tool": "add", "isError": true,
         "error": "the board is full" });
     assert_eq!(*finished, expected);
-    let told = json!(answer.unwrap().tool_calls);
-    assert_eq!(told[0]["result"], json!({ "error": "the board is full" }));
+    let tool_calls = json!(answer.unwrap().tool_calls);
+    assert_eq!(
+        tool_calls[0]["result"],
+        json!({ "error": "the board is full" })
+    );
 }
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("add", json!({}))]), text_turn("Too slow.")]);
     let limits = Limits {
         call_timeout: Duration::from_millis(200),
         ..Limits::default()
     };
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             let call = page.recv_call().await;
             page.expect_cancel(&call).await;
@@ -171,22 +179,23 @@ async fn a_call_that_takes_too_long_is_cancelled_and_the_answer_goes_on() {
 }
 
 #[tokio::test]
-async fn a_tool_that_says_that_it_takes_longer_is_given_its_time() {
+async fn a_tool_with_a_longer_timeout_of_its_own_is_not_cancelled() {
     let mut slow = tool_definition("render");
     slow["_meta"] = json!({ "mcp-web/timeout": 60_000 });
-    let mut world = TestBed::with_query(&[slow, tool_definition("add")], json!({})).await;
+    let mut bed = TestBed::with_query(&[slow, tool_definition("add")], json!({})).await;
     let calls = call_turn(&[("render", json!({})), ("add", json!({}))]);
     let model = FakeModel::new([calls, text_turn("Done.")]);
     let limits = Limits {
         call_timeout: Duration::from_millis(200),
         ..Limits::default()
     };
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
-            let both = [page.recv_call().await, page.recv_call().await];
-            let [render, add] = match both[0].tool == "render" {
-                true => [&both[0], &both[1]],
-                false => [&both[1], &both[0]],
+            let calls = [page.recv_call().await, page.recv_call().await];
+            let [render, add] = if calls[0].tool == "render" {
+                [&calls[0], &calls[1]]
+            } else {
+                [&calls[1], &calls[0]]
             };
             page.expect_cancel(add).await;
             page.answer(render, json!("rendered")).await;
@@ -198,14 +207,14 @@ async fn a_tool_that_says_that_it_takes_longer_is_given_its_time() {
 }
 
 #[tokio::test]
-async fn a_long_result_is_cut_with_a_note() {
-    let mut world = TestBed::with_query(&[tool_definition("add")], json!({})).await;
+async fn a_long_result_is_truncated_with_a_note() {
+    let mut bed = TestBed::with_query(&[tool_definition("add")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("add", json!({}))]), text_turn("Long.")]);
     let limits = Limits {
         max_tool_result_bytes: 1000,
         ..Limits::default()
     };
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &limits, async |page: &mut Page| {
             page.answer_next_call(json!("x".repeat(5000))).await;
         })
@@ -216,17 +225,17 @@ async fn a_long_result_is_cut_with_a_note() {
         "{text}"
     );
     assert!(text.len() < 1200);
-    let told = json!(answer.unwrap().tool_calls);
-    let whole = told[0]["result"].as_str().unwrap();
-    assert_eq!(whole.len(), 5000, "the page's own result is told whole");
+    let tool_calls = json!(answer.unwrap().tool_calls);
+    let result = tool_calls[0]["result"].as_str().unwrap();
+    assert_eq!(result.len(), 5000, "the page's own result is not truncated");
 }
 
 #[tokio::test]
 async fn tools_are_offered_without_bridge_additions_and_reported_by_registered_name() {
-    let mut world = TestBed::with_query(&[tool_definition("add card")], json!({})).await;
-    let listed = world.tools.list().await.unwrap();
-    let offered = &listed[0].tool;
-    assert_eq!(listed[0].registered_name, "add card");
+    let mut bed = TestBed::with_query(&[tool_definition("add card")], json!({})).await;
+    let tools = bed.tools.list().await.unwrap();
+    let offered = &tools[0].tool;
+    assert_eq!(tools[0].registered_name, "add card");
     assert_ne!(offered.name, "add card");
     let properties = offered.input_schema["properties"].as_object().unwrap();
     assert_eq!(properties.keys().collect::<Vec<_>>(), ["n"]);
@@ -235,20 +244,20 @@ async fn tools_are_offered_without_bridge_additions_and_reported_by_registered_n
         call_turn(&[(&offered.name, json!({ "n": 1 }))]),
         text_turn("Done."),
     ]);
-    let (answer, said) = world
+    let (answer, progress) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             assert_eq!(page.answer_next_call(json!(1)).await.tool, "add card");
         })
         .await;
-    assert_eq!(said[0]["tool"], "add card");
+    assert_eq!(progress[0]["tool"], "add card");
     assert_eq!(answer.unwrap().tool_calls[0].tool, "add card");
 }
 
 #[tokio::test]
-async fn tools_that_a_call_brings_are_offered_in_the_next_turn() {
-    let mut world = TestBed::with_query(&[tool_definition("open")], json!({})).await;
+async fn tools_that_a_call_registers_are_offered_in_the_next_turn() {
+    let mut bed = TestBed::with_query(&[tool_definition("open")], json!({})).await;
     let model = FakeModel::new([call_turn(&[("open", json!({}))]), text_turn("Opened.")]);
-    let (answer, _) = world
+    let (answer, _) = bed
         .answer(&model, &Limits::default(), async |page: &mut Page| {
             let call = page.recv_call().await;
             page.register(&[tool_definition("save")]).await;
@@ -256,10 +265,10 @@ async fn tools_that_a_call_brings_are_offered_in_the_next_turn() {
         })
         .await;
     assert!(answer.is_ok());
-    let names: Vec<_> = model
+    let tool_counts: Vec<_> = model
         .requests()
         .iter()
         .map(|request| request.tools.len())
         .collect();
-    assert_eq!(names, [1, 2]);
+    assert_eq!(tool_counts, [1, 2]);
 }

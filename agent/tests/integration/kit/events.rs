@@ -1,4 +1,4 @@
-//! A stream of events, read one by one.
+//! Reads a stream of events.
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::with_deadline;
 
-/// The events of a query.
+/// The stream of events of a query.
 pub(crate) struct EventStream {
     chunks: BoxStream<'static, reqwest::Result<bytes::Bytes>>,
     text: String,
 }
 
 impl EventStream {
-    /// Asks, and expects to be answered with a stream.
+    /// Sends a request whose response must be a stream of events.
     pub(crate) async fn open(request: RequestBuilder) -> Self {
         let response = with_deadline("answer", request.send()).await.unwrap();
         assert_eq!(response.status(), 200);
@@ -29,8 +29,8 @@ impl EventStream {
         }
     }
 
-    /// The next event that is no comment; `None` at the end. Its name is the type of its message, which
-    /// is one line.
+    /// Reads the next event, and skips comments; `None` at the end. It checks that the name of the event
+    /// is the type of its message, which is one line.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
@@ -45,12 +45,12 @@ impl EventStream {
                 assert_eq!(name.strip_prefix("event: "), data["type"].as_str());
                 return Some(data);
             }
-            let piece = with_deadline("event", self.chunks.next()).await?.unwrap();
-            self.text.push_str(std::str::from_utf8(&piece).unwrap());
+            let chunk = with_deadline("event", self.chunks.next()).await?.unwrap();
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
 
-    /// All that are left.
+    /// Reads all remaining events.
     pub(crate) async fn collect(mut self) -> Vec<Value> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -59,7 +59,7 @@ impl EventStream {
         events
     }
 
-    /// The last one.
+    /// Reads all remaining events, and returns the last.
     pub(crate) async fn last(self) -> Value {
         self.collect().await.pop().unwrap()
     }

@@ -1,4 +1,4 @@
-//! A page of few words: it has two tools, and answers their calls when the test says so.
+//! A page with two tools, whose calls the test answers.
 
 use bridge_protocol::{
     Authenticate, BridgeToPage, CallReceived, CallResponse, Definition, Kind, PageToBridge,
@@ -13,6 +13,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::{TOKEN, with_deadline};
 
+/// A page that is connected to a bridge.
 pub(crate) struct Page {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
 }
@@ -74,6 +75,7 @@ impl Page {
         }
     }
 
+    /// Receives messages until `pick` returns a value for one.
     pub(crate) async fn recv_matching<T>(&mut self, pick: impl Fn(BridgeToPage) -> Option<T>) -> T {
         loop {
             if let Some(picked) = pick(self.recv().await) {
@@ -82,7 +84,7 @@ impl Page {
         }
     }
 
-    /// What it is told of its query next, as JSON.
+    /// Receives the next event of a query, as JSON.
     pub(crate) async fn recv_query_event(&mut self) -> Value {
         self.recv_matching(|message| {
             let text = message.encode();
@@ -93,7 +95,7 @@ impl Page {
         .await
     }
 
-    /// The next call, acknowledged.
+    /// Receives the next call, and acknowledges it.
     pub(crate) async fn recv_call(&mut self) -> ToolCall {
         let call = self.recv_matching(|message| match message {
             BridgeToPage::ToolCall(call) => Some(call),
