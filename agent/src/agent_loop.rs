@@ -1,5 +1,5 @@
-//! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made in
-//! the page, their results go back to the model, and so on until a turn has no calls.
+//! The agent loop, which answers one query: the model takes a turn, the calls of the turn are made
+//! in the page, their results go back to the model, and so on until a turn has no calls.
 //!
 //! - [`run`] is the loop, and [`budget`] has what it may use.
 //! - [`prompt`] and [`context`] write what the model is given; [`boundary`] marks the service's own

@@ -26,7 +26,8 @@ use crate::model::ModelSettings;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Agent")]
 pub struct Config {
-    /// Address to listen on. An address that is not a loopback address needs `token` or `token_file`.
+    /// Address to listen on. An address that is not a loopback address needs `token` or
+    /// `token_file`.
     #[arg(long, env = "MCP_WEB_AGENT_BIND", value_name = "ADDR:PORT", default_value_t = DEFAULT_BIND)]
     pub bind: SocketAddr,
 
@@ -35,9 +36,9 @@ pub struct Config {
     pub bridge_url: BridgeUrl,
 
     /// Service credential that the bridge must send as `Authorization: Bearer …`, at least 16
-    /// characters: the bridge's `agent_token`. If neither has one, bridge and agent of one user share
-    /// the file `mcp-web/agent-token` in the user's configuration directory, which the first of them
-    /// creates.
+    /// characters: the bridge's `agent_token`. If neither has one, bridge and agent of one user
+    /// share the file `mcp-web/agent-token` in the user's configuration directory, which the first
+    /// of them creates.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_TOKEN",
@@ -56,10 +57,10 @@ pub struct Config {
     )]
     pub token_file: Option<PathBuf>,
 
-    /// Origins of pages that may send queries to the agent directly, with the token of their session:
-    /// `https://app.example.com`, `http://10.0.0.5:*`, or `loopback` for localhost, 127.0.0.1 and
-    /// [::1] on any port. Without any, no page in a browser can. Pages that send queries through the
-    /// bridge need none.
+    /// Origins of pages that may send queries to the agent directly, with the token of their
+    /// session: `https://app.example.com`, `http://10.0.0.5:*`, or `loopback` for localhost,
+    /// 127.0.0.1 and [::1] on any port. Without any, no page in a browser can. Pages that send
+    /// queries through the bridge need none.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_ALLOWED_ORIGINS",

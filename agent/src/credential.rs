@@ -1,4 +1,5 @@
-//! The service credential: what a bridge must present, so that nobody else can have queries answered.
+//! The service credential: what a bridge must present, so that nobody else can have queries
+//! answered.
 
 use std::fmt;
 use std::io;

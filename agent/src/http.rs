@@ -33,8 +33,8 @@ pub(crate) use problem::Problem;
 use query_request::QueryRequest;
 
 /// How long the head of a request may take, from the connection or from the request before it. A
-/// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already be
-/// on its way.
+/// bridge keeps idle connections for 90 s: if the agent closed them earlier, a query could already
+/// be on its way.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What the routes share.

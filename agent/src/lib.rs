@@ -1,5 +1,5 @@
-//! The agent service: answers the queries of web pages with a language model that uses the page's own
-//! tools.
+//! The agent service: answers the queries of web pages with a language model that uses the page's
+//! own tools.
 //!
 //! How a query is processed:
 //!

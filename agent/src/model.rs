@@ -1,5 +1,5 @@
-//! A language model, independent of its provider: it is given the conversation so far and the tools,
-//! and produces its next turn piece by piece.
+//! A language model, independent of its provider: it is given the conversation so far and the
+//! tools, and produces its next turn piece by piece.
 //!
 //! - [`settings`] has the settings of a model, and [`select`] creates the model from them.
 //! - [`genai`] is the adapter to hosted models; only it knows the crate of that name.
@@ -29,8 +29,8 @@ pub(crate) trait Model: Send + Sync + fmt::Debug {
     /// Provider and model, as a label for people.
     fn label(&self) -> &str;
 
-    /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure. Dropping
-    /// it closes the connection to the provider.
+    /// Starts the next turn. The stream ends with exactly one [`Event::End`] or one failure.
+    /// Dropping it closes the connection to the provider.
     fn turn(&self, request: Request) -> BoxStream<'static, Result<Event, Failure>>;
 }
 

@@ -1,5 +1,5 @@
-//! The agent as a program: parses its settings, logs to stderr, serves, prints its address, and stops
-//! when it is asked to.
+//! The agent as a program: parses its settings, logs to stderr, serves, prints its address, and
+//! stops when it is asked to.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -41,8 +41,8 @@ struct Arguments {
     )]
     config: Option<PathBuf>,
 
-    /// Stop also when stdin ends. The agent then stops together with the program that started it, even
-    /// if that program is killed.
+    /// Stop also when stdin ends. The agent then stops together with the program that started it,
+    /// even if that program is killed.
     #[arg(long, env = "MCP_WEB_AGENT_UNTIL_STDIN_ENDS", help_heading = "Program")]
     until_stdin_ends: bool,
 
@@ -73,8 +73,8 @@ Examples:
 
 The bridge beside it: mcp-web-bridge --agent-url http://127.0.0.1:3003";
 
-/// Runs the program until it is asked to stop. If it cannot start, it prints the reason on stderr, and
-/// its exit code is 2.
+/// Runs the program until it is asked to stop. If it cannot start, it prints the reason on stderr,
+/// and its exit code is 2.
 ///
 /// # Panics
 ///

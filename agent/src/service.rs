@@ -69,24 +69,18 @@ pub struct BoundServer {
 ///
 /// # Errors
 ///
-/// [`StartError`] when no model is configured, the configuration is unsafe or invalid, or the address
-/// is in use.
+/// [`StartError`] when no model is configured, the configuration is unsafe or invalid, or the
+/// address is in use.
 ///
 /// # Examples
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-/// let model = agent::ModelSettings { provider: Some(agent::Provider::Commands), ..Default::default() };
-/// let config = agent::Config {
-///     bind: ([127, 0, 0, 1], 0).into(),
-///     token: Some(agent::Secret::random()),
-///     model,
-///     ..Default::default()
-/// };
-/// let bound = agent::bind(config).await.unwrap();
-/// let agent = bound.serve("http://127.0.0.1:3001").unwrap();
-/// assert!(agent.url().ends_with("/query"));
-/// agent.shutdown().await;
+/// let model = agent::ModelSettings { provider: Some(agent::Provider::Commands),
+/// ..Default::default() }; let config = agent::Config { bind: ([127, 0, 0, 1], 0).into(), token:
+/// Some(agent::Secret::random()), model, ..Default::default() }; let bound =
+/// agent::bind(config).await.unwrap(); let agent = bound.serve("http://127.0.0.1:3001").unwrap();
+/// assert!(agent.url().ends_with("/query")); agent.shutdown().await;
 /// # });
 /// ```
 pub async fn bind(config: Config) -> Result<BoundServer, StartError> {
@@ -129,7 +123,8 @@ impl BoundServer {
         url(self.address)
     }
 
-    /// Starts to answer queries with the pages of the bridge at `bridge_url`, which need not run yet.
+    /// Starts to answer queries with the pages of the bridge at `bridge_url`, which need not run
+    /// yet.
     ///
     /// # Errors
     ///
@@ -191,8 +186,8 @@ impl ServerHandle {
         &self.label
     }
 
-    /// Stops the agent gracefully: its queries fail with `AgentUnavailable`, which their readers are
-    /// sent. This takes no longer than 5 s.
+    /// Stops the agent gracefully: its queries fail with `AgentUnavailable`, which their readers
+    /// are sent. This takes no longer than 5 s.
     pub async fn shutdown(self) {
         self.stopping.cancel();
         let mut server = self.server;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use uuid::Uuid;
 
-/// A random marker in the service's own lines of a prompt. A page does not know it, so its text cannot
-/// imitate such a line.
+/// A random marker in the service's own lines of a prompt. A page does not know it, so its text
+/// cannot imitate such a line.
 #[derive(Clone, Debug)]
 pub(super) struct PromptBoundary(String);
 

@@ -71,8 +71,8 @@ impl<'a> Budget<'a> {
         granted
     }
 
-    /// The limit that leaves room for only one more turn with an input of this size, which must then
-    /// be the answer. A turn after that one would need at least as many tokens again.
+    /// The limit that leaves room for only one more turn with an input of this size, which must
+    /// then be the answer. A turn after that one would need at least as many tokens again.
     pub(super) fn last_turn_reason(&self, input_bytes: u64) -> Option<ExhaustedLimit> {
         let two_turns = estimate_tokens(input_bytes).saturating_mul(2);
         if self.rounds + 1 >= self.limits.max_rounds {

@@ -1,8 +1,8 @@
 //! Sends the output of a turn to the page while the model produces it.
 //!
 //! A model produces a turn in many small pieces. They are sent at once while the reader keeps up.
-//! Pieces that wait for a slow reader are merged, and when they are too many, the stream of the model
-//! is not read until there is room again.
+//! Pieces that wait for a slow reader are merged, and when they are too many, the stream of the
+//! model is not read until there is room again.
 
 use std::collections::VecDeque;
 
@@ -10,8 +10,8 @@ use bridge_protocol::QueryContent;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// The size of the waiting pieces from which the model must wait: far below the largest event that a
-/// bridge accepts.
+/// The size of the waiting pieces from which the model must wait: far below the largest event that
+/// a bridge accepts.
 const MAX_BACKLOG_BYTES: usize = 64 * 1024;
 
 /// Sends pieces of progress in order, and merges those that wait.
@@ -31,8 +31,8 @@ impl<'a> ProgressSink<'a> {
         }
     }
 
-    /// Sends a piece now, or stores it until there is room. A closed channel is not an error: whoever
-    /// does not want the answer drops it.
+    /// Sends a piece now, or stores it until there is room. A closed channel is not an error:
+    /// whoever does not want the answer drops it.
     pub(super) fn push(&mut self, piece: QueryContent) {
         let mut piece = piece;
         if self.pending.is_empty() {

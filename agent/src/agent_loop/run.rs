@@ -184,8 +184,8 @@ impl<'a> AgentLoop<'a> {
         self.last_turn_reason = self.budget.last_turn_reason(self.input_bytes());
     }
 
-    /// Makes the calls of a turn; the call of the response tool runs last and alone. Returns whether
-    /// that call succeeded, which completes the query.
+    /// Makes the calls of a turn; the call of the response tool runs last and alone. Returns
+    /// whether that call succeeded, which completes the query.
     async fn run_calls(&mut self, turn: &ModelTurn) -> Result<bool, Failure> {
         let (response_calls, other_calls) = self.index_calls(&turn.calls);
         let granted = self.budget.reserve_calls(other_calls.len());

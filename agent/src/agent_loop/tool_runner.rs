@@ -131,9 +131,9 @@ impl ToolRunner<'_> {
         })
     }
 
-    /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge. The
-    /// bridge enforces the timeout that a tool has set itself, because it can say more about what
-    /// happened.
+    /// Calls a tool. A call that exceeds its timeout is dropped, which cancels it at the bridge.
+    /// The bridge enforces the timeout that a tool has set itself, because it can say more about
+    /// what happened.
     async fn call_with_timeout(
         &self,
         call: &Call,
@@ -189,8 +189,8 @@ impl ToolRunner<'_> {
             .clone()
     }
 
-    /// Sends progress to the page. A closed channel is not an error: whoever does not want the answer
-    /// drops it.
+    /// Sends progress to the page. A closed channel is not an error: whoever does not want the
+    /// answer drops it.
     async fn send_progress(&self, content: QueryContent) {
         let _ = self.progress.send(content).await;
     }

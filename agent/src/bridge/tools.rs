@@ -31,8 +31,8 @@ const ORIGINAL_NAME_META_KEY: &str = "mcp-web/originalName";
 /// The `_meta` key with the timeout of a tool, in milliseconds.
 const TIMEOUT_META_KEY: &str = "mcp-web/timeout";
 
-/// The argument that selects a session. The bridge adds it to every schema; the token of a query has
-/// selected one already.
+/// The argument that selects a session. The bridge adds it to every schema; the token of a query
+/// has selected one already.
 const SESSION_ARGUMENT: &str = "session_id";
 
 /// The description that the bridge gives [`SESSION_ARGUMENT`].

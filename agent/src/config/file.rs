@@ -52,8 +52,8 @@ struct InvalidEntry {
     problem: String,
 }
 
-/// Parses the arguments and the environment, and loads the file that one of them names. The settings
-/// of the file act as defaults.
+/// Parses the arguments and the environment, and loads the file that one of them names. The
+/// settings of the file act as defaults.
 pub(crate) fn load(
     command: &Command,
     arguments: impl IntoIterator<Item = OsString>,
@@ -150,8 +150,8 @@ fn parse_setting(
     Ok((name.to_owned(), values))
 }
 
-/// Converts a TOML value to the values of its flag; `None` if it has an unsuitable type. Durations and
-/// addresses are strings, and a list may be a string with commas.
+/// Converts a TOML value to the values of its flag; `None` if it has an unsuitable type. Durations
+/// and addresses are strings, and a list may be a string with commas.
 fn flag_values(arg: &Arg, value: &DeValue<'_>) -> Option<Vec<String>> {
     let one = |text: String| Some(vec![text]);
     if is_switch(arg) {

@@ -29,7 +29,8 @@ pub struct Limits {
     #[arg(long, env = "MCP_WEB_AGENT_MAX_TOKENS", value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: u64,
 
-    /// Time after which a query that is not answered fails. A page can set a shorter one for its query.
+    /// Time after which a query that is not answered fails. A page can set a shorter one for its
+    /// query.
     #[arg(long, env = "MCP_WEB_AGENT_QUERY_TIMEOUT", value_name = "TIME", default_value = "10m", value_parser = parse_duration)]
     pub query_timeout: Duration,
 
@@ -37,8 +38,8 @@ pub struct Limits {
     #[arg(long, env = "MCP_WEB_AGENT_CALL_TIMEOUT", value_name = "TIME", default_value = "120s", value_parser = parse_duration)]
     pub call_timeout: Duration,
 
-    /// Maximum size of the tool result that the model is given, in bytes. A longer one is truncated, and
-    /// the model is told so.
+    /// Maximum size of the tool result that the model is given, in bytes. A longer one is
+    /// truncated, and the model is told so.
     #[arg(long, env = "MCP_WEB_AGENT_MAX_TOOL_RESULT_BYTES", value_name = "BYTES",
         default_value_t = 64 * 1024, value_parser = parse_count)]
     pub max_tool_result_bytes: usize,

@@ -8,8 +8,8 @@ use toml::Value;
 
 use super::file::{is_switch, settings_in};
 
-/// Formats the settings as TOML. Comments mark the settings that come from a flag or a variable, and
-/// stand for secrets and for settings without a value.
+/// Formats the settings as TOML. Comments mark the settings that come from a flag or a variable,
+/// and stand for secrets and for settings without a value.
 pub(crate) fn to_toml(command: &Command, matches: &ArgMatches) -> String {
     let mut text = String::from("# The configuration of mcp-web-agent in effect.\n");
     let mut heading = None;

@@ -38,8 +38,8 @@ struct QueryRequestBody {
 }
 
 impl QueryRequest {
-    /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has one,
-    /// a new one is generated, which the first event contains.
+    /// Parses a body. The uuid of the path takes precedence over that of the body. If neither has
+    /// one, a new one is generated, which the first event contains.
     pub(super) fn parse(body: &[u8], path: Option<QueryId>) -> Result<Self, Problem> {
         let violation = |message: String| Problem::new(ErrorCode::ProtocolViolation, message);
         let body: QueryRequestBody = serde_json::from_slice(body).map_err(|error| {

@@ -1,5 +1,5 @@
-//! Retries attempts at a provider that is busy, broken or unreachable, as long as the provider has not
-//! produced any output: output that was sent once is not repeated.
+//! Retries attempts at a provider that is busy, broken or unreachable, as long as the provider has
+//! not produced any output: output that was sent once is not repeated.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
@@ -160,7 +160,8 @@ fn retry_delay(retry: RetryDecision, failed_attempts: u32) -> Option<Duration> {
     }
 }
 
-/// A random number from 0 to 1. The keys of a hasher are the only randomness in the standard library.
+/// A random number from 0 to 1. The keys of a hasher are the only randomness in the standard
+/// library.
 fn random_fraction() -> f64 {
     f64::from(RandomState::new().hash_one(()) as u32) / f64::from(u32::MAX)
 }

@@ -52,7 +52,8 @@ fn provider(settings: &ModelSettings, variables: Variables<'_>) -> Result<Provid
         .ok_or_else(no_model)
 }
 
-/// The failure when nothing selects a model. A fallback to `commands` would look like a broken model.
+/// The failure when nothing selects a model. A fallback to `commands` would look like a broken
+/// model.
 fn no_model() -> Failure {
     Failure::new(ErrorCode::ModelUnauthorized, "no model is configured").with_remedy(
         "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or choose a server of your own \

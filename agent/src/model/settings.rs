@@ -15,8 +15,8 @@ use reqwest::Url;
 #[derive(Clone, Debug, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelSettings {
-    /// Provider of the model. Default: `openai` if there is a base URL, else the provider whose key is
-    /// in the environment.
+    /// Provider of the model. Default: `openai` if there is a base URL, else the provider whose key
+    /// is in the environment.
     #[arg(long, env = "MCP_WEB_AGENT_PROVIDER", value_name = "NAME", value_enum)]
     pub provider: Option<Provider>,
 
@@ -29,13 +29,13 @@ pub struct ModelSettings {
     #[arg(long, env = "MCP_WEB_AGENT_BASE_URL", value_name = "URL", value_parser = base_url)]
     pub base_url: Option<Url>,
 
-    /// File with the provider's key. Default: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY`
-    /// from the environment.
+    /// File with the provider's key. Default: `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or
+    /// `GEMINI_API_KEY` from the environment.
     #[arg(long, env = "MCP_WEB_AGENT_API_KEY_FILE", value_name = "PATH")]
     pub api_key_file: Option<PathBuf>,
 
-    /// How much the model thinks before it answers, if it can. Thoughts cost tokens in addition to the
-    /// maximum output of a turn.
+    /// How much the model thinks before it answers, if it can. Thoughts cost tokens in addition to
+    /// the maximum output of a turn.
     #[arg(
         long,
         env = "MCP_WEB_AGENT_THINKING",

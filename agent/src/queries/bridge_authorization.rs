@@ -1,5 +1,5 @@
-//! Authorization of frontends: a frontend sends a query with the token of its session, and the bridge
-//! says whether it may, and what the token of the query is.
+//! Authorization of frontends: a frontend sends a query with the token of its session, and the
+//! bridge says whether it may, and what the token of the query is.
 
 use std::fmt;
 use std::time::Duration;
@@ -19,11 +19,12 @@ use crate::failure::Failure;
 /// How long the bridge may take to open a query.
 const AUTHORIZATION_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How much earlier than the bridge the agent ends a query. Its reader then gets the reason, and not
-/// a failure because the bridge no longer knows the query.
+/// How much earlier than the bridge the agent ends a query. Its reader then gets the reason, and
+/// not a failure because the bridge no longer knows the query.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(1);
 
-/// The request to open a query. It has what the bridge must enforce, and neither prompt nor context.
+/// The request to open a query. It has what the bridge must enforce, and neither prompt nor
+/// context.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct OpenQueryRequest<'a> {

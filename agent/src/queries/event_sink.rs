@@ -1,5 +1,5 @@
-//! Where the events of a query go: to the reader of an event stream, or to a bridge as reports in the
-//! protocol of mcp-web 0.1.
+//! Where the events of a query go: to the reader of an event stream, or to a bridge as reports in
+//! the protocol of mcp-web 0.1.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ const FINAL_REPORT_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) enum EventTarget {
     Stream {
         writer: StreamWriter,
-        /// Whether a frontend reads the stream. The final event is then reported to the bridge, too.
+        /// Whether a frontend reads the stream. The final event is then reported to the bridge,
+        /// too.
         is_direct: bool,
     },
     Reports,

@@ -69,8 +69,8 @@ impl Queries {
         }
     }
 
-    /// Acquires the permit for a query. It is refused when the agent shuts down, when the query runs
-    /// or has run already, and when `max_queries` run.
+    /// Acquires the permit for a query. It is refused when the agent shuts down, when the query
+    /// runs or has run already, and when `max_queries` run.
     pub(crate) fn acquire(
         self: &Arc<Self>,
         id: &QueryId,
@@ -174,7 +174,8 @@ pub(crate) struct QueryPermit {
     pub(super) id: QueryId,
     pub(super) cancelled: CancellationToken,
     pub(super) finished: CancellationToken,
-    /// Whether the task that answers the query was started. If not, the same uuid may be used again.
+    /// Whether the task that answers the query was started. If not, the same uuid may be used
+    /// again.
     pub(super) is_started: bool,
 }
 

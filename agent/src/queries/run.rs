@@ -54,8 +54,8 @@ async fn run_query(permit: QueryPermit, query: AcceptedQuery, target: EventTarge
     sink.finish(outcome).await;
 }
 
-/// Returns the first outcome and drops everything else: the connection to the provider is closed, and
-/// open calls are cancelled.
+/// Returns the first outcome and drops everything else: the connection to the provider is closed,
+/// and open calls are cancelled.
 async fn run_to_outcome(
     permit: &QueryPermit,
     query: AcceptedQuery,

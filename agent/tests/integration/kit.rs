@@ -103,7 +103,8 @@ pub(crate) fn put(agent: &agent::ServerHandle, uuid: &str, query: &Value) -> Req
     http_client().put(url).json(query)
 }
 
-/// Authorizes a request as from a bridge, with the credential and a query token that no bridge knows.
+/// Authorizes a request as from a bridge, with the credential and a query token that no bridge
+/// knows.
 pub(crate) fn as_bridge(request: RequestBuilder) -> RequestBuilder {
     let request = request.bearer_auth(CREDENTIAL);
     request.header("mcp-web-query-token", "mcp-web-query-of-nobody")
@@ -121,8 +122,8 @@ pub(crate) async fn status_and_body(request: RequestBuilder) -> (u16, Value) {
     (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
 }
 
-/// The HTTP client of all tests. It keeps no idle connections: each would belong to the runtime of one
-/// test.
+/// The HTTP client of all tests. It keeps no idle connections: each would belong to the runtime of
+/// one test.
 pub(crate) fn http_client() -> reqwest::Client {
     static HTTP: LazyLock<reqwest::Client> = LazyLock::new(|| {
         // reqwest is built with TLS, and needs a crypto provider.

@@ -1,5 +1,5 @@
-//! Queries without an event stream, as in mcp-web 0.1: 200 once accepted, and reports to the routes of
-//! the bridge.
+//! Queries without an event stream, as in mcp-web 0.1: 200 once accepted, and reports to the routes
+//! of the bridge.
 
 use axum::Router;
 use axum::extract::{Request, State};

@@ -95,8 +95,8 @@ impl TestBed {
     }
 }
 
-/// Starts an agent that accepts every query, as agents of mcp-web 0.1 do, and sends its token to the
-/// channel.
+/// Starts an agent that accepts every query, as agents of mcp-web 0.1 do, and sends its token to
+/// the channel.
 async fn spawn_fake_agent() -> (String, mpsc::Receiver<Secret>, AbortOnDropHandle<()>) {
     let (sender, tokens) = mpsc::channel(1);
     let router = axum::Router::new()

@@ -79,8 +79,8 @@ impl StopKind {
     }
 }
 
-/// Makes the ids of Gemini's calls unique. They have none of their own, and genai numbers them anew in
-/// each frame.
+/// Makes the ids of Gemini's calls unique. They have none of their own, and genai numbers them anew
+/// in each frame.
 fn renumber_calls(content: &mut MessageContent) {
     let calls = content.iter_mut().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call),

@@ -1,5 +1,5 @@
-//! Maps errors to failures: the one table from HTTP statuses, error events and broken streams to error
-//! codes.
+//! Maps errors to failures: the one table from HTTP statuses, error events and broken streams to
+//! error codes.
 
 use std::error::Error as _;
 use std::sync::Arc;

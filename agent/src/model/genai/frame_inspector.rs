@@ -1,4 +1,5 @@
-//! Inspects a response frame by frame: for the actual end of the answer, and for what `genai` ignores.
+//! Inspects a response frame by frame: for the actual end of the answer, and for what `genai`
+//! ignores.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,8 +10,8 @@ use tokio::time::Instant;
 
 use crate::model::Provider;
 
-/// The maximum size of an answer. No model produces as much in a turn: a provider that sends more is
-/// broken.
+/// The maximum size of an answer. No model produces as much in a turn: a provider that sends more
+/// is broken.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
 
 /// Inspects the frames of one response.

@@ -121,9 +121,9 @@ impl RequestBuilder {
         }
     }
 
-    /// Whether a tool is forced by offering no other. Ollama has no parameter to force a tool, and not
-    /// every server that is compatible with OpenAI accepts the name of one (LM Studio knows only "auto",
-    /// "none" and "required").
+    /// Whether a tool is forced by offering no other. Ollama has no parameter to force a tool, and
+    /// not every server that is compatible with OpenAI accepts the name of one (LM Studio knows
+    /// only "auto", "none" and "required").
     fn forces_by_single_tool(&self) -> bool {
         match self.provider {
             Provider::Anthropic | Provider::Gemini => false,
@@ -208,8 +208,8 @@ fn is_user_message(message: &ChatMessage) -> bool {
     matches!(message.role, ChatRole::User | ChatRole::Tool)
 }
 
-/// Makes a message of each result, for Ollama: genai would keep only the last result of a message. It
-/// also drops the name of the tool, so the text of several results names it.
+/// Makes a message of each result, for Ollama: genai would keep only the last result of a message.
+/// It also drops the name of the tool, so the text of several results names it.
 fn separate_results(results: &[CallResult]) -> Vec<ChatMessage> {
     let text = |result: &CallResult| match results.len() {
         1 => result_text(result),

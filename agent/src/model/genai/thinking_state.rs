@@ -1,5 +1,5 @@
-//! Stores what a provider requires to be sent back of a turn: thoughts with their signatures, and the
-//! calls that the signatures belong to.
+//! Stores what a provider requires to be sent back of a turn: thoughts with their signatures, and
+//! the calls that the signatures belong to.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub(super) struct ThinkingState {
 }
 
 impl ThinkingState {
-    /// Collects the thoughts in the content of a turn. `reasoning` are thoughts that were sent beside
-    /// the content and are required back.
+    /// Collects the thoughts in the content of a turn. `reasoning` are thoughts that were sent
+    /// beside the content and are required back.
     pub(super) fn from_content(content: &MessageContent, reasoning: Option<String>) -> Self {
         let mut state = Self::default();
         state

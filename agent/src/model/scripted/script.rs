@@ -41,7 +41,8 @@ impl fmt::Display for ScriptError {
 }
 
 impl Script {
-    /// Parses all lines, and ignores those that are not commands. No command is run if one is malformed.
+    /// Parses all lines, and ignores those that are not commands. No command is run if one is
+    /// malformed.
     pub(super) fn parse(prompt: &str) -> Result<Self, ScriptError> {
         let mut script = Self::default();
         let mut block = Vec::new();
@@ -71,7 +72,8 @@ impl Script {
 }
 
 impl ScriptCommand {
-    /// Parses what follows the slash. `None` if it is a path or a comment rather than the name of a tool.
+    /// Parses what follows the slash. `None` if it is a path or a comment rather than the name of a
+    /// tool.
     fn parse(number: usize, command: &str) -> Result<Option<Self>, ScriptError> {
         let (tool, rest) = match command.split_once(char::is_whitespace) {
             Some((tool, rest)) => (tool, rest.trim()),

@@ -29,8 +29,8 @@ impl EventStream {
         }
     }
 
-    /// Reads the next event, and skips comments; `None` at the end. It checks that the name of the event
-    /// is the type of its message, which is one line.
+    /// Reads the next event, and skips comments; `None` at the end. It checks that the name of the
+    /// event is the type of its message, which is one line.
     pub(crate) async fn next(&mut self) -> Option<Value> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n") {
