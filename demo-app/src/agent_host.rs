@@ -3,13 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use agent::{ModelSettings, Provider};
+use agent::{ModelSettings, Provider, Secret};
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use http::header::CACHE_CONTROL;
 use serde::Serialize;
-use uuid::Uuid;
 
 use crate::AgentSettings;
 
@@ -59,10 +58,10 @@ impl AgentHost {
         let provider = choose_provider(&agent.model);
         agent.model.provider = provider;
         agent.bind = (Ipv4Addr::LOCALHOST, 0).into();
-        let credential = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-        agent.token = credential.parse().ok();
+        let credential = Secret::random();
+        agent.token = Some(credential.clone());
         let local_agent = agent::bind(agent).await?;
-        bridge.agent.agent_token = credential.parse().ok();
+        bridge.agent.agent_token = Some(credential);
         bridge.agent.agent_url = local_agent.url().parse().ok();
         Ok(Self {
             local_agent: Some(local_agent),

@@ -21,7 +21,6 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Only the HTTP edge of a server uses its framework: the layers below work without sockets.",
         importers: &[
             "agent/src/http",
-            "agent/src/service/connections.rs",
             "bridge/src/http",
             "bridge/src/mcp/endpoint.rs",
             "bridge/src/mcp/fast_path.rs",
@@ -91,7 +90,6 @@ pub(super) const RULES: &[Rule] = &[
         crates: &["hyper"],
         reason: "Only code that accepts or measures connections works below axum.",
         importers: &[
-            "agent/src/service/connections.rs",
             "bridge/service/src/connections.rs",
             "bridge/src/websocket/handshake.rs",
             "e2e/src/load/floor.rs",
@@ -116,15 +114,12 @@ pub(super) const RULES: &[Rule] = &[
         crates: &["reqwest"],
         reason: "Requests are sent by few clients, which define trust and timeouts.",
         importers: &[
-            "agent/src/bridge.rs",
-            "agent/src/bridge/reports.rs",
+            "agent/src/bridge/client.rs",
             "agent/src/bridge/tools/errors.rs",
-            "agent/src/config/values.rs",
+            "agent/src/config/bridge_url.rs",
             "agent/src/model/genai.rs",
-            "agent/src/model/genai/error_classification.rs",
             "agent/src/model/genai/errors.rs",
             "agent/src/model/settings.rs",
-            "agent/src/outgoing.rs",
             "bridge/auth/src/jwks/fetch.rs",
             "bridge/service/src/http_client.rs",
             "bridge/src/agent_queries/agent_client.rs",
