@@ -1,43 +1,43 @@
-//! WebSocket close codes of the page socket and what each one asks of the page.
+//! WebSocket close codes of the page socket, and whether a page reconnects after each of them.
 
-/// Whether a page should come back after its socket was closed.
+/// Whether a page reconnects after its socket was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Final: the same attempt would end the same way.
+    /// Do not reconnect: the same attempt would end the same way.
     Never,
-    /// At once, with the ordinary back-off.
+    /// Reconnect with the ordinary backoff.
     Soon,
-    /// Not before [`crate::limits::RETRY_LATER`].
+    /// Reconnect after [`RETRY_LATER_DELAY`](crate::limits::RETRY_LATER_DELAY) at the earliest.
     Later,
 }
 
 /// Why the bridge closes a page socket (RFC 6455 section 7.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseCode {
-    /// 1000: the page asked for it, or (v1) the bridge is shutting down.
+    /// 1000: the page requested the close, or (v1) the bridge is shutting down.
     Normal,
     /// 1001: the document is gone.
     GoingAway,
     /// 1003: a binary frame, or a text frame that is not a JSON object with a `type`.
     UnsupportedData,
-    /// 1008: refused; the error was sent before in words.
+    /// 1008: the page was rejected; a message with the error was sent before.
     PolicyViolation,
-    /// 1009: a frame over [`crate::limits::MAX_FRAME_BYTES`].
+    /// 1009: a frame was larger than [`MAX_FRAME_BYTES`](crate::limits::MAX_FRAME_BYTES).
     MessageTooBig,
-    /// 1011: a fault of the bridge.
+    /// 1011: an internal error of the bridge.
     InternalError,
-    /// 1012: the bridge restarts.
+    /// 1012: the bridge is restarting.
     ServiceRestart,
-    /// 1013: a limit of the bridge is reached for now.
+    /// 1013: a limit of the bridge is currently reached.
     TryAgainLater,
     /// 4001: a newer connection of the same session took over.
     Superseded,
-    /// 4003: the token has expired. The page comes back with a fresh one.
+    /// 4003: the token has expired; the page reconnects with a fresh one.
     TokenExpired,
 }
 
 impl CloseCode {
-    /// Every code the bridge sends.
+    /// Every code that the bridge sends.
     pub const ALL: &'static [CloseCode] = &[
         CloseCode::Normal,
         CloseCode::GoingAway,
@@ -67,9 +67,10 @@ impl CloseCode {
         }
     }
 
-    /// What a page does after a close with this number, known or not.
+    /// Returns whether a page reconnects after a close with this number.
     ///
-    /// Numbers outside the table (1006 above all: the connection broke) mean [`Retry::Soon`].
+    /// Numbers that are not a `CloseCode` mean [`Retry::Soon`]. The most frequent one is 1006: the
+    /// connection broke.
     pub const fn retry(code: u16) -> Retry {
         match code {
             1003 | 1008 | 4001 => Retry::Never,

@@ -1,24 +1,24 @@
-//! The closed list of error codes, one spelling on every wire.
+//! The closed list of error codes, spelled the same in every protocol.
 
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What went wrong, as a word that programs can match on.
+        /// A machine-readable error code.
         ///
-        /// The spelling is that of mcp-web 0.1 where it had one. The list is closed: each edge has
-        /// one table from these codes to its own (HTTP status, MCP error, close code).
+        /// Codes that mcp-web 0.1 had keep its spelling. The list is closed: each edge has one table
+        /// that maps these codes to its own (HTTP status, MCP error, close code).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum ErrorCode {
             $($(#[$doc])* $name,)+
         }
 
         impl ErrorCode {
-            /// Every code there is.
+            /// Every error code.
             pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$name,)+];
 
-            /// The code as it stands on the wire.
+            /// The code as it is spelled on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(ErrorCode::$name => stringify!($name),)+
@@ -44,21 +44,21 @@ error_codes! {
     MissingAuthentication,
     /// The token is too short, not on the configured list, or wrong.
     InvalidAuthentication,
-    /// The token has expired: come back with a fresh one.
+    /// The token has expired: connect again with a fresh one.
     TokenExpired,
     /// The token does not grant what the request needs.
     InsufficientScope,
-    /// A browser page from an origin that the operator has not allowed.
+    /// The request comes from a browser page whose origin the operator has not allowed.
     OriginNotAllowed,
     /// The session is not usable: its page is gone, or the session id is malformed.
     InvalidSession,
     /// No page is connected for this token.
     NoSessionsFound,
-    /// The named session is not there.
+    /// No session has the given id or name.
     SessionNotFound,
-    /// Several sessions have the tool and the caller chose none.
+    /// Several sessions have the tool, and the caller did not choose one.
     SessionNotSpecified,
-    /// The token has as many sessions as it may have.
+    /// The token already has the maximum number of sessions.
     SessionLimitExceeded,
     /// The session reached its maximum duration.
     SessionExpired,
@@ -66,11 +66,11 @@ error_codes! {
     SessionNameAlreadyInUse,
     /// A newer connection of the same session took over.
     SessionSuperseded,
-    /// The bridge holds as many tokens as it may hold.
+    /// The bridge already serves the maximum number of tokens.
     RealmLimitExceeded,
     /// No connected page has this tool.
     ToolNotFound,
-    /// A call or definition without a tool name.
+    /// A call or a definition has no tool name.
     ToolNameRequired,
     /// The name belongs to one of the bridge's own tools.
     ToolNameReserved,
@@ -80,21 +80,21 @@ error_codes! {
     ToolSchemaConflict,
     /// The definition cannot be published.
     DefinitionInvalid,
-    /// The session has as many definitions, or bytes of definitions, as it may have.
+    /// The session already has the maximum number of definitions, or of bytes of definitions.
     DefinitionLimitExceeded,
     /// No connected page has this prompt.
     PromptNotFound,
     /// No connected page has this resource.
     ResourceNotFound,
-    /// The arguments do not fit the tool's input schema.
+    /// The arguments do not match the tool's input schema.
     InvalidArguments,
-    /// The tool's result does not fit its output schema.
+    /// The tool's result does not match its output schema.
     InvalidResult,
-    /// The handler threw.
+    /// The handler threw an exception.
     HandlerFailed,
-    /// The client behind the call cannot do what the handler asked it for.
+    /// The client that made the call lacks a capability that the handler needs.
     ClientCapabilityMissing,
-    /// The client behind the call answered with an error, or not in time.
+    /// The client that made the call answered a request with an error, or not in time.
     ClientRequestFailed,
     /// The `requestState` of a retried request is not one that this bridge can continue.
     RequestStateInvalid,
@@ -105,68 +105,69 @@ error_codes! {
     /// The page did not acknowledge the call while another handler was running: it is busy, or its
     /// tab is suspended.
     PageBusy,
-    /// The page does not read what the bridge sends.
+    /// The page does not read fast enough what the bridge sends.
     PageTooSlow,
-    /// The call took longer than its deadline.
+    /// The call was not answered before its deadline.
     CallTimeout,
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     CallCancelled,
-    /// No call or result is kept under this handle.
+    /// No call and no stored result has this handle.
     HandleNotFound,
-    /// The token has as many calls in flight as it may have.
+    /// The token already has the maximum number of calls in flight.
     CallLimitExceeded,
     /// The result is larger than the limit.
     ResultTooLarge,
     /// The request or frame is larger than the limit.
     RequestTooLarge,
-    /// A message that the protocol does not allow here.
+    /// The protocol does not allow this message at this point.
     ProtocolViolation,
-    /// No such query.
+    /// No query has this id.
     QueryNotFound,
     /// The query is being cancelled.
     QueryNotActive,
-    /// The query has ended.
+    /// The query has already ended.
     QueryCompleted,
-    /// The token has as many queries as it may have.
+    /// The token already has the maximum number of queries.
     QueryLimitExceeded,
-    /// The query took longer than it may.
+    /// The query did not end before its timeout.
     QueryTimeout,
-    /// This bridge knows no agent.
+    /// This bridge is configured without an agent.
     AgentNotConfigured,
-    /// The agent cannot be reached, or did not take the query.
+    /// The agent cannot be reached, or did not accept the query.
     AgentUnavailable,
-    /// The agent has failed.
+    /// The agent failed.
     AgentFailed,
-    /// The agent has no bridge to call tools through: it cannot be reached, or refuses.
+    /// The bridge that the agent calls tools through cannot be reached, or rejects the agent.
     BridgeUnavailable,
-    /// The model's provider refuses the key (HTTP 401, 403).
+    /// The model's provider rejects the API key (HTTP 401, 403).
     ModelUnauthorized,
-    /// The model's provider takes no more requests for now (HTTP 429), also after trying again.
+    /// The model's provider limits the rate of requests (HTTP 429), also after retries.
     ModelRateLimited,
-    /// The model's provider cannot be reached, is overloaded or broken (HTTP 5xx), or is silent.
+    /// The model's provider cannot be reached, fails (HTTP 5xx), or does not respond.
     ModelUnavailable,
-    /// The model's provider does not accept the request (other HTTP 4xx): an unknown model, a prompt
-    /// that is too long.
+    /// The model's provider rejects the request (other HTTP 4xx), for example because of an unknown
+    /// model or a prompt that is too long.
     ModelRequestRefused,
-    /// The model's answer broke off: the connection was lost, or the provider said so in the stream.
+    /// The model's answer was interrupted: the connection was lost, or the provider reported an
+    /// error in the stream.
     ModelStreamBroken,
-    /// The model's stream came to an end without saying that it was the end.
+    /// The model's stream ended without an end marker.
     ModelStreamUnfinished,
-    /// The model's arguments for a tool are no whole JSON object.
+    /// The model's arguments for a tool are not a complete JSON object.
     ModelArgumentsCutOff,
     /// The model declined to answer.
     ModelRefused,
-    /// The model's answer reached the length that it may have.
+    /// The model's answer reached its maximum length.
     ModelLengthReached,
-    /// The query has used the rounds, calls or tokens that it may use.
+    /// The query has used up its rounds, calls or tokens.
     QueryBudgetExceeded,
-    /// The model has answered without the tool that the query demands.
+    /// The model answered without calling the tool that the query requires.
     ResponseToolNotCalled,
-    /// No such method.
+    /// No method has this name.
     UnknownMethod,
     /// The bridge is shutting down.
     BridgeStopping,
-    /// A fault of the bridge itself.
+    /// An internal error of the bridge.
     InternalError,
 }
 
@@ -176,7 +177,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A text that is no [`ErrorCode`].
+/// The error of parsing text that is not an [`ErrorCode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownErrorCode;
 

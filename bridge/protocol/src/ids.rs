@@ -8,7 +8,7 @@ macro_rules! id {
         pub struct $name(pub String);
 
         impl $name {
-            /// The identifier as it stands on the wire.
+            /// The identifier as it is written on the wire.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -35,23 +35,27 @@ macro_rules! id {
 }
 
 id! {
-    /// A session: one tab. It outlives its connections; the page chooses it, once per document.
+    /// Identifies a session, which is one tab. A session outlives its connections; the page chooses
+    /// the id once per document.
     SessionId
 }
 id! {
-    /// One tool call, `requestId` on the wire. Unique within one life of a bridge: a page executes
-    /// each at most once.
+    /// Identifies a call (`requestId` on the wire). It is unique within one run of a bridge, and a
+    /// page executes each call at most once.
     CallId
 }
 id! {
-    /// One registration or unregistration, chosen by the page, echoed in the acknowledgement.
+    /// Identifies a registration or unregistration. The page chooses it, and the acknowledgement
+    /// repeats it.
     RegistrationId
 }
 id! {
-    /// One query, `uuid` on the wire. The page makes it: a random UUID, never used again.
+    /// Identifies a query (`uuid` on the wire). The page creates it as a random UUID and never uses
+    /// it again.
     QueryId
 }
 id! {
-    /// One life of a bridge. When it changes, calls of the former life are void.
+    /// Identifies one run of a bridge. When it changes, the bridge was restarted, and the calls of
+    /// the former run are void.
     BridgeId
 }

@@ -1,17 +1,17 @@
-//! The words on the wire between a page and the bridge.
+//! The wire protocol between a web page and the bridge.
 //!
 //! A page opens a WebSocket, sends `authenticate`, registers tools, and answers the calls that the
-//! bridge forwards to it. Every frame is one JSON object with a `type`; this crate says which
-//! types there are, what they carry, and which codes and limits both sides keep to.
+//! bridge forwards to it. Every frame is one JSON object with a `type`; this crate defines the
+//! types, their fields, and the codes and limits that both sides keep to.
 //!
-//! There are two layers, held to the same golden files (`golden/`):
+//! The crate has two layers, both tested against the golden files in `golden/`:
 //!
-//! 1. without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`]. The wasm SDK uses
+//! 1. Without dependencies: [`names`], [`ErrorCode`], [`CloseCode`], [`limits`]. The wasm SDK uses
 //!    only these and leaves JSON to the browser, which keeps it small.
-//! 2. with the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
+//! 2. With the feature `serde`: [`PageToBridge`] and [`BridgeToPage`], one enum per direction, for
 //!    native code.
 //!
-//! No I/O, no runtime, no clock; the crate builds for `wasm32-unknown-unknown`.
+//! The crate has no I/O, no async runtime and no clock, and builds for `wasm32-unknown-unknown`.
 #![warn(missing_docs)]
 
 mod close_code;
@@ -47,19 +47,21 @@ pub use messages::{
     Unregister, Unregistered, Visibility,
 };
 
-/// The bridge's own tools as a JSON array of MCP tool objects. They are always listed, by the bridge
-/// and by a stdio client that has no bridge, and their names are reserved.
-pub const BUILTIN_TOOLS: &str = include_str!("meta_tools.json");
+/// The bridge's own tools as a JSON array of MCP tool objects.
+///
+/// The bridge always lists them, and so does a stdio client that has no bridge. Their names are
+/// reserved.
+pub const BUILTIN_TOOLS: &str = include_str!("builtin_tools.json");
 
-/// The bridge's own resources as a JSON array of MCP resource objects: always listed, like
+/// The bridge's own resources as a JSON array of MCP resource objects, always listed like
 /// [`BUILTIN_TOOLS`].
-pub const BUILTIN_RESOURCES: &str = include_str!("own_resources.json");
+pub const BUILTIN_RESOURCES: &str = include_str!("builtin_resources.json");
 
-/// The one of [`BUILTIN_RESOURCES`] that lists the pages of the token.
+/// URI of the resource in [`BUILTIN_RESOURCES`] that lists the pages of the token.
 pub const SESSIONS_URI: &str = "sessions://list";
 
-/// The one of [`BUILTIN_RESOURCES`] that says whether a page is connected.
+/// URI of the resource in [`BUILTIN_RESOURCES`] that says whether a page is connected.
 pub const STATUS_URI: &str = "status://connection";
 
-/// The dialect of the page socket that this crate describes.
+/// The version of the page protocol that this crate defines.
 pub const PROTOCOL_VERSION: u32 = 2;

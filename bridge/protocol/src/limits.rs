@@ -1,43 +1,45 @@
-//! Numbers that both sides of the page socket keep to.
+//! Limits that both sides of the page socket keep to.
 //!
-//! Those an operator can change are told to the page in `authenticated`; these are their defaults.
+//! The bridge sends those that an operator can change to the page in `authenticated`; for these, the
+//! constants here are the defaults.
 
 use std::time::Duration;
 
-/// A frame larger than this closes the socket with 1009, whatever the other limits say.
+/// The largest frame, in bytes. A larger one closes the socket with 1009, whatever the other limits.
 pub const MAX_FRAME_BYTES: usize = 16 * 1024 * 1024;
 
-/// A message longer than this, in bytes, is sent in [parts](crate::parts) of at most this.
+/// A message longer than this, in bytes, is sent in [parts](crate::parts) of at most this size.
 pub const PART_BYTES: usize = 256 * 1024;
 
-/// So many messages in parts may be under way on a connection at a time, in one direction.
+/// The largest number of unfinished messages in parts on a connection, in one direction.
 pub const MAX_UNFINISHED_MESSAGES: usize = 8;
 
-/// What a message has beside the result that it carries, at most, in bytes.
+/// The largest size of a message without the result that it carries, in bytes.
 pub const ENVELOPE_BYTES: usize = 64 * 1024;
 
-/// Default for the largest tool result, in bytes of JSON. The SDK measures before it sends.
+/// Default for the largest tool result, in bytes of JSON. The SDK checks it before sending.
 pub const MAX_RESULT_BYTES: usize = 10 * 1024 * 1024;
 
-/// A page that has not sent `authenticate` by then is closed with 1008.
+/// A page that does not send `authenticate` in this time is closed with 1008.
 pub const AUTHENTICATE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A call that the page has not acknowledged by then has failed: the tab is suspended.
+/// A call that the page does not acknowledge in this time fails: the tab is suspended.
 pub const RECEIPT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A call that arrives this much later than it was sent may be over: the page asks before it starts
-/// its handler.
+/// A call that arrives this long after it was sent may have ended: the page sends `calls-check` before
+/// it starts the handler.
 pub const STALE_AFTER: Duration = Duration::from_secs(2);
 
 /// How long a session outlives a connection that broke without a close frame.
 pub const PAGE_GRACE: Duration = Duration::from_secs(5);
 
-/// How often the bridge sends `heartbeat` to a page. Less than the 30 s after which the most
-/// impatient of proxies and address translators forget a silent connection; ten thousand pages at
-/// rest cost less than two hundredths of a core.
+/// The interval of the bridge's `heartbeat` to a page.
+///
+/// It is less than the 30 s after which the strictest proxies and address translators drop a silent
+/// connection; ten thousand idle pages cost less than two hundredths of a core.
 pub const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(25);
 
-/// How long a page waits after a close that means "later".
+/// How long a page waits before it reconnects after a close with [`Retry::Later`](crate::Retry::Later).
 pub const RETRY_LATER_DELAY: Duration = Duration::from_secs(30);
 
 /// The shortest opaque token that may name a realm, in characters.
@@ -52,8 +54,10 @@ pub const MAX_SESSION_ID_BYTES: usize = 128;
 /// The longest id of a query, in bytes.
 pub const MAX_QUERY_ID_BYTES: usize = 128;
 
-/// The longest published tool name: the rule of several clients is `^[a-zA-Z0-9_-]{1,64}$`.
+/// The longest published tool name, in characters: several clients require
+/// `^[a-zA-Z0-9_-]{1,64}$`.
 pub const MAX_TOOL_NAME_CHARS: usize = 64;
 
-/// Above this the SDK warns in development: some clients add a prefix and cap at 60.
+/// The SDK warns in development about a longer tool name, in characters: some clients add a prefix and
+/// allow 60 in total.
 pub const ADVISED_TOOL_NAME_CHARS: usize = 40;

@@ -1,14 +1,14 @@
 //! The messages as serde types, one enum per direction.
 //!
-//! Tool definitions, arguments and results stay raw JSON ([`serde_json::value::RawValue`]): what a page or a client
-//! wrote goes on unchanged, key order and number spelling included. Internally tagged enums cannot
-//! borrow raw JSON, so decoding reads the `type` first and the message of that type second.
+//! Tool definitions, arguments and results stay raw JSON ([`serde_json::value::RawValue`]): they are
+//! forwarded as the page or the client wrote them, key order and number spelling included. Internally
+//! tagged enums cannot borrow raw JSON, so decoding reads the `type` first and its fields second.
 
 mod call;
 mod connection;
-mod during;
 mod query;
 mod registration;
+mod running_call;
 mod subject;
 
 use std::borrow::Cow;
@@ -29,10 +29,6 @@ pub use connection::{
     App, Authenticate, Authenticated, AuthenticationFailed, ClientInfo, Clients, ConnectedClient,
     Heartbeat, PageLimits, PageState, Renew, RenewalFailed, Renewed, SessionClosed, Visibility,
 };
-pub use during::{
-    CallLog, CallProgress, ClientError, ClientRequest, ClientRequests, ClientResponse,
-    ClientResponses, LogLevel,
-};
 pub use query::{
     ContextItem, ContextKind, Query, QueryAccepted, QueryAttach, QueryCancel, QueryComplete,
     QueryContent, QueryFailure, QueryProgress, QueryTool, QueryToolCall,
@@ -41,20 +37,25 @@ pub use registration::{
     Definition, Item, Kind, Register, Registered, RegisteredItem, RegistrationFailure,
     ResourceUpdated, Subscriptions, Unregister, Unregistered,
 };
+pub use running_call::{
+    CallLog, CallProgress, ClientError, ClientRequest, ClientRequests, ClientResponse,
+    ClientResponses, LogLevel,
+};
 pub use subject::Subject;
 
-/// Why a frame is not a message.
+/// The error of decoding a frame.
 #[derive(Debug)]
 pub enum DecodeError {
-    /// Not JSON, or not an object with a string `type`.
+    /// The frame is not JSON, or not an object with a string `type`.
     NotAMessage(serde_json::Error),
-    /// A `type` that this version does not know. Logged once per connection and ignored.
+    /// The `type` is not known to this version. Receivers log it once per connection and ignore the
+    /// frame.
     UnknownType(String),
-    /// A known `type` whose fields are wrong.
+    /// The `type` is known, and its fields are invalid.
     BadFields {
         /// The message's `type`.
         kind: &'static str,
-        /// What is wrong, with the position.
+        /// The error, with its position in the text.
         error: serde_json::Error,
     },
 }
@@ -73,56 +74,59 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// What a page says.
+/// A message from a page to the bridge.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum PageToBridge {
-    /// First frame: who the page is.
+    /// The first frame: identifies the page.
     Authenticate(Authenticate),
-    /// Registers tools, prompts, resources and templates, or replaces those of the same name in
-    /// their place.
+    /// Registers tools, prompts, resources and templates, or replaces those of the same name, which
+    /// keep their position.
     Register(Register),
-    /// Takes them back.
+    /// Removes registrations.
     Unregister(Unregister),
-    /// A call has reached page code; its handler runs next.
+    /// Acknowledges a call; its handler runs next.
     CallReceived(CallReceived),
     /// A call ended with a result.
     CallResponse(CallResponse),
     /// A call failed.
     CallError(CallError),
-    /// How far a call is.
+    /// Reports the progress of a call.
     CallProgress(CallProgress),
-    /// A log message for the client behind a call.
+    /// Sends a log message to the client that made a call.
     CallLog(CallLog),
-    /// A handler asks the client behind its call.
+    /// Sends requests of a handler to the client that made the call.
     ClientRequests(ClientRequests),
     /// The content of a resource changed.
     ResourceUpdated(ResourceUpdated),
-    /// Page code is alive.
+    /// Answers [`BridgeToPage::Heartbeat`], which shows that page code runs.
     HeartbeatAck(Heartbeat),
-    /// Which of these calls does somebody still wait for?
+    /// Asks which of the given calls are still awaited.
     CallsCheck(CallsCheck),
-    /// A fresh token on the open socket.
+    /// Sends a fresh token on the open socket.
     Renew(Renew),
-    /// Visibility, focus or title changed.
+    /// The page's visibility, focus or title changed.
     PageState(PageState),
-    /// The user did something. Cheap, and no reason to throttle.
+    /// The user interacted with the page. The message is cheap: its rate needs no limit.
     Activity {},
-    /// The document is going away: its calls end now.
+    /// The document is being unloaded: its calls end now.
     Leaving {},
-    /// Asks the agent.
+    /// Sends a query to the agent.
     #[serde(rename = "query")]
     Query(Query),
-    /// The answer is no longer wanted.
+    /// Cancels a query.
     #[serde(rename = "query_cancel")]
     QueryCancel(QueryCancel),
-    /// Takes a query of the document before up again.
+    /// Attaches this document to a query of the session's former document.
     #[serde(rename = "query_attach")]
     QueryAttach(QueryAttach),
 }
 
 impl PageToBridge {
-    /// Reads one text frame. Halves of characters in its strings become U+FFFD.
+    /// Decodes one text frame. Surrogates without a partner in its strings become U+FFFD.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the frame is not a message of this version.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         use page_to_bridge as kind;
         let text = &to_well_formed(text);
@@ -154,69 +158,72 @@ impl PageToBridge {
         })
     }
 
-    /// Writes one text frame.
+    /// Encodes the message as one text frame.
     pub fn encode(&self) -> String {
         encode(self)
     }
 }
 
-/// What the bridge says to a page.
+/// A message from the bridge to a page.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum BridgeToPage {
-    /// The page is accepted; it registers its tools now.
+    /// Accepts the page, which registers its tools next.
     Authenticated(Authenticated),
-    /// The page is refused. A close follows.
+    /// Rejects the page. A close follows.
     AuthenticationFailed(AuthenticationFailed),
-    /// Answer to [`PageToBridge::Register`].
+    /// Answers [`PageToBridge::Register`].
     Registered(Registered),
-    /// Answer to [`PageToBridge::Unregister`].
+    /// Answers [`PageToBridge::Unregister`].
     Unregistered(Unregistered),
-    /// Run a tool.
+    /// Calls a tool.
     ToolCall(ToolCall),
-    /// Fill in a prompt.
+    /// Gets a prompt.
     PromptGet(PromptGet),
-    /// Read a resource.
+    /// Reads a resource.
     ResourceRead(ResourceRead),
-    /// Complete an argument of a prompt or a variable of a resource template.
+    /// Completes an argument of a prompt or a variable of a resource template.
     Completion(Completion),
-    /// Stop a call; nobody waits for its result any more.
+    /// Cancels a call, whose result is no longer awaited.
     CallCancel(CallCancel),
-    /// What the client answered to [`PageToBridge::ClientRequests`].
+    /// Answers [`PageToBridge::ClientRequests`] with the responses of the client.
     ClientResponses(ClientResponses),
-    /// Which resources clients are subscribed to. Sent whenever that changes.
+    /// Lists the resources that clients are subscribed to. It is sent whenever they change.
     Subscriptions(Subscriptions),
-    /// Page code must answer [`PageToBridge::HeartbeatAck`] with the same number.
+    /// Checks that page code runs. It answers [`PageToBridge::HeartbeatAck`] with the same number.
     Heartbeat(Heartbeat),
-    /// Answer to [`PageToBridge::CallsCheck`].
+    /// Answers [`PageToBridge::CallsCheck`].
     CallsAlive(CallsAlive),
-    /// Answer to [`PageToBridge::Renew`]: the fresh token counts from now on.
+    /// Answers [`PageToBridge::Renew`]: the fresh token is valid from now on.
     Renewed(Renewed),
-    /// Answer to [`PageToBridge::Renew`]: the fresh token is refused; the former counts on.
+    /// Answers [`PageToBridge::Renew`]: the fresh token is rejected, and the former stays valid.
     RenewalFailed(RenewalFailed),
-    /// Which AI clients are connected for this token. Sent whenever it changes.
+    /// Lists the AI clients that are connected for this token. It is sent whenever they change.
     Clients(Clients),
-    /// The session ends. A close follows.
+    /// Ends the session. A close follows.
     SessionClosed(SessionClosed),
-    /// The agent has taken the query.
+    /// The agent has accepted the query.
     #[serde(rename = "query_accepted")]
     QueryAccepted(QueryAccepted),
-    /// How the agent is getting on.
+    /// Reports the progress of the agent.
     #[serde(rename = "query_progress")]
     QueryProgress(QueryProgress),
-    /// The agent is done.
+    /// The agent has completed the query.
     #[serde(rename = "query_complete")]
     QueryComplete(QueryComplete),
     /// The query has failed.
     #[serde(rename = "query_failure")]
     QueryFailure(QueryFailure),
-    /// The agent has given the query up.
+    /// The agent has cancelled the query.
     #[serde(rename = "query_cancel")]
     QueryCancel(QueryCancel),
 }
 
 impl BridgeToPage {
-    /// Reads one text frame.
+    /// Decodes one text frame.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the frame is not a message of this version.
     pub fn decode(text: &str) -> Result<Self, DecodeError> {
         use bridge_to_page as kind;
         Ok(match message_type(text)?.as_ref() {
@@ -250,7 +257,7 @@ impl BridgeToPage {
         })
     }
 
-    /// Writes one text frame.
+    /// Encodes the message as one text frame.
     pub fn encode(&self) -> String {
         encode(self)
     }
@@ -261,23 +268,26 @@ fn message_type(text: &str) -> Result<Cow<'_, str>, DecodeError> {
         return Ok(Cow::Borrowed(kind));
     }
     #[derive(Deserialize)]
-    struct Kind<'a> {
+    struct TypeField<'a> {
         #[serde(borrow, rename = "type")]
         kind: Cow<'a, str>,
     }
-    serde_json::from_str::<Kind<'_>>(text)
+    serde_json::from_str::<TypeField<'_>>(text)
         .map(|message| message.kind)
         .map_err(DecodeError::NotAMessage)
 }
 
-/// Messages of calls are read once, not twice: both sides write the `type` first. What is no JSON
-/// after it is found with the fields, so this is for types that have some.
+/// Returns the `type` of a message of [`CALL_MESSAGE_TYPES`] without parsing the message.
+///
+/// Both sides write the `type` first, so the frequent messages are parsed once instead of twice. A
+/// syntax error after the `type` is found when the fields are decoded, which is why every one of these
+/// types has fields.
 fn leading_type(text: &str) -> Option<&str> {
     let (kind, rest) = text.strip_prefix("{\"type\":\"")?.split_once('"')?;
     (rest.starts_with(',') && CALL_MESSAGE_TYPES.contains(&kind)).then_some(kind)
 }
 
-/// What a call is made of.
+/// The types of the messages that a call consists of.
 const CALL_MESSAGE_TYPES: [&str; 6] = [
     page_to_bridge::CALL_RESPONSE,
     page_to_bridge::CALL_RECEIVED,
@@ -298,14 +308,15 @@ fn decode_fields<'a, T: Deserialize<'a>>(
 }
 
 fn encode(message: &impl Serialize) -> String {
-    /// What a call has mostly.
-    const ROOM: usize = 512;
-    let mut text = Vec::with_capacity(ROOM);
-    // Strings, numbers and raw JSON only: there is nothing in a message that can fail to encode, and
-    // all of it is UTF-8.
-    let written = serde_json::to_writer(&mut text, message).is_ok();
-    let text = String::from_utf8(text).unwrap_or_default();
-    if written { text } else { String::new() }
+    /// Enough for most messages of a call.
+    const INITIAL_CAPACITY: usize = 512;
+    let mut text = Vec::with_capacity(INITIAL_CAPACITY);
+    // A message consists of strings, numbers and raw JSON: encoding it cannot fail, and the result is
+    // UTF-8.
+    if serde_json::to_writer(&mut text, message).is_err() {
+        text.clear();
+    }
+    String::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -316,25 +327,25 @@ mod tests {
     fn a_response_of_any_length_decodes_or_fails_with_the_right_error() {
         for length in [1, crate::limits::PART_BYTES] {
             let text = "x".repeat(length);
-            let good = format!(r#"{{"type":"call-response","requestId":"c","result":"{text}"}}"#);
-            let Ok(PageToBridge::CallResponse(response)) = PageToBridge::decode(&good) else {
+            let valid = format!(r#"{{"type":"call-response","requestId":"c","result":"{text}"}}"#);
+            let Ok(PageToBridge::CallResponse(response)) = PageToBridge::decode(&valid) else {
                 panic!("no response of {length}")
             };
             assert_eq!(response.result.map(|raw| raw.get().len()), Some(length + 2));
 
-            let cut = &good[..good.len() - 2];
-            let no_json = PageToBridge::decode(cut);
+            let truncated = &valid[..valid.len() - 2];
+            let no_json = PageToBridge::decode(truncated);
             assert!(
                 matches!(no_json, Err(DecodeError::NotAMessage(_))),
                 "{length}"
             );
-            let no_id = good.replace("requestId", "id");
+            let no_id = valid.replace("requestId", "id");
             let incomplete = PageToBridge::decode(&no_id);
             assert!(
                 matches!(incomplete, Err(DecodeError::BadFields { .. })),
                 "{length}"
             );
-            let other = good.replace("call-response", "call-responses");
+            let other = valid.replace("call-response", "call-responses");
             let unknown = PageToBridge::decode(&other);
             assert!(
                 matches!(unknown, Err(DecodeError::UnknownType(_))),

@@ -2,46 +2,47 @@
 
 /// Messages that a page sends.
 pub mod page_to_bridge {
-    /// First frame: who the page is.
+    /// The first frame: identifies the page.
     pub const AUTHENTICATE: &str = "authenticate";
-    /// Registers or replaces tools, prompts, resources, templates; answered by `registered`.
+    /// Registers or replaces tools, prompts, resources and templates; answered by `registered`.
     pub const REGISTER: &str = "register";
-    /// Takes them back; answered by `unregistered`.
+    /// Removes registrations; answered by `unregistered`.
     pub const UNREGISTER: &str = "unregister";
-    /// A call has reached page code, before its handler runs.
+    /// Acknowledges a call, before its handler runs.
     pub const CALL_RECEIVED: &str = "call-received";
     /// A call ended with a result.
     pub const CALL_RESPONSE: &str = "call-response";
     /// A call failed.
     pub const CALL_ERROR: &str = "call-error";
-    /// How far a call is.
+    /// Reports the progress of a call.
     pub const CALL_PROGRESS: &str = "call-progress";
-    /// A log message for the client behind a call.
+    /// Sends a log message to the client that made a call.
     pub const CALL_LOG: &str = "call-log";
-    /// A handler asks the client; answered by `client-responses`.
+    /// Sends requests of a handler to the client; answered by `client-responses`.
     pub const CLIENT_REQUESTS: &str = "client-requests";
     /// The content of a resource changed.
     pub const RESOURCE_UPDATED: &str = "resource-updated";
-    /// Page code answers `heartbeat`.
+    /// Answers `heartbeat`, from page code.
     pub const HEARTBEAT_ACK: &str = "heartbeat-ack";
-    /// Which of these calls does somebody still wait for? Answered by `calls-alive`.
+    /// Asks which of the given calls are still awaited; answered by `calls-alive`.
     pub const CALLS_CHECK: &str = "calls-check";
-    /// A fresh token on the open socket; answered by `renewed` or `renewal-failed`.
+    /// Sends a fresh token on the open socket; answered by `renewed` or `renewal-failed`.
     pub const RENEW: &str = "renew";
-    /// Visibility, focus or title changed.
+    /// The page's visibility, focus or title changed.
     pub const PAGE_STATE: &str = "page-state";
-    /// The user did something (sent by v1 pages, accepted from all).
+    /// The user interacted with the page (sent by v1 pages, accepted from all).
     pub const ACTIVITY: &str = "activity";
-    /// The document is going away.
+    /// The document is being unloaded.
     pub const LEAVING: &str = "leaving";
-    /// Asks the agent; answered by `query_accepted` and what follows it, or by `query_failure`.
+    /// Sends a query to the agent; answered by `query_accepted` and the messages after it, or by
+    /// `query_failure`.
     pub const QUERY: &str = "query";
-    /// The answer is no longer wanted.
+    /// Cancels a query.
     pub const QUERY_CANCEL: &str = "query_cancel";
-    /// A new document of the session takes a query up; answered like `query`.
+    /// Attaches a new document of the session to a query; answered like `query`.
     pub const QUERY_ATTACH: &str = "query_attach";
 
-    /// All of them.
+    /// Every `type` of this direction.
     pub const ALL: &[&str] = &[
         AUTHENTICATE,
         REGISTER,
@@ -67,52 +68,52 @@ pub mod page_to_bridge {
 
 /// Messages that the bridge sends.
 pub mod bridge_to_page {
-    /// The page is accepted.
+    /// Accepts the page.
     pub const AUTHENTICATED: &str = "authenticated";
-    /// The page is refused; a close follows.
+    /// Rejects the page; a close follows.
     pub const AUTHENTICATION_FAILED: &str = "authentication-failed";
-    /// Answer to `register`.
+    /// Answers `register`.
     pub const REGISTERED: &str = "registered";
-    /// Answer to `unregister`.
+    /// Answers `unregister`.
     pub const UNREGISTERED: &str = "unregistered";
-    /// Run a tool.
+    /// Calls a tool.
     pub const TOOL_CALL: &str = "tool-call";
-    /// Fill in a prompt.
+    /// Gets a prompt.
     pub const PROMPT_GET: &str = "prompt-get";
-    /// Read a resource.
+    /// Reads a resource.
     pub const RESOURCE_READ: &str = "resource-read";
-    /// Complete an argument.
+    /// Completes an argument.
     pub const COMPLETION: &str = "completion";
-    /// Stop a call; its result is no longer wanted.
+    /// Cancels a call, whose result is no longer awaited.
     pub const CALL_CANCEL: &str = "call-cancel";
-    /// Answer to `client-requests`.
+    /// Answers `client-requests`.
     pub const CLIENT_RESPONSES: &str = "client-responses";
-    /// Which resources clients are subscribed to.
+    /// Lists the resources that clients are subscribed to.
     pub const SUBSCRIPTIONS: &str = "subscriptions";
-    /// Page code must answer `heartbeat-ack`.
+    /// Checks that page code runs; answered by `heartbeat-ack`.
     pub const HEARTBEAT: &str = "heartbeat";
-    /// Answer to `calls-check`.
+    /// Answers `calls-check`.
     pub const CALLS_ALIVE: &str = "calls-alive";
-    /// Answer to `renew`: the fresh token counts from now on.
+    /// Answers `renew`: the fresh token is valid from now on.
     pub const RENEWED: &str = "renewed";
-    /// Answer to `renew`: the fresh token is refused; the former counts on.
+    /// Answers `renew`: the fresh token is rejected, and the former stays valid.
     pub const RENEWAL_FAILED: &str = "renewal-failed";
-    /// Which AI clients are connected for this token.
+    /// Lists the AI clients that are connected for this token.
     pub const CLIENTS: &str = "clients";
-    /// The session ends; a close follows.
+    /// Ends the session; a close follows.
     pub const SESSION_CLOSED: &str = "session-closed";
-    /// The agent has taken the query.
+    /// The agent has accepted the query.
     pub const QUERY_ACCEPTED: &str = "query_accepted";
-    /// How the agent is getting on.
+    /// Reports the progress of the agent.
     pub const QUERY_PROGRESS: &str = "query_progress";
-    /// The agent is done.
+    /// The agent has completed the query.
     pub const QUERY_COMPLETE: &str = "query_complete";
     /// The query has failed.
     pub const QUERY_FAILURE: &str = "query_failure";
-    /// The agent has given the query up.
+    /// The agent has cancelled the query.
     pub const QUERY_CANCEL: &str = "query_cancel";
 
-    /// All of them.
+    /// Every `type` of this direction.
     pub const ALL: &[&str] = &[
         AUTHENTICATED,
         AUTHENTICATION_FAILED,

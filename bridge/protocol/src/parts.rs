@@ -1,20 +1,20 @@
-//! Messages in parts: a message longer than [`PART_BYTES`] travels as several text frames.
+//! Messages in parts: a message longer than [`PART_BYTES`] is sent as several text frames.
 //!
-//! A frame that begins with `{` is a whole message. Any other is a part: `#+ID TEXT`, or `#.ID TEXT`
-//! for the last one, where `ID` is a decimal number that the sender gives to each of its messages in
-//! parts. The texts, one after the other, are the message. Parts of different messages, and whole
-//! messages, may come between.
+//! A frame that begins with `{` is a complete message. Any other frame is a part: `#+ID TEXT`, or
+//! `#.ID TEXT` for the last part. `ID` is a decimal number that the sender chooses for each of its
+//! messages in parts. The message is the concatenation of the texts. Parts of different messages may
+//! be interleaved with each other and with complete messages.
 //!
 //! ```
-//! use bridge_protocol::parts::{Assembler, Taken, split};
+//! use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
 //!
 //! let message = format!("{{\"type\":\"x\",\"data\":\"{}\"}}", "é".repeat(200_000));
 //! let mut assembler = Assembler::new(1024 * 1024);
 //! let mut frames = split(&message, 7).peekable();
 //! while let Some(frame) = frames.next() {
-//!     match assembler.take(&frame).unwrap() {
-//!         Taken::Unfinished => assert!(frames.peek().is_some()),
-//!         Taken::Message(whole) => assert_eq!(whole, message),
+//!     match assembler.push(&frame).unwrap() {
+//!         AssemblyStatus::Incomplete => assert!(frames.peek().is_some()),
+//!         AssemblyStatus::Complete(received) => assert_eq!(received, message),
 //!     }
 //! }
 //! ```
@@ -24,10 +24,10 @@ use std::fmt;
 
 use crate::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
 
-/// More digits are no id.
+/// The longest id, in digits: `u64::MAX` has 20.
 const MAX_ID_DIGITS: usize = 20;
 
-/// Whether a frame is a part of a message.
+/// Returns whether a frame is a part of a message.
 ///
 /// ```
 /// use bridge_protocol::parts::is_part;
@@ -39,7 +39,7 @@ pub fn is_part(frame: &str) -> bool {
     frame.starts_with('#')
 }
 
-/// The frames of a message in parts.
+/// Splits a message into the frames of its parts.
 pub fn split(message: &str, id: u64) -> impl Iterator<Item = String> {
     let mut rest = Some(message);
     std::iter::from_fn(move || {
@@ -51,17 +51,17 @@ pub fn split(message: &str, id: u64) -> impl Iterator<Item = String> {
     })
 }
 
-/// Why a frame is refused. Each closes the connection.
+/// The error of a frame that breaks the rules of parts. Each one closes the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartError {
-    /// It begins like a part and is none.
+    /// The frame begins like a part and is not a valid one.
     Malformed,
-    /// The messages under way have more bytes than the limit.
+    /// The unfinished messages have more bytes than the limit.
     TooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// More than [`MAX_UNFINISHED_MESSAGES`] messages are under way.
+    /// There are more than [`MAX_UNFINISHED_MESSAGES`] unfinished messages.
     TooManyUnfinished,
 }
 
@@ -69,11 +69,11 @@ impl fmt::Display for PartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PartError::Malformed => {
-                f.write_str("a part is `#+ID text`, and `#.ID text` the last one")
+                f.write_str("invalid part: expected `#+ID text`, or `#.ID text` for the last one")
             }
-            PartError::TooLarge { limit } => write!(f, "a message may have {limit} bytes"),
+            PartError::TooLarge { limit } => write!(f, "the message is larger than {limit} bytes"),
             PartError::TooManyUnfinished => {
-                write!(f, "{MAX_UNFINISHED_MESSAGES} messages may be under way")
+                write!(f, "more than {MAX_UNFINISHED_MESSAGES} unfinished messages")
             }
         }
     }
@@ -81,26 +81,28 @@ impl fmt::Display for PartError {
 
 impl std::error::Error for PartError {}
 
-/// What became of a frame.
+/// The state of a message after a frame of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AssemblyStatus<'a> {
-    /// A message is whole.
+    /// The message is complete.
     Complete(Cow<'a, str>),
-    /// More of it follows.
+    /// More parts of the message follow.
     Incomplete,
 }
 
-/// Puts messages together that came in parts. One for each connection.
+/// Assembles messages from the frames of one connection.
 #[derive(Clone, Debug)]
 pub struct Assembler {
-    /// The most bytes that all messages under way may have together.
+    /// The maximum of `bytes`.
     limit: usize,
+    /// The size of all unfinished messages together.
     bytes: usize,
     unfinished: Vec<(u64, String)>,
 }
 
 impl Assembler {
-    /// `limit`: the most bytes that a message, and all messages under way together, may have.
+    /// Creates an assembler. `limit` is the maximum size in bytes of a message in parts, and of all
+    /// unfinished messages together.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -109,16 +111,16 @@ impl Assembler {
         }
     }
 
-    /// Whether a message is under way: whoever sends it is alive.
+    /// Returns whether there is an unfinished message, which shows that the sender is alive.
     pub fn is_receiving(&self) -> bool {
         !self.unfinished.is_empty()
     }
 
-    /// Takes a frame.
+    /// Adds a frame.
     ///
     /// # Errors
-    /// [`PartError`]: the sender does not keep to the rules, and the connection must be closed.
-    pub fn take<'a>(&mut self, frame: &'a str) -> Result<AssemblyStatus<'a>, PartError> {
+    /// [`PartError`] when the sender breaks the rules. The connection must be closed.
+    pub fn push<'a>(&mut self, frame: &'a str) -> Result<AssemblyStatus<'a>, PartError> {
         let Some(part) = frame.strip_prefix('#') else {
             return Ok(AssemblyStatus::Complete(Cow::Borrowed(frame)));
         };
@@ -126,8 +128,8 @@ impl Assembler {
         if text.len() > self.limit - self.bytes {
             return Err(PartError::TooLarge { limit: self.limit });
         }
-        let known = self.unfinished.iter().position(|(known, _)| *known == id);
-        match (known, is_last) {
+        let index = self.unfinished.iter().position(|(other, _)| *other == id);
+        match (index, is_last) {
             (None, true) => Ok(AssemblyStatus::Complete(Cow::Borrowed(text))),
             (None, false) if self.unfinished.len() >= MAX_UNFINISHED_MESSAGES => {
                 Err(PartError::TooManyUnfinished)
@@ -137,15 +139,15 @@ impl Assembler {
                 self.unfinished.push((id, text.to_owned()));
                 Ok(AssemblyStatus::Incomplete)
             }
-            (Some(place), false) => {
+            (Some(index), false) => {
                 self.bytes += text.len();
-                let message = &mut self.unfinished[place].1;
+                let message = &mut self.unfinished[index].1;
                 reserve(message, text.len(), self.limit);
                 message.push_str(text);
                 Ok(AssemblyStatus::Incomplete)
             }
-            (Some(place), true) => {
-                let (_, mut message) = self.unfinished.swap_remove(place);
+            (Some(index), true) => {
+                let (_, mut message) = self.unfinished.swap_remove(index);
                 self.bytes -= message.len();
                 message.push_str(text);
                 Ok(AssemblyStatus::Complete(Cow::Owned(message)))
@@ -154,16 +156,18 @@ impl Assembler {
     }
 }
 
-/// A message in parts has many: room for four times as many each time it must be moved. Room that
-/// nothing is written to costs nothing.
+/// Grows the message to four times its size, up to the limit, when its capacity is too small.
+///
+/// Messages in parts are long: few reallocations copy less, and memory that is not written to costs
+/// nothing.
 fn reserve(message: &mut String, more: usize, limit: usize) {
     if message.capacity() - message.len() < more {
-        let most = limit.saturating_sub(message.len()).max(more);
-        message.reserve_exact((3 * message.len()).clamp(more, most));
+        let max = limit.saturating_sub(message.len()).max(more);
+        message.reserve_exact((3 * message.len()).clamp(more, max));
     }
 }
 
-/// The id of a part, whether it is the last, and its text.
+/// Parses a part after its `#` into its id, whether it is the last one, and its text.
 fn parse_part(part: &str) -> Option<(u64, bool, &str)> {
     let is_last = match part.as_bytes().first()? {
         b'+' => false,
@@ -196,13 +200,13 @@ mod tests {
     #[test]
     fn parts_of_different_messages_may_interleave() {
         let mut assembler = Assembler::new(100);
-        assert_eq!(assembler.take("#+1 {\"a\""), Ok(AssemblyStatus::Incomplete));
-        assert_eq!(assembler.take("{}"), Ok(message("{}")));
-        assert_eq!(assembler.take("#+2 {\"b\""), Ok(AssemblyStatus::Incomplete));
+        assert_eq!(assembler.push("#+1 {\"a\""), Ok(AssemblyStatus::Incomplete));
+        assert_eq!(assembler.push("{}"), Ok(message("{}")));
+        assert_eq!(assembler.push("#+2 {\"b\""), Ok(AssemblyStatus::Incomplete));
         assert!(assembler.is_receiving());
-        assert_eq!(assembler.take("#.1 :1}"), Ok(message("{\"a\":1}")));
-        assert_eq!(assembler.take("#+2 :"), Ok(AssemblyStatus::Incomplete));
-        assert_eq!(assembler.take("#.2 2}"), Ok(message("{\"b\":2}")));
+        assert_eq!(assembler.push("#.1 :1}"), Ok(message("{\"a\":1}")));
+        assert_eq!(assembler.push("#+2 :"), Ok(AssemblyStatus::Incomplete));
+        assert_eq!(assembler.push("#.2 2}"), Ok(message("{\"b\":2}")));
         assert!(!assembler.is_receiving());
         assert_eq!(assembler.bytes, 0);
     }
@@ -210,17 +214,17 @@ mod tests {
     #[test]
     fn too_many_bytes_or_unfinished_messages_are_rejected() {
         let mut assembler = Assembler::new(10);
-        assert_eq!(assembler.take("#+1 123456"), Ok(AssemblyStatus::Incomplete));
+        assert_eq!(assembler.push("#+1 123456"), Ok(AssemblyStatus::Incomplete));
         let too_large = Err(PartError::TooLarge { limit: 10 });
-        assert_eq!(assembler.take("#.1 78901"), too_large);
-        assert_eq!(assembler.take("#.1 7890"), Ok(message("1234567890")));
+        assert_eq!(assembler.push("#.1 78901"), too_large);
+        assert_eq!(assembler.push("#.1 7890"), Ok(message("1234567890")));
 
         let mut assembler = Assembler::new(1000);
         for id in 0..MAX_UNFINISHED_MESSAGES {
             let frame = format!("#+{id} x");
-            assert_eq!(assembler.take(&frame), Ok(AssemblyStatus::Incomplete));
+            assert_eq!(assembler.push(&frame), Ok(AssemblyStatus::Incomplete));
         }
-        assert_eq!(assembler.take("#+99 x"), Err(PartError::TooManyUnfinished));
+        assert_eq!(assembler.push("#+99 x"), Err(PartError::TooManyUnfinished));
     }
 
     #[test]
@@ -235,7 +239,7 @@ mod tests {
             "#+123456789012345678901 x",
             "#.+1 x",
         ] {
-            assert_eq!(assembler.take(frame), Err(PartError::Malformed), "{frame}");
+            assert_eq!(assembler.push(frame), Err(PartError::Malformed), "{frame}");
         }
     }
 }

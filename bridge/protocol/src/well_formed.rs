@@ -1,13 +1,13 @@
-//! Strings that JavaScript can write and nobody else can read.
+//! Repair of JavaScript strings that are not valid Unicode.
 
 use std::borrow::Cow;
 
-/// Replaces escaped surrogates that have no partner by U+FFFD, as `String.toWellFormed` does.
+/// Replaces escaped surrogates without a partner by U+FFFD, as `String.toWellFormed` does.
 ///
-/// JavaScript's strings may be cut in the middle of a character, and `JSON.stringify` escapes
-/// what is left of it: valid JSON (RFC 8259 section 8.2), but no Unicode text.
+/// A JavaScript string can end in the middle of a surrogate pair, and `JSON.stringify` escapes the
+/// single surrogate. The result is valid JSON (RFC 8259 section 8.2), but not Unicode text.
 pub fn to_well_formed(json: &str) -> Cow<'_, str> {
-    // Most have no such escape at all.
+    // Most texts have no escaped surrogate at all.
     if !json.contains("\\u") || !json.contains("\\ud") && !json.contains("\\uD") {
         return Cow::Borrowed(json);
     }
@@ -22,7 +22,7 @@ pub fn to_well_formed(json: &str) -> Cow<'_, str> {
         ) {
             (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => (&rest[..12], 12),
             (Some(_), _) => ("\\ufffd", 6),
-            // The character behind the backslash, so that `\\` is one escape.
+            // The escape includes the character after the backslash, so that `\\` is one escape.
             (None, _) => {
                 let length = 1 + rest.chars().nth(1).map_or(0, char::len_utf8);
                 (&rest[..length], length)
@@ -35,7 +35,7 @@ pub fn to_well_formed(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// The surrogate that the text begins with, escaped.
+/// Returns the surrogate if the text begins with an escaped one.
 fn leading_surrogate(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     let unit = u16::from_str_radix(digits, 16).ok()?;

@@ -1,4 +1,4 @@
-//! Every message has golden files, and reads and writes them to the letter.
+//! Every message has golden files, and decodes and encodes them byte for byte.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bridge_protocol::{BridgeToPage, DecodeError, PageToBridge, QueryContent, names};
 
-/// The golden files of one direction: name and text.
+/// Loads the golden files of one direction as pairs of name and text.
 fn golden_files(direction: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("golden")
@@ -62,7 +62,7 @@ fn bridge_to_page_round_trips_its_golden_files() {
 
 #[test]
 fn query_content_round_trips_unchanged() {
-    let mut read = 0;
+    let mut decoded = 0;
     for (name, text) in golden_files("bridge-to-page") {
         let kind = name.strip_prefix("query-progress-");
         let Ok(BridgeToPage::QueryProgress(progress)) = BridgeToPage::decode(&text) else {
@@ -73,10 +73,10 @@ fn query_content_round_trips_unchanged() {
         assert_eq!(content.is_ok(), kind.is_some(), "{name}");
         if let Ok(content) = content {
             assert_eq!(content.to_raw().get(), progress.content.get(), "{name}");
-            read += 1;
+            decoded += 1;
         }
     }
-    assert_eq!(read, 6);
+    assert_eq!(decoded, 6);
 }
 
 #[test]

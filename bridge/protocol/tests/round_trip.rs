@@ -1,4 +1,4 @@
-//! Property: what is written is read back, whatever the strings and JSON values are.
+//! Property tests: every message decodes to what was encoded, for any strings and JSON values.
 #![allow(clippy::unwrap_used)]
 
 use bridge_protocol::{
@@ -15,7 +15,7 @@ fn any_json() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
         any::<f64>()
-            .prop_filter("JSON has no such number", |n| n.is_finite())
+            .prop_filter("JSON has only finite numbers", |n| n.is_finite())
             .prop_map(Value::from),
         any::<String>().prop_map(Value::from),
     ];
@@ -34,23 +34,23 @@ fn raw(value: &Value) -> Box<RawValue> {
 
 proptest! {
     #[test]
-    fn a_result_comes_back_to_the_letter(id in any::<String>(), result in any_json()) {
-        let message = PageToBridge::CallResponse(CallResponse {
+    fn a_call_response_round_trips_unchanged(id in any::<String>(), result in any_json()) {
+        let sent = PageToBridge::CallResponse(CallResponse {
             request_id: CallId(id.clone()),
             result: Some(raw(&result)),
             content: None,
             structured_content: None,
             meta: None,
         });
-        let PageToBridge::CallResponse(back) = PageToBridge::decode(&message.encode()).unwrap() else {
-            panic!("another type")
+        let PageToBridge::CallResponse(received) = PageToBridge::decode(&sent.encode()).unwrap() else {
+            panic!("another message type")
         };
-        prop_assert_eq!(back.request_id.0, id);
-        prop_assert_eq!(back.result.as_deref().unwrap().get(), result.to_string());
+        prop_assert_eq!(received.request_id.0, id);
+        prop_assert_eq!(received.result.as_deref().unwrap().get(), result.to_string());
     }
 
     #[test]
-    fn a_failure_comes_back(message in any::<String>(), data in any_json()) {
+    fn a_call_error_round_trips(message in any::<String>(), data in any_json()) {
         let sent = PageToBridge::CallError(CallError {
             request_id: CallId::from("c"),
             code: bridge_protocol::ErrorCode::HandlerFailed,
@@ -58,15 +58,15 @@ proptest! {
             data: Some(raw(&data)),
             content: None,
         });
-        let PageToBridge::CallError(back) = PageToBridge::decode(&sent.encode()).unwrap() else {
-            panic!("another type")
+        let PageToBridge::CallError(received) = PageToBridge::decode(&sent.encode()).unwrap() else {
+            panic!("another message type")
         };
-        prop_assert_eq!(back.message, message);
-        prop_assert_eq!(back.data.as_deref().unwrap().get(), data.to_string());
+        prop_assert_eq!(received.message, message);
+        prop_assert_eq!(received.data.as_deref().unwrap().get(), data.to_string());
     }
 
     #[test]
-    fn a_call_comes_back(name in any::<String>(), input in any_json()) {
+    fn a_tool_call_round_trips(name in any::<String>(), input in any_json()) {
         let input = json!({ "input": input });
         let sent = BridgeToPage::ToolCall(ToolCall {
             request_id: CallId::from("c"),
@@ -77,15 +77,15 @@ proptest! {
                 ..CallContext::default()
             }),
         });
-        let BridgeToPage::ToolCall(back) = BridgeToPage::decode(&sent.encode()).unwrap() else {
-            panic!("another type")
+        let BridgeToPage::ToolCall(received) = BridgeToPage::decode(&sent.encode()).unwrap() else {
+            panic!("another message type")
         };
-        prop_assert_eq!(back.tool_name, name);
-        prop_assert_eq!(back.tool_input.get(), input.to_string());
+        prop_assert_eq!(received.tool_name, name);
+        prop_assert_eq!(received.tool_input.get(), input.to_string());
     }
 
     #[test]
-    fn no_text_makes_decoding_panic(text in any::<String>()) {
+    fn decoding_never_panics(text in any::<String>()) {
         let _ = PageToBridge::decode(&text);
         let _ = BridgeToPage::decode(&text);
     }

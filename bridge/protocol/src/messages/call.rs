@@ -1,4 +1,4 @@
-//! A call: what a page is asked to do, and how it ends.
+//! Messages of a call: the request to the page, its acknowledgement, and its result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,148 +8,148 @@ use serde_json::value::RawValue;
 
 use crate::{CallId, ClientInfo, ErrorCode, Item, LogLevel, QueryId};
 
-/// Run a tool.
+/// Calls a tool (MCP `tools/call`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// The name as registered.
+    /// The name, as registered.
     pub tool_name: String,
     /// The arguments: always an object.
     pub tool_input: Box<RawValue>,
-    /// What the handler may know of it.
+    /// The context of the call for the handler.
     #[serde(default)]
     pub context: Box<CallContext>,
 }
 
-/// Fill in a prompt (MCP `prompts/get`).
+/// Gets a prompt (MCP `prompts/get`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PromptGet {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// The name as registered.
+    /// The name, as registered.
     pub name: String,
-    /// The arguments: always an object; MCP knows only strings as values.
+    /// The arguments: always an object, whose values are strings in MCP.
     pub arguments: Box<RawValue>,
-    /// What the handler may know of it.
+    /// The context of the call for the handler.
     #[serde(default)]
     pub context: Box<CallContext>,
 }
 
-/// Read a resource (MCP `resources/read`).
+/// Reads a resource (MCP `resources/read`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceRead {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// Which one.
+    /// The URI of the resource.
     pub uri: String,
-    /// The template that the URI fits, as registered; absent for a registered resource.
+    /// The template that the URI matches, as registered; absent for a registered resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uri_template: Option<String>,
-    /// What the template's variables stand for.
+    /// The values of the template's variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<BTreeMap<String, String>>,
-    /// What the handler may know of it.
+    /// The context of the call for the handler.
     #[serde(default)]
     pub context: Box<CallContext>,
 }
 
-/// Complete an argument (MCP `completion/complete`).
+/// Completes an argument (MCP `completion/complete`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Completion {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
     /// The prompt or the resource template.
     #[serde(rename = "ref")]
     pub reference: Item,
-    /// The argument or variable, and what is written of it so far.
+    /// The argument or variable, with its value so far.
     pub argument: Argument,
-    /// The arguments that have their values already.
+    /// The arguments that already have values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub arguments: BTreeMap<String, String>,
-    /// What the completer may know of it.
+    /// The context of the call for the handler.
     #[serde(default)]
     pub context: Box<CallContext>,
 }
 
-/// An argument and its value.
+/// An argument with its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Argument {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its value.
+    /// The value.
     pub value: String,
 }
 
-/// What a handler may know of its call.
+/// The context of a call for its handler.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallContext {
-    /// Who calls, as far as the client said. Shared by all its calls.
+    /// The client that made the call, by its own account. All its calls share this value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Arc<CallingClient>>,
-    /// On whose behalf, as far as the bridge knows.
+    /// The principal on whose behalf the call is made, as far as the bridge knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<Caller>,
-    /// The least grave level that the client wants to hear; absent when it wants no logs.
+    /// The least severe level that the client wants; absent when it wants no logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_level: Option<LogLevel>,
-    /// Whether the client wants to hear of progress.
+    /// Whether the client wants progress notifications.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub progress: bool,
-    /// When the call ends without an answer, in milliseconds from now. Waiting for the client's
-    /// own answers does not count.
+    /// The time until the call fails, in milliseconds from now. Waiting for the client's responses
+    /// to requests of the handler does not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// The query that the agent calls for.
+    /// The query for which the agent makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_id: Option<QueryId>,
-    /// When the bridge sent this, on its clock (`nowMs` of `authenticated`).
+    /// When the bridge sent this message, on its own clock (`nowMs` of `authenticated`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_ms: Option<u64>,
 }
 
-/// The AI client behind a call.
+/// The AI client that made a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallingClient {
-    /// Who it is.
+    /// The client's name and version.
     pub info: ClientInfo,
-    /// The MCP revision it speaks; absent for plain HTTP.
+    /// The MCP revision that the client uses; absent for plain HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol_version: Option<String>,
-    /// Its MCP `ClientCapabilities`, verbatim; absent for plain HTTP.
+    /// The client's MCP `ClientCapabilities`, verbatim; absent for plain HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Box<RawValue>>,
-    /// What it can take, as far as the bridge knows; absent when it knows of no limit.
+    /// The limits of the client, as far as the bridge knows; absent when it knows of none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<ClientLimits>,
 }
 
-/// What a client can take. The bridge cuts larger results; a page may do better.
+/// Limits of a client. The bridge truncates larger results; a page may have a better way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientLimits {
-    /// The largest result, in bytes as it is sent to the client.
+    /// The largest result, in bytes, as it is sent to the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_bytes: Option<usize>,
-    /// The longer edge of an image, in pixels: larger ones are scaled down by the page.
+    /// The longer edge of an image, in pixels. The page scales larger images down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_image_edge: Option<u32>,
 }
 
-/// On whose behalf a call is made, as the bridge has verified it.
+/// The principal on whose behalf a call is made, as verified by the bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Caller {
-    /// How the call came.
+    /// The transport of the call.
     pub via: CallerTransport,
-    /// The subject of the credential; absent with an opaque token, which names nobody.
+    /// The subject of the credential; absent with an opaque token, which identifies no person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub: Option<String>,
     /// The roles that the credential grants.
@@ -157,50 +157,50 @@ pub struct Caller {
     pub roles: Vec<String>,
 }
 
-/// How a call came.
+/// The transport that a call came over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallerTransport {
-    /// Over MCP.
+    /// MCP.
     #[default]
     Mcp,
-    /// Over plain HTTP.
+    /// Plain HTTP.
     Http,
 }
 
-/// Receipt of a call.
+/// Acknowledges a call, before its handler runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallReceived {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
 }
 
-/// Which of these calls does somebody still wait for? A page that has stood still asks before it
-/// starts what it finds waiting.
+/// Asks which of the given calls are still awaited. A page that was suspended asks before it starts
+/// the calls that arrived meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallsCheck {
-    /// The calls.
+    /// The ids of the calls.
     pub request_ids: Vec<CallId>,
 }
 
-/// Those that somebody still waits for. The others must not be started.
+/// Answers [`CallsCheck`]. Only calls that are still awaited may be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallsAlive {
-    /// Those that were asked about, as many as are alive, in that order.
+    /// The calls of the request that are still awaited, in the same order.
     pub request_ids: Vec<CallId>,
-    /// Those that are not: together with the former, all that were asked about.
+    /// All other calls of the request.
     pub ended: Vec<CallId>,
 }
 
-/// The result of a call: of a tool either a value or content blocks, of the other kinds the MCP
-/// result object.
+/// The result of a call. A tool returns either a value or content blocks; every other kind returns the
+/// MCP result object as `result`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallResponse {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
     /// Any JSON value, `null` included; absent when the handler returned nothing, or `content`.
     #[serde(
@@ -212,49 +212,49 @@ pub struct CallResponse {
     /// A tool's content blocks: an array of MCP `ContentBlock`s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Box<RawValue>>,
-    /// A tool's `structuredContent`, beside `content`.
+    /// A tool's `structuredContent`, which accompanies `content`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Box<RawValue>>,
-    /// The `_meta` of a tool's result, beside `content`.
+    /// The `_meta` of a tool's result, which accompanies `content`.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Box<RawValue>>,
 }
 
-/// The failure of a call.
+/// Reports that a call failed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallError {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// What kind of failure.
+    /// The machine-readable reason.
     pub code: ErrorCode,
-    /// In words, for the model and the person.
+    /// The reason in words, for the model and the user.
     pub message: String,
-    /// More, for programs.
+    /// Additional data for programs.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub data: Option<Box<RawValue>>,
-    /// What a tool shows of its failure instead of the message: MCP `ContentBlock`s.
+    /// The MCP `ContentBlock`s that a tool returns instead of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Box<RawValue>>,
 }
 
-/// Stop a call.
+/// Cancels a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallCancel {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// Why, as a word.
+    /// The machine-readable reason.
     pub code: ErrorCode,
-    /// Why, in words.
+    /// The reason in words.
     pub reason: String,
 }
 
-/// A field that is there is `Some`, even when it is `null`.
+/// Deserializes a field so that `null` is `Some`: only an absent field is `None`.
 pub(super) fn present<'de, D: serde::Deserializer<'de>>(
     value: D,
 ) -> Result<Option<Box<RawValue>>, D::Error> {

@@ -1,4 +1,4 @@
-//! A page connects, shows that it lives, and hears who else is there.
+//! Messages of a connection: authentication, heartbeat, page state, connected clients.
 
 use std::fmt;
 
@@ -6,28 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BridgeId, CallId, ErrorCode, SessionId};
 
-/// First frame of a page.
+/// The first frame of a page.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Authenticate {
-    /// The dialect: 2 for this one, absent for v1.
+    /// The protocol version: 2 for this one, absent for v1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<u32>,
     /// The opaque token that names the realm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auth_token: Option<String>,
-    /// The session; a later connection with the same id and token continues it.
+    /// The session. A later connection with the same id and token resumes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
-    /// The document, a random text for each: a session that comes back with another one was
-    /// reloaded, or taken over by another tab, and calls that its former document may have begun
-    /// are not begun again. Absent: another one each time.
+    /// The document, identified by a random text. A session that is resumed by another document was
+    /// reloaded or is used by another tab, and calls that the former document may have started are
+    /// not started again. Without an id, every connection counts as another document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_id: Option<String>,
-    /// A name that a person gave the tab.
+    /// The name that the user gave the tab.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_name: Option<String>,
-    /// What the page says its origin is. Shown nowhere: the `Origin` header counts.
+    /// The origin according to the page. It is displayed nowhere: the `Origin` header decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// `document.title`.
@@ -39,12 +39,12 @@ pub struct Authenticate {
     /// The app that the page belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<App>,
-    /// The page's clock, milliseconds since the Unix epoch.
+    /// The page's clock, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<u64>,
 }
 
-/// Tokens never appear in logs.
+/// Redacts the token, which must not appear in logs.
 impl fmt::Debug for Authenticate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authenticate")
@@ -63,27 +63,27 @@ impl fmt::Debug for Authenticate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct App {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What it is for, in words a model can use.
+    /// The purpose of the app, in words that help a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its version.
+    /// The version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// URL of its icon.
+    /// The URL of an icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icon: Option<String>,
 }
 
-/// `heartbeat` and its answer.
+/// A heartbeat of the bridge, or the page's answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Heartbeat {
-    /// Counts up per connection.
+    /// The number of the heartbeat on this connection.
     pub sequence: u64,
-    /// How many answers to calls the bridge has taken on this connection: the page need not keep
-    /// them any longer. Absent means none, and in the page's answer.
+    /// The number of answers to calls that the bridge has received on this connection. The page no
+    /// longer has to store them. Absent when it is 0, and in the page's answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub answers: u64,
 }
@@ -92,41 +92,41 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// A fresh token on the open socket. It must name the same realm.
+/// Sends a fresh token on the open socket. It must name the same realm.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Renew {
-    /// The token.
+    /// The fresh token.
     pub auth_token: String,
 }
 
-/// Tokens never appear in logs.
+/// Redacts the token, which must not appear in logs.
 impl fmt::Debug for Renew {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Renew(…)")
     }
 }
 
-/// The fresh token counts from now on.
+/// Accepts a fresh token, which is valid from now on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Renewed {
-    /// When it ends, in milliseconds from now; absent when it does not.
+    /// The time until the token expires, in milliseconds from now; absent when it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_expires_in_ms: Option<u64>,
 }
 
-/// The fresh token is refused; the connection lives on until the former one ends.
+/// Rejects a fresh token. The connection stays open until the former token expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenewalFailed {
-    /// Why, in words.
+    /// The reason in words.
     pub error: String,
-    /// Why, as a word.
+    /// The machine-readable reason.
     pub code: ErrorCode,
 }
 
-/// Whether the tab is in front.
+/// Reports whether the tab is visible and has the focus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageState {
@@ -134,7 +134,8 @@ pub struct PageState {
     pub visibility: Visibility,
     /// `document.hasFocus()`.
     pub focused: bool,
-    /// The browser suspends the page now (Page Lifecycle `freeze`): calls would wait in vain.
+    /// The browser is about to suspend the page (Page Lifecycle `freeze`), so that it cannot answer
+    /// calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub frozen: bool,
     /// `document.title`, when it changed.
@@ -146,105 +147,109 @@ pub struct PageState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// At least partly on screen.
+    /// The page is at least partly on screen.
     Visible,
-    /// In a background tab or a minimised window.
+    /// The page is in a background tab or a minimised window.
     Hidden,
 }
 
-/// The page is accepted.
+/// Accepts a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Authenticated {
-    /// The session, as the page named it.
+    /// The session, with the id that the page chose.
     pub session_id: SessionId,
-    /// Always true (v1 pages look for it).
+    /// Always true; v1 pages check it.
     pub success: bool,
-    /// The dialect from here on.
+    /// The protocol version from here on.
     pub protocol: u32,
-    /// This life of the bridge. Results of calls of another life are void.
+    /// This run of the bridge. Results of calls of another run are void.
     pub bridge_id: BridgeId,
-    /// The name of the session, when it has one: a name that is taken may have been numbered.
+    /// The name of the session, if it has one. The bridge may append a number to a name that is in
+    /// use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_name: Option<String>,
-    /// Calls that the page has received on a former connection, and that somebody still waits for.
+    /// Calls that the page acknowledged on a former connection and that are still awaited.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<CallId>,
-    /// The bridge's clock, milliseconds since the Unix epoch: that of each call's `sentMs`.
+    /// The bridge's clock, in milliseconds since the Unix epoch. `sentMs` of a call uses the same
+    /// clock.
     pub now_ms: u64,
-    /// When the token ends, in milliseconds from now; absent when it does not. The page may renew
-    /// it before.
+    /// The time until the token expires, in milliseconds from now; absent when it does not expire.
+    /// The page may renew it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_expires_in_ms: Option<u64>,
-    /// What the page must keep to.
+    /// The limits that the page must keep to.
     pub limits: PageLimits,
 }
 
-/// The limits of this bridge that concern a page.
+/// The limits of a bridge that concern a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageLimits {
-    /// Largest tool result, in bytes of JSON.
+    /// The largest tool result, in bytes of JSON.
     pub max_result_bytes: usize,
-    /// Largest frame, in bytes.
+    /// The largest frame, in bytes.
     pub max_frame_bytes: usize,
-    /// Largest message in [parts](crate::parts), in bytes; all that are under way together.
+    /// The largest message in [parts](crate::parts), in bytes. It also limits the sum of all
+    /// unfinished messages.
     pub max_message_bytes: usize,
-    /// A page that heard nothing for twice this many seconds may take the connection for dead.
+    /// The interval of heartbeats, in seconds. A page that receives nothing for twice this time may
+    /// consider the connection dead.
     pub heartbeat_seconds: u64,
 }
 
-/// The page is refused.
+/// Rejects a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthenticationFailed {
-    /// What is wrong and what to do, in words.
+    /// The reason in words, with what to do.
     pub error: String,
-    /// The same as a word.
+    /// The machine-readable reason.
     pub code: ErrorCode,
 }
 
-/// The session ends.
+/// Ends a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionClosed {
-    /// Why, in words.
+    /// The reason in words.
     pub reason: String,
-    /// Why, as a word.
+    /// The machine-readable reason.
     pub code: ErrorCode,
 }
 
-/// The connected AI clients.
+/// Lists the connected AI clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Clients {
-    /// In order of connection.
+    /// The clients, in the order in which they connected.
     pub clients: Vec<ConnectedClient>,
 }
 
-/// One connected AI client.
+/// A connected AI client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectedClient {
-    /// Tells two clients of one name apart.
+    /// Distinguishes clients that have the same name.
     pub id: u64,
-    /// Who it is.
+    /// The client's name and version.
     #[serde(flatten)]
     pub info: ClientInfo,
-    /// The MCP revision it speaks.
+    /// The MCP revision that the client uses.
     pub protocol_version: String,
 }
 
-/// An AI client by its own words.
+/// An AI client's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientInfo {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its version.
+    /// The version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Its name for people.
+    /// The name to display.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! A query: what a page asks an agent, and what it hears of it.
+//! Messages of a query, which a page sends to an agent.
 //!
-//! Events come in order: `query_accepted`, any number of `query_progress`, then exactly one of
-//! `query_complete`, `query_failure`, `query_cancel`. A query that nobody accepts has a
-//! `query_failure` only. After its own `query_cancel` a page hears nothing more of the query.
+//! The answers come in this order: `query_accepted`, any number of `query_progress`, then exactly one
+//! of `query_complete`, `query_failure` and `query_cancel`. A query that is not accepted is answered
+//! with `query_failure` only. A page that sends `query_cancel` receives nothing more for the query.
 //!
 //! An agent that answers with an event stream sends the same messages.
 
@@ -16,81 +16,82 @@ use crate::{ErrorCode, QueryId};
 
 pub use content::QueryContent;
 
-/// Ask the agent.
+/// Sends a query to the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Query {
-    /// The query: chosen by the page, never used again.
+    /// The id of the query: chosen by the page and never used again.
     pub uuid: QueryId,
-    /// What is asked, in words.
+    /// The prompt for the agent.
     pub prompt: String,
-    /// What the agent should know.
+    /// Context for the agent.
     #[serde(default)]
     pub context: Vec<ContextItem>,
-    /// The agent must answer by calling this tool: its success completes the query.
+    /// The tool that the agent must call to answer. The query is complete when the call succeeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_tool: Option<QueryTool>,
-    /// Tools that the agent should know of.
+    /// Tools that are described to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<QueryTool>>,
-    /// Whether those `tools`, where they are given, are all that the agent may call.
+    /// Whether the agent may call only the given `tools`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restrict_tools: Option<bool>,
-    /// How long the query may take, in milliseconds, if that is less than the bridge allows.
+    /// The timeout of the query, in milliseconds, if it is shorter than that of the bridge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
 }
 
-/// A new document of the session takes a query of the one before up again: it hears
-/// `query_accepted`, the progress that is kept, and what comes.
+/// Attaches a new document of a session to a query of the former document.
+///
+/// It receives `query_accepted`, the progress that the bridge has stored, and all later messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryAttach {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
 }
 
-/// Something that the agent should know.
+/// An item of context for the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextItem {
-    /// What it is called.
+    /// The name of the item.
     pub name: String,
-    /// Any JSON value; absent when JavaScript had nothing to write.
+    /// Any JSON value; absent when the value has no JSON form, such as `undefined` in JavaScript.
     #[serde(
         default,
         deserialize_with = "present",
         skip_serializing_if = "Option::is_none"
     )]
     pub value: Option<Box<RawValue>>,
-    /// Its JSON Schema.
+    /// The JSON Schema of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Box<RawValue>>,
-    /// What it means.
+    /// The meaning of the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where it comes from.
+    /// The source of the value.
     #[serde(rename = "type")]
     pub kind: ContextKind,
 }
 
-/// Where an item of context comes from.
+/// The source of an item of context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ContextKind {
-    /// What a tool of the page says at this moment.
+    /// The current result of a tool of the page.
     Tool,
-    /// It is there for this query only.
+    /// A value that exists for this query only.
     Ephemeral,
 }
 
-/// A tool of the page, as a query names it.
+/// A tool of the page that a query refers to.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryTool {
-    /// The name as registered.
+    /// The name, as registered.
     pub name: String,
-    /// What it does.
+    /// The description of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The JSON Schema of its arguments.
@@ -101,44 +102,44 @@ pub struct QueryTool {
     pub output_schema: Option<Box<RawValue>>,
 }
 
-/// The query is over: for the agent when the page says so, for the page when the agent does.
+/// Cancels a query: sent by the page to stop the agent, or by the agent when it gives up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryCancel {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
-    /// Why, in words.
+    /// The reason in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The agent has taken the query.
+/// Reports that the agent has accepted the query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryAccepted {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
 }
 
-/// The agent tells how it is getting on.
+/// Reports the progress of the agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryProgress {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
-    /// Which one of the query's, counted by the bridge from 1; absent for what the bridge itself
-    /// notes. Who attaches again hears again what it may have heard.
+    /// The number of the message within the query, counted by the bridge from 1; absent for notes of
+    /// the bridge itself. A document that attaches again can receive the same number again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u64>,
-    /// Any JSON value: one of [`QueryContent`], or what another agent has sent.
+    /// Any JSON value: a [`QueryContent`], or the content that another agent sent.
     pub content: Box<RawValue>,
 }
 
-/// The agent is done.
+/// Reports that the query is complete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryComplete {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
     /// Any JSON value; absent when a response tool has completed the query.
     #[serde(
@@ -147,19 +148,19 @@ pub struct QueryComplete {
         skip_serializing_if = "Option::is_none"
     )]
     pub result: Option<Box<RawValue>>,
-    /// The tools that it has called, in the order in which they ended.
+    /// The calls that the agent made, in the order in which they ended.
     pub tool_calls: Vec<QueryToolCall>,
 }
 
-/// A call that an agent made for a query.
+/// A tool call that an agent made for a query.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryToolCall {
-    /// The name of the tool as registered.
+    /// The name of the tool, as registered.
     pub tool: String,
-    /// Its arguments.
+    /// The arguments of the call.
     pub arguments: Box<RawValue>,
-    /// What the page answered, failures included; absent when its handler returned nothing.
+    /// The answer of the page, which may be a failure; absent when the handler returned nothing.
     #[serde(
         default,
         deserialize_with = "present",
@@ -168,17 +169,17 @@ pub struct QueryToolCall {
     pub result: Option<Box<RawValue>>,
 }
 
-/// The query has failed.
+/// Reports that the query failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueryFailure {
-    /// The query.
+    /// The id of the query.
     pub uuid: QueryId,
-    /// What happened, in words.
+    /// The error in words.
     pub error: String,
-    /// More of it: what to do next, where there is something to do.
+    /// Details, with what to do next if there is something to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What kind of failure.
+    /// The machine-readable reason.
     pub code: ErrorCode,
 }

@@ -1,126 +1,128 @@
-//! What a page registers, and what changes of it.
+//! Messages about the tools, prompts, resources and templates that a page registers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{ErrorCode, RegistrationId};
 
-/// What a page can register.
+/// The kinds of items that a page can register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// An MCP tool, known by its `name`.
+    /// An MCP tool, identified by its `name`.
     Tool,
-    /// An MCP prompt, known by its `name`.
+    /// An MCP prompt, identified by its `name`.
     Prompt,
-    /// An MCP resource, known by its `uri`.
+    /// An MCP resource, identified by its `uri`.
     Resource,
-    /// An MCP resource template, known by its `uriTemplate`.
+    /// An MCP resource template, identified by its `uriTemplate`.
     ResourceTemplate,
 }
 
-/// Registers things. All good ones are registered; bad ones are named in the answer. The first
-/// registration on a connection is the page's whole set.
+/// Registers items. All valid ones are registered; the answer lists the invalid ones.
+///
+/// The first registration on a connection is the page's complete set.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Register {
-    /// Echoed in the answer.
+    /// The id of the request, repeated in the answer.
     pub registration_id: RegistrationId,
-    /// What to register, in order.
+    /// The items to register, in order.
     pub items: Vec<Definition>,
 }
 
-/// One thing to register.
+/// An item to register.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Definition {
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// The whole MCP object, verbatim.
+    /// The complete MCP object, verbatim.
     pub definition: Box<RawValue>,
 }
 
-/// Takes things back. Those that are not registered are no error.
+/// Unregisters items. An item that is not registered is not an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unregister {
-    /// Echoed in the answer.
+    /// The id of the request, repeated in the answer.
     pub registration_id: RegistrationId,
-    /// What to take back.
+    /// The items to unregister.
     pub items: Vec<Item>,
 }
 
-/// Something that is registered, or was.
+/// An item that is or was registered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// Its name, URI or URI template, as registered.
+    /// The name, URI or URI template, as registered.
     pub name: String,
 }
 
-/// What became of a registration.
+/// Answers [`Register`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Registered {
-    /// The registration.
+    /// The id of the request.
     pub registration_id: RegistrationId,
-    /// What clients can use now.
+    /// The items that clients can use now.
     pub items: Vec<RegisteredItem>,
-    /// What was refused, each with its reason.
+    /// The items that were rejected, each with its reason.
     pub errors: Vec<RegistrationFailure>,
 }
 
-/// Something that clients can use.
+/// A registered item that clients can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredItem {
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// Its name, URI or URI template, as registered.
+    /// The name, URI or URI template, as registered.
     pub name: String,
-    /// The name that clients see: the same, unless it had to be repaired.
+    /// The name that clients see. It differs from `name` if clients would
+    /// reject that.
     pub published_name: String,
 }
 
-/// Something that was refused.
+/// An item that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RegistrationFailure {
-    /// Its place in the registration, from 0.
+    /// The index of the item in the request, from 0.
     pub index: usize,
-    /// Its name, if it has a readable one.
+    /// The name of the item, if it has a valid one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The reason as a word.
+    /// The machine-readable reason.
     pub code: ErrorCode,
     /// The reason in words, with what to do.
     pub message: String,
 }
 
-/// They are gone.
+/// Answers [`Unregister`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Unregistered {
-    /// The registration.
+    /// The id of the request.
     pub registration_id: RegistrationId,
-    /// What was registered and is gone now.
+    /// The items that were registered before and are not any more.
     pub items: Vec<Item>,
 }
 
-/// The content of a resource changed.
+/// Reports that the content of a resource changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceUpdated {
-    /// Which one.
+    /// The URI of the resource.
     pub uri: String,
 }
 
-/// Which resources clients are subscribed to.
+/// Lists the resources of this page that clients are subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subscriptions {
-    /// Their URIs, in the order of the alphabet; those that this page serves.
+    /// The URIs of the resources, in alphabetical order.
     pub uris: Vec<String>,
 }

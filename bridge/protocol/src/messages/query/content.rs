@@ -1,4 +1,4 @@
-//! What our agent tells of its progress. Other agents send what they like.
+//! The progress content of the agent of MCP-Web. Other agents may send any JSON.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
@@ -12,57 +12,57 @@ use serde_json::{Map, Value};
     rename_all_fields = "camelCase"
 )]
 pub enum QueryContent {
-    /// A piece of what the model says, to be appended to the pieces before it.
+    /// A delta of the model's text, to be appended to the former ones.
     Text {
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A piece of what the model thinks, where it shows that.
+    /// A delta of the model's thinking, if the model exposes it.
     Thinking {
-        /// The piece.
+        /// The delta.
         text: String,
     },
-    /// A tool has been called.
+    /// A tool call has started.
     ToolStarted {
-        /// Which call of the query.
+        /// The id of the call within the query.
         id: String,
         /// The name of the tool.
         tool: String,
-        /// Its arguments.
+        /// The arguments of the call.
         arguments: Map<String, Value>,
     },
-    /// A call has ended.
+    /// A tool call has ended.
     ToolFinished {
-        /// Which call of the query.
+        /// The id of the call within the query.
         id: String,
         /// The name of the tool.
         tool: String,
-        /// Whether it has failed.
+        /// Whether the call failed.
         is_error: bool,
-        /// Why, if it has.
+        /// The reason, if the call failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// Something that the person should know: the model is busy, a limit is near.
+    /// A note for the user, for example that the model is busy or that a limit is near.
     Note {
-        /// In words.
+        /// The text of the note.
         text: String,
     },
 }
 
 impl QueryContent {
-    /// As the `content` of a progress message.
+    /// Converts the value to the `content` of a progress message.
     ///
     /// # Examples
     ///
     /// ```
     /// use bridge_protocol::QueryContent;
     ///
-    /// let piece = QueryContent::Text { text: "Two cards".to_owned() };
-    /// assert_eq!(piece.to_raw().get(), r#"{"type":"text","text":"Two cards"}"#);
+    /// let content = QueryContent::Text { text: "Two cards".to_owned() };
+    /// assert_eq!(content.to_raw().get(), r#"{"type":"text","text":"Two cards"}"#);
     /// ```
     pub fn to_raw(&self) -> Box<RawValue> {
-        // Strings, booleans and raw JSON only: nothing in it can fail to encode.
+        // The value consists of strings, booleans and JSON values: encoding it cannot fail.
         to_raw_value(self).unwrap_or_default()
     }
 }

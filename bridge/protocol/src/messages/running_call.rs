@@ -1,4 +1,4 @@
-//! While a call runs: progress, logs, and what the handler asks the client.
+//! Messages of a running call: progress, logs, and requests of the handler to the client.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -6,92 +6,94 @@ use serde_json::value::RawValue;
 
 use crate::{CallId, ErrorCode};
 
-/// How far a call is (MCP `notifications/progress`).
+/// Reports the progress of a call (MCP `notifications/progress`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallProgress {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// Grows with each message.
+    /// The progress so far, which increases with each message.
     pub progress: Number,
-    /// What it will be at the end, if that is known.
+    /// The progress at the end, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Number>,
-    /// In words.
+    /// The progress in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// A log message (MCP `notifications/message`).
+/// A log message of a handler (MCP `notifications/message`).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallLog {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// How grave it is.
+    /// The severity.
     pub level: LogLevel,
-    /// Which part of the app says it.
+    /// The part of the app that logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// Any JSON value.
+    /// The content: any JSON value.
     pub data: Box<RawValue>,
 }
 
-/// The levels of MCP's logging (those of RFC 5424), from the least grave to the gravest.
+/// The severity of a log message: the levels of MCP and RFC 5424, from least to most severe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
-    /// Details for whoever looks for a fault.
+    /// Details for debugging.
     Debug,
-    /// What happens.
+    /// Normal operation.
     Info,
-    /// Usual, and worth notice.
+    /// Normal, but significant.
     Notice,
-    /// Not usual.
+    /// Unusual.
     Warning,
     /// Something failed.
     Error,
     /// A part of the app failed.
     Critical,
-    /// Somebody must act at once.
+    /// Action must be taken at once.
     Alert,
-    /// Nothing works.
+    /// The app is unusable.
     Emergency,
 }
 
-/// A handler asks the client behind its call. What is asked in one message is asked in one round.
+/// Requests of a handler to the client that made the call. The requests of one message reach the
+/// client in one round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientRequests {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// The requests; each is answered under its key in [`ClientResponses`].
+    /// The requests. Each is answered under its key in [`ClientResponses`].
     pub requests: Vec<ClientRequest>,
 }
 
-/// One request to a client.
+/// A request to a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientRequest {
-    /// Unique within the call. The same call made again asks the same thing under the same key.
+    /// Identifies the request within the call. When a client retries the call, the handler makes the
+    /// same request under the same key.
     pub key: String,
-    /// `elicitation/create`, `sampling/createMessage` or `roots/list`.
+    /// The MCP method: `elicitation/create`, `sampling/createMessage` or `roots/list`.
     pub method: String,
-    /// As MCP has them.
+    /// The MCP parameters of the method.
     pub params: Box<RawValue>,
 }
 
-/// What the client answered.
+/// Responses of the client to requests of a handler.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientResponses {
-    /// The call.
+    /// The id of the call.
     pub request_id: CallId,
-    /// One or more of the answers that are due.
+    /// One or more responses.
     pub responses: Vec<ClientResponse>,
 }
 
-/// One answer: a result or an error.
+/// A response of a client: a result or an error.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientResponse {
@@ -100,20 +102,20 @@ pub struct ClientResponse {
     /// The MCP result object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Box<RawValue>>,
-    /// Why there is none.
+    /// The error, when there is no result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ClientError>,
 }
 
-/// Why a client did not answer.
+/// The reason why a client did not answer a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClientError {
-    /// What kind of failure.
+    /// The machine-readable reason.
     pub code: ErrorCode,
-    /// In words.
+    /// The reason in words.
     pub message: String,
-    /// More, for programs.
+    /// Additional data for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Box<RawValue>>,
 }
