@@ -1,9 +1,10 @@
-//! The calls of this page: each runs at most once, and ends once.
+//! The calls of this page: each runs at most once and ends once.
 //!
-//! After a reconnect to the same bridge nothing is lost that was answered, and nothing goes on that nobody
-//! waits for. Calls in `awaited` go on: a running one runs, a kept answer goes again,
-//! and one that this page knows nothing of fails. The page asks (`calls-check`) for those that are not in
-//! `awaited`, since a call whose receipt was lost is not there either: those that have ended are cancelled.
+//! After a reconnect to the same bridge, no answer is lost, and no call continues that is not awaited any
+//! more. Of the calls that the bridge lists in `awaited`, a running one continues, an unacknowledged
+//! answer is sent again, and one that this page does not know fails. For its other calls the page sends
+//! `calls-check`, because a call whose acknowledgement was lost is not in `awaited` either. Those that
+//! have ended are cancelled.
 
 mod call_record;
 mod outcome;
@@ -12,10 +13,10 @@ use bridge_protocol::{CallId, ErrorCode};
 
 use super::effect::{Call, CallOutcome, DefinitionKey, Effect, Effects, Failure, Report};
 use super::messages::{
-    CallRequest, ClientRequest, ClientResponse, Limits, PageToBridge, SizedJson,
+    CallRequest, ClientRequest, ClientResponse, Json, Limits, PageToBridge, SizedJson,
 };
-use crate::core::pending_client_requests::PendingClientRequests;
-use crate::core::seen_call_ids::SeenCallIds;
+use super::pending_client_requests::PendingClientRequests;
+use super::seen_call_ids::SeenCallIds;
 use call_record::{CallRecord, State};
 use outcome::{SentOutcome, too_large_message, truncate};
 
@@ -23,26 +24,23 @@ pub(super) use call_record::STALE_AFTER_MS;
 pub use call_record::{MAX_UNACKNOWLEDGED, MAX_UNACKNOWLEDGED_BYTES};
 pub use outcome::HandlerOutcome;
 
-/// Room in a frame for everything but what handlers say.
-const ENVELOPE_BYTES: usize = 1024;
-
 /// The largest `data` of a log message, in bytes of JSON.
 pub const MAX_LOG_BYTES: usize = 256 * 1024;
 
-/// Calls of one life of the bridge.
+/// The calls of one run of the bridge.
 #[derive(Debug)]
-pub(super) struct Calls<V> {
-    /// Those that may matter to somebody; answered ones in the order of their answers.
-    records: Vec<CallRecord<V>>,
-    /// All there were lately.
+pub(super) struct Calls<J> {
+    /// The calls that are not forgotten yet; answered ones are in the order of their answers.
+    records: Vec<CallRecord<J>>,
+    /// The ids of recent calls, including forgotten ones.
     seen_ids: SeenCallIds,
-    /// Whether there is a connection that answers can go out on.
+    /// Whether there is a connection to send answers on.
     connected: bool,
-    /// How many answers have gone out on it.
+    /// The number of answers sent on this connection.
     answers_sent: u64,
 }
 
-impl<V: Clone> Calls<V> {
+impl<J: Json> Calls<J> {
     pub(super) fn new() -> Self {
         Self {
             records: Vec::new(),
@@ -52,28 +50,28 @@ impl<V: Clone> Calls<V> {
         }
     }
 
-    // How calls begin.
+    // Start of calls.
 
-    /// A call arrived. Returns it when it may start; `is_late`: it may be over.
+    /// A call arrived. Returns it if it may start. A call that is late may have ended already.
     pub(super) fn arrived(
         &mut self,
-        request: CallRequest<V>,
+        request: CallRequest<J>,
         is_late: bool,
         now_ms: u64,
-        effects: &mut Effects<V>,
-    ) -> Option<CallRequest<V>> {
+        effects: &mut Effects<J>,
+    ) -> Option<CallRequest<J>> {
         let id = &request.call;
         effects.send(PageToBridge::CallReceived(id.clone()));
         match self.index_of(id) {
-            Some(place) if matches!(self.records[place].state, State::MaybeEnded { .. }) => {
-                // The page has asked, and the older question is the stricter.
+            Some(index) if matches!(self.records[index].state, State::MaybeEnded { .. }) => {
+                // The check that the page sent for the first copy is the stricter one.
                 if is_late {
                     return None;
                 }
-                self.records.remove(place);
+                self.records.remove(index);
             }
-            Some(place) => {
-                self.send(place, effects);
+            Some(index) => {
+                self.send(index, effects);
                 return None;
             }
             None if !self.seen_ids.insert(id) => {
@@ -90,12 +88,12 @@ impl<V: Clone> Calls<V> {
         Some(request)
     }
 
-    /// Starts a call; `definition` is what it is for, if the page has that.
+    /// Starts a call of `definition`, or fails it if the page does not have the definition any more.
     pub(super) fn start(
         &mut self,
-        request: CallRequest<V>,
+        request: CallRequest<J>,
         definition: Option<DefinitionKey>,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
         let id = request.call;
         let Some(definition) = definition else {
@@ -113,63 +111,67 @@ impl<V: Clone> Calls<V> {
         }));
     }
 
-    /// Somebody waits for this call, says the bridge. Returns it when it may start.
+    /// The bridge confirmed that the call is still awaited. Returns it if it may start.
     pub(super) fn confirmed_alive(
         &mut self,
         id: &CallId,
         now_ms: u64,
-        effects: &mut Effects<V>,
-    ) -> Option<CallRequest<V>> {
-        let place = self.index_of(id)?;
+        effects: &mut Effects<J>,
+    ) -> Option<CallRequest<J>> {
+        let index = self.index_of(id)?;
         if let State::MaybeEnded {
-            checked_ms: asked_ms,
-            answer_timeout_ms: patience_ms,
+            checked_ms,
+            answer_timeout_ms,
             ..
-        } = &mut self.records[place].state
+        } = &mut self.records[index].state
         {
-            if now_ms - *asked_ms > *patience_ms {
-                *asked_ms = now_ms;
-                *patience_ms *= 2;
+            if now_ms - *checked_ms > *answer_timeout_ms {
+                *checked_ms = now_ms;
+                *answer_timeout_ms *= 2;
                 effects.send(PageToBridge::CallsCheck(vec![id.clone()]));
                 return None;
             }
-            if let State::MaybeEnded { request, .. } = self.records.remove(place).state {
+            if let State::MaybeEnded { request, .. } = self.records.remove(index).state {
                 return Some(request);
             }
         } else {
-            self.send(place, effects);
+            self.send(index, effects);
         }
         None
     }
 
-    // How calls end.
+    // End of calls.
 
-    /// A handler ended. Its answer goes out now, or on the next connection to the same bridge;
-    /// nowhere when nobody waits for it any more.
+    /// A handler ended. Its answer is sent now, or on the next connection to the same bridge. It is
+    /// dropped if the call is not awaited any more.
     pub(super) fn finished(
         &mut self,
         call: CallId,
-        outcome: HandlerOutcome<V>,
+        outcome: HandlerOutcome<J>,
         limits: &Limits,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
         if self.pending_requests(&call).is_none() {
             return;
         }
         self.remove(&call);
-        let (said, bytes) = SentOutcome::from_outcome(outcome, limits.max_result_bytes);
-        let ending = said.ending();
-        self.answer(call.clone(), said, bytes, effects);
-        effects.report(Report::CallEnded {
-            call,
-            outcome: ending,
-        });
+        let (sent, bytes) = SentOutcome::from_outcome(outcome, limits.max_result_bytes);
+        let outcome = sent.call_outcome();
+        self.answer(call.clone(), sent, bytes, effects);
+        effects.report(Report::CallEnded { call, outcome });
     }
 
-    /// Every answer goes this way: the bridge counts them.
-    fn answer(&mut self, id: CallId, said: SentOutcome<V>, bytes: usize, effects: &mut Effects<V>) {
+    /// Stores an answer and sends it if there is a connection. Every answer must be sent this way,
+    /// because the bridge counts them.
+    fn answer(
+        &mut self,
+        id: CallId,
+        outcome: SentOutcome<J>,
+        bytes: usize,
+        effects: &mut Effects<J>,
+    ) {
         let state = State::Answered {
-            outcome: said,
+            outcome,
             bytes,
             send_number: 0,
         };
@@ -180,29 +182,29 @@ impl<V: Clone> Calls<V> {
         self.evict_oldest();
     }
 
-    /// Sends an answer, unless this connection has carried it.
-    fn send(&mut self, at: usize, effects: &mut Effects<V>) {
-        let CallRecord { id, state } = &mut self.records[at];
+    /// Sends an answer, unless it was sent on this connection.
+    fn send(&mut self, index: usize, effects: &mut Effects<J>) {
+        let CallRecord { id, state } = &mut self.records[index];
         if let State::Answered {
-            outcome: said,
-            send_number: place,
+            outcome,
+            send_number,
             ..
         } = state
-            && *place == 0
+            && *send_number == 0
         {
             self.answers_sent += 1;
-            *place = self.answers_sent;
-            effects.send(said.to_message(id.clone()));
+            *send_number = self.answers_sent;
+            effects.send(outcome.to_message(id.clone()));
         }
     }
 
-    /// Keeps to the limits of what is kept.
+    /// Drops the oldest unacknowledged answers until the rest is within the limits.
     fn evict_oldest(&mut self) {
         loop {
             let (mut count, mut bytes, mut oldest) = (0, 0, 0);
-            for (place, known) in self.records.iter().enumerate().rev() {
-                if let Some(length) = known.answer_bytes() {
-                    (count, bytes, oldest) = (count + 1, bytes + length, place);
+            for (index, record) in self.records.iter().enumerate().rev() {
+                if let Some(length) = record.answer_bytes() {
+                    (count, bytes, oldest) = (count + 1, bytes + length, index);
                 }
             }
             if count <= MAX_UNACKNOWLEDGED && (bytes <= MAX_UNACKNOWLEDGED_BYTES || count <= 1) {
@@ -212,99 +214,97 @@ impl<V: Clone> Calls<V> {
         }
     }
 
-    /// The bridge has taken so many answers on this connection.
+    /// The bridge has received this number of answers on this connection.
     pub(super) fn answers_acknowledged(&mut self, count: u64) {
-        self.records.retain(|known| match known.state {
-            State::Answered {
-                send_number: place, ..
-            } => place == 0 || place > count,
+        self.records.retain(|record| match record.state {
+            State::Answered { send_number, .. } => send_number == 0 || send_number > count,
             _ => true,
         });
     }
 
-    /// The bridge wants no result any more.
-    pub(super) fn cancelled(&mut self, call: &CallId, reason: &Failure, effects: &mut Effects<V>) {
-        if let Some(known) = self.remove(call) {
-            report_cancelled(known, reason, effects);
+    /// The bridge does not await the result any more.
+    pub(super) fn cancelled(&mut self, call: &CallId, reason: &Failure, effects: &mut Effects<J>) {
+        if let Some(record) = self.remove(call) {
+            report_cancelled(record, reason, effects);
         }
     }
 
-    /// Nobody waits for any call any more.
-    pub(super) fn cancel_all(&mut self, reason: &Failure, effects: &mut Effects<V>) {
-        for known in std::mem::take(&mut self.records) {
-            report_cancelled(known, reason, effects);
+    /// No call is awaited any more.
+    pub(super) fn cancel_all(&mut self, reason: &Failure, effects: &mut Effects<J>) {
+        for record in std::mem::take(&mut self.records) {
+            report_cancelled(record, reason, effects);
         }
     }
 
-    // How connections come and go.
+    // Changes of the connection.
 
-    /// The connection is gone, and perhaps what was said on it: it is said again on the next.
+    /// The connection is lost, and perhaps the latest messages with it. They are sent again on the next
+    /// connection.
     pub(super) fn connection_lost(&mut self) {
         self.connected = false;
         self.answers_sent = 0;
-        for known in &mut self.records {
-            match &mut known.state {
+        for record in &mut self.records {
+            match &mut record.state {
                 State::MaybeEnded { .. } => {}
-                State::Running(asking) => asking.connection_lost(),
-                State::Answered {
-                    send_number: place, ..
-                } => *place = 0,
+                State::Running(requests) => requests.connection_lost(),
+                State::Answered { send_number, .. } => *send_number = 0,
             }
         }
     }
 
-    /// Another life of the bridge: its call ids are its own.
-    pub(super) fn bridge_changed(&mut self, effects: &mut Effects<V>) {
+    /// The bridge was restarted. Its call ids have no relation to the former ones.
+    pub(super) fn bridge_changed(&mut self, effects: &mut Effects<J>) {
         self.seen_ids = SeenCallIds::default();
         let reason = Failure::new(Failure::CONNECTION_LOST, "the bridge was restarted");
         self.cancel_all(&reason, effects);
     }
 
-    /// There is a connection again. Somebody waits for these calls, which the page has received.
+    /// There is a connection again. `awaited` are the calls that the page has acknowledged and that are
+    /// still awaited.
     pub(super) fn connected(
         &mut self,
         mut awaited: Vec<CallId>,
         now_ms: u64,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
         self.connected = true;
-        let mut unsure = Vec::new();
-        for at in 0..self.records.len() {
-            let id = self.records[at].id.clone();
-            let listed = awaited.iter().position(|awaited| *awaited == id);
-            listed.map(|place| awaited.swap_remove(place));
-            match &mut self.records[at].state {
-                State::MaybeEnded {
-                    checked_ms: asked_ms,
-                    ..
-                } => *asked_ms = now_ms,
-                _ if listed.is_none() => {}
+        let mut unconfirmed = Vec::new();
+        for index in 0..self.records.len() {
+            let id = self.records[index].id.clone();
+            let listed_at = awaited.iter().position(|awaited| *awaited == id);
+            if let Some(listed_at) = listed_at {
+                awaited.swap_remove(listed_at);
+            }
+            match &mut self.records[index].state {
+                State::MaybeEnded { checked_ms, .. } => *checked_ms = now_ms,
+                _ if listed_at.is_none() => {}
                 _ => {
-                    self.send(at, effects);
+                    self.send(index, effects);
                     continue;
                 }
             }
-            unsure.push(id);
+            unconfirmed.push(id);
         }
-        // The page knows nothing of these.
+        // The page has no record of the remaining calls.
         for id in awaited {
             self.answer(id, SentOutcome::lost(), 0, effects);
         }
-        if !unsure.is_empty() {
-            effects.send(PageToBridge::CallsCheck(unsure));
+        if !unconfirmed.is_empty() {
+            effects.send(PageToBridge::CallsCheck(unconfirmed));
         }
     }
 
-    // What running calls say.
+    // Messages of running calls.
 
-    /// A handler says how far it is. Nobody needs to know later what was true before.
+    /// A handler reports its progress. Without a connection the report is dropped, because it would be
+    /// out of date later.
     pub(super) fn progressed(
         &mut self,
         call: CallId,
-        progress: V,
-        total: Option<V>,
+        progress: J,
+        total: Option<J>,
         message: Option<String>,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
         if self.connected && self.pending_requests(&call).is_some() {
             effects.send(PageToBridge::CallProgress {
@@ -316,21 +316,21 @@ impl<V: Clone> Calls<V> {
         }
     }
 
-    /// A handler has something for the client's log. It is not said later, either.
+    /// A handler sends a log message to the client. Without a connection the message is dropped.
     pub(super) fn logged(
         &mut self,
         call: CallId,
         level: String,
         logger: Option<String>,
-        data: SizedJson<V>,
-        effects: &mut Effects<V>,
+        data: SizedJson<J>,
+        effects: &mut Effects<J>,
     ) {
         if !self.connected || self.pending_requests(&call).is_none() {
             return;
         }
         if data.bytes > MAX_LOG_BYTES {
-            let what = too_large_message("a log message", data.bytes, MAX_LOG_BYTES);
-            effects.report(Report::Warning(what));
+            let warning = too_large_message("a log message", data.bytes, MAX_LOG_BYTES);
+            effects.report(Report::Warning(warning));
             return;
         }
         effects.send(PageToBridge::CallLog {
@@ -341,46 +341,46 @@ impl<V: Clone> Calls<V> {
         });
     }
 
-    /// A handler asks the client. [`Calls::flush`] sends it.
+    /// A handler makes a request to the client. [`Calls::flush`] sends it.
     pub(super) fn client_requested(
         &mut self,
         call: CallId,
-        request: ClientRequest<V>,
+        request: ClientRequest<J>,
         bytes: usize,
         limits: &Limits,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
-        let room = max_payload_bytes(limits);
-        let Some(asking) = self.pending_requests(&call) else {
+        let max_bytes = limits.max_payload_bytes();
+        let Some(requests) = self.pending_requests(&call) else {
             return;
         };
-        if bytes <= room {
-            asking.add(request, bytes);
+        if bytes <= max_bytes {
+            requests.add(request, bytes);
             return;
         }
-        let why = too_large_message("the request to the client", bytes, room);
+        let message = too_large_message("the request to the client", bytes, max_bytes);
         effects.report(Report::ClientAnswered {
             call,
             key: request.key,
             answer: Err(Failure::new(
                 const { ErrorCode::RequestTooLarge.as_str() },
-                why,
+                message,
             )),
         });
     }
 
-    /// The client behind a call answered.
+    /// The client that made a call answered requests of its handler.
     pub(super) fn client_answered(
         &mut self,
         call: &CallId,
-        responses: Vec<ClientResponse<V>>,
-        effects: &mut Effects<V>,
+        responses: Vec<ClientResponse<J>>,
+        effects: &mut Effects<J>,
     ) {
-        let Some(asking) = self.pending_requests(call) else {
+        let Some(requests) = self.pending_requests(call) else {
             return;
         };
         for ClientResponse { key, response } in responses {
-            if asking.complete(&key) {
+            if requests.complete(&key) {
                 effects.report(Report::ClientAnswered {
                     call: call.clone(),
                     key,
@@ -390,41 +390,37 @@ impl<V: Clone> Calls<V> {
         }
     }
 
-    /// Sends what handlers asked and this connection has not heard.
-    pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<V>) {
+    /// Sends the requests of handlers that were not sent on this connection.
+    pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<J>) {
         for CallRecord { id, state } in &mut self.records {
-            if let State::Running(asking) = state {
-                asking.flush(id, max_payload_bytes(limits), effects);
+            if let State::Running(requests) = state {
+                requests.flush(id, limits.max_payload_bytes(), effects);
             }
         }
     }
 
     fn index_of(&self, call: &CallId) -> Option<usize> {
-        self.records.iter().position(|known| known.id == *call)
+        self.records.iter().position(|record| record.id == *call)
     }
 
-    fn remove(&mut self, call: &CallId) -> Option<CallRecord<V>> {
+    fn remove(&mut self, call: &CallId) -> Option<CallRecord<J>> {
         Some(self.records.remove(self.index_of(call)?))
     }
 
-    /// What a call asks its client, if it is running.
-    fn pending_requests(&mut self, call: &CallId) -> Option<&mut PendingClientRequests<V>> {
-        let place = self.index_of(call)?;
-        match &mut self.records[place].state {
-            State::Running(asking) => Some(asking),
+    /// Returns the unanswered requests of a call, if it is running.
+    fn pending_requests(&mut self, call: &CallId) -> Option<&mut PendingClientRequests<J>> {
+        let index = self.index_of(call)?;
+        match &mut self.records[index].state {
+            State::Running(requests) => Some(requests),
             _ => None,
         }
     }
 }
 
-fn max_payload_bytes(limits: &Limits) -> usize {
-    limits.max_frame_bytes.saturating_sub(ENVELOPE_BYTES)
-}
-
-fn report_cancelled<V>(known: CallRecord<V>, reason: &Failure, effects: &mut Effects<V>) {
-    if let State::Running(_) = known.state {
+fn report_cancelled<J>(record: CallRecord<J>, reason: &Failure, effects: &mut Effects<J>) {
+    if let State::Running(_) = record.state {
         effects.report(Report::CallEnded {
-            call: known.id,
+            call: record.id,
             outcome: CallOutcome::Cancelled(reason.clone()),
         });
     }

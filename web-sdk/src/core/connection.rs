@@ -1,69 +1,72 @@
-//! The connection's phases, and how long to wait before the next attempt.
+//! The phases of the connection, and the backoff between attempts.
 
 use bridge_protocol::limits::RETRY_LATER_DELAY;
 
 use super::effect::{Failure, Status};
 use super::messages::Token;
 
-/// The ceiling of the first wait; it doubles with each attempt in a row that fails.
+/// The maximum of the first backoff. The maximum doubles with each consecutive failed attempt.
 const BACKOFF_BASE_MS: u32 = 250;
 
-/// The highest ceiling.
+/// The upper bound of that maximum.
 const MAX_BACKOFF_MS: u32 = 15_000;
 
-/// The highest ceiling of a page that nobody sees. One that becomes visible does not wait at all.
+/// The upper bound for a hidden page. A page that becomes visible ends its backoff at once.
 const MAX_HIDDEN_BACKOFF_MS: u32 = 60_000;
 
-/// So many attempts are made within [`ATTEMPT_WINDOW_MS`] at most. A bridge or proxy that flaps resets the
-/// back-off whenever a connection lasts a moment, and tabs come to the front: neither resets this.
+/// The maximum number of attempts within [`ATTEMPT_WINDOW_MS`].
+///
+/// A flapping bridge or proxy resets the backoff whenever a connection lasts a moment, and a tab that
+/// becomes visible ends it. Neither resets this limit.
 const MAX_ATTEMPTS: usize = 20;
 
 const ATTEMPT_WINDOW_MS: u64 = 60_000;
 
-/// A socket that has not opened by then is given up. Long, because a browser may be asking the
-/// user whether the page may reach this machine, and says nothing until the answer.
+/// A socket that does not open in this time is abandoned. The time is long because a browser may ask the
+/// user whether the page may access this machine, and reports nothing until the user answers.
 pub(super) const OPEN_TIMEOUT_MS: u64 = 60_000;
 
-/// Silence of this length beyond two heartbeats is a dead connection: timers of background tabs
-/// fire late, and heartbeats may travel slowly.
+/// A connection is dead after a silence of two heartbeat intervals and this time: timers of background
+/// tabs fire late, and heartbeats may be delayed by the network.
 pub(super) const SILENCE_ALLOWANCE_MS: u64 = 10_000;
 
-/// A page whose code stood still finds the timer due and messages waiting at the same time: before it
-/// gives a socket up, it gives what waits this long to be heard.
+/// How long a page processes pending messages before it abandons a silent socket. A page that was
+/// suspended finds its timer due while messages are still waiting.
 pub(super) const DRAIN_TIMEOUT_MS: u64 = 2_000;
 
-/// Where the connection is.
+/// The phase of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Not wanted: before `connect`, after `disconnect`, after a final failure.
+    /// No connection is wanted: before `connect`, after `disconnect`, after a final failure.
     Off,
     /// The app's token is being fetched.
     FetchingToken,
     /// The socket is opening.
     Opening {
-        /// Sent as soon as it is open.
+        /// The token for `authenticate`, which is sent as soon as the socket is open.
         token: Token,
     },
-    /// `authenticate` is sent.
+    /// `authenticate` was sent.
     Authenticating,
-    /// Tools can be called.
+    /// The page is accepted, and clients can call its tools.
     Ready,
     /// The next attempt starts when the timer fires.
     Waiting {
-        /// Whether a reason to hope (the tab became visible, the network is back) ends the wait.
+        /// Whether the wait ends early when the tab becomes visible or the network is back.
         interruptible: bool,
     },
 }
 
-/// The connection and its history.
+/// The state of the connection and its recent attempts.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) phase: Phase,
-    /// Attempts in a row that led to no lasting connection.
+    /// The number of consecutive attempts without a stable connection.
     failed_attempts: u32,
-    /// What went wrong since the app asked to connect, until it works again.
+    /// The latest error since the app called `connect`; `None` while the page is connected.
     last_error: Option<Failure>,
-    /// When the latest attempts began, and the place of the oldest. 0: there was none.
+    /// The start times of the latest attempts as a ring buffer, where 0 means none, and the index of the
+    /// oldest one.
     attempts: ([u64; MAX_ATTEMPTS], usize),
 }
 
@@ -77,25 +80,25 @@ impl Connection {
         }
     }
 
-    /// Forgets all trouble: the app asked for something new.
+    /// Forgets former errors, because the app called `connect`.
     pub(super) fn reset(&mut self) {
         self.failed_attempts = 0;
         self.last_error = None;
     }
 
-    /// An attempt is wanted. It counts as begun, unless the page has made too many: then it waits, and
-    /// this is why and for how many milliseconds.
+    /// Counts a new attempt. If there were too many, the page must wait instead: returns the reason and the
+    /// time in milliseconds.
     pub(super) fn throttle_attempt(&mut self, now_ms: u64) -> Option<(Failure, u32)> {
-        let (begun, oldest) = &mut self.attempts;
-        let free = begun[*oldest] + ATTEMPT_WINDOW_MS;
-        if begun[*oldest] > 0 && free > now_ms {
+        let (started, oldest) = &mut self.attempts;
+        let allowed_at = started[*oldest] + ATTEMPT_WINDOW_MS;
+        if started[*oldest] > 0 && allowed_at > now_ms {
             let error = self.last_error.clone().unwrap_or_else(too_many_attempts);
             self.phase = Phase::Waiting {
                 interruptible: false,
             };
-            return Some((error, (free - now_ms) as u32));
+            return Some((error, (allowed_at - now_ms) as u32));
         }
-        begun[*oldest] = now_ms;
+        started[*oldest] = now_ms;
         *oldest = (*oldest + 1) % MAX_ATTEMPTS;
         None
     }
@@ -104,7 +107,7 @@ impl Connection {
         self.phase == Phase::Ready
     }
 
-    /// The status while an attempt is under way.
+    /// Returns the status while an attempt is in progress.
     pub(super) fn attempt_status(&self) -> Status {
         match &self.last_error {
             None => Status::Connecting,
@@ -120,21 +123,21 @@ impl Connection {
         self.last_error = None;
     }
 
-    /// A connection that saw a heartbeat has lasted. Counting from `ready` instead would let a
-    /// bridge that accepts and drops the page at once be called in a tight loop.
+    /// Resets the backoff. A connection is stable when it has received a heartbeat. If being accepted were
+    /// enough, a bridge that accepts and then drops the page would be retried in a tight loop.
     pub(super) fn mark_stable(&mut self) {
         self.failed_attempts = 0;
     }
 
-    /// Waits for the next attempt: `random` in `0..1` spreads the pages of a restarted bridge
-    /// ("full jitter"). Returns the wait in milliseconds.
+    /// Starts the wait for the next attempt and returns it in milliseconds. `random`, from 0 to 1, spreads
+    /// the attempts of all pages of a restarted bridge ("full jitter").
     pub(super) fn begin_backoff(&mut self, error: Failure, visible: bool, random: f64) -> u32 {
         let cap = if visible {
             MAX_BACKOFF_MS
         } else {
             MAX_HIDDEN_BACKOFF_MS
         };
-        let ceiling = BACKOFF_BASE_MS
+        let max_wait = BACKOFF_BASE_MS
             .saturating_mul(1 << self.failed_attempts.min(16))
             .min(cap);
         self.failed_attempts = self.failed_attempts.saturating_add(1);
@@ -142,22 +145,22 @@ impl Connection {
         self.phase = Phase::Waiting {
             interruptible: true,
         };
-        fraction_of(ceiling, random)
+        fraction_of(max_wait, random)
     }
 
-    /// Waits as long as a bridge that is full asks for, and up to half of that again.
+    /// Starts the wait that a full bridge requires, plus up to half of it, and returns it in milliseconds.
     pub(super) fn begin_long_backoff(&mut self, error: Failure, random: f64) -> u32 {
-        let at_least = RETRY_LATER_DELAY.as_millis() as u32;
+        let min_wait = RETRY_LATER_DELAY.as_millis() as u32;
         self.last_error = Some(error);
         self.phase = Phase::Waiting {
             interruptible: false,
         };
-        at_least + fraction_of(at_least / 2, random)
+        min_wait + fraction_of(min_wait / 2, random)
     }
 }
 
 fn too_many_attempts() -> Failure {
-    let message = "many attempts were made: the next one waits";
+    let message = "too many attempts: the next one waits";
     Failure::new(Failure::CONNECTION_LOST, message)
 }
 
@@ -178,19 +181,16 @@ mod tests {
 
     #[test]
     fn backoff_doubles_up_to_the_cap_with_full_jitter() {
-        let ceilings = [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000];
-        assert_eq!(backoff_delays(true, 1.0), ceilings);
-        assert_eq!(
-            backoff_delays(true, 0.5),
-            ceilings.map(|ceiling| ceiling / 2)
-        );
+        let max_waits = [250, 500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000];
+        assert_eq!(backoff_delays(true, 1.0), max_waits);
+        assert_eq!(backoff_delays(true, 0.5), max_waits.map(|wait| wait / 2));
         assert_eq!(backoff_delays(true, 0.0), [0; 9]);
     }
 
     #[test]
     fn hidden_pages_back_off_longer() {
-        let ceilings = [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000];
-        assert_eq!(backoff_delays(false, 1.0), ceilings);
+        let max_waits = [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000];
+        assert_eq!(backoff_delays(false, 1.0), max_waits);
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             connection.reset();
         }
         let (_, wait) = connection.throttle_attempt(20_001).unwrap();
-        assert_eq!(wait, 40_000, "a minute after the first");
+        assert_eq!(wait, 40_000, "until a minute after the first attempt");
         assert_eq!(
             connection.phase,
             Phase::Waiting {
@@ -218,9 +218,9 @@ mod tests {
     #[test]
     fn only_a_stable_connection_resets_the_backoff() {
         let mut connection = Connection::new();
-        let mut wait = |lasted| {
+        let mut wait = |is_stable| {
             connection.mark_ready();
-            if lasted {
+            if is_stable {
                 connection.mark_stable();
             }
             connection.begin_backoff(Failure::new("X", ""), true, 1.0)

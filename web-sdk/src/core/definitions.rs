@@ -1,68 +1,67 @@
-//! The page's tools, prompts, resources and templates, and what the bridge has been told about them.
+//! The page's tools, prompts, resources and templates, and their registration at the bridge.
 //!
-//! The table is what the app wants; `flush` says what the bridge must hear so that it agrees.
+//! The table holds the definitions of the app. `flush` sends the changes that the bridge does not know.
 
 use bridge_protocol::{ErrorCode, RegistrationId};
 
 use super::effect::{DefinitionKey, Effects, Failure, Report};
 use super::messages::{
-    Definition, Item, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson,
+    Definition, Item, Json, Limits, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson,
 };
-use super::text::decimal;
+use super::text::{decimal, size_error};
 
-/// Room in a frame for everything but the definitions.
-const ENVELOPE_BYTES: usize = 1024;
-
-/// What surrounds one definition: `{"kind":"resource-template","definition":…},`.
+/// The size of `{"kind":"resource-template","definition":…},` around a definition, rounded up.
 const ITEM_OVERHEAD_BYTES: usize = 48;
 
-/// Whether the bridge knows a definition as it is now.
+/// Whether the bridge has the current version of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyncState {
-    /// This bridge never heard of it.
+    /// The definition was never sent to this bridge.
     NeverSent,
-    /// It was sent on an earlier connection, and goes again on the next.
+    /// The definition was sent on a former connection and must be sent again.
     SentBefore,
-    /// It was sent on this connection.
+    /// The definition was sent on this connection.
     Sent,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct Entry<J> {
     key: DefinitionKey,
     item: Item,
-    definition: SizedJson<V>,
+    definition: SizedJson<J>,
     sync_state: SyncState,
 }
 
-/// Something that the bridge may still list.
+/// A removed definition that the bridge may still list.
 #[derive(Debug)]
 struct RemovedDefinition {
     item: Item,
-    /// The definition whose removal the app waits for.
+    /// The key of the definition, while the app waits for its removal.
     awaited_key: Option<DefinitionKey>,
 }
 
-/// A message that the bridge has not answered.
+/// A registration or unregistration that the bridge has not answered.
 #[derive(Debug)]
 struct PendingRegistration {
     id: RegistrationId,
-    /// What it registers.
+    /// The definitions that the message registers.
     registered_keys: Vec<DefinitionKey>,
-    /// What it unregisters.
+    /// The definitions that the message unregisters.
     removals: Vec<RemovedDefinition>,
 }
 
-/// All definitions in the order of adding.
+/// The definitions of a page, in the order in which they were added.
 #[derive(Debug)]
-pub(super) struct Definitions<V> {
-    entries: Vec<Entry<V>>,
+pub(super) struct Definitions<J> {
+    entries: Vec<Entry<J>>,
+    /// Removals that have not been sent.
     removals: Vec<RemovedDefinition>,
     pending: Vec<PendingRegistration>,
+    /// The number of the latest registration.
     registrations: u64,
 }
 
-impl<V: Clone> Definitions<V> {
+impl<J: Json> Definitions<J> {
     pub(super) fn new() -> Self {
         Self {
             entries: Vec::new(),
@@ -77,62 +76,62 @@ impl<V: Clone> Definitions<V> {
         Some(entry.key)
     }
 
-    /// Adds a definition. One of the same kind and name is replaced in its place, and gone as far as
-    /// its own handle goes.
+    /// Adds a definition. It replaces one of the same kind and name, takes its position, and the former one
+    /// is reported as removed.
     pub(super) fn add(
         &mut self,
         key: DefinitionKey,
         item: Item,
-        definition: SizedJson<V>,
-        effects: &mut Effects<V>,
+        definition: SizedJson<J>,
+        effects: &mut Effects<J>,
     ) {
-        let twin = self.entries.iter_mut().find(|entry| entry.item == item);
+        let existing = self.entries.iter_mut().find(|entry| entry.item == item);
         let entry = Entry {
             key,
             item,
             definition,
             sync_state: SyncState::NeverSent,
         };
-        let Some(place) = twin else {
+        let Some(existing) = existing else {
             self.entries.push(entry);
             return;
         };
-        let replaced = std::mem::replace(place, entry);
-        // The bridge may list the former definition: the name is not unknown to it.
+        let replaced = std::mem::replace(existing, entry);
+        // The bridge may list the replaced definition, so a later removal of this name must be sent.
         if replaced.sync_state != SyncState::NeverSent {
-            place.sync_state = SyncState::SentBefore;
+            existing.sync_state = SyncState::SentBefore;
         }
         effects.report(Report::Dropped(replaced.key));
         effects.report(Report::Removed(replaced.key));
     }
 
-    /// Removes a definition, if it is still there under this key.
-    pub(super) fn remove(&mut self, key: DefinitionKey, connected: bool, effects: &mut Effects<V>) {
-        let Some(place) = self.entries.iter().position(|entry| entry.key == key) else {
+    /// Removes a definition, if it has not been removed or replaced yet.
+    pub(super) fn remove(&mut self, key: DefinitionKey, connected: bool, effects: &mut Effects<J>) {
+        let Some(index) = self.entries.iter().position(|entry| entry.key == key) else {
             effects.report(Report::Removed(key));
             return;
         };
-        let entry = self.entries.remove(place);
+        let entry = self.entries.remove(index);
         effects.report(Report::Dropped(key));
-        let known = entry.sync_state != SyncState::NeverSent;
-        if known {
+        let was_sent = entry.sync_state != SyncState::NeverSent;
+        if was_sent {
             self.removals.push(RemovedDefinition {
                 item: entry.item,
                 awaited_key: connected.then_some(key),
             });
         }
-        if !known || !connected {
+        if !was_sent || !connected {
             effects.report(Report::Removed(key));
         }
     }
 
-    /// Sends what the bridge must hear now. Definitions that fit into no frame are refused here.
-    pub(super) fn flush(&mut self, max_frame_bytes: usize, effects: &mut Effects<V>) {
+    /// Sends all changes to the bridge. A definition that is too large for a frame is rejected.
+    pub(super) fn flush(&mut self, limits: &Limits, effects: &mut Effects<J>) {
         self.flush_removals(effects);
-        let room = max_frame_bytes.saturating_sub(ENVELOPE_BYTES);
+        let max_bytes = limits.max_payload_bytes();
         let (mut keys, mut items, mut total) = (Vec::new(), Vec::new(), 0);
-        for place in 0..self.entries.len() {
-            let entry = &mut self.entries[place];
+        for index in 0..self.entries.len() {
+            let entry = &mut self.entries[index];
             if entry.sync_state == SyncState::Sent {
                 continue;
             }
@@ -140,19 +139,19 @@ impl<V: Clone> Definitions<V> {
             let (key, kind) = (entry.key, entry.item.kind);
             let json = entry.definition.json.clone();
             let bytes = entry.definition.bytes + ITEM_OVERHEAD_BYTES;
-            if bytes > room {
+            if bytes > max_bytes {
                 let failure = too_large(
                     &entry.item,
                     entry.definition.bytes,
-                    room.saturating_sub(ITEM_OVERHEAD_BYTES),
+                    max_bytes.saturating_sub(ITEM_OVERHEAD_BYTES),
                 );
-                effects.report(Report::Refused {
+                effects.report(Report::Rejected {
                     definition: key,
                     failure,
                 });
                 continue;
             }
-            if total + bytes > room {
+            if total + bytes > max_bytes {
                 self.register(
                     std::mem::take(&mut keys),
                     std::mem::take(&mut items),
@@ -172,8 +171,8 @@ impl<V: Clone> Definitions<V> {
     fn register(
         &mut self,
         keys: Vec<DefinitionKey>,
-        items: Vec<Definition<V>>,
-        effects: &mut Effects<V>,
+        items: Vec<Definition<J>>,
+        effects: &mut Effects<J>,
     ) {
         let registration_id = self.begin_registration(keys, Vec::new());
         effects.send(PageToBridge::Register {
@@ -182,19 +181,20 @@ impl<V: Clone> Definitions<V> {
         });
     }
 
-    /// What was added again is not gone: registering it replaces the old definition.
-    fn flush_removals(&mut self, effects: &mut Effects<V>) {
-        let (mut gone, mut items) = (Vec::new(), Vec::new());
-        for former in std::mem::take(&mut self.removals) {
-            if self.find(&former.item).is_some() {
-                report_removed(former.awaited_key, effects);
+    /// Sends the removals, except for items that were added again: their registration replaces the former
+    /// definition.
+    fn flush_removals(&mut self, effects: &mut Effects<J>) {
+        let (mut removals, mut items) = (Vec::new(), Vec::new());
+        for removal in std::mem::take(&mut self.removals) {
+            if self.find(&removal.item).is_some() {
+                report_removed(removal.awaited_key, effects);
             } else {
-                items.push(former.item.clone());
-                gone.push(former);
+                items.push(removal.item.clone());
+                removals.push(removal);
             }
         }
-        if !gone.is_empty() {
-            let registration_id = self.begin_registration(Vec::new(), gone);
+        if !removals.is_empty() {
+            let registration_id = self.begin_registration(Vec::new(), removals);
             effects.send(PageToBridge::Unregister {
                 registration_id,
                 items,
@@ -204,15 +204,15 @@ impl<V: Clone> Definitions<V> {
 
     fn begin_registration(
         &mut self,
-        registers: Vec<DefinitionKey>,
-        gone: Vec<RemovedDefinition>,
+        registered_keys: Vec<DefinitionKey>,
+        removals: Vec<RemovedDefinition>,
     ) -> RegistrationId {
         self.registrations += 1;
         let id = RegistrationId(["r", &decimal(self.registrations)].concat());
         self.pending.push(PendingRegistration {
             id: id.clone(),
-            registered_keys: registers,
-            removals: gone,
+            registered_keys,
+            removals,
         });
         id
     }
@@ -223,13 +223,13 @@ impl<V: Clone> Definitions<V> {
         id: &RegistrationId,
         registered: &[RegisteredItem],
         errors: Vec<RegistrationFailure>,
-        effects: &mut Effects<V>,
+        effects: &mut Effects<J>,
     ) {
-        let Some(place) = self.pending.iter().position(|asked| asked.id == *id) else {
+        let Some(index) = self.pending.iter().position(|pending| pending.id == *id) else {
             return;
         };
-        let asked = self.pending.remove(place);
-        for (index, key) in asked.registered_keys.iter().enumerate() {
+        let pending = self.pending.remove(index);
+        for (index, key) in pending.registered_keys.iter().enumerate() {
             if !errors.iter().any(|error| error.index == index) {
                 effects.report(Report::Registered {
                     definition: *key,
@@ -238,41 +238,41 @@ impl<V: Clone> Definitions<V> {
             }
         }
         for error in errors {
-            if let Some(definition) = asked.registered_keys.get(error.index) {
-                effects.report(Report::Refused {
+            if let Some(definition) = pending.registered_keys.get(error.index) {
+                effects.report(Report::Rejected {
                     definition: *definition,
                     failure: Failure::new(error.code, error.message),
                 });
             }
         }
-        for gone in asked.removals {
-            report_removed(gone.awaited_key, effects);
+        for removal in pending.removals {
+            report_removed(removal.awaited_key, effects);
         }
     }
 
     fn published_name(&self, key: DefinitionKey, registered: &[RegisteredItem]) -> Option<String> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
-        let registered = registered.iter().find(|found| found.item == entry.item)?;
+        let registered = registered.iter().find(|other| other.item == entry.item)?;
         Some(registered.published_name.clone())
     }
 
-    /// The connection is gone, and with it every answer under way. Definitions go again on the next,
-    /// and no client can use a removed one until then.
-    pub(super) fn connection_lost(&mut self, effects: &mut Effects<V>) {
+    /// The connection is lost, and with it every pending answer. Definitions are sent again on the next
+    /// connection, and until then no client can use a removed one.
+    pub(super) fn connection_lost(&mut self, effects: &mut Effects<J>) {
         for entry in &mut self.entries {
             if entry.sync_state == SyncState::Sent {
                 entry.sync_state = SyncState::SentBefore;
             }
         }
-        for asked in std::mem::take(&mut self.pending) {
-            self.removals.extend(asked.removals);
+        for pending in std::mem::take(&mut self.pending) {
+            self.removals.extend(pending.removals);
         }
-        for gone in &mut self.removals {
-            report_removed(gone.awaited_key.take(), effects);
+        for removal in &mut self.removals {
+            report_removed(removal.awaited_key.take(), effects);
         }
     }
 
-    /// Another life of the bridge, which never heard of any definition.
+    /// The bridge was restarted and has no definitions of this page.
     pub(super) fn bridge_changed(&mut self) {
         self.removals.clear();
         for entry in &mut self.entries {
@@ -281,26 +281,28 @@ impl<V: Clone> Definitions<V> {
     }
 }
 
-fn report_removed<V>(waiting: Option<DefinitionKey>, effects: &mut Effects<V>) {
-    if let Some(key) = waiting {
+fn report_removed<J>(awaited_key: Option<DefinitionKey>, effects: &mut Effects<J>) {
+    if let Some(key) = awaited_key {
         effects.report(Report::Removed(key));
     }
 }
 
-fn too_large(item: &Item, bytes: usize, limit: usize) -> Failure {
-    let message = [
+fn too_large(item: &Item, bytes: usize, max_bytes: usize) -> Failure {
+    let subject = [
         "the definition of ",
         item.kind.as_str(),
         " `",
         &item.name,
-        "` has ",
-        &decimal(bytes as u64),
-        " bytes; at most ",
-        &decimal(limit as u64),
-        " are allowed: shorten its schema or description",
-    ];
+        "`",
+    ]
+    .concat();
     Failure::new(
         const { ErrorCode::DefinitionInvalid.as_str() },
-        message.concat(),
+        size_error(
+            &subject,
+            bytes,
+            max_bytes,
+            "shorten its schema or description",
+        ),
     )
 }

@@ -1,4 +1,4 @@
-//! What must happen next: the answer of [`super::Page`] to every event.
+//! Effects: what the caller of [`super::Page`] must do after an event.
 
 use std::borrow::Cow;
 
@@ -6,166 +6,167 @@ use bridge_protocol::CallId;
 
 use super::messages::PageToBridge;
 
-/// One thing to do. The effects of an event are done in their order.
+/// An action for the caller of [`Page`](super::Page). Effects are performed in order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect<V> {
-    /// Ask for the token; answered by `token_ready` or `token_failed`.
+pub enum Effect<J> {
+    /// Fetch the token; answered by `token_ready` or `token_failed`.
     FetchToken,
-    /// Open a socket, dropping any older one unheard.
+    /// Open a socket and drop any former one without an event.
     OpenSocket,
-    /// Send one frame.
-    Send(PageToBridge<V>),
-    /// Close the socket as done with (1000), and hear no more of it.
+    /// Send a message.
+    Send(PageToBridge<J>),
+    /// Close the socket with 1000, which ends the session, and report no further events of it.
     CloseSocket,
-    /// Give up the socket, and hear no more of it. Its session goes on over the next one.
+    /// Close the socket with a code that keeps the session, and report no further events of it. The
+    /// next socket resumes the session.
     AbandonSocket,
-    /// Start the one timer over: `timer_fired` after so many milliseconds.
+    /// Restart the only timer: call `timer_fired` after this many milliseconds.
     SetTimer(u32),
     /// Stop the timer.
     StopTimer,
-    /// Call `flush` when the running task is over, so that what an app does in one task
-    /// travels together.
+    /// Call `flush` at the end of the current task, so that the changes that an app makes in one task
+    /// are sent together.
     ScheduleFlush,
-    /// Run a handler; answered by `handler_finished`.
-    StartCall(Call<V>),
-    /// Tell the app.
-    Report(Report<V>),
+    /// Start a handler; answered by `handler_finished`.
+    StartCall(Call<J>),
+    /// Report an event to the app.
+    Report(Report<J>),
 }
 
-/// Effects that nobody has done yet, in order.
+/// A queue of effects that have not been performed.
 #[derive(Debug)]
-pub(super) struct Effects<V>(Vec<Effect<V>>);
+pub(super) struct Effects<J>(Vec<Effect<J>>);
 
-impl<V> Effects<V> {
+impl<J> Effects<J> {
     pub(super) fn new() -> Self {
         Self(Vec::new())
     }
 
-    pub(super) fn push(&mut self, effect: Effect<V>) {
+    pub(super) fn push(&mut self, effect: Effect<J>) {
         self.0.push(effect);
     }
 
-    pub(super) fn send(&mut self, message: PageToBridge<V>) {
+    pub(super) fn send(&mut self, message: PageToBridge<J>) {
         self.push(Effect::Send(message));
     }
 
-    pub(super) fn report(&mut self, report: Report<V>) {
+    pub(super) fn report(&mut self, report: Report<J>) {
         self.push(Effect::Report(report));
     }
 
-    pub(super) fn next(&mut self) -> Option<Effect<V>> {
+    pub(super) fn next(&mut self) -> Option<Effect<J>> {
         (!self.0.is_empty()).then(|| self.0.remove(0))
     }
 }
 
-/// A call to run.
+/// A call whose handler must be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call<V> {
-    /// The call.
+pub struct Call<J> {
+    /// The id of the call.
     pub id: CallId,
-    /// Whose handler runs.
+    /// The definition whose handler is called.
     pub definition: DefinitionKey,
-    /// What it gets: the whole message.
-    pub message: V,
+    /// The complete message, for the handler.
+    pub message: J,
 }
 
-/// A definition as the app holds it: two of one kind and name have different keys.
+/// Identifies a definition of the app. Definitions with the same kind and name have different keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefinitionKey(pub u32);
 
-/// What the app hears.
+/// An event for the app.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Report<V> {
+pub enum Report<J> {
     /// The connection's status changed.
     Status(Status),
-    /// The bridge has let the page in.
+    /// The bridge has accepted the page.
     SessionAccepted {
-        /// The name of the session as the bridge has it: one that was taken may be numbered.
+        /// The name of the session. The bridge may append a number to a name that is in use.
         session_name: Option<String>,
-        /// The largest message that it takes, in bytes.
+        /// The largest message that the bridge accepts, in bytes.
         max_message_bytes: usize,
     },
-    /// The connected AI clients; nothing when they are not known any more.
-    Clients(Option<V>),
-    /// The resources that clients are subscribed to; nothing when there cannot be any.
-    Subscriptions(Option<V>),
-    /// Clients can use the definition now.
+    /// The connected AI clients; `None` when they are not known any more.
+    Clients(Option<J>),
+    /// The resources that clients are subscribed to; `None` when there cannot be any.
+    Subscriptions(Option<J>),
+    /// Clients can use the definition from now on.
     Registered {
-        /// The definition.
+        /// The key of the definition.
         definition: DefinitionKey,
-        /// The name that clients see, when the bridge said one.
+        /// The name that clients see, if the bridge reported one.
         published_name: Option<String>,
     },
-    /// The bridge or this page refused the definition.
-    Refused {
-        /// The definition.
+    /// The bridge or this page rejected the definition.
+    Rejected {
+        /// The key of the definition.
         definition: DefinitionKey,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
-    /// The definition was removed, or another one took its place.
+    /// The definition was removed or replaced.
     Dropped(DefinitionKey),
-    /// No client can use the removed definition any more.
+    /// Clients can no longer use the removed definition.
     Removed(DefinitionKey),
-    /// The client behind a call answered, or cannot.
+    /// The client that made a call answered a request, or the request failed.
     ClientAnswered {
-        /// The call.
+        /// The id of the call.
         call: CallId,
         /// The key of the request.
         key: String,
-        /// The whole answer, with `result` or `error`.
-        answer: Result<V, Failure>,
+        /// The complete response, with `result` or `error`.
+        answer: Result<J, Failure>,
     },
-    /// What the bridge says of a query.
-    Query(V),
-    /// A call is over.
+    /// A message of the bridge about a query.
+    Query(J),
+    /// A call has ended.
     CallEnded {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// How.
+        /// How the call ended.
         outcome: CallOutcome,
     },
-    /// Something a developer should see.
+    /// A warning for the developer.
     Warning(String),
 }
 
-/// How a call ended, as the app hears it.
+/// How a call ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallOutcome {
     /// The handler returned.
     Finished,
-    /// It threw, or its result cannot be sent.
+    /// The handler threw an exception, or its result cannot be sent.
     Failed(Failure),
-    /// Nobody waits for it any more: its signal fires.
+    /// The result is not awaited any more. The handler's abort signal fires.
     Cancelled(Failure),
 }
 
-/// A failure: a word for programs, a sentence for people.
+/// An error with a machine-readable code and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// One of the bridge's codes, or one of the constants here.
+    /// An error code of the bridge, or one of the constants of this type.
     pub code: Cow<'static, str>,
-    /// What happened, and what to do.
+    /// What happened, and what to do next.
     pub message: String,
 }
 
 impl Failure {
-    /// No bridge answered at the address.
+    /// No bridge responded at the address.
     pub const BRIDGE_UNREACHABLE: &'static str = "BridgeUnreachable";
-    /// The browser refuses the address.
+    /// The browser rejected the address.
     pub const BRIDGE_URL_REFUSED: &'static str = "BridgeUrlRefused";
-    /// The connection broke; the page comes back by itself.
+    /// The connection broke; the page reconnects.
     pub const CONNECTION_LOST: &'static str = "ConnectionLost";
-    /// The bridge closed the connection for good.
+    /// The bridge closed the connection, and the page does not reconnect.
     pub const CONNECTION_CLOSED: &'static str = "ConnectionClosed";
     /// The app called `disconnect`.
     pub const DISCONNECTED: &'static str = "Disconnected";
-    /// The bridge does not speak this dialect.
+    /// The bridge does not support this protocol version.
     pub const PROTOCOL_UNSUPPORTED: &'static str = "ProtocolUnsupported";
     /// The app's token function failed.
     pub const TOKEN_FAILED: &'static str = "TokenFailed";
 
-    /// A failure with this code and message.
+    /// Creates a failure.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
@@ -174,22 +175,22 @@ impl Failure {
     }
 }
 
-/// The connection as the app sees it.
+/// The status of the connection, for the app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The first attempt is under way.
+    /// The first attempt is in progress.
     Connecting,
-    /// Calls can come.
+    /// The page is connected, and clients can call its tools.
     Connected,
-    /// An attempt failed or the connection broke; the page keeps trying.
+    /// An attempt failed or the connection broke, and the page retries.
     Reconnecting {
-        /// What went wrong last.
+        /// The latest error.
         error: Failure,
-        /// When the next attempt starts; nothing while one is under way.
+        /// The time until the next attempt, in milliseconds; `None` while one is in progress.
         retry_in_ms: Option<u32>,
     },
     /// The app called `disconnect`.
     Disconnected,
-    /// Final until the app calls `connect`.
+    /// The connection failed. The page does not retry until the app calls `connect`.
     Failed(Failure),
 }

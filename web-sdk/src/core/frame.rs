@@ -1,7 +1,7 @@
-//! Writes a message as one JSON object.
+//! Encodes a message as one JSON object.
 //!
-//! Only the envelope is written here; values that are JSON already are passed through as pieces,
-//! so that a large result is never copied into this module's memory.
+//! This module writes only the envelope. Values that are JSON already are passed through as parts, so
+//! that a large result is never copied into the memory of the wasm.
 
 use bridge_protocol::names::page_to_bridge as kind;
 use bridge_protocol::{CallId, PROTOCOL_VERSION};
@@ -9,17 +9,17 @@ use bridge_protocol::{CallId, PROTOCOL_VERSION};
 use super::messages::{Authenticate, PageToBridge};
 use super::text::decimal;
 
-/// A part of a frame; the frame is all of them, one after the other.
+/// A part of a frame. The frame is the concatenation of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FramePart<V> {
-    /// Text written here.
+pub enum FramePart<J> {
+    /// Text of the envelope.
     Text(String),
-    /// JSON text from elsewhere.
-    Json(V),
+    /// JSON text that is passed through.
+    Json(J),
 }
 
-/// The text frame for `message`, in pieces.
-pub fn encode<V>(message: PageToBridge<V>) -> Vec<FramePart<V>> {
+/// Encodes `message` as the parts of its text frame.
+pub fn encode<J>(message: PageToBridge<J>) -> Vec<FramePart<J>> {
     match message {
         PageToBridge::Authenticate(page) => authenticate(page),
         PageToBridge::Register {
@@ -127,7 +127,7 @@ pub fn encode<V>(message: PageToBridge<V>) -> Vec<FramePart<V>> {
     }
 }
 
-fn authenticate<V>(page: Authenticate<V>) -> Vec<FramePart<V>> {
+fn authenticate<J>(page: Authenticate<J>) -> Vec<FramePart<J>> {
     let session_id = page.session_id.as_ref().map(|id| id.as_str());
     let frame = ObjectWriter::new(kind::AUTHENTICATE)
         .number("protocol", u64::from(PROTOCOL_VERSION))
@@ -145,18 +145,18 @@ fn authenticate<V>(page: Authenticate<V>) -> Vec<FramePart<V>> {
     }
 }
 
-/// A message about a call.
-fn call_message<V>(kind: &str, call: &CallId) -> ObjectWriter<V> {
+/// Begins a message about a call.
+fn call_message<J>(kind: &str, call: &CallId) -> ObjectWriter<J> {
     ObjectWriter::new(kind).string("requestId", call.as_str())
 }
 
-/// A JSON object under construction.
-struct ObjectWriter<V> {
-    parts: Vec<FramePart<V>>,
+/// Writes a JSON object.
+struct ObjectWriter<J> {
+    parts: Vec<FramePart<J>>,
     text: String,
 }
 
-impl<V> ObjectWriter<V> {
+impl<J> ObjectWriter<J> {
     fn new(kind: &str) -> Self {
         Self {
             parts: Vec::new(),
@@ -186,26 +186,26 @@ impl<V> ObjectWriter<V> {
         object
     }
 
-    fn literal_if(self, wanted: bool, name: &str, value: &str) -> Self {
-        if wanted {
+    fn literal_if(self, condition: bool, name: &str, value: &str) -> Self {
+        if condition {
             self.literal(name, value)
         } else {
             self
         }
     }
 
-    fn maybe_json(self, name: &str, value: Option<V>) -> Self {
+    fn maybe_json(self, name: &str, value: Option<J>) -> Self {
         match value {
             Some(value) => self.json(name, value),
             None => self,
         }
     }
 
-    fn json(self, name: &str, value: V) -> Self {
+    fn json(self, name: &str, value: J) -> Self {
         self.key(name).then_json(value)
     }
 
-    /// An array of what `write` writes of each value.
+    /// Writes an array with `write` for each element.
     fn array<T>(self, name: &str, values: Vec<T>, write: fn(Self, T) -> Self) -> Self {
         let mut object = self.literal(name, "[");
         for (index, value) in values.into_iter().enumerate() {
@@ -216,7 +216,7 @@ impl<V> ObjectWriter<V> {
         object
     }
 
-    /// An object inside this one, with its first member.
+    /// Begins a nested object with its first member.
     fn begin_object(mut self, name: &str, value: &str) -> Self {
         self.text.push_str("{\"");
         self.text.push_str(name);
@@ -224,7 +224,7 @@ impl<V> ObjectWriter<V> {
         self.then_string(value)
     }
 
-    /// The end of an object inside this one.
+    /// Ends a nested object.
     fn end_object(mut self) -> Self {
         self.text.push('}');
         self
@@ -242,21 +242,22 @@ impl<V> ObjectWriter<V> {
         self
     }
 
-    fn then_json(mut self, value: V) -> Self {
+    fn then_json(mut self, value: J) -> Self {
         self.parts
             .push(FramePart::Text(std::mem::take(&mut self.text)));
         self.parts.push(FramePart::Json(value));
         self
     }
 
-    fn finish(mut self) -> Vec<FramePart<V>> {
+    fn finish(mut self) -> Vec<FramePart<J>> {
         self.text.push('}');
         self.parts.push(FramePart::Text(self.text));
         self.parts
     }
 }
 
-/// RFC 8259 section 7: quotation mark, reverse solidus and control characters must be escaped.
+/// Appends a JSON string. RFC 8259 section 7: quotation mark, reverse solidus and control characters must
+/// be escaped.
 fn push_string(text: &mut String, value: &str) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     text.push('"');

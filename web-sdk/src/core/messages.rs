@@ -1,34 +1,41 @@
-//! The messages of the page socket, as far as a page speaks and understands them.
+//! The messages of the page socket, with the fields that a page uses.
 //!
-//! JSON inside a message (definitions, arguments, results) is a `V`: the browser's own value in
-//! the wasm build, plain text in native tests. This module never looks into one.
+//! JSON inside a message (definitions, arguments, results) is a [`J: Json`](Json).
 
 use bridge_protocol::{BridgeId, CallId, RegistrationId, SessionId};
 
-/// JSON text that was measured when it was made.
+/// JSON in the representation of the platform: the browser's own value or string in the wasm build, a
+/// `String` in native code.
+///
+/// The core passes it on and never looks inside. The trait has no methods and adds no code.
+pub trait Json: Clone {}
+
+impl<T: Clone> Json for T {}
+
+/// JSON text with its size.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SizedJson<V> {
-    /// The text.
-    pub json: V,
-    /// Its length in UTF-8 bytes.
+pub struct SizedJson<J> {
+    /// The JSON text.
+    pub json: J,
+    /// The length of the text in UTF-8 bytes.
     pub bytes: usize,
 }
 
-/// What a page can register.
+/// The kinds of items that a page can register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An MCP tool, known by its `name`.
+    /// An MCP tool, identified by its `name`.
     Tool,
-    /// An MCP prompt, known by its `name`.
+    /// An MCP prompt, identified by its `name`.
     Prompt,
-    /// An MCP resource, known by its `uri`.
+    /// An MCP resource, identified by its `uri`.
     Resource,
-    /// An MCP resource template, known by its `uriTemplate`.
+    /// An MCP resource template, identified by its `uriTemplate`.
     ResourceTemplate,
 }
 
 impl Kind {
-    /// The kind as it stands on the wire.
+    /// The kind as it is spelled on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Tool => "tool",
@@ -38,8 +45,8 @@ impl Kind {
         }
     }
 
-    /// The kind with this word, if there is one.
-    pub fn parse(word: &str) -> Option<Self> {
+    /// Parses a kind as it is spelled on the wire.
+    pub fn parse(text: &str) -> Option<Self> {
         [
             Kind::Tool,
             Kind::Prompt,
@@ -47,54 +54,54 @@ impl Kind {
             Kind::ResourceTemplate,
         ]
         .into_iter()
-        .find(|kind| kind.as_str() == word)
+        .find(|kind| kind.as_str() == text)
     }
 }
 
-/// Something that is registered, or was.
+/// An item that is or was registered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// What it is.
+    /// The kind of the item.
     pub kind: Kind,
-    /// Its name, URI or URI template, as registered.
+    /// The name, URI or URI template, as registered.
     pub name: String,
 }
 
-/// Something to register.
+/// An item to register.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition<V> {
-    /// What it is.
+pub struct Definition<J> {
+    /// The kind of the item.
     pub kind: Kind,
-    /// The whole MCP object as JSON text.
-    pub json: V,
+    /// The complete MCP object as JSON text.
+    pub json: J,
 }
 
-/// What a handler returned, as JSON texts: of a tool either a value or content blocks, of the other
-/// kinds the MCP result object as `result`.
+/// The result of a handler as JSON texts. A tool returns either a value or content blocks; every other
+/// kind returns the MCP result object as `result`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer<V> {
-    /// Any value; nothing when the handler returned nothing, or content.
-    pub result: Option<V>,
-    /// An array of MCP content blocks.
-    pub content: Option<V>,
-    /// The object beside the content.
-    pub structured_content: Option<V>,
-    /// What client and app agree on, beside the content.
-    pub meta: Option<V>,
+pub struct Answer<J> {
+    /// Any JSON value; absent when the handler returned nothing, or `content`.
+    pub result: Option<J>,
+    /// A tool's content blocks: an array of MCP `ContentBlock`s.
+    pub content: Option<J>,
+    /// A tool's `structuredContent`, which accompanies `content`.
+    pub structured_content: Option<J>,
+    /// The `_meta` of a tool's result, which accompanies `content`.
+    pub meta: Option<J>,
 }
 
-/// Something that a handler asks the client behind its call.
+/// A request of a handler to the client that made the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientRequest<V> {
-    /// Its name within the call.
+pub struct ClientRequest<J> {
+    /// Identifies the request within the call.
     pub key: String,
     /// The MCP method, such as `elicitation/create`.
     pub method: String,
-    /// The parameters as JSON text.
-    pub params: V,
+    /// The MCP parameters as JSON text.
+    pub params: J,
 }
 
-/// The opaque token that names the realm. It never appears in logs.
+/// The opaque token that names the realm. Its `Debug` output is redacted.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Token(pub String);
 
@@ -104,225 +111,225 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// What a page says.
+/// A message from a page to the bridge.
 #[derive(Clone, Debug, PartialEq)]
-pub enum PageToBridge<V> {
-    /// First frame.
-    Authenticate(Authenticate<V>),
-    /// Registers or replaces definitions.
+pub enum PageToBridge<J> {
+    /// The first frame: identifies the page.
+    Authenticate(Authenticate<J>),
+    /// Registers items, or replaces those of the same kind and name.
     Register {
-        /// Echoed in the answer.
+        /// The id of the request, repeated in the answer.
         registration_id: RegistrationId,
-        /// What to register, in order.
-        items: Vec<Definition<V>>,
+        /// The items to register, in order.
+        items: Vec<Definition<J>>,
     },
-    /// Takes definitions back.
+    /// Unregisters items.
     Unregister {
-        /// Echoed in the answer.
+        /// The id of the request, repeated in the answer.
         registration_id: RegistrationId,
-        /// Which ones.
+        /// The items to unregister.
         items: Vec<Item>,
     },
-    /// Receipt of a call, before its handler runs.
+    /// Acknowledges a call, before its handler runs.
     CallReceived(CallId),
     /// A call ended with a result.
     CallResponse {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What the handler returned.
-        answer: Answer<V>,
+        /// The result of the handler.
+        answer: Answer<J>,
     },
     /// A call failed.
     CallError {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What kind of failure: the word of an `ErrorCode`, taken in a `const` block, so that only those
-        /// in use are part of the download.
+        /// The text of an `ErrorCode`. It is taken in a `const` block, so that the download contains only
+        /// the codes that are used.
         code: &'static str,
-        /// In words.
+        /// The reason in words.
         message: String,
-        /// JSON text, for programs.
-        data: Option<V>,
-        /// JSON text of the content blocks that a tool shows instead of the message.
-        content: Option<V>,
+        /// Additional data for programs, as JSON text.
+        data: Option<J>,
+        /// The content blocks that a tool returns instead of the message, as JSON text.
+        content: Option<J>,
     },
-    /// How far a call is.
+    /// Reports the progress of a call.
     CallProgress {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// How far, as JSON text.
-        progress: V,
-        /// What that will be at the end, as JSON text.
-        total: Option<V>,
-        /// In words.
+        /// The progress so far, as JSON text.
+        progress: J,
+        /// The progress at the end, as JSON text.
+        total: Option<J>,
+        /// The progress in words.
         message: Option<String>,
     },
-    /// A log message for the client behind a call.
+    /// Sends a log message to the client that made a call.
     CallLog {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// One of MCP's levels.
+        /// An MCP log level.
         level: String,
-        /// Which part of the app says it.
+        /// The part of the app that logs.
         logger: Option<String>,
-        /// Any JSON text.
-        data: V,
+        /// The content, as JSON text.
+        data: J,
     },
-    /// A handler asks the client behind its call.
+    /// Sends requests of a handler to the client that made the call.
     ClientRequests {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// What was asked in one task.
-        requests: Vec<ClientRequest<V>>,
+        /// The requests that the handler made in one task.
+        requests: Vec<ClientRequest<J>>,
     },
     /// The content of a resource changed.
     ResourceUpdated {
-        /// Which one.
+        /// The URI of the resource.
         uri: String,
     },
-    /// Page code is alive.
+    /// Answers a heartbeat, which shows that page code runs.
     HeartbeatAck {
         /// The number of the heartbeat.
         sequence: u64,
     },
-    /// A message about a query (`query`, `query_attach`, `query_cancel`) as JSON text: the module has
-    /// written it.
-    Query(V),
-    /// Visibility, focus or title changed.
+    /// A message about a query (`query`, `query_attach`, `query_cancel`) as JSON text. The JavaScript
+    /// module has written it.
+    Query(J),
+    /// The page's visibility, focus or title changed.
     PageState {
         /// `document.visibilityState` is `visible`.
         visible: bool,
         /// `document.hasFocus()`.
         focused: bool,
-        /// The browser suspends the page now: calls would wait in vain.
+        /// The browser is about to suspend the page, so that it cannot answer calls.
         frozen: bool,
         /// `document.title`, when it changed.
         page_title: Option<String>,
     },
-    /// The user did something.
+    /// The user interacted with the page.
     Activity,
-    /// Which of these calls does somebody still wait for?
+    /// Asks which of the given calls are still awaited.
     CallsCheck(Vec<CallId>),
-    /// A fresh token on the open socket.
+    /// Sends a fresh token on the open socket.
     Renew(Token),
-    /// The document is going away.
+    /// The document is being unloaded.
     Leaving,
 }
 
-/// Who the page is. Everything but the first two facts is optional on the wire.
+/// The first frame of a page. All fields but the token are optional on the wire.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Authenticate<V> {
+pub struct Authenticate<J> {
     /// The token that names the realm.
     pub auth_token: Token,
-    /// The session: chosen once per document, the same on every connection.
+    /// The session. Its id is chosen once per document and is the same on every connection.
     pub session_id: Option<SessionId>,
-    /// A name that a person gave the tab.
+    /// The name that the user gave the tab.
     pub session_name: Option<String>,
     /// `location.origin`.
     pub origin: Option<String>,
     /// `document.title`.
     pub page_title: Option<String>,
-    /// Chosen once per document.
+    /// A random text, chosen once per document.
     pub document_id: Option<String>,
     /// `navigator.userAgent`.
     pub user_agent: Option<String>,
     /// The app as JSON text: `{name, description?, version?, icon?}`.
-    pub app: Option<V>,
-    /// The page's clock, milliseconds since the Unix epoch.
+    pub app: Option<J>,
+    /// The page's clock, in milliseconds since the Unix epoch.
     pub timestamp: Option<u64>,
 }
 
-/// What the bridge says.
+/// A message from the bridge to a page.
 #[derive(Clone, Debug, PartialEq)]
-pub enum BridgeToPage<V> {
-    /// The page is accepted.
+pub enum BridgeToPage<J> {
+    /// Accepts the page.
     Authenticated {
-        /// The dialect from here on; 1 when a bridge does not say.
+        /// The protocol version from here on; 1 if the message has none.
         protocol: u32,
-        /// This life of the bridge.
+        /// This run of the bridge.
         bridge_id: BridgeId,
-        /// The name of the session, perhaps numbered.
+        /// The name of the session. The bridge may append a number to a name that is in use.
         session_name: Option<String>,
-        /// Calls that this session received on a former connection, and that somebody waits for.
+        /// Calls that the session acknowledged on a former connection and that are still awaited.
         awaited: Vec<CallId>,
-        /// The bridge's clock, milliseconds since the Unix epoch.
+        /// The bridge's clock, in milliseconds since the Unix epoch.
         now_ms: u64,
-        /// When the token ends, in milliseconds from now.
+        /// The time until the token expires, in milliseconds from now.
         token_expires_in_ms: Option<u64>,
-        /// What the page must keep to.
+        /// The limits that the page must keep to.
         limits: Limits,
     },
-    /// The page is refused.
+    /// Rejects the page.
     AuthenticationFailed {
-        /// Why, as a word.
+        /// The machine-readable reason.
         code: String,
-        /// Why, and what to do.
+        /// The reason in words, with what to do.
         error: String,
     },
-    /// What became of a registration or, without errors, an unregistration.
+    /// Answers a registration or, without errors, an unregistration.
     Registered {
-        /// The registration.
+        /// The id of the request.
         registration_id: RegistrationId,
-        /// What clients can use now.
+        /// The items that clients can use now, or that were unregistered.
         items: Vec<RegisteredItem>,
-        /// What was refused.
+        /// The items that were rejected.
         errors: Vec<RegistrationFailure>,
     },
-    /// Run a handler.
-    CallRequested(CallRequest<V>),
-    /// Stop a call.
+    /// Requests a call of a handler.
+    CallRequested(CallRequest<J>),
+    /// Cancels a call.
     CallCancel {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// Why, as a word.
+        /// The machine-readable reason.
         code: String,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
-    /// What the client behind a call answered.
+    /// Delivers responses of the client that made a call.
     ClientResponses {
-        /// The call.
+        /// The id of the call.
         call: CallId,
-        /// Some of the answers that are due.
-        responses: Vec<ClientResponse<V>>,
+        /// One or more responses.
+        responses: Vec<ClientResponse<J>>,
     },
-    /// The URIs of this page that clients are subscribed to, as a list of the browser's.
-    Subscriptions(V),
-    /// Page code must answer.
+    /// Lists the URIs of this page that clients are subscribed to, as a JSON array.
+    Subscriptions(J),
+    /// Checks that page code runs.
     Heartbeat {
-        /// Its number.
+        /// The number of the heartbeat on this connection.
         sequence: u64,
-        /// How many answers to calls the bridge has taken on this connection.
+        /// The number of answers to calls that the bridge has received on this connection.
         answers: u64,
     },
-    /// The answer to `CallsCheck`.
+    /// Answers [`PageToBridge::CallsCheck`].
     CallsAlive {
-        /// Somebody waits for these.
+        /// The calls that are still awaited.
         alive: Vec<CallId>,
-        /// Nobody waits for these any more.
+        /// The calls that are not awaited any more.
         ended: Vec<CallId>,
     },
-    /// The fresh token counts from now on.
+    /// Accepts a fresh token, which is valid from now on.
     Renewed {
-        /// When it ends, in milliseconds from now.
+        /// The time until the token expires, in milliseconds from now.
         token_expires_in_ms: Option<u64>,
     },
-    /// The fresh token is refused; the connection lives on until the former one ends.
+    /// Rejects a fresh token. The connection stays open until the former token expires.
     RenewalFailed {
-        /// Why, as a word.
+        /// The machine-readable reason.
         code: String,
-        /// Why, and what to do.
+        /// The reason in words, with what to do.
         error: String,
     },
-    /// The connected AI clients, as the bridge lists them.
-    Clients(V),
-    /// A message about a query (`query_accepted` and what follows it), for the module.
-    Query(V),
-    /// The session ends.
+    /// Lists the connected AI clients, as a JSON array.
+    Clients(J),
+    /// A message about a query (`query_accepted` and the messages after it) for the JavaScript module.
+    Query(J),
+    /// Ends the session.
     SessionClosed {
-        /// Why, as a word.
+        /// The machine-readable reason.
         code: String,
-        /// Why, in words.
+        /// The reason in words.
         reason: String,
     },
 }
@@ -330,54 +337,65 @@ pub enum BridgeToPage<V> {
 /// The limits of a bridge that concern a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest tool result, in bytes of JSON.
+    /// The largest tool result, in bytes of JSON.
     pub max_result_bytes: usize,
-    /// Largest frame, in bytes.
+    /// The largest frame, in bytes.
     pub max_frame_bytes: usize,
-    /// Largest message in parts, in bytes; all that are under way together.
+    /// The largest message in parts, in bytes. It also limits the sum of all unfinished messages.
     pub max_message_bytes: usize,
-    /// How often the bridge sends a heartbeat, in seconds.
+    /// The interval of heartbeats, in seconds.
     pub heartbeat_seconds: u32,
 }
 
-/// A definition that clients can use.
+impl Limits {
+    /// The size of a frame without its payload is below this, in bytes.
+    const MAX_ENVELOPE_BYTES: usize = 1024;
+
+    /// Returns the largest payload of a frame, such as definitions or requests, in bytes.
+    pub(super) fn max_payload_bytes(&self) -> usize {
+        self.max_frame_bytes
+            .saturating_sub(Self::MAX_ENVELOPE_BYTES)
+    }
+}
+
+/// A registered item that clients can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisteredItem {
-    /// As registered.
+    /// The item, as registered.
     pub item: Item,
     /// The name that clients see.
     pub published_name: String,
 }
 
-/// A definition that the bridge refused.
+/// An item that the bridge rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistrationFailure {
-    /// Its place in the registration, from 0.
+    /// The index of the item in the request, from 0.
     pub index: usize,
-    /// Why, as a word.
+    /// The machine-readable reason.
     pub code: String,
-    /// Why, and what to do.
+    /// The reason in words, with what to do.
     pub message: String,
 }
 
-/// A call of any kind.
+/// A request to call the handler of a tool, prompt or resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CallRequest<V> {
-    /// The call.
+pub struct CallRequest<J> {
+    /// The id of the call.
     pub call: CallId,
-    /// Whose handler it is for.
+    /// The item whose handler is called.
     pub item: Item,
-    /// When the bridge sent it, on the bridge's clock.
+    /// When the bridge sent the message, on the bridge's clock.
     pub sent_ms: Option<u64>,
-    /// The whole message, for the handler.
-    pub message: V,
+    /// The complete message, for the handler.
+    pub message: J,
 }
 
-/// One answer of a client.
+/// A response of a client to a request of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClientResponse<V> {
+pub struct ClientResponse<J> {
     /// The key of the request.
     pub key: String,
-    /// The whole answer, with `result` or `error`.
-    pub response: V,
+    /// The complete response, with `result` or `error`.
+    pub response: J,
 }

@@ -1,7 +1,8 @@
-//! The page's side of the page socket as plain data: no I/O, no clock, no JavaScript.
+//! The page's side of the protocol as plain data, without I/O, clock and JavaScript.
 //!
-//! [`Page`] has one method per event. Afterwards [`Page::next_effect`] says what must happen, one
-//! [`Effect`] after the other. JSON values are a type parameter, so that all of it is tested natively.
+//! [`Page`] has one method per event. After each event, [`Page::next_effect`] returns the [`Effect`]s to
+//! perform, one after the other. The representation of JSON is a type parameter ([`Json`]), so that native
+//! tests cover all of it.
 
 mod calls;
 mod connection;
@@ -17,7 +18,7 @@ mod seen_call_ids;
 mod text;
 mod timer;
 
-// They read the golden files, and need no browser.
+// The tests read the golden files, which a browser cannot.
 #[cfg(test)]
 #[cfg(not(target_arch = "wasm32"))]
 mod tests;
@@ -26,6 +27,6 @@ pub use calls::{HandlerOutcome, MAX_LOG_BYTES, MAX_UNACKNOWLEDGED, MAX_UNACKNOWL
 pub use effect::{Call, CallOutcome, DefinitionKey, Effect, Failure, Report, Status};
 pub use messages::{
     Answer, Authenticate, BridgeToPage, CallRequest, ClientRequest, ClientResponse, Definition,
-    Item, Kind, Limits, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson, Token,
+    Item, Json, Kind, Limits, PageToBridge, RegisteredItem, RegistrationFailure, SizedJson, Token,
 };
 pub use page::{ACTIVITY_INTERVAL_MS, Page, PageInfo, PageVisibility};

@@ -1,4 +1,4 @@
-//! A page: its connection, definitions and calls, and what each event does to them.
+//! A page: its connection, definitions and calls, and the events that change them.
 
 mod bridge_messages;
 mod reconnect;
@@ -12,72 +12,74 @@ use super::calls::{Calls, HandlerOutcome};
 use super::connection::{Connection, Phase};
 use super::definitions::Definitions;
 use super::effect::{DefinitionKey, Effect, Effects, Failure, Status};
-use super::messages::{ClientRequest, Item, Limits, PageToBridge, SizedJson};
+use super::messages::{ClientRequest, Item, Json, Limits, PageToBridge, SizedJson};
 use super::parts::Assembler;
+use super::resource_updates::PendingResourceUpdates;
 use super::timer::{Clock, Timer};
-use crate::core::resource_updates::PendingResourceUpdates;
 use visibility::VisibilityTracker;
 
 pub use visibility::{ACTIVITY_INTERVAL_MS, PageVisibility};
 
-/// The facts about a page that do not change.
+/// The properties of a page that do not change.
 #[derive(Clone, Debug)]
-pub struct PageInfo<V> {
-    /// Where the bridge is, for error messages.
+pub struct PageInfo<J> {
+    /// The address of the bridge, for error messages.
     pub bridge_url: String,
-    /// The session. [`Page::set_session`] gives the page another.
+    /// The session. [`Page::set_session`] changes it.
     pub session_id: SessionId,
-    /// A name that a person gave the tab.
+    /// The name that the user gave the tab.
     pub session_name: Option<String>,
     /// `location.origin`.
     pub origin: Option<String>,
-    /// Chosen once per document: a bridge begins no call anew in another one.
+    /// A random text, chosen once per document: a bridge does not restart a call in another document.
     pub document_id: Option<String>,
     /// `navigator.userAgent`.
     pub user_agent: Option<String>,
     /// The app as JSON text.
-    pub app: V,
-    /// Whether a fresh token can be fetched: it comes from a function.
+    pub app: J,
+    /// Whether a fresh token can be fetched, because the app passed a function.
     pub renewable: bool,
 }
 
 /// The page's side of the protocol.
 ///
-/// Each event happens at a time: [`Page::set_now`] says which, then the event's own method is called, then
-/// all effects are taken.
+/// For each event, the caller sets the time with [`Page::set_now`], calls the method of the event, and
+/// then performs all effects of [`Page::next_effect`].
 #[derive(Debug)]
-pub struct Page<V> {
-    info: PageInfo<V>,
+pub struct Page<J> {
+    info: PageInfo<J>,
     connection: Connection,
     clock: Clock,
     timer: Timer,
-    /// The life of the bridge that calls and registrations belong to.
+    /// The run of the bridge that calls and registrations belong to.
     bridge_id: Option<BridgeId>,
-    /// Those of that bridge.
+    /// The limits of that bridge.
     limits: Limits,
-    /// This page's clock and the bridge's, at one moment or with the page's before.
+    /// One moment on this page's clock and on the bridge's clock. The page's value may be too early, never
+    /// too late.
     clock_sync: (u64, u64),
-    /// Whether silence has been noticed, and the socket has its last chance.
+    /// Whether the connection was silent for too long, and the page processes pending messages before it
+    /// abandons the socket.
     draining: bool,
-    /// Whether the app's token function was asked for a token for the open socket.
+    /// Whether a fresh token for the open socket is being fetched.
     renewing: bool,
-    /// The bridge has said that the token has expired; its close is on the way.
+    /// Set when the bridge has reported that the token has expired. A close follows.
     expired_error: Option<Failure>,
-    assembler: Assembler<V>,
-    definitions: Definitions<V>,
-    calls: Calls<V>,
+    assembler: Assembler<J>,
+    definitions: Definitions<J>,
+    calls: Calls<J>,
     resource_updates: PendingResourceUpdates,
     visibility: VisibilityTracker,
-    /// Whether the app was told of connected clients.
+    /// Whether connected clients were reported to the app.
     clients_reported: bool,
-    /// Whether the app was told of subscriptions. They outlive a broken connection.
+    /// Whether subscriptions were reported to the app. They outlive a broken connection.
     subscriptions_reported: bool,
-    effects: Effects<V>,
+    effects: Effects<J>,
 }
 
-impl<V: Clone> Page<V> {
-    /// A page without a connection.
-    pub fn new(info: PageInfo<V>, sight: PageVisibility) -> Self {
+impl<J: Json> Page<J> {
+    /// Creates a page without a connection.
+    pub fn new(info: PageInfo<J>, visibility: PageVisibility) -> Self {
         Self {
             info,
             connection: Connection::new(),
@@ -98,26 +100,27 @@ impl<V: Clone> Page<V> {
             definitions: Definitions::new(),
             calls: Calls::new(),
             resource_updates: PendingResourceUpdates::default(),
-            visibility: VisibilityTracker::new(sight),
+            visibility: VisibilityTracker::new(visibility),
             clients_reported: false,
             subscriptions_reported: false,
             effects: Effects::new(),
         }
     }
 
-    /// The event that follows happens now: milliseconds since the Unix epoch.
+    /// Sets the time of the next event, in milliseconds since the Unix epoch.
     pub fn set_now(&mut self, now_ms: u64) {
         self.clock.advance_to(now_ms);
     }
 
-    /// What must happen next. Every event is followed by taking all effects, in order.
-    pub fn next_effect(&mut self) -> Option<Effect<V>> {
+    /// Returns the next effect. After every event, all effects must be performed in order.
+    pub fn next_effect(&mut self) -> Option<Effect<J>> {
         self.effects.next()
     }
 
-    // What the app asks for.
+    // Events from the app.
 
-    /// The app wants a connection. Nothing changes while there is one or an attempt under way.
+    /// The app wants to be connected. Has no effect while the page is connected or an attempt is in
+    /// progress.
     pub fn connect(&mut self) {
         match self.connection.phase {
             Phase::Off => self.connection.reset(),
@@ -127,14 +130,14 @@ impl<V: Clone> Page<V> {
         self.start_attempt();
     }
 
-    /// The app wants no connection any more. Running calls are cancelled.
+    /// The app wants to be disconnected. Running calls are cancelled.
     pub fn disconnect(&mut self) {
         let reason = Failure::new(Failure::DISCONNECTED, "the page disconnected");
         self.stop(&reason, Status::Disconnected);
     }
 
-    /// The page goes on as another session, which the bridge has never heard of: its former one
-    /// belongs to another tab. A connection, or an attempt, is left for one under the new id.
+    /// Changes the session of the page to one that is new to the bridge, because the former one belongs to
+    /// another tab. A connection or an attempt is replaced by one with the new id.
     pub fn set_session(&mut self, session_id: SessionId) {
         self.info.session_id = session_id;
         self.bridge_id = None;
@@ -143,19 +146,19 @@ impl<V: Clone> Page<V> {
         }
         self.effects.push(Effect::CloseSocket);
         self.connection_lost();
-        let reason = Failure::new(Failure::CONNECTION_LOST, "the page is another session now");
+        let reason = Failure::new(Failure::CONNECTION_LOST, "the page changed its session");
         self.calls.cancel_all(&reason, &mut self.effects);
         self.start_attempt();
     }
 
-    /// The app added something: `definition` is the whole MCP object.
-    pub fn added(&mut self, key: DefinitionKey, item: Item, definition: SizedJson<V>) {
+    /// The app added a definition: `definition` is the complete MCP object.
+    pub fn definition_added(&mut self, key: DefinitionKey, item: Item, definition: SizedJson<J>) {
         self.definitions
             .add(key, item, definition, &mut self.effects);
         self.schedule_flush();
     }
 
-    /// The app removed something. What was replaced before is gone already.
+    /// The app removed a definition. One that was replaced is removed already.
     pub fn definition_removed(&mut self, key: DefinitionKey) {
         let connected = self.connection.is_ready();
         self.definitions.remove(key, connected, &mut self.effects);
@@ -168,9 +171,9 @@ impl<V: Clone> Page<V> {
         self.schedule_flush();
     }
 
-    /// The module has a message about a query. Returns whether there is a connection that it goes out on:
-    /// without one the module says it again, or something else, on the next.
-    pub fn query(&mut self, message: V) -> bool {
+    /// Sends a message of the JavaScript module about a query. Returns whether it was sent: without a
+    /// connection, the module decides what to send on the next one.
+    pub fn query(&mut self, message: J) -> bool {
         let connected = self.connection.is_ready();
         if connected {
             self.effects.send(PageToBridge::Query(message));
@@ -178,11 +181,10 @@ impl<V: Clone> Page<V> {
         connected
     }
 
-    /// The task that asked for [`Effect::ScheduleFlush`] is over.
+    /// The task that caused [`Effect::ScheduleFlush`] has ended.
     pub fn flush(&mut self) {
         if self.connection.is_ready() {
-            self.definitions
-                .flush(self.limits.max_frame_bytes, &mut self.effects);
+            self.definitions.flush(&self.limits, &mut self.effects);
             self.calls.flush(&self.limits, &mut self.effects);
             self.resource_updates.flush(&mut self.effects);
         }
@@ -194,43 +196,72 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    // What handlers do.
+    // Events from handlers.
 
     /// A handler ended.
-    pub fn handler_finished(&mut self, call: CallId, outcome: HandlerOutcome<V>) {
+    pub fn handler_finished(&mut self, call: CallId, outcome: HandlerOutcome<J>) {
         self.calls
             .finished(call, outcome, &self.limits, &mut self.effects);
     }
 
-    /// A handler says how far it is, as JSON texts. Said without a connection, it is not said.
+    /// A handler reports its progress, as JSON texts. Without a connection the report is dropped.
     pub fn progressed(
         &mut self,
         call: CallId,
-        progress: V,
-        total: Option<V>,
+        progress: J,
+        total: Option<J>,
         message: Option<String>,
     ) {
         self.calls
             .progressed(call, progress, total, message, &mut self.effects);
     }
 
-    /// A handler has something for the client's log. Said without a connection, it is not said.
+    /// A handler sends a log message to the client. Without a connection the message is dropped.
     pub fn logged(
         &mut self,
         call: CallId,
         level: String,
         logger: Option<String>,
-        data: SizedJson<V>,
+        data: SizedJson<J>,
     ) {
         self.calls
             .logged(call, level, logger, data, &mut self.effects);
     }
 
-    /// A handler asks the client behind its call; `bytes` is the length of the parameters. Answered by
-    /// [`Report::ClientAnswered`], unless the call ends before.
-    pub fn client_requested(&mut self, call: CallId, request: ClientRequest<V>, bytes: usize) {
+    /// A handler makes a request to the client that made the call; `bytes` is the size of the parameters.
+    /// [`Report::ClientAnswered`](super::effect::Report::ClientAnswered) answers it, unless the call ends
+    /// before.
+    pub fn client_requested(&mut self, call: CallId, request: ClientRequest<J>, bytes: usize) {
         self.calls
             .client_requested(call, request, bytes, &self.limits, &mut self.effects);
         self.schedule_flush();
+    }
+
+    // Events from the user.
+
+    /// Visibility, focus or title may have changed, or the page is not frozen any more.
+    pub fn visibility_changed(&mut self, visibility: PageVisibility) {
+        self.visibility.current = visibility;
+        self.set_frozen(false);
+    }
+
+    /// The browser is about to suspend the page. [`Page::visibility_changed`] reports the end of that.
+    pub fn froze(&mut self) {
+        self.set_frozen(true);
+    }
+
+    fn set_frozen(&mut self, frozen: bool) {
+        self.visibility.set_frozen(frozen);
+        if self.connection.is_ready() {
+            self.visibility.send_changes(&mut self.effects);
+        }
+    }
+
+    /// The user interacted with the page.
+    pub fn user_acted(&mut self) {
+        if self.connection.is_ready() {
+            self.visibility
+                .send_activity(self.clock.now_ms, &mut self.effects);
+        }
     }
 }

@@ -1,82 +1,84 @@
-//! Messages in parts, as a page sends and receives them: see `bridge_protocol::parts`.
+//! Sending and receiving of messages in parts (see [`bridge_protocol::parts`]).
 //!
-//! The texts stay the browser's own strings. Their lengths are counted in UTF-16 units, of which a text
-//! never has more than bytes: whoever keeps to a limit in bytes is never refused.
+//! The texts stay strings of the browser, and their lengths are counted in UTF-16 units. A text has at most
+//! as many units as bytes, so a bridge that keeps to a limit in bytes is never rejected.
 
 use bridge_protocol::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
 
-/// A message longer than this is sent in parts of at most this, in UTF-16 units: each has at most three
-/// bytes, and before the text there are a few.
+/// A message longer than this, in UTF-16 units, is sent in parts of at most this length. A unit has at most
+/// three bytes, and the head of a part needs a few.
 pub const MAX_PART_UNITS: usize = (PART_BYTES - 32) / 3;
 
-/// What a part begins with, up to the space: `#+`, or `#.` for the last one, and at most 20 digits.
+/// The longest head of a part, which ends before the space: `#+`, or `#.` for the last part, and at most 20
+/// digits.
 pub const MAX_HEAD_UNITS: usize = 22;
 
-/// A page sends a whole message before the next one begins, so that one id is enough.
+/// The prefix of a part. A page finishes one message before it begins the next, so that one id is enough.
 pub const PART_PREFIX: &str = "#+1 ";
 
-/// The last part of a message that a page sends.
+/// The prefix of the last part of a message.
 pub const LAST_PART_PREFIX: &str = "#.1 ";
 
-/// Where the part that begins at `start` ends: never between the two units of a character.
-/// Nothing when all the rest fits.
+/// Returns the end of the part that begins at `start`, which never splits a surrogate pair, or `None` if the
+/// rest fits into one part.
 pub fn split_point(start: usize, length: usize, unit_at: impl Fn(usize) -> u16) -> Option<usize> {
     if length - start <= MAX_PART_UNITS {
         return None;
     }
     let end = start + MAX_PART_UNITS;
-    let is_second = (0xdc00..0xe000).contains(&unit_at(end));
-    Some(end - usize::from(is_second))
+    let splits_pair = (0xdc00..0xe000).contains(&unit_at(end));
+    Some(end - usize::from(splits_pair))
 }
 
-/// A frame that begins like a part.
+/// A frame that begins like a part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part<V> {
-    /// What is before the first space, or before the end.
+pub struct Part<J> {
+    /// The text before the first space, or the whole frame.
     pub head: String,
-    /// What is behind it.
-    pub text: V,
+    /// The text after the first space.
+    pub text: J,
     /// The length of the text, in UTF-16 units.
     pub length: usize,
 }
 
-/// Messages of which parts have arrived on this connection.
+/// Assembles messages from the parts that arrive on a connection.
 #[derive(Debug)]
-pub(super) struct Assembler<V>(Vec<PartialMessage<V>>);
+pub(super) struct Assembler<J>(Vec<PartialMessage<J>>);
 
 #[derive(Debug)]
-struct PartialMessage<V> {
+struct PartialMessage<J> {
     id: String,
-    texts: Vec<V>,
+    texts: Vec<J>,
     length: usize,
 }
 
-/// A part without a number, more in parts than the limit, or parts of too many messages at a time.
+/// The error of an invalid part: a malformed head, a message that is too large, or too many unfinished
+/// messages.
 #[derive(Debug)]
 pub(super) struct PartError;
 
-impl<V> Assembler<V> {
+impl<J> Assembler<J> {
     pub(super) fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// Takes a part. `Ok(Some)`: the message is whole, and these are its texts in order.
+    /// Adds a part. Returns the texts of the message in order when it is complete.
     ///
     /// # Errors
-    /// The bridge did what it must not do.
+    /// [`PartError`] when the bridge breaks the rules of parts.
     pub(super) fn push(
         &mut self,
-        part: Part<V>,
+        part: Part<J>,
         limit: usize,
-    ) -> Result<Option<Vec<V>>, PartError> {
+    ) -> Result<Option<Vec<J>>, PartError> {
         let (id, is_last) = parse_head(&part.head).ok_or(PartError)?;
-        let under_way: usize = self.0.iter().map(|unfinished| unfinished.length).sum();
-        if under_way + part.length > limit {
+        let received: usize = self.0.iter().map(|message| message.length).sum();
+        if received + part.length > limit {
             return Err(PartError);
         }
-        let known = self.0.iter().position(|unfinished| unfinished.id == id);
-        let place = match known {
-            Some(place) => place,
+        let existing = self.0.iter().position(|message| message.id == id);
+        let index = match existing {
+            Some(index) => index,
             None if is_last => return Ok(Some(vec![part.text])),
             None if self.0.len() >= MAX_UNFINISHED_MESSAGES => return Err(PartError),
             None => {
@@ -88,19 +90,19 @@ impl<V> Assembler<V> {
                 self.0.len() - 1
             }
         };
-        let unfinished = &mut self.0[place];
-        unfinished.length += part.length;
-        unfinished.texts.push(part.text);
-        Ok(is_last.then(|| self.0.swap_remove(place).texts))
+        let message = &mut self.0[index];
+        message.length += part.length;
+        message.texts.push(part.text);
+        Ok(is_last.then(|| self.0.swap_remove(index).texts))
     }
 
-    /// Another connection, which knows nothing of what was under way.
+    /// Drops all unfinished messages, because there is a new connection.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// The id of a part, and whether it is the last.
+/// Parses the head of a part into its id, and whether it is the last part.
 fn parse_head(head: &str) -> Option<(&str, bool)> {
     let (id, is_last) = match head.strip_prefix("#.") {
         Some(id) => (id, true),

@@ -1,37 +1,38 @@
-//! What a running handler asks the client behind its call.
+//! Requests of running handlers to the clients that made the calls.
 //!
-//! All that is asked in one task goes in one message: to clients of MCP 2026-07-28 that is one round.
+//! All requests that a handler makes in one task are sent in one message. For clients of MCP 2026-07-28,
+//! that is one round.
 
 use bridge_protocol::CallId;
 
 use super::effect::Effects;
-use super::messages::{ClientRequest, PageToBridge};
+use super::messages::{ClientRequest, Json, PageToBridge};
 
-/// Room for what surrounds the parameters of one request.
+/// The maximum size of a request without its parameters, in bytes.
 const REQUEST_OVERHEAD_BYTES: usize = 512;
 
-/// The requests of one call that have no answer yet, in order.
+/// The unanswered requests of one call, in order.
 #[derive(Debug)]
-pub(super) struct PendingClientRequests<V> {
-    pending: Vec<PendingRequest<V>>,
+pub(super) struct PendingClientRequests<J> {
+    pending: Vec<PendingRequest<J>>,
 }
 
 #[derive(Debug)]
-struct PendingRequest<V> {
-    request: ClientRequest<V>,
+struct PendingRequest<J> {
+    request: ClientRequest<J>,
     bytes: usize,
-    /// On this connection.
+    /// Whether the request was sent on this connection.
     sent: bool,
 }
 
-impl<V: Clone> PendingClientRequests<V> {
+impl<J: Json> PendingClientRequests<J> {
     pub(super) fn new() -> Self {
         Self {
             pending: Vec::new(),
         }
     }
 
-    pub(super) fn add(&mut self, request: ClientRequest<V>, bytes: usize) {
+    pub(super) fn add(&mut self, request: ClientRequest<J>, bytes: usize) {
         self.pending.push(PendingRequest {
             request,
             bytes: bytes + REQUEST_OVERHEAD_BYTES,
@@ -39,30 +40,31 @@ impl<V: Clone> PendingClientRequests<V> {
         });
     }
 
-    /// Whether the request was open; it is not any more.
+    /// Removes an answered request. Returns whether it was pending.
     pub(super) fn complete(&mut self, key: &str) -> bool {
         let before = self.pending.len();
-        self.pending.retain(|open| open.request.key != key);
+        self.pending.retain(|pending| pending.request.key != key);
         self.pending.len() < before
     }
 
     pub(super) fn connection_lost(&mut self) {
-        for open in &mut self.pending {
-            open.sent = false;
+        for pending in &mut self.pending {
+            pending.sent = false;
         }
     }
 
-    /// Sends what this connection has not heard, in as few frames as `room` allows.
-    pub(super) fn flush(&mut self, call: &CallId, room: usize, effects: &mut Effects<V>) {
+    /// Sends the requests that were not sent on this connection, in as few frames of at most `max_bytes` as
+    /// possible.
+    pub(super) fn flush(&mut self, call: &CallId, max_bytes: usize, effects: &mut Effects<J>) {
         let (mut requests, mut total) = (Vec::new(), 0);
-        for open in self.pending.iter_mut().filter(|open| !open.sent) {
-            open.sent = true;
-            if total + open.bytes > room && !requests.is_empty() {
+        for pending in self.pending.iter_mut().filter(|pending| !pending.sent) {
+            pending.sent = true;
+            if total + pending.bytes > max_bytes && !requests.is_empty() {
                 send(call, std::mem::take(&mut requests), effects);
                 total = 0;
             }
-            total += open.bytes;
-            requests.push(open.request.clone());
+            total += pending.bytes;
+            requests.push(pending.request.clone());
         }
         if !requests.is_empty() {
             send(call, requests, effects);
@@ -70,7 +72,7 @@ impl<V: Clone> PendingClientRequests<V> {
     }
 }
 
-fn send<V>(call: &CallId, requests: Vec<ClientRequest<V>>, effects: &mut Effects<V>) {
+fn send<J>(call: &CallId, requests: Vec<ClientRequest<J>>, effects: &mut Effects<J>) {
     effects.send(PageToBridge::ClientRequests {
         call: call.clone(),
         requests,

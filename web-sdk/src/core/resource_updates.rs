@@ -1,19 +1,20 @@
-//! Resources whose content changed, as long as the bridge has not been told.
+//! Changes of resources that have not been sent to the bridge.
 
 use super::effect::Effects;
 use super::messages::PageToBridge;
 
-/// The most URIs that are remembered without a connection: as many as a bridge lets one client
-/// subscribe to unless configured otherwise. Beyond that the oldest are forgotten.
+/// The maximum number of URIs that are stored without a connection; the oldest are dropped first. It is the
+/// bridge's default limit of subscriptions per client.
 pub(super) const MAX_PENDING: usize = 256;
 
+/// The URIs of resources whose content changed since the last flush.
 #[derive(Debug, Default)]
 pub(super) struct PendingResourceUpdates {
     uris: Vec<String>,
 }
 
 impl PendingResourceUpdates {
-    /// The content changed. Several changes of one resource in one task are one.
+    /// Adds a resource whose content changed. Several changes of one resource in one task are sent once.
     pub(super) fn add(&mut self, uri: String, connected: bool) {
         if self.uris.contains(&uri) {
             return;
@@ -24,13 +25,13 @@ impl PendingResourceUpdates {
         }
     }
 
-    pub(super) fn flush<V>(&mut self, effects: &mut Effects<V>) {
+    pub(super) fn flush<J>(&mut self, effects: &mut Effects<J>) {
         for uri in std::mem::take(&mut self.uris) {
             effects.send(PageToBridge::ResourceUpdated { uri });
         }
     }
 
-    /// Another life of the bridge, where nobody has read anything yet.
+    /// The bridge was restarted, and no client of it has read the resources.
     pub(super) fn bridge_changed(&mut self) {
         self.uris.clear();
     }

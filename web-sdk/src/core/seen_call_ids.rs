@@ -1,16 +1,16 @@
-//! Remembers which call ids have been seen, within bounds.
+//! A bounded set of the call ids that were seen recently.
 
 use bridge_protocol::CallId;
 
-/// A bridge repeats only calls it has no answer to, so the newest ids are the ones that matter.
-/// At least this many are remembered, at most twice as many.
+/// The minimum number of ids that are remembered; the maximum is twice as many. A bridge repeats only calls
+/// that it has no answer to, so the newest ids are the ones that matter.
 const MIN_REMEMBERED: usize = 4096;
 
-/// Half of the slots stay free, so that a search is short. A power of two.
+/// The number of slots of a generation, a power of two. Half of them stay free, so that searches are short.
 const SLOTS: usize = 2 * MIN_REMEMBERED;
 
-/// The ids of a page's recent calls, as 64-bit hashes: two of 8,000 ids are taken for one with a
-/// probability of one in 10^12, and then a call fails that could have run. It never runs twice.
+/// The ids of recent calls, as 64-bit hashes. Among 8,000 ids, the probability of a collision is one in
+/// 10^12. In that case a call fails that could have run; no call ever runs twice.
 #[derive(Debug, Default)]
 pub(super) struct SeenCallIds {
     recent: Generation,
@@ -18,7 +18,7 @@ pub(super) struct SeenCallIds {
 }
 
 impl SeenCallIds {
-    /// Whether the id is new; it is not from now on.
+    /// Adds an id. Returns whether it is new.
     pub(super) fn insert(&mut self, id: &CallId) -> bool {
         let hash = hash(id.as_str());
         if self.older.contains(hash) || self.recent.contains(hash) {
@@ -32,7 +32,7 @@ impl SeenCallIds {
     }
 }
 
-/// A hash table without removal. 0 is a free slot.
+/// A hash table without removal. A free slot is 0.
 #[derive(Debug, Default)]
 struct Generation {
     slots: Vec<u64>,
@@ -48,22 +48,22 @@ impl Generation {
         if self.slots.is_empty() {
             self.slots = vec![0; SLOTS];
         }
-        let place = self.slot_of(hash);
-        self.slots[place] = hash;
+        let slot = self.slot_of(hash);
+        self.slots[slot] = hash;
         self.used += 1;
     }
 
-    /// Where the hash is, or would be.
+    /// Returns the slot of the hash, or the free slot where it belongs.
     fn slot_of(&self, hash: u64) -> usize {
-        let mut place = hash as usize % SLOTS;
-        while self.slots[place] != 0 && self.slots[place] != hash {
-            place = (place + 1) % SLOTS;
+        let mut slot = hash as usize % SLOTS;
+        while self.slots[slot] != 0 && self.slots[slot] != hash {
+            slot = (slot + 1) % SLOTS;
         }
-        place
+        slot
     }
 }
 
-/// FNV-1a. The ids come from the bridge the page trusts: nobody is there to craft collisions.
+/// FNV-1a. The ids come from the bridge, which the page trusts, so nobody crafts collisions.
 fn hash(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

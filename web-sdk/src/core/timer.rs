@@ -1,16 +1,18 @@
-//! The page's clock and its one timer, which serves two purposes: the connection and its token.
+//! The page's clock, and its only timer, which serves the connection and the token.
 
 use super::effect::{Effect, Effects};
 
-/// Browsers take a longer wait for none: it is cut into several.
+/// The longest wait in milliseconds: browsers do not wait at all when the time is too long. Longer waits
+/// are split.
 const MAX_TIMER_MS: u64 = 1_000_000_000;
 
-/// Time as the page has lived through it. It never goes back: when the wall clock is set back, the page
-/// loses what passed between two events, and nothing else.
+/// A monotonic clock. When the wall clock is set back, this clock only misses the time that passed between
+/// two events.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    /// Milliseconds since the Unix epoch, as the page was told last.
+    /// The wall clock at the latest event, in milliseconds since the Unix epoch.
     pub(super) wall_ms: u64,
+    /// The monotonic time of the latest event, in milliseconds.
     pub(super) now_ms: u64,
 }
 
@@ -21,30 +23,31 @@ impl Clock {
     }
 }
 
-/// When the page must act, on its own clock.
+/// The deadlines of the page, on its monotonic clock.
 #[derive(Debug, Default)]
 pub(super) struct Timer {
-    /// By phase: the next attempt starts, or the attempt or the silent connection is given up.
+    /// When the next attempt starts, or when the current attempt or the silent connection fails, depending on
+    /// the phase.
     pub(super) connection: Option<u64>,
-    /// A fresh token is due.
+    /// When the token is renewed.
     pub(super) renewal: Option<u64>,
     /// When the browser's timer fires.
     fires_at: Option<u64>,
 }
 
 impl Timer {
-    /// The browser's timer has fired, perhaps a moment early. Nothing if it was stopped.
+    /// The browser's timer has fired, possibly a moment too early. Returns false if it was stopped before.
     pub(super) fn fired(&mut self, clock: &mut Clock) -> bool {
-        let Some(set) = self.fires_at.take() else {
+        let Some(fires_at) = self.fires_at.take() else {
             return false;
         };
-        clock.now_ms = clock.now_ms.max(set);
+        clock.now_ms = clock.now_ms.max(fires_at);
         true
     }
 
-    /// Sets the browser's timer to what is next. Not needed when something was put off: then the timer
-    /// fires early, and nothing is due.
-    pub(super) fn schedule<V>(&mut self, now_ms: u64, effects: &mut Effects<V>) {
+    /// Sets the browser's timer to the next deadline. After a deadline was only extended, this call is not
+    /// needed: the timer then fires too early, and nothing is due.
+    pub(super) fn schedule<J>(&mut self, now_ms: u64, effects: &mut Effects<J>) {
         let next = [self.connection, self.renewal].into_iter().flatten().min();
         let next = next.map(|at| at.min(now_ms + MAX_TIMER_MS));
         if next == self.fires_at {
@@ -58,9 +61,9 @@ impl Timer {
     }
 }
 
-/// Whether the moment has come. It is over then.
-pub(super) fn take_if_due(moment: &mut Option<u64>, now_ms: u64) -> bool {
-    moment.take_if(|at| *at <= now_ms).is_some()
+/// Returns whether the deadline has passed, and clears it if so.
+pub(super) fn take_if_due(deadline: &mut Option<u64>, now_ms: u64) -> bool {
+    deadline.take_if(|at| *at <= now_ms).is_some()
 }
 
 #[cfg(test)]
@@ -74,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earlier_of_two_purposes_is_next() {
+    fn the_timer_is_set_to_the_earlier_deadline() {
         let mut timer = Timer::default();
         assert_eq!(schedule(&mut timer, 100), None);
         timer.connection = Some(150);
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_loses_a_moment() {
+    fn the_clock_is_monotonic_when_the_wall_clock_is_set_back() {
         let mut clock = Clock::default();
         clock.advance_to(10_000);
         clock.advance_to(5_000);

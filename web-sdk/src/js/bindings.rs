@@ -1,11 +1,13 @@
-//! JavaScript that js-sys and web-sys do not have, or have only at a larger size.
+//! Bindings to JavaScript that js-sys and web-sys do not have, or whose bindings there are larger.
+//!
+//! JavaScript sees the names in this file.
 
 use js_sys::{Function, JsString, Promise};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen]
 extern "C" {
-    /// The facts about a page, as `mcp-web.js` passes them.
+    /// The properties of a page, as `mcp-web.js` passes them.
     pub type Options;
 
     #[wasm_bindgen(method, getter, js_name = bridgeUrl)]
@@ -24,17 +26,17 @@ extern "C" {
     pub(super) fn document_id(this: &Options) -> Option<String>;
     #[wasm_bindgen(method, getter, js_name = userAgent)]
     pub(super) fn user_agent(this: &Options) -> Option<String>;
-    /// Whether the token comes from a function, which can be asked for a fresh one.
+    /// Whether the token comes from a function, which can be called for a fresh one.
     #[wasm_bindgen(method, getter)]
     pub(super) fn renewable(this: &Options) -> bool;
-    /// A worker has none.
+    /// The document; a worker has none.
     #[wasm_bindgen(method, getter)]
     pub(super) fn document(this: &Options) -> Option<Document>;
 
-    /// What `mcp-web.js` hears.
+    /// The callbacks of `mcp-web.js`.
     pub type Host;
 
-    /// A promise of the token.
+    /// Returns a promise of the token.
     #[wasm_bindgen(method)]
     pub(super) fn token(this: &Host) -> Promise;
     #[wasm_bindgen(method)]
@@ -45,7 +47,7 @@ extern "C" {
         message: Option<&str>,
         retry_in_ms: Option<u32>,
     );
-    /// The name of the session as the bridge has it, and the largest message that it takes.
+    /// The bridge accepted the page: the name of the session, and the largest message that it accepts.
     #[wasm_bindgen(method)]
     pub(super) fn welcomed(this: &Host, session_name: Option<&str>, max_message_bytes: u32);
     #[wasm_bindgen(method)]
@@ -60,10 +62,10 @@ extern "C" {
     pub(super) fn dropped(this: &Host, key: u32);
     #[wasm_bindgen(method)]
     pub(super) fn removed(this: &Host, key: u32);
-    /// Runs a handler. Returns a promise of how it ended, which is never rejected.
+    /// Starts a handler. Returns a promise of its outcome, which is never rejected.
     #[wasm_bindgen(method)]
     pub(super) fn call(this: &Host, call: &str, key: u32, message: &JsValue) -> Promise;
-    /// Without a code it finished.
+    /// A call ended. Without a code it finished.
     #[wasm_bindgen(method, js_name = callEnded)]
     pub(super) fn call_ended(
         this: &Host,
@@ -76,14 +78,14 @@ extern "C" {
     pub(super) fn client_answered(this: &Host, call: &str, key: &str, answer: &JsValue);
     #[wasm_bindgen(method, js_name = clientRefused)]
     pub(super) fn client_refused(this: &Host, call: &str, key: &str, code: &str, message: &str);
-    /// What the bridge says of a query.
+    /// A message of the bridge about a query.
     #[wasm_bindgen(method)]
     pub(super) fn query(this: &Host, message: &JsValue);
-    /// Something a developer should see.
+    /// A warning for the developer.
     #[wasm_bindgen(method)]
     pub(super) fn warn(this: &Host, message: &str);
 
-    /// The document's or worker's own.
+    /// `addEventListener` of the global object of the document or worker.
     #[wasm_bindgen(js_name = addEventListener)]
     pub(super) fn add_event_listener(event: &str, listener: &JsValue, capture: bool);
     #[wasm_bindgen(js_name = setTimeout)]
@@ -93,16 +95,16 @@ extern "C" {
     #[wasm_bindgen(js_name = queueMicrotask)]
     pub(super) fn queue_microtask(callback: &Function);
 
-    /// `JSON.parse` of a string that stays the browser's own.
+    /// `JSON.parse` of a string that stays in the browser.
     #[wasm_bindgen(js_namespace = JSON, catch)]
     pub(super) fn parse(text: &JsString) -> Result<JsValue, JsValue>;
 
-    /// `WebSocket` whose frames stay the browser's own strings.
+    /// A `WebSocket` whose frames stay strings of the browser.
     pub(super) type TextSocket;
     #[wasm_bindgen(method, catch)]
     pub(super) fn send(this: &TextSocket, frame: &JsString) -> Result<(), JsValue>;
 
-    /// `Promise` with a `then` that takes functions which free themselves once called.
+    /// A `Promise` with a `then` that takes functions that free themselves once called.
     pub(super) type Settling;
     #[wasm_bindgen(method)]
     pub(super) fn then(this: &Settling, resolved: &JsValue, rejected: &JsValue) -> JsValue;

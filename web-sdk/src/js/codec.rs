@@ -1,5 +1,4 @@
-//! Frames as the browser's JSON: `JSON.parse` reads them, and pieces are put together as its
-//! strings.
+//! Decoding of frames with `JSON.parse`, and encoding of messages as strings of the browser.
 
 use bridge_protocol::names::bridge_to_page as kind;
 use bridge_protocol::{BridgeId, CallId, RegistrationId};
@@ -13,21 +12,24 @@ use crate::core::{
     RegistrationFailure, SizedJson,
 };
 
-/// All messages about queries begin like this, and are read by the module.
+/// The prefix of the `type` of all messages about queries, which the JavaScript module handles.
 const QUERY_PREFIX: &str = "query_";
 
-/// Why a frame is not a message.
+/// The error of decoding a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// Not a JSON object with a string `type`.
+    /// The frame is not a JSON object with a string `type`.
     NotAMessage,
-    /// A `type` that this version does not know.
+    /// The `type` is not known to this version.
     UnknownType(String),
-    /// A known `type` without one of its fields.
+    /// The `type` is known, and a field is missing.
     MissingField(String),
 }
 
-/// Reads one text frame.
+/// Decodes one text frame.
+///
+/// # Errors
+/// [`DecodeError`] when the frame is not a message of this version.
 pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
     let message = bindings::parse(text).map_err(|_| DecodeError::NotAMessage)?;
     let kind = string(&message, "type").ok_or(DecodeError::NotAMessage)?;
@@ -59,11 +61,11 @@ pub fn decode(text: &JsString) -> Result<BridgeToPage<JsValue>, DecodeError> {
     fields.ok_or(DecodeError::MissingField(kind))
 }
 
-/// Writes one text frame.
+/// Encodes a message as one text frame.
 pub fn encode(message: PageToBridge<JsValue>) -> JsString {
     let texts = Array::new();
-    for piece in frame::encode(message) {
-        texts.push(&match piece {
+    for part in frame::encode(message) {
+        texts.push(&match part {
             FramePart::Text(text) => JsValue::from(text),
             FramePart::Json(json) => json,
         });
@@ -71,7 +73,7 @@ pub fn encode(message: PageToBridge<JsValue>) -> JsString {
     texts.join("")
 }
 
-/// A JSON text with its length as the bridge counts it.
+/// Measures a JSON text in UTF-8 bytes, as the bridge does.
 pub fn sized_json(text: JsString) -> SizedJson<JsValue> {
     SizedJson {
         bytes: Encoder::new().encode(&text).length() as usize,
@@ -81,7 +83,7 @@ pub fn sized_json(text: JsString) -> SizedJson<JsValue> {
 
 fn authenticated(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     let protocol = number(message, "protocol").unwrap_or(1.0) as u32;
-    // A bridge of the former dialect says nothing more; the page refuses it by its number.
+    // A bridge of version 1 sends no further fields; the page rejects it because of the version.
     let limits = field(message, "limits").unwrap_or_default();
     let limit = |name| number(&limits, name).unwrap_or_default();
     Some(BridgeToPage::Authenticated {
@@ -107,7 +109,7 @@ fn authentication_failed(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     })
 }
 
-/// `unregistered` has no errors.
+/// Decodes `registered` and `unregistered`, which has no errors.
 fn registered(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     Some(BridgeToPage::Registered {
         registration_id: string(message, "registrationId").map(RegistrationId)?,
@@ -148,7 +150,7 @@ fn prompt_get(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     call_request_by_name(message, Kind::Prompt, "name")
 }
 
-/// A template's variables come with it.
+/// Decodes `resource-read`. It has a `uriTemplate` if the resource belongs to a template.
 fn resource_read(message: &JsValue) -> Option<BridgeToPage<JsValue>> {
     field(message, "uri")?;
     call_request_by_name(message, Kind::ResourceTemplate, "uriTemplate")
@@ -225,7 +227,7 @@ fn call_id(message: &JsValue) -> Option<CallId> {
     string(message, "requestId").map(CallId)
 }
 
-/// A field that is there and not `null`.
+/// Returns a field that is neither absent nor `null`.
 pub(super) fn field(object: &JsValue, name: &str) -> Option<JsValue> {
     let value = Reflect::get(object, &name.into()).ok()?;
     (!value.is_undefined() && !value.is_null()).then_some(value)
@@ -247,12 +249,12 @@ fn call_ids(object: &JsValue, name: &str) -> Vec<CallId> {
     items(object, name, |id| id.as_string().map(CallId))
 }
 
-fn items<T>(object: &JsValue, name: &str, read: fn(&JsValue) -> Option<T>) -> Vec<T> {
+fn items<T>(object: &JsValue, name: &str, parse: fn(&JsValue) -> Option<T>) -> Vec<T> {
     let mut items = Vec::new();
     if let Some(array) = field(object, name) {
         let array: Array = array.unchecked_into();
         for index in 0..array.length() {
-            items.extend(read(&array.get(index)));
+            items.extend(parse(&array.get(index)));
         }
     }
     items

@@ -1,33 +1,34 @@
-//! How a handler ended, as the module says it: the module runs handlers and turns what they return into
-//! JSON texts, because both are easier in JavaScript.
+//! The outcome of a handler as the JavaScript module reports it. The module runs handlers and converts their
+//! results to JSON texts, because both are easier in JavaScript.
 
 use wasm_bindgen::prelude::*;
 
 use super::codec::{field, sized_json, string};
 use crate::core::{Answer, HandlerOutcome, SizedJson};
 
-/// The handler ended like this: `{ result?, content?, structuredContent?, _meta? }`, or
-/// `{ message, code?, data?, content? }` when it threw. All but message and code are JSON texts.
-pub(super) fn parse_outcome(ended: &JsValue) -> HandlerOutcome<JsValue> {
-    if let Some(message) = string(ended, "message") {
+/// Parses an outcome: `{ result?, content?, structuredContent?, _meta? }`, or
+/// `{ message, code?, data?, content? }` when the handler threw an exception. All fields but `message` and
+/// `code` are JSON texts.
+pub(super) fn parse_outcome(outcome: &JsValue) -> HandlerOutcome<JsValue> {
+    if let Some(message) = string(outcome, "message") {
         return HandlerOutcome::Threw {
-            code: string(ended, "code"),
+            code: string(outcome, "code"),
             message,
-            data: json_text(ended, "data"),
-            content: json_text(ended, "content"),
+            data: json_text(outcome, "data"),
+            content: json_text(outcome, "content"),
         };
     }
     let mut bytes = 0;
-    let mut part = |name| {
-        let text = json_text(ended, name)?;
+    let mut json = |name| {
+        let text = json_text(outcome, name)?;
         bytes += text.bytes;
         Some(text.json)
     };
     let answer = Answer {
-        result: part("result"),
-        content: part("content"),
-        structured_content: part("structuredContent"),
-        meta: part("_meta"),
+        result: json("result"),
+        content: json("content"),
+        structured_content: json("structuredContent"),
+        meta: json("_meta"),
     };
     HandlerOutcome::Returned { answer, bytes }
 }
@@ -36,7 +37,7 @@ fn json_text(object: &JsValue, name: &str) -> Option<SizedJson<JsValue>> {
     field(object, name)?.dyn_into().ok().map(sized_json)
 }
 
-/// What an exception says.
+/// Returns the message of an exception.
 pub(super) fn error_message(error: &JsValue) -> String {
     string(error, "message")
         .or_else(|| error.as_string())

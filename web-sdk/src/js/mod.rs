@@ -1,4 +1,4 @@
-//! Everything that knows JavaScript: JSON, the socket, timers, listeners, the app.
+//! The JavaScript side of the SDK: JSON, the socket, timers, listeners, and the API for `mcp-web.js`.
 
 mod bindings;
 pub mod codec;
@@ -18,13 +18,13 @@ use runtime::Runtime;
 
 use crate::core::{ClientRequest, DefinitionKey, Item, Kind};
 
-/// One page's connection to a bridge, as `mcp-web.js` holds it.
+/// The connection of a page to a bridge, for `mcp-web.js`.
 #[wasm_bindgen]
 pub struct Connection(Rc<Runtime>);
 
 #[wasm_bindgen]
 impl Connection {
-    /// A connection that is not wanted yet. `host` hears what happens.
+    /// Creates a connection in the disconnected state. `host` receives its events.
     #[wasm_bindgen(constructor)]
     pub fn new(host: Host, options: Options) -> Connection {
         Connection(Runtime::start(host, options))
@@ -40,8 +40,8 @@ impl Connection {
         self.0.dispatch(|page| page.disconnect());
     }
 
-    /// The page goes on as another session: the bridge hears of it at `socketUrl`. Before `connect`, and
-    /// after a failure, that takes effect with the next `connect`.
+    /// Changes the session of the page, which connects at `socketUrl` from now on. Before `connect` and after
+    /// a failure, the change takes effect with the next `connect`.
     #[wasm_bindgen(js_name = setSession)]
     pub fn set_session(
         &self,
@@ -51,18 +51,18 @@ impl Connection {
         self.0.set_session(session_id, socket_url);
     }
 
-    /// The app added something. `definition` is the JSON text of the whole MCP object; `key` is the
-    /// host's own and never used twice; `kind` is the word on the wire.
+    /// The app added a definition. `definition` is the JSON text of the complete MCP object; `key` is chosen by
+    /// the host and never used twice; `kind` is spelled as on the wire.
     pub fn add(&self, key: u32, kind: &str, name: String, definition: JsString) {
         if let Some(kind) = Kind::parse(kind) {
             let definition = codec::sized_json(definition);
             let item = Item { kind, name };
             self.0
-                .dispatch(|page| page.added(DefinitionKey(key), item, definition));
+                .dispatch(|page| page.definition_added(DefinitionKey(key), item, definition));
         }
     }
 
-    /// The app removed something.
+    /// The app removed a definition.
     pub fn remove(&self, key: u32) {
         self.0
             .dispatch(|page| page.definition_removed(DefinitionKey(key)));
@@ -74,13 +74,13 @@ impl Connection {
         self.0.dispatch(|page| page.resource_updated(uri));
     }
 
-    /// The app asks an agent, or has more to say of that: the JSON text of the whole message. Returns
-    /// whether it goes out.
+    /// Sends a message about a query, which is the JSON text of the complete message. Returns whether it was
+    /// sent.
     pub fn query(&self, message: JsString) -> bool {
         self.0.dispatch(|page| page.query(message.into()))
     }
 
-    /// A handler says how far it is; the numbers are JSON texts.
+    /// A handler reports its progress; the numbers are JSON texts.
     pub fn progress(
         &self,
         call: String,
@@ -93,14 +93,14 @@ impl Connection {
             .dispatch(|page| page.progressed(CallId(call), progress.into(), total, message));
     }
 
-    /// A handler has something for the client's log; `data` is a JSON text.
+    /// A handler sends a log message to the client; `data` is a JSON text.
     pub fn log(&self, call: String, level: String, logger: Option<String>, data: JsString) {
         let data = codec::sized_json(data);
         self.0
             .dispatch(|page| page.logged(CallId(call), level, logger, data));
     }
 
-    /// A handler asks the client; `params` is a JSON text.
+    /// A handler makes a request to the client; `params` is a JSON text.
     pub fn ask(&self, call: String, key: String, method: String, params: JsString) {
         let params = codec::sized_json(params);
         let request = ClientRequest {

@@ -1,32 +1,31 @@
-//! Frames of messages in parts, as the browser's strings: nothing of a message is copied into this
-//! module's memory.
+//! Messages in parts as strings of the browser: no message is copied into the memory of the wasm.
 
 use js_sys::{Array, JsString};
 use wasm_bindgen::prelude::*;
 
 use crate::core::parts::{LAST_PART_PREFIX, MAX_HEAD_UNITS, PART_PREFIX, Part, split_point};
 
-/// Passes on the frames of a message, in order.
+/// Calls `send` for each frame of a message, in order.
 pub fn split(message: &JsString, mut send: impl FnMut(&JsString)) {
     let length = message.length() as usize;
-    let unit_at = |at: usize| message.char_code_at(at as u32) as u16;
+    let unit_at = |index: usize| message.char_code_at(index as u32) as u16;
     let mut start = 0;
-    let mut part = |mark: &str, start: usize, end: usize| {
+    let mut send_part = |prefix: &str, start: usize, end: usize| {
         let text = message.slice(start as u32, end as u32);
-        send(&JsString::from(mark).concat(&text));
+        send(&JsString::from(prefix).concat(&text));
     };
     while let Some(end) = split_point(start, length, unit_at) {
-        part(PART_PREFIX, start, end);
+        send_part(PART_PREFIX, start, end);
         start = end;
     }
     if start > 0 {
-        part(LAST_PART_PREFIX, start, length);
+        send_part(LAST_PART_PREFIX, start, length);
     } else {
         send(message);
     }
 }
 
-/// The frame as a part, if it begins like one.
+/// Parses a frame as a part, if it begins like one.
 pub fn parse(frame: &JsString) -> Option<Part<JsValue>> {
     if frame.char_code_at(0) != f64::from(b'#') {
         return None;
@@ -42,7 +41,7 @@ pub fn parse(frame: &JsString) -> Option<Part<JsValue>> {
     })
 }
 
-/// The message of these texts.
+/// Joins the texts of a message.
 pub fn join(texts: Vec<JsValue>) -> JsString {
     texts.into_iter().collect::<Array>().join("")
 }

@@ -1,4 +1,4 @@
-//! Feeds events to the page and does what it answers.
+//! Passes events to the page and performs its effects.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::core::{
     Call, CallOutcome, Effect, Page, PageInfo, PageVisibility, Report, Status, Token,
 };
 
-/// A page at work. It lives as long as the document.
+/// Connects a [`Page`] with the browser. It lives as long as the document.
 pub(super) struct Runtime {
     page: RefCell<Page<JsValue>>,
     host: Host,
@@ -26,19 +26,22 @@ pub(super) struct Runtime {
     document: Option<Document>,
     socket: RefCell<Option<Socket>>,
     timer: RefCell<JsValue>,
+    /// The callback of the timer.
     tick: RefCell<JsValue>,
+    /// The callback of [`Effect::ScheduleFlush`].
     flush: RefCell<JsValue>,
+    /// Whether effects are being performed.
     pumping: Cell<bool>,
-    /// Unknown messages are reported once per connection.
+    /// Whether an invalid message was reported on this connection.
     warned: Cell<bool>,
 }
 
 impl Runtime {
     pub(super) fn start(host: Host, options: Options) -> Rc<Self> {
         let document = options.document();
-        let sight = current_visibility(document.as_ref());
+        let visibility = current_visibility(document.as_ref());
         let runtime = Rc::new(Self {
-            page: RefCell::new(Page::new(page_info(&options), sight)),
+            page: RefCell::new(Page::new(page_info(&options), visibility)),
             host,
             socket_url: RefCell::new(options.socket_url()),
             document,
@@ -57,18 +60,18 @@ impl Runtime {
         runtime
     }
 
-    /// Tells the page of an event and does what must happen. An effect may run app code that
-    /// causes further events: their effects wait for those before them.
+    /// Passes an event to the page and performs the effects. An effect may run app code that causes further
+    /// events, whose effects are performed after the former ones.
     pub(super) fn dispatch<T>(self: &Rc<Self>, event: impl FnOnce(&mut Page<JsValue>) -> T) -> T {
         let mut page = self.page.borrow_mut();
         page.set_now(Date::now() as u64);
-        let told = event(&mut page);
+        let result = event(&mut page);
         drop(page);
         self.pump_effects();
-        told
+        result
     }
 
-    /// The page goes on as another session, at its own address.
+    /// Changes the session of the page, and the address that it connects to.
     pub(super) fn set_session(self: &Rc<Self>, session_id: String, socket_url: String) {
         *self.socket_url.borrow_mut() = socket_url;
         self.dispatch(|page| page.set_session(SessionId(session_id)));
@@ -151,11 +154,11 @@ impl Runtime {
     }
 
     fn on_frame(self: &Rc<Self>, frame: JsString) {
-        let mut whole = Some(frame);
-        if let Some(part) = whole.as_ref().and_then(parts::parse) {
-            self.dispatch(|page| whole = page.part_arrived(part, random()).map(parts::join));
+        let mut text = Some(frame);
+        if let Some(part) = text.as_ref().and_then(parts::parse) {
+            self.dispatch(|page| text = page.part_arrived(part, random()).map(parts::join));
         }
-        match whole.map(|message| codec::decode(&message)) {
+        match text.map(|text| codec::decode(&text)) {
             Some(Ok(message)) => self.dispatch(|page| page.message_arrived(message)),
             Some(Err(error)) => self.warn_once(&error),
             None => {}
@@ -166,12 +169,12 @@ impl Runtime {
         if self.warned.replace(true) {
             return;
         }
-        let what = match error {
+        let warning = match error {
             DecodeError::NotAMessage => "the bridge sent a frame that is no message".to_owned(),
             DecodeError::UnknownType(kind) => ["the bridge sent an unknown ", kind].concat(),
             DecodeError::MissingField(kind) => ["the bridge sent a broken ", kind].concat(),
         };
-        self.host.warn(&what);
+        self.host.warn(&warning);
     }
 
     fn set_timer(&self, ms: u32) {
@@ -181,15 +184,15 @@ impl Runtime {
     }
 
     fn start_call(self: &Rc<Self>, call: Call<JsValue>) {
-        let ended = self
+        let promise = self
             .host
             .call(call.id.as_str(), call.definition.0, &call.message);
-        let settled = self.new_listener(move |runtime, ended| {
-            let outcome = handler::parse_outcome(&ended);
+        let resolved = self.new_listener(move |runtime, outcome| {
+            let outcome = handler::parse_outcome(&outcome);
             runtime.dispatch(|page| page.handler_finished(call.id.clone(), outcome));
         });
-        let settling: &Settling = ended.unchecked_ref();
-        settling.then(&settled, &JsValue::UNDEFINED);
+        let promise: &Settling = promise.unchecked_ref();
+        promise.then(&resolved, &JsValue::UNDEFINED);
     }
 
     fn report(&self, report: Report<JsValue>) {
@@ -206,7 +209,7 @@ impl Runtime {
                 definition,
                 published_name,
             } => host.registered(definition.0, published_name.as_deref()),
-            Report::Refused {
+            Report::Rejected {
                 definition,
                 failure,
             } => host.refused(definition.0, &failure.code, &failure.message),
@@ -219,11 +222,8 @@ impl Runtime {
                 }
             },
             Report::Query(message) => host.query(&message),
-            Report::CallEnded {
-                call,
-                outcome: ending,
-            } => {
-                let (phase, error) = match &ending {
+            Report::CallEnded { call, outcome } => {
+                let (phase, error) = match &outcome {
                     CallOutcome::Finished => ("finished", None),
                     CallOutcome::Failed(error) => ("failed", Some(error)),
                     CallOutcome::Cancelled(reason) => ("cancelled", Some(reason)),
@@ -251,8 +251,8 @@ impl Runtime {
         self.host.status(state, code, message, retry_in_ms);
     }
 
-    /// The browser's events about the document, the network and the user. One function hears all of them:
-    /// each would be a noticeable part of the download.
+    /// Listens to events of the document, the network and the user. There is only one listener, because each
+    /// one would be a noticeable part of the download.
     fn add_listeners(self: &Rc<Self>) {
         let listener = self.new_listener(|runtime, event| {
             runtime.on_browser_event(&codec::string(&event, "type").unwrap_or_default(), &event);
@@ -267,21 +267,22 @@ impl Runtime {
         ] {
             add_event_listener(event, &listener, false);
         }
-        // These do not bubble, or an app may stop them: heard on their way down.
+        // These events do not bubble, or an app may stop them: they are captured.
         for event in ["freeze", "resume", "pointerdown", "keydown"] {
             add_event_listener(event, &listener, true);
         }
     }
 
-    fn on_browser_event(self: &Rc<Self>, what: &str, event: &JsValue) {
-        match what {
+    fn on_browser_event(self: &Rc<Self>, kind: &str, event: &JsValue) {
+        match kind {
             "pointerdown" | "keydown" => self.dispatch(Page::user_acted),
             "freeze" => self.dispatch(Page::froze),
             "online" | "pageshow" => self.dispatch(Page::resumed),
             "pagehide" => {
-                let is_kept = codec::field(event, "persisted").is_some_and(|kept| kept.is_truthy());
+                let persisted = codec::field(event, "persisted");
+                let enters_bfcache = persisted.is_some_and(|persisted| persisted.is_truthy());
                 self.dispatch(|page| {
-                    if is_kept {
+                    if enters_bfcache {
                         page.entered_bfcache(random());
                     } else {
                         page.leaving();
@@ -289,10 +290,10 @@ impl Runtime {
                 });
             }
             _ => {
-                let sight = current_visibility(self.document.as_ref());
+                let visibility = current_visibility(self.document.as_ref());
                 self.dispatch(|page| {
-                    let visible = sight.visible;
-                    page.visibility_changed(sight);
+                    let visible = visibility.visible;
+                    page.visibility_changed(visibility);
                     if visible {
                         page.resumed();
                     }
@@ -301,13 +302,13 @@ impl Runtime {
         }
     }
 
-    /// A function for the browser to keep. It is freed when the browser has forgotten it.
+    /// Creates a JavaScript function that calls `on_event`. It is freed when the browser no longer refers to it.
     fn new_listener(
         self: &Rc<Self>,
-        mut heard: impl FnMut(&Rc<Self>, JsValue) + 'static,
+        mut on_event: impl FnMut(&Rc<Self>, JsValue) + 'static,
     ) -> JsValue {
         let runtime = self.clone();
-        Closure::<dyn FnMut(JsValue)>::new(move |event| heard(&runtime, event)).into_js_value()
+        Closure::<dyn FnMut(JsValue)>::new(move |event| on_event(&runtime, event)).into_js_value()
     }
 }
 
@@ -328,7 +329,7 @@ fn page_info(options: &Options) -> PageInfo<JsValue> {
     }
 }
 
-/// What the user sees now. A worker has no document, and is never seen.
+/// Returns the current visibility of the page. A worker has no document and is never visible.
 fn current_visibility(document: Option<&Document>) -> PageVisibility {
     match document {
         Some(document) => PageVisibility {

@@ -7,11 +7,11 @@ use web_sys::{CloseEvent, Event, MessageEvent, WebSocket};
 use super::bindings::TextSocket;
 use super::parts;
 
-/// What a socket says.
+/// An event of a socket.
 pub(super) enum SocketEvent {
     Opened,
     Frame(JsString),
-    /// Also when it never opened: a blocked socket fires `error` and no `close` at all.
+    /// The socket closed or never opened. A blocked socket has an `error` event and no `close` event.
     Closed {
         code: u16,
         reason: String,
@@ -21,32 +21,32 @@ pub(super) enum SocketEvent {
 /// RFC 6455 section 7.4.1: the connection ended without a close frame.
 const ABNORMAL_CLOSE: u16 = 1006;
 
-/// Done with: to the bridge, the page is gone.
+/// The page is done: the bridge ends the session.
 const NORMAL_CLOSE: u16 = 1000;
 
-/// Any other code means that the page comes back; a browser allows 1000 and 3000 to 4999.
+/// The page reconnects, as with every code but [`NORMAL_CLOSE`]. A browser allows 1000 and 3000 to 4999.
 const ABANDONED_CLOSE: u16 = 4000;
 
-/// An open or opening socket. Dropping it abandons it, unheard.
+/// An open or opening socket. Dropping it closes it with [`ABANDONED_CLOSE`], without further events.
 pub(super) struct Socket {
     socket: WebSocket,
-    /// Alive as long as the browser may call it.
+    /// Kept alive as long as the browser may call it.
     _listener: Closure<dyn FnMut(Event)>,
 }
 
 impl Socket {
-    /// Opens a socket.
+    /// Opens a socket and calls `on_event` for its events.
     ///
     /// # Errors
-    /// The browser's exception when it does not even try.
+    /// The exception of the browser if it rejects the address.
     pub(super) fn open(
         url: &str,
-        mut heard: impl FnMut(SocketEvent) + 'static,
+        mut on_event: impl FnMut(SocketEvent) + 'static,
     ) -> Result<Self, JsValue> {
         let socket = WebSocket::new(url)?;
         let listener = Closure::new(move |event: Event| {
             if let Some(event) = parse_event(event) {
-                heard(event);
+                on_event(event);
             }
         });
         set_listeners(&socket, Some(listener.as_ref().unchecked_ref()));
@@ -56,14 +56,14 @@ impl Socket {
         })
     }
 
-    /// Sends a message. A frame that cannot be sent is lost with the socket, whose close is on its way.
+    /// Sends a message. Sending fails only when the socket is closing: the close event follows.
     pub(super) fn send(&self, message: &JsString) {
         parts::split(message, |frame| {
             let _ = self.socket.unchecked_ref::<TextSocket>().send(frame);
         });
     }
 
-    /// Closes the socket as done with.
+    /// Closes the socket with [`NORMAL_CLOSE`].
     pub(super) fn close(self) {
         let _ = self.socket.close_with_code(NORMAL_CLOSE);
     }
@@ -86,7 +86,7 @@ fn set_listeners(socket: &WebSocket, listener: Option<&Function>) {
 fn parse_event(event: Event) -> Option<SocketEvent> {
     match event.type_().as_str() {
         "open" => Some(SocketEvent::Opened),
-        // A binary frame is no message of this protocol.
+        // A binary frame is not a message of this protocol.
         "message" => {
             let event: MessageEvent = event.unchecked_into();
             event.data().dyn_into().ok().map(SocketEvent::Frame)

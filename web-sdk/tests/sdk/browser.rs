@@ -1,7 +1,7 @@
-//! The codec against the golden files, and a connection's manners, in a real browser.
+//! Tests of the codec with the golden files, and of the connection, in a real browser.
 
 use bridge_protocol::limits::PART_BYTES;
-use bridge_protocol::parts::{Assembler, Taken};
+use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bridge_protocol::{BridgeId, CallId, ErrorCode, RegistrationId};
 use js_sys::{Function, JSON, JsString, Promise, Reflect};
 use wasm_bindgen::prelude::*;
@@ -9,7 +9,7 @@ use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::*;
 use web_sdk::core::{
     Answer, Authenticate, BridgeToPage, CallRequest, Definition, Item, Kind, Limits, PageToBridge,
-    Refusal, RegisteredItem, Token,
+    RegisteredItem, RegistrationFailure, Token,
 };
 use web_sdk::js::Connection;
 use web_sdk::js::codec::{self, DecodeError};
@@ -23,7 +23,7 @@ macro_rules! golden {
     };
 }
 
-fn decoded(text: &str) -> BridgeToPage<JsValue> {
+fn decode(text: &str) -> BridgeToPage<JsValue> {
     codec::decode(&text.into()).unwrap()
 }
 
@@ -31,14 +31,14 @@ fn json(value: &JsValue) -> String {
     String::from(JSON::stringify(value).unwrap())
 }
 
-fn text(message: PageToBridge<JsValue>) -> String {
+fn encode_text(message: PageToBridge<JsValue>) -> String {
     codec::encode(message).into()
 }
 
 #[wasm_bindgen_test]
-fn reads_authenticated() {
+fn authenticated_is_decoded() {
     assert_eq!(
-        decoded(golden!("bridge-to-page/authenticated")),
+        decode(golden!("bridge-to-page/authenticated")),
         BridgeToPage::Authenticated {
             protocol: 2,
             bridge_id: BridgeId::from("b-7"),
@@ -50,7 +50,7 @@ fn reads_authenticated() {
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/authenticated-again")),
+        decode(golden!("bridge-to-page/authenticated-again")),
         BridgeToPage::Authenticated {
             protocol: 2,
             bridge_id: BridgeId::from("b-7"),
@@ -71,22 +71,22 @@ const LIMITS: Limits = Limits {
 };
 
 #[wasm_bindgen_test]
-fn reads_what_keeps_a_session_alive() {
+fn calls_alive_and_token_renewals_are_decoded() {
     assert_eq!(
-        decoded(golden!("bridge-to-page/calls-alive")),
+        decode(golden!("bridge-to-page/calls-alive")),
         BridgeToPage::CallsAlive {
             alive: vec![CallId::from("c1")],
             ended: vec![CallId::from("c2")],
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/renewed")),
+        decode(golden!("bridge-to-page/renewed")),
         BridgeToPage::Renewed {
             token_expires_in_ms: Some(300_000),
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/renewal-failed")),
+        decode(golden!("bridge-to-page/renewal-failed")),
         BridgeToPage::RenewalFailed {
             code: "TokenExpired".into(),
             error: "the token has expired: fetch a fresh one".into(),
@@ -95,16 +95,16 @@ fn reads_what_keeps_a_session_alive() {
 }
 
 #[wasm_bindgen_test]
-fn reads_refusals() {
+fn rejections_are_decoded() {
     assert_eq!(
-        decoded(golden!("bridge-to-page/authentication-failed")),
+        decode(golden!("bridge-to-page/authentication-failed")),
         BridgeToPage::AuthenticationFailed {
             code: "InvalidAuthentication".into(),
             error: "the token is too short".into(),
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/session-closed")),
+        decode(golden!("bridge-to-page/session-closed")),
         BridgeToPage::SessionClosed {
             code: "SessionSuperseded".into(),
             reason: "another connection took over".into(),
@@ -113,18 +113,18 @@ fn reads_refusals() {
 }
 
 #[wasm_bindgen_test]
-fn reads_registrations() {
+fn registrations_are_decoded() {
     let registered = |kind, name: &str, published_name: &str| RegisteredItem {
         item: item(kind, name),
         published_name: published_name.into(),
     };
-    let refused = |index, code: &str, message: &str| Refusal {
+    let failure = |index, code: &str, message: &str| RegistrationFailure {
         index,
         code: code.into(),
         message: message.into(),
     };
     assert_eq!(
-        decoded(golden!("bridge-to-page/registered")),
+        decode(golden!("bridge-to-page/registered")),
         BridgeToPage::Registered {
             registration_id: RegistrationId::from("r1"),
             items: vec![
@@ -132,13 +132,13 @@ fn reads_registrations() {
                 registered(Kind::Resource, "board://cards", "board://cards"),
             ],
             errors: vec![
-                refused(1, "ToolNameReserved", "the name belongs to the bridge"),
-                refused(2, "ToolNameRequired", "a tool needs a name"),
+                failure(1, "ToolNameReserved", "the name belongs to the bridge"),
+                failure(2, "ToolNameRequired", "a tool needs a name"),
             ],
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/unregistered")),
+        decode(golden!("bridge-to-page/unregistered")),
         BridgeToPage::Registered {
             registration_id: RegistrationId::from("r2"),
             items: vec![],
@@ -155,7 +155,7 @@ fn item(kind: Kind, name: &str) -> Item {
 }
 
 #[wasm_bindgen_test]
-fn reads_calls_of_every_kind() {
+fn calls_of_every_kind_are_decoded() {
     let board = || item(Kind::Resource, "board://cards");
     let card = || item(Kind::ResourceTemplate, "board://cards/{id}");
     let review = || item(Kind::Prompt, "review");
@@ -174,23 +174,23 @@ fn reads_calls_of_every_kind() {
             item,
             sent_ms,
             message,
-        }) = decoded(golden)
+        }) = decode(golden)
         else {
             panic!("{golden}");
         };
         assert_eq!(call, CallId::from("c1"));
         assert_eq!(item, expected);
-        let said = golden.contains("sentMs");
-        assert_eq!(sent_ms, said.then_some(1_790_000_000_123));
-        // 1.0 is 1 in JavaScript.
+        let has_sent_ms = golden.contains("sentMs");
+        assert_eq!(sent_ms, has_sent_ms.then_some(1_790_000_000_123));
+        // JavaScript writes 1.0 as 1.
         assert_eq!(json(&message), golden.replace("1.0", "1"));
     }
 }
 
 #[wasm_bindgen_test]
-fn reads_cancellations() {
+fn cancellations_are_decoded() {
     assert_eq!(
-        decoded(golden!("bridge-to-page/call-cancel")),
+        decode(golden!("bridge-to-page/call-cancel")),
         BridgeToPage::CallCancel {
             call: CallId::from("c1"),
             code: "CallCancelled".into(),
@@ -200,17 +200,17 @@ fn reads_cancellations() {
 }
 
 #[wasm_bindgen_test]
-fn reads_what_clients_answer() {
+fn client_responses_are_decoded() {
     let golden = golden!("bridge-to-page/client-responses");
-    let BridgeToPage::ClientResponses { call, responses } = decoded(golden) else {
+    let BridgeToPage::ClientResponses { call, responses } = decode(golden) else {
         panic!();
     };
     assert_eq!(call, CallId::from("c1"));
-    let [elicited, roots] = &responses[..] else {
+    let [elicitation, roots] = &responses[..] else {
         panic!("{responses:?}");
     };
     assert_eq!(
-        (&elicited.key[..], &json(&elicited.response)[..]),
+        (&elicitation.key[..], &json(&elicitation.response)[..]),
         (
             "elicit-1",
             r#"{"key":"elicit-1","result":{"action":"accept","content":{"column":"todo"}}}"#
@@ -221,31 +221,31 @@ fn reads_what_clients_answer() {
 }
 
 #[wasm_bindgen_test]
-fn reads_subscriptions() {
+fn subscriptions_are_decoded() {
     let golden = golden!("bridge-to-page/subscriptions");
-    let BridgeToPage::Subscriptions(uris) = decoded(golden) else {
+    let BridgeToPage::Subscriptions(uris) = decode(golden) else {
         panic!();
     };
     assert_eq!(json(&uris), r#"["board://cards"]"#);
 }
 
 #[wasm_bindgen_test]
-fn reads_heartbeats_and_clients() {
+fn heartbeats_and_clients_are_decoded() {
     assert_eq!(
-        decoded(golden!("bridge-to-page/heartbeat")),
+        decode(golden!("bridge-to-page/heartbeat")),
         BridgeToPage::Heartbeat {
             sequence: 3,
             answers: 0
         }
     );
     assert_eq!(
-        decoded(golden!("bridge-to-page/heartbeat-answers")),
+        decode(golden!("bridge-to-page/heartbeat-answers")),
         BridgeToPage::Heartbeat {
             sequence: 3,
             answers: 12
         }
     );
-    let BridgeToPage::Clients(clients) = decoded(golden!("bridge-to-page/clients")) else {
+    let BridgeToPage::Clients(clients) = decode(golden!("bridge-to-page/clients")) else {
         panic!();
     };
     assert_eq!(
@@ -255,7 +255,7 @@ fn reads_heartbeats_and_clients() {
 }
 
 #[wasm_bindgen_test]
-fn leaves_what_is_said_of_queries_to_the_module() {
+fn query_messages_are_passed_on_unchanged() {
     for golden in [
         golden!("bridge-to-page/query-accepted"),
         golden!("bridge-to-page/query-progress"),
@@ -263,7 +263,7 @@ fn leaves_what_is_said_of_queries_to_the_module() {
         golden!("bridge-to-page/query-failure"),
         golden!("bridge-to-page/query-cancel"),
     ] {
-        let BridgeToPage::Query(message) = decoded(golden) else {
+        let BridgeToPage::Query(message) = decode(golden) else {
             panic!("{golden}");
         };
         assert_eq!(json(&message), golden);
@@ -271,7 +271,7 @@ fn leaves_what_is_said_of_queries_to_the_module() {
 }
 
 #[wasm_bindgen_test]
-fn names_what_it_cannot_read() {
+fn invalid_frames_have_a_specific_decode_error() {
     let error = |text: &str| codec::decode(&text.into()).unwrap_err();
     for text in ["", "{", "null", "1", "[]", "{}", r#"{"type":1}"#] {
         assert_eq!(error(text), DecodeError::NotAMessage, "{text}");
@@ -282,14 +282,14 @@ fn names_what_it_cannot_read() {
     );
     for kind in ["tool-call", "prompt-get", "resource-read", "completion"] {
         let frame = format!(r#"{{"type":"{kind}","requestId":"c1","toolName":"x","name":"x"}}"#);
-        assert_eq!(error(&frame), DecodeError::BadFields(kind.into()));
+        assert_eq!(error(&frame), DecodeError::MissingField(kind.into()));
     }
 }
 
 #[wasm_bindgen_test]
-fn writes_texts_of_the_browser_to_the_letter() {
-    let browsers = |text: &str| codec::measured(text.into());
-    let result = browsers(r#"{"z":1.0,"a":[true,null,"ü"]}"#);
+fn texts_of_the_browser_are_encoded_unchanged() {
+    let sized_json = |text: &str| codec::sized_json(text.into());
+    let result = sized_json(r#"{"z":1.0,"a":[true,null,"ü"]}"#);
     assert_eq!(result.bytes, r#"{"z":1.0,"a":[true,null,"ü"]}"#.len());
     let response = PageToBridge::CallResponse {
         call: CallId::from("c1"),
@@ -300,18 +300,21 @@ fn writes_texts_of_the_browser_to_the_letter() {
             meta: None,
         },
     };
-    assert_eq!(text(response), golden!("page-to-bridge/call-response"));
+    assert_eq!(
+        encode_text(response),
+        golden!("page-to-bridge/call-response")
+    );
     let error = PageToBridge::CallError {
         call: CallId::from("c1"),
         code: ErrorCode::HandlerFailed.as_str(),
         message: "no such card: 7".into(),
-        data: Some(browsers(r#"{"card":7}"#).json),
+        data: Some(sized_json(r#"{"card":7}"#).json),
         content: None,
     };
-    assert_eq!(text(error), golden!("page-to-bridge/call-error"));
+    assert_eq!(encode_text(error), golden!("page-to-bridge/call-error"));
     let definition = |kind, json: &str| Definition {
         kind,
-        json: browsers(json).json,
+        json: sized_json(json).json,
     };
     let register = PageToBridge::Register {
         registration_id: RegistrationId::from("r1"),
@@ -334,19 +337,19 @@ fn writes_texts_of_the_browser_to_the_letter() {
             ),
         ],
     };
-    assert_eq!(text(register), golden!("page-to-bridge/register"));
-    let introduction = PageToBridge::Authenticate(Authenticate {
+    assert_eq!(encode_text(register), golden!("page-to-bridge/register"));
+    let authenticate = PageToBridge::Authenticate(Authenticate {
         auth_token: Token("0123456789abcdef".into()),
         session_id: Some("tab-1".into()),
         ..Authenticate::default()
     });
     assert_eq!(
-        text(introduction),
+        encode_text(authenticate),
         golden!("page-to-bridge/authenticate-minimal")
     );
 }
 
-/// The frames that the browser's string is sent in.
+/// Splits a string of the browser into the frames of its message.
 fn frames(message: &str) -> Vec<String> {
     let mut frames = Vec::new();
     parts::split(&message.into(), |frame| frames.push(frame.into()));
@@ -354,53 +357,53 @@ fn frames(message: &str) -> Vec<String> {
 }
 
 #[wasm_bindgen_test]
-fn long_messages_of_the_browser_travel_in_parts() {
+fn long_messages_of_the_browser_are_sent_in_parts() {
     assert_eq!(frames("{}"), ["{}"]);
-    for beginning in ["", "x", "xy"] {
-        let message = beginning.to_owned() + &"🦀é".repeat(200_000);
+    for prefix in ["", "x", "xy"] {
+        let message = prefix.to_owned() + &"🦀é".repeat(200_000);
         let mut assembler = Assembler::new(message.len());
-        let mut whole = None;
+        let mut received = None;
         for frame in frames(&message) {
             assert!(frame.len() <= PART_BYTES);
-            if let Taken::Message(taken) = assembler.take(&frame).unwrap() {
-                assert_eq!(whole.replace(taken.into_owned()), None);
+            if let AssemblyStatus::Complete(text) = assembler.push(&frame).unwrap() {
+                assert_eq!(received.replace(text.into_owned()), None);
             }
         }
-        assert!(whole.is_some_and(|whole| whole == message));
+        assert!(received.is_some_and(|received| received == message));
     }
 }
 
 #[wasm_bindgen_test]
-fn parts_are_told_from_messages() {
-    let part = |frame: &str| parts::part(&frame.into());
-    assert_eq!(part("{}"), None);
-    assert_eq!(part(""), None);
+fn parts_are_distinguished_from_messages() {
+    let parse = |frame: &str| parts::parse(&frame.into());
+    assert_eq!(parse("{}"), None);
+    assert_eq!(parse(""), None);
     for (frame, head, text) in [
         ("#+12 {🦀 }", "#+12", "{🦀 }"),
         ("#.12 ", "#.12", ""),
         ("#+", "#+", ""),
     ] {
-        let part = part(frame).unwrap();
+        let part = parse(frame).unwrap();
         assert_eq!(part.head, head);
         assert_eq!(part.text.as_string().unwrap(), text);
         assert_eq!(part.length, text.encode_utf16().count());
     }
-    let endless = part("#+1234567890123456789012345 x").unwrap();
-    assert_eq!(endless.head.len(), 23, "no more of it is read");
+    let too_long = parse("#+1234567890123456789012345 x").unwrap();
+    assert_eq!(too_long.head.len(), 23, "the rest of the head is not read");
     let texts = ["{\"a\":", "🦀", "}"].map(JsValue::from);
-    assert_eq!(String::from(parts::joined(texts.into())), "{\"a\":🦀}");
+    assert_eq!(String::from(parts::join(texts.into())), "{\"a\":🦀}");
 }
 
 #[wasm_bindgen_test]
-async fn an_address_the_browser_forbids_fails_for_good() {
+async fn a_forbidden_address_is_not_retried() {
     let status = first_status("failed", "ftp://bridge.example/").await;
     assert_eq!(string(&status, "code"), "BridgeUrlRefused");
     assert!(string(&status, "message").contains("http://bridge.example"));
 }
 
 #[wasm_bindgen_test]
-async fn a_missing_bridge_is_tried_again() {
-    // The discard port: Chromium refuses it without asking the network.
+async fn an_unreachable_bridge_is_retried() {
+    // Chromium blocks the discard port without using the network.
     let status = first_status("reconnecting", "ws://127.0.0.1:9/").await;
     assert_eq!(string(&status, "code"), "BridgeUnreachable");
 }
@@ -410,33 +413,35 @@ fn string(object: &JsValue, name: &str) -> String {
     value.as_string().unwrap()
 }
 
-/// Connects to `socket_url` and waits for the first status of this kind: `{code, message}`.
+/// Connects to `socket_url` and returns `{code, message}` of the first status with this state.
 async fn first_status(state: &str, socket_url: &str) -> JsValue {
-    let watch = Function::new_with_args(
+    let connect = Function::new_with_args(
         "state, socketUrl, start",
         r#"
         return new Promise((resolve) => {
             let connection;
             const host = new Proxy({
                 token: () => Promise.resolve("0123456789abcdef"),
-                status: (now, code, message) => {
-                    if (now === state) {
+                status: (newState, code, message) => {
+                    if (newState === state) {
                         resolve({ code, message });
                         queueMicrotask(() => connection.disconnect());
                     }
                 },
             }, { get: (host, name) => host[name] ?? (() => {}) });
             const options = { bridgeUrl: "http://bridge.example", socketUrl, sessionId: "s", app: "{}", renewable: false };
-            start(host, options, (made) => { connection = made; });
+            start(host, options, (created) => { connection = created; });
         });
         "#,
     );
-    let start = Closure::once_into_js(|host: JsValue, options: JsValue, made: Function| {
+    let start = Closure::once_into_js(|host: JsValue, options: JsValue, on_created: Function| {
         let connection = Connection::new(host.unchecked_into(), options.unchecked_into());
         connection.connect();
-        made.call1(&JsValue::UNDEFINED, &connection.into()).unwrap();
+        on_created
+            .call1(&JsValue::UNDEFINED, &connection.into())
+            .unwrap();
     });
-    let promise: Promise = watch
+    let promise: Promise = connect
         .call3(
             &JsValue::UNDEFINED,
             &JsString::from(state),

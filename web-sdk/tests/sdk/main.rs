@@ -1,4 +1,4 @@
-//! The SDK from outside: its wasm in a browser, and its JavaScript where there is none.
+//! Integration tests of the SDK: its wasm in a browser, and its JavaScript with and without a browser.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(target_arch = "wasm32")]

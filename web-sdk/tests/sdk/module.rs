@@ -1,32 +1,32 @@
-//! Runs `module/*.test.mjs` under Node.
+//! Runs `module/*.test.mjs` with Node.js.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[test]
-fn the_module_behaves_outside_a_browser() {
+fn the_module_works_on_a_server() {
     run("server.test.mjs");
 }
 
 #[test]
-fn the_module_behaves_when_its_wasm_cannot_be_loaded() {
+fn the_module_reports_that_its_wasm_cannot_be_loaded() {
     run("unloadable.test.mjs");
 }
 
 #[test]
-fn advice_is_given_where_a_client_would_refuse() {
+fn definitions_that_clients_reject_cause_warnings() {
     run("advice.test.mjs");
 }
 
 #[test]
-fn a_query_is_made_of_what_an_app_passes() {
+fn queries_work_without_a_browser() {
     run("query.test.mjs");
 }
 
-/// Against the wasm in `target/sdk`.
+/// Uses the wasm in `target/sdk`.
 #[test]
-fn the_module_behaves_in_a_browser() {
+fn the_module_works_in_a_browser() {
     run("page.test.mjs");
 }
 

@@ -1,25 +1,27 @@
-//! What the page knows of a call: it may be over, it runs, or it was answered.
+//! What the page knows of a call: it may have ended, it is running, or it was answered.
 //!
-//! # Calls that may be over
+//! # Calls that may have ended
 //!
-//! A page that stood still (a frozen tab, a closed laptop) finds calls waiting that nobody waits for any
-//! more. The rule, so that each call runs at most once and never late:
+//! A page that was suspended (a frozen tab, a closed laptop) receives calls that are not awaited any
+//! more. These rules make sure that each call runs at most once, and never too late:
 //!
-//! 1. A call that arrives [`STALE_AFTER`] late, on the bridge's clock, is acknowledged and doubtful: the
-//!    page sends `calls-check`.
-//! 2. `calls-alive` starts those in `requestIds` and drops those in `ended`. An answer that itself took
-//!    longer than that proves nothing, since the page may have stood still again: it asks once more, and
-//!    takes twice as long for an answer, so that a slow line is no reason never to start.
-//! 3. When the connection breaks before the answer, the calls stay doubtful. On the next connection to the
-//!    same bridge the page asks for all of them again, whether the bridge lists them in `awaited` or not:
-//!    `authenticated` may have waited, too.
-//! 4. A doubtful call that the bridge sends again (the receipt was lost) is looked at anew: in time, it
-//!    starts. `call-cancel`, another life of the bridge and the page's own `disconnect` drop it.
+//! 1. A call that arrives more than [`STALE_AFTER`] late, on the bridge's clock, is acknowledged and may
+//!    have ended: the page sends `calls-check`.
+//! 2. `calls-alive` starts the calls in `requestIds` and drops those in `ended`. An answer that itself
+//!    took longer than that time proves nothing, because the page may have been suspended again. The
+//!    page then sends the check once more and accepts an answer within twice the time, so that a slow
+//!    network does not keep a call from starting.
+//! 3. When the connection breaks before the answer, the calls still may have ended. On the next
+//!    connection to the same bridge the page checks all of them again, whether the bridge lists them in
+//!    `awaited` or not, because `authenticated` may have been delayed, too.
+//! 4. When the bridge sends such a call again (the acknowledgement was lost), the new copy decides: if it
+//!    arrives in time, the call starts. `call-cancel`, a restart of the bridge and the page's own
+//!    `disconnect` drop the call.
 //!
-//! # Answers that the bridge may not have
+//! # Answers that the bridge may not have received
 //!
-//! An answer that was sent may have been lost with its connection. It is kept until a heartbeat counts it,
-//! so that it can go again on the next connection to the same bridge.
+//! An answer that was sent may have been lost with its connection. It is stored until a heartbeat
+//! acknowledges it, so that it can be sent again on the next connection to the same bridge.
 
 use bridge_protocol::CallId;
 use bridge_protocol::limits::STALE_AFTER;
@@ -31,41 +33,42 @@ use crate::core::pending_client_requests::PendingClientRequests;
 /// [`STALE_AFTER`] in milliseconds.
 pub(in crate::core) const STALE_AFTER_MS: u64 = STALE_AFTER.as_millis() as u64;
 
-/// So many answers are kept at most; the oldest go first.
+/// The maximum number of stored answers; the oldest are dropped first.
 pub const MAX_UNACKNOWLEDGED: usize = 64;
 
-/// And so many bytes of them, in JSON. The newest is kept whatever its size.
+/// The maximum size of all stored answers, in bytes of JSON. The newest is stored whatever its size.
 pub const MAX_UNACKNOWLEDGED_BYTES: usize = 32 * 1024 * 1024;
 
+/// A call that the page has acknowledged.
 #[derive(Debug)]
-pub(super) struct CallRecord<V> {
+pub(super) struct CallRecord<J> {
     pub(super) id: CallId,
-    pub(super) state: State<V>,
+    pub(super) state: State<J>,
 }
 
 #[derive(Debug)]
-pub(super) enum State<V> {
-    /// Received, and perhaps over.
+pub(super) enum State<J> {
+    /// The call has arrived late and may have ended.
     MaybeEnded {
-        request: CallRequest<V>,
-        /// When the bridge was asked last.
+        request: CallRequest<J>,
+        /// When the page last sent a check.
         checked_ms: u64,
-        /// An answer of the bridge counts when it takes no longer.
+        /// The answer to the check counts if it takes no longer than this.
         answer_timeout_ms: u64,
     },
-    /// Its handler runs, and may ask the client.
-    Running(PendingClientRequests<V>),
-    /// Its handler has ended.
+    /// The handler is running and may make requests to the client.
+    Running(PendingClientRequests<J>),
+    /// The handler has ended.
     Answered {
-        outcome: SentOutcome<V>,
+        outcome: SentOutcome<J>,
         bytes: usize,
-        /// Its place among the answers sent on this connection, from 1; 0: it was not.
+        /// The number of the answer among those sent on this connection, from 1; 0 if it was not sent.
         send_number: u64,
     },
 }
 
-impl<V> CallRecord<V> {
-    pub(super) fn maybe_ended(request: CallRequest<V>, now_ms: u64) -> Self {
+impl<J> CallRecord<J> {
+    pub(super) fn maybe_ended(request: CallRequest<J>, now_ms: u64) -> Self {
         Self {
             id: request.call.clone(),
             state: State::MaybeEnded {
@@ -76,7 +79,7 @@ impl<V> CallRecord<V> {
         }
     }
 
-    /// The length of the answer, if there is one.
+    /// Returns the size of the answer, if there is one.
     pub(super) fn answer_bytes(&self) -> Option<usize> {
         match self.state {
             State::Answered { bytes, .. } => Some(bytes),

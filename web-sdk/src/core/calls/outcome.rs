@@ -1,19 +1,19 @@
-//! How a handler ended, and the message that says so.
+//! The outcome of a handler, and the message that reports it.
 
 use bridge_protocol::{CallId, ErrorCode};
 
 use crate::core::effect::{CallOutcome, Failure};
-use crate::core::messages::{Answer, Item, Kind, PageToBridge, SizedJson};
-use crate::core::text::decimal;
+use crate::core::messages::{Answer, Item, Json, Kind, PageToBridge, SizedJson};
+use crate::core::text::size_error;
 
-/// A message longer than this is cut: it is meant to be read.
+/// A longer message is truncated, in bytes: it is meant to be read.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
 
-/// A character of a message is at most so many times as long in JSON (`\u0000`).
+/// The maximum growth of a character in JSON: one byte becomes six, such as `\u0000`.
 const MAX_ESCAPE_FACTOR: usize = 6;
 
-/// What a handler may say of its failure; any other word becomes `HandlerFailed`. The other codes say
-/// what went wrong between client, bridge and page, which a handler cannot know.
+/// The codes that an error of a handler may have; any other becomes `HandlerFailed`. The remaining codes
+/// describe errors between client, bridge and page, which a handler cannot know.
 const HANDLER_ERROR_CODES: [&str; 8] = [
     ErrorCode::ClientCapabilityMissing.as_str(),
     ErrorCode::ClientRequestFailed.as_str(),
@@ -25,54 +25,52 @@ const HANDLER_ERROR_CODES: [&str; 8] = [
     ErrorCode::ToolNotAllowed.as_str(),
 ];
 
-/// How a handler ended.
+/// The outcome of a handler.
 #[derive(Clone, Debug, PartialEq)]
-pub enum HandlerOutcome<V> {
-    /// It returned.
+pub enum HandlerOutcome<J> {
+    /// The handler returned.
     Returned {
-        /// What.
-        answer: Answer<V>,
-        /// The length of all JSON texts in it.
+        /// The result.
+        answer: Answer<J>,
+        /// The size of all JSON texts in the result, in bytes.
         bytes: usize,
     },
-    /// It threw.
+    /// The handler threw an exception.
     Threw {
-        /// The error's `code`, if it has one.
+        /// The `code` of the error, if it has one.
         code: Option<String>,
-        /// The message, for the model and the person.
+        /// The message, for the model and the user.
         message: String,
-        /// The error's `data`, as JSON text.
-        data: Option<SizedJson<V>>,
-        /// What a tool shows of its failure, as JSON text.
-        content: Option<SizedJson<V>>,
+        /// The `data` of the error, as JSON text.
+        data: Option<SizedJson<J>>,
+        /// The content blocks that a tool returns instead of the message, as JSON text.
+        content: Option<SizedJson<J>>,
     },
 }
 
-/// How a call was answered.
+/// The answer to a call, as it is sent to the bridge.
 #[derive(Debug)]
-pub(super) enum SentOutcome<V> {
-    Result(Answer<V>),
+pub(super) enum SentOutcome<J> {
+    Result(Answer<J>),
     Error {
         code: &'static str,
         message: String,
-        data: Option<V>,
-        content: Option<V>,
+        data: Option<J>,
+        content: Option<J>,
     },
 }
 
-impl<V: Clone> SentOutcome<V> {
-    /// What became of a call, and the length of that. A result may have `room` bytes.
-    pub(super) fn from_outcome(outcome: HandlerOutcome<V>, room: usize) -> (Self, usize) {
+impl<J: Json> SentOutcome<J> {
+    /// Converts the outcome of a handler to an answer, and returns its size in bytes.
+    pub(super) fn from_outcome(outcome: HandlerOutcome<J>, max_bytes: usize) -> (Self, usize) {
         match outcome {
-            HandlerOutcome::Returned { answer, bytes } if bytes <= room => {
+            HandlerOutcome::Returned { answer, bytes } if bytes <= max_bytes => {
                 (SentOutcome::Result(answer), bytes)
             }
             HandlerOutcome::Returned { bytes, .. } => {
-                let what = too_large_message("the result", bytes, room);
-                (
-                    Self::failure(const { ErrorCode::ResultTooLarge.as_str() }, what),
-                    0,
-                )
+                let message = too_large_message("the result", bytes, max_bytes);
+                let code = const { ErrorCode::ResultTooLarge.as_str() };
+                (Self::failure(code, message), 0)
             }
             HandlerOutcome::Threw {
                 code,
@@ -81,20 +79,20 @@ impl<V: Clone> SentOutcome<V> {
                 content,
             } => {
                 let message = truncate(message);
-                let before = room.saturating_sub(message.len() * MAX_ESCAPE_FACTOR);
-                let mut room = before;
-                let said = SentOutcome::Error {
+                let available = max_bytes.saturating_sub(message.len() * MAX_ESCAPE_FACTOR);
+                let mut remaining = available;
+                let sent = SentOutcome::Error {
                     code: handler_error_code(code),
                     message,
-                    content: take_if_fits(content, &mut room),
-                    data: take_if_fits(data, &mut room),
+                    content: take_if_fits(content, &mut remaining),
+                    data: take_if_fits(data, &mut remaining),
                 };
-                (said, before - room)
+                (sent, available - remaining)
             }
         }
     }
 
-    /// A failure that needs no more than words.
+    /// Creates an error without data and content.
     pub(super) fn failure(code: &'static str, message: String) -> Self {
         SentOutcome::Error {
             code,
@@ -104,7 +102,7 @@ impl<V: Clone> SentOutcome<V> {
         }
     }
 
-    /// The call was for something that the app has removed.
+    /// Creates the error for a call of an item that the app has removed.
     pub(super) fn not_registered(item: &Item) -> Self {
         let code = match item.kind {
             Kind::Tool => const { ErrorCode::ToolNotFound.as_str() },
@@ -118,14 +116,15 @@ impl<V: Clone> SentOutcome<V> {
         Self::failure(code, message.concat())
     }
 
-    /// Somebody waits for a call that this page has received and knows nothing of any more.
+    /// Creates the error for a call that the page has acknowledged and has no record of any more.
     pub(super) fn lost() -> Self {
         let message = "the page received this call, but its result was lost: see whether it took \
                        effect before you call again";
         Self::failure(const { ErrorCode::InternalError.as_str() }, message.into())
     }
 
-    pub(super) fn ending(&self) -> CallOutcome {
+    /// Returns the outcome to report to the app.
+    pub(super) fn call_outcome(&self) -> CallOutcome {
         match self {
             SentOutcome::Result(_) => CallOutcome::Finished,
             SentOutcome::Error { code, message, .. } => {
@@ -134,7 +133,8 @@ impl<V: Clone> SentOutcome<V> {
         }
     }
 
-    pub(super) fn to_message(&self, call: CallId) -> PageToBridge<V> {
+    /// Returns the message that answers `call`.
+    pub(super) fn to_message(&self, call: CallId) -> PageToBridge<J> {
         match self {
             SentOutcome::Result(answer) => PageToBridge::CallResponse {
                 call,
@@ -156,32 +156,26 @@ impl<V: Clone> SentOutcome<V> {
     }
 }
 
-fn handler_error_code(word: Option<String>) -> &'static str {
+fn handler_error_code(code: Option<String>) -> &'static str {
     HANDLER_ERROR_CODES
         .into_iter()
-        .find(|code| word.as_deref() == Some(code))
+        .find(|allowed| code.as_deref() == Some(allowed))
         .unwrap_or(const { ErrorCode::HandlerFailed.as_str() })
 }
 
-/// The text, if there is room for it.
-fn take_if_fits<V>(text: Option<SizedJson<V>>, room: &mut usize) -> Option<V> {
-    let text = text.filter(|text| text.bytes <= *room)?;
-    *room -= text.bytes;
+/// Returns the text and reduces `remaining` by its size, if it is not larger than that.
+fn take_if_fits<J>(text: Option<SizedJson<J>>, remaining: &mut usize) -> Option<J> {
+    let text = text.filter(|text| text.bytes <= *remaining)?;
+    *remaining -= text.bytes;
     Some(text.json)
 }
 
-pub(super) fn too_large_message(what: &str, bytes: usize, limit: usize) -> String {
-    [
-        what,
-        " has ",
-        &decimal(bytes as u64),
-        " bytes; at most ",
-        &decimal(limit as u64),
-        " are allowed: make it smaller, or split it",
-    ]
-    .concat()
+/// Formats the error for a message of a handler that is too large.
+pub(super) fn too_large_message(subject: &str, bytes: usize, max_bytes: usize) -> String {
+    size_error(subject, bytes, max_bytes, "make it smaller, or split it")
 }
 
+/// Truncates a text to [`MAX_MESSAGE_BYTES`].
 pub(super) fn truncate(mut message: String) -> String {
     if message.len() > MAX_MESSAGE_BYTES {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));

@@ -1,4 +1,4 @@
-//! What the bridge says.
+//! Messages from the bridge.
 
 use bridge_protocol::{BridgeId, CallId, ErrorCode, PROTOCOL_VERSION};
 
@@ -6,12 +6,12 @@ use super::Page;
 use crate::core::calls::STALE_AFTER_MS;
 use crate::core::connection::{Phase, SILENCE_ALLOWANCE_MS};
 use crate::core::effect::{Effect, Failure, Report, Status};
-use crate::core::messages::{BridgeToPage, CallRequest, Limits, PageToBridge};
+use crate::core::messages::{BridgeToPage, CallRequest, Json, Limits, PageToBridge};
 use crate::core::parts::{Part, PartError};
 use crate::core::text::decimal;
 
-/// What a page hears when it is accepted.
-struct SessionAccepted {
+/// The fields of [`BridgeToPage::Authenticated`] that matter once the protocol version is checked.
+struct Acceptance {
     bridge_id: BridgeId,
     session_name: Option<String>,
     awaited: Vec<CallId>,
@@ -20,9 +20,9 @@ struct SessionAccepted {
     limits: Limits,
 }
 
-impl<V: Clone> Page<V> {
+impl<J: Json> Page<J> {
     /// A message arrived.
-    pub fn message_arrived(&mut self, message: BridgeToPage<V>) {
+    pub fn message_arrived(&mut self, message: BridgeToPage<J>) {
         match (&self.connection.phase, message) {
             (
                 Phase::Authenticating,
@@ -40,7 +40,7 @@ impl<V: Clone> Page<V> {
                     self.fail(self.unsupported_protocol(protocol));
                     return;
                 }
-                self.authenticated(SessionAccepted {
+                self.authenticated(Acceptance {
                     bridge_id,
                     session_name,
                     awaited,
@@ -65,9 +65,9 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// A part of a message arrived. Returns the texts of the message when it is whole, in order: then
-    /// the message itself arrives. A bridge that breaks the rules loses the connection.
-    pub fn part_arrived(&mut self, part: Part<V>, random: f64) -> Option<Vec<V>> {
+    /// A part of a message arrived. Returns the texts of the message in order when it is complete; the caller
+    /// then passes the message to [`Page::message_arrived`]. An invalid part closes the connection.
+    pub fn part_arrived(&mut self, part: Part<J>, random: f64) -> Option<Vec<J>> {
         if !self.has_socket() {
             return None;
         }
@@ -77,29 +77,29 @@ impl<V: Clone> Page<V> {
         match self.assembler.push(part, self.limits.max_message_bytes) {
             Ok(texts) => texts,
             Err(PartError) => {
-                let what = "the bridge broke the rules of messages in parts";
+                let message = "the bridge sent an invalid message part";
                 self.effects.push(Effect::AbandonSocket);
-                self.retry_with_backoff(Failure::new(Failure::CONNECTION_LOST, what), random);
+                self.retry_with_backoff(Failure::new(Failure::CONNECTION_LOST, message), random);
                 None
             }
         }
     }
 
-    fn on_message(&mut self, message: BridgeToPage<V>) {
+    fn on_message(&mut self, message: BridgeToPage<J>) {
         let now_ms = self.clock.now_ms;
         match message {
             BridgeToPage::CallRequested(request) => {
                 let is_late = self.is_late(request.sent_ms);
-                let certain = self
+                let request = self
                     .calls
                     .arrived(request, is_late, now_ms, &mut self.effects);
-                self.start_call(certain);
+                self.start_call(request);
             }
             BridgeToPage::CallsAlive { alive, ended } => {
                 self.visibility.confirm();
                 for id in alive {
-                    let certain = self.calls.confirmed_alive(&id, now_ms, &mut self.effects);
-                    self.start_call(certain);
+                    let request = self.calls.confirmed_alive(&id, now_ms, &mut self.effects);
+                    self.start_call(request);
                 }
                 let code = const { ErrorCode::CallCancelled.as_str() };
                 let reason = Failure::new(code, "nobody waits for the result");
@@ -146,28 +146,29 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// Starts a call that somebody waits for.
-    fn start_call(&mut self, certain: Option<CallRequest<V>>) {
-        if let Some(request) = certain {
+    fn start_call(&mut self, request: Option<CallRequest<J>>) {
+        if let Some(request) = request {
             let definition = self.definitions.find(&request.item);
             self.calls.start(request, definition, &mut self.effects);
         }
     }
 
-    /// Whether what was sent at this moment of the bridge's clock comes too late to be trusted. The
-    /// bridge ends what is on its way to a page when it hears that the page is frozen, however short
-    /// that is: until it has answered a question after that, nothing is sure.
+    /// Returns whether a call with this time on the bridge's clock may have ended already.
+    ///
+    /// When the bridge receives that the page is frozen, it ends the calls that are on their way to the
+    /// page, however short the freeze is. So every call counts as late until the bridge has answered a
+    /// message that was sent after the freeze.
     fn is_late(&self, sent_ms: Option<u64>) -> bool {
-        let (here_ms, there_ms) = self.clock_sync;
+        let (page_ms, bridge_ms) = self.clock_sync;
         sent_ms.is_some_and(|sent_ms| {
-            let sent = here_ms.saturating_add(sent_ms.saturating_sub(there_ms));
+            let sent_ms = page_ms.saturating_add(sent_ms.saturating_sub(bridge_ms));
             self.visibility.freeze_unconfirmed
-                || self.clock.now_ms.saturating_sub(sent) > STALE_AFTER_MS
+                || self.clock.now_ms.saturating_sub(sent_ms) > STALE_AFTER_MS
         })
     }
 
-    /// The page is refused, or its session ends. Two codes are followed by a close that says how to
-    /// come back; all others are final.
+    /// The page is rejected, or its session ends. After two of the codes the page reconnects when the close
+    /// arrives; all others are final.
     fn rejected(&mut self, code: String, error: String) {
         if code == const { ErrorCode::TokenExpired.as_str() } {
             self.token_expired(error);
@@ -176,33 +177,34 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    fn authenticated(&mut self, welcome: SessionAccepted) {
-        if self.bridge_id.as_ref() != Some(&welcome.bridge_id) {
+    fn authenticated(&mut self, acceptance: Acceptance) {
+        if self.bridge_id.as_ref() != Some(&acceptance.bridge_id) {
             self.definitions.bridge_changed();
             self.calls.bridge_changed(&mut self.effects);
             self.resource_updates.bridge_changed();
             self.clear_subscriptions();
         }
-        self.bridge_id = Some(welcome.bridge_id);
-        self.limits = welcome.limits;
-        // The bridge's clock was read after `authenticate` was sent: what arrives late cannot seem to
-        // be in time, however long this answer has waited to be heard.
-        self.clock_sync.1 = welcome.now_ms;
+        self.bridge_id = Some(acceptance.bridge_id);
+        self.limits = acceptance.limits;
+        // The bridge read its clock after the page sent `authenticate`. A late call therefore never seems to
+        // be in time, however long this message was delayed.
+        self.clock_sync.1 = acceptance.now_ms;
         self.connection.mark_ready();
         self.reset_silence_timer();
-        self.schedule_renewal(welcome.token_expires_in_ms);
+        self.schedule_renewal(acceptance.token_expires_in_ms);
         self.effects.report(Report::SessionAccepted {
-            session_name: welcome.session_name,
-            max_message_bytes: welcome.limits.max_message_bytes,
+            session_name: acceptance.session_name,
+            max_message_bytes: acceptance.limits.max_message_bytes,
         });
         self.effects.report(Report::Status(Status::Connected));
         self.calls
-            .connected(welcome.awaited, self.clock.now_ms, &mut self.effects);
+            .connected(acceptance.awaited, self.clock.now_ms, &mut self.effects);
         self.flush();
         self.visibility.send_changes(&mut self.effects);
     }
 
-    /// The bridge said something. The timer may fire early from here on, and is set anew then.
+    /// Extends the deadline of a silent connection. The browser's timer may now fire too early; it is set
+    /// again then.
     fn reset_silence_timer(&mut self) {
         let two_heartbeats = u64::from(self.limits.heartbeat_seconds) * 2_000;
         self.timer.connection = Some(self.deadline_after(two_heartbeats + SILENCE_ALLOWANCE_MS));

@@ -1,4 +1,4 @@
-//! How a connection begins, breaks and comes back.
+//! Connection attempts, lost connections and retries.
 
 use bridge_protocol::limits::AUTHENTICATE_TIMEOUT;
 use bridge_protocol::{CloseCode, ErrorCode, Retry};
@@ -6,14 +6,14 @@ use bridge_protocol::{CloseCode, ErrorCode, Retry};
 use super::Page;
 use crate::core::connection::{DRAIN_TIMEOUT_MS, Phase};
 use crate::core::effect::{Effect, Failure, Report, Status};
-use crate::core::messages::{Authenticate, PageToBridge, Token};
+use crate::core::messages::{Authenticate, Json, PageToBridge, Token};
 use crate::core::text::decimal;
 use crate::core::timer::take_if_due;
 
-impl<V: Clone> Page<V> {
-    // What the browser says.
+impl<J: Json> Page<J> {
+    // Events from the browser.
 
-    /// The socket is open.
+    /// The socket has opened.
     pub fn socket_opened(&mut self) {
         let Phase::Opening { token } = &mut self.connection.phase else {
             return;
@@ -23,19 +23,19 @@ impl<V: Clone> Page<V> {
         self.clock_sync.0 = self.clock.now_ms;
         self.assembler.clear();
         self.visibility.mark_title_sent();
-        let first = self.authenticate(auth_token);
-        self.effects.send(first);
+        let message = self.authenticate(auth_token);
+        self.effects.send(message);
         self.set_attempt_timeout(AUTHENTICATE_TIMEOUT.as_millis() as u64);
     }
 
-    /// The browser does not even try: a malformed address, or one its rules forbid.
+    /// The browser did not create the socket, because the address is malformed or forbidden.
     pub fn socket_refused(&mut self, message: &str) {
         let url = &self.info.bridge_url;
         let message = ["the browser refuses to connect to ", url, ": ", message].concat();
         self.fail(Failure::new(Failure::BRIDGE_URL_REFUSED, message));
     }
 
-    /// The socket closed, or failed to open (1006). `random` in `0..1`.
+    /// The socket closed, or failed to open (1006). `random` is a number from 0 to 1.
     pub fn socket_closed(&mut self, code: u16, reason: &str, random: f64) {
         if !self.has_socket() {
             return;
@@ -44,24 +44,24 @@ impl<V: Clone> Page<V> {
             self.token_expired("the token has expired".into());
         }
         if code == CloseCode::MessageTooBig.code() {
-            // One of the answers was too large, and would be again.
+            // One of the answers was too large and would be so again.
             self.calls.answers_acknowledged(u64::MAX);
         }
         if self.connection.phase == Phase::Off {
             return;
         }
-        // A refusal comes in words before its close. Without any, the page stood still for so long that
-        // the bridge gave it up.
-        let is_wordless = self.connection.phase == Phase::Authenticating
+        // The bridge sends a message before it closes a page that it rejects. Without one, the page was
+        // suspended for so long that the bridge stopped waiting for `authenticate`.
+        let timed_out = self.connection.phase == Phase::Authenticating
             && code == CloseCode::PolicyViolation.code();
-        let retry = if is_wordless {
+        let retry = if timed_out {
             Retry::Soon
         } else {
             CloseCode::retry(code)
         };
         match (self.expired_error.take(), retry) {
             (Some(expired), _) => {
-                // Its end was in order: the session waits for a moment only.
+                // The connection did not fail, so the page reconnects with the shortest backoff.
                 if self.connection.is_ready() {
                     self.connection.mark_stable();
                 }
@@ -79,7 +79,7 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// The timer has fired. `random` in `0..1`.
+    /// The timer has fired. `random` is a number from 0 to 1.
     pub fn timer_fired(&mut self, random: f64) {
         if self.timer.fired(&mut self.clock) {
             let now_ms = self.clock.now_ms;
@@ -98,10 +98,7 @@ impl<V: Clone> Page<V> {
             self.start_attempt();
         } else if self.draining {
             self.effects.push(Effect::AbandonSocket);
-            self.retry_with_backoff(
-                self.connection_error(1006, "the bridge fell silent"),
-                random,
-            );
+            self.retry_with_backoff(self.connection_error(1006, "no message arrived"), random);
         } else {
             self.start_drain();
         }
@@ -113,8 +110,8 @@ impl<V: Clone> Page<V> {
         self.set_timer();
     }
 
-    /// There is reason to hope: the tab became visible, or the network is back.
-    /// A connection that has been silent for too long, since everything stood still, is looked at now.
+    /// The tab became visible, or the network is back. A backoff ends, and a connection that was silent for
+    /// too long while the page was suspended is checked now.
     pub fn resumed(&mut self) {
         if let Phase::Waiting {
             interruptible: true,
@@ -129,16 +126,16 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// The document is going away for good.
+    /// The document is being unloaded and will not be shown again.
     pub fn leaving(&mut self) {
         if self.connection.is_ready() {
             self.effects.send(PageToBridge::Leaving);
         }
     }
 
-    /// The document is put aside (back/forward cache): it is not seen and its code stands still,
-    /// but it may be shown again as it was. For the bridge it is gone, or calls would wait for it
-    /// in vain; [`Page::resumed`] brings it back. `random` in `0..1`.
+    /// The document enters the back/forward cache: it is suspended, and may be shown again in its current
+    /// state. The session ends, because calls would wait in vain. [`Page::resumed`] connects again. `random`
+    /// is a number from 0 to 1.
     pub fn entered_bfcache(&mut self, random: f64) {
         match self.connection.phase {
             Phase::Off | Phase::Waiting { .. } => return,
@@ -146,12 +143,12 @@ impl<V: Clone> Page<V> {
             _ => {}
         }
         self.effects.push(Effect::CloseSocket);
-        let reason = Failure::new(Failure::CONNECTION_LOST, "the page was put aside");
+        let reason = Failure::new(Failure::CONNECTION_LOST, "the page was suspended");
         self.calls.cancel_all(&reason, &mut self.effects);
         self.retry_with_backoff(reason, random);
     }
 
-    // How attempts begin and end.
+    // Attempts.
 
     pub(super) fn start_attempt(&mut self) {
         if let Some((error, wait_ms)) = self.connection.throttle_attempt(self.clock.now_ms) {
@@ -216,7 +213,7 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// Whether there is a socket to hear of.
+    /// Returns whether there is a socket that can have events.
     pub(super) fn has_socket(&self) -> bool {
         matches!(
             self.connection.phase,
@@ -224,13 +221,13 @@ impl<V: Clone> Page<V> {
         )
     }
 
-    // Time.
+    // Timers.
 
     pub(super) fn deadline_after(&self, ms: impl Into<u64>) -> u64 {
         self.clock.now_ms.saturating_add(ms.into())
     }
 
-    /// The attempt under way is given up unless it is further by then.
+    /// Sets the time after which the current step of an attempt fails.
     pub(super) fn set_attempt_timeout(&mut self, ms: impl Into<u64>) {
         self.timer.connection = Some(self.deadline_after(ms));
         self.draining = false;
@@ -241,9 +238,9 @@ impl<V: Clone> Page<V> {
         self.timer.schedule(self.clock.now_ms, &mut self.effects);
     }
 
-    // Words.
+    // Messages and errors.
 
-    fn authenticate(&self, auth_token: Token) -> PageToBridge<V> {
+    fn authenticate(&self, auth_token: Token) -> PageToBridge<J> {
         let page = &self.info;
         PageToBridge::Authenticate(Authenticate {
             auth_token,
@@ -262,13 +259,13 @@ impl<V: Clone> Page<V> {
         let url = &self.info.bridge_url;
         match self.connection.phase {
             Phase::Authenticating | Phase::Ready => {
-                let why = if reason.is_empty() {
+                let reason = if reason.is_empty() {
                     "it broke"
                 } else {
                     reason
                 };
                 let code = decimal(code.into());
-                let message = ["the connection to ", url, " ended (", &code, "): ", why];
+                let message = ["the connection to ", url, " ended (", &code, "): ", reason];
                 Failure::new(Failure::CONNECTION_LOST, message.concat())
             }
             _ => Failure::new(
@@ -286,7 +283,7 @@ fn final_close_error(code: u16, reason: &str) -> Failure {
             "a newer connection with this sessionId took over",
         );
     }
-    let why = if reason.is_empty() {
+    let reason = if reason.is_empty() {
         "no reason given"
     } else {
         reason
@@ -296,7 +293,7 @@ fn final_close_error(code: u16, reason: &str) -> Failure {
         "the bridge closed the connection for good (",
         &code,
         "): ",
-        why,
+        reason,
     ];
     Failure::new(Failure::CONNECTION_CLOSED, message.concat())
 }

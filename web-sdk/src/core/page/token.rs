@@ -1,32 +1,32 @@
-//! The token: fetched for each connection, and renewed on the open socket before it ends.
+//! The token: fetched for each connection, and renewed on the open socket before it expires.
 
 use bridge_protocol::ErrorCode;
 
 use super::Page;
 use crate::core::connection::{OPEN_TIMEOUT_MS, Phase};
 use crate::core::effect::{Effect, Failure, Report};
-use crate::core::messages::{PageToBridge, Token};
+use crate::core::messages::{Json, PageToBridge, Token};
 
-/// A renewal that failed is tried again after this.
+/// How long to wait before a failed renewal is retried.
 const RENEWAL_RETRY_MS: u64 = 10_000;
 
-/// A renewal is done this long before the token ends, where its life is long enough.
+/// How long before its expiry a token is renewed, unless its lifetime is too short.
 const RENEWAL_MARGIN_MS: u64 = 5_000;
 
-/// A renewal waits this long at least: a function may return the same token each time.
+/// The minimum wait before a renewal: a token function may return the same token each time.
 const MIN_RENEWAL_DELAY_MS: u64 = 1_000;
 
-/// When to renew a token of this life: at four fifths of it, or a moment before its end, and not in its
-/// first half.
-fn renewal_delay(life_ms: u64) -> u64 {
-    (life_ms - life_ms / 5)
-        .min(life_ms.saturating_sub(RENEWAL_MARGIN_MS))
-        .max(life_ms / 2)
+/// Returns when to renew a token of this lifetime: after four fifths of it or [`RENEWAL_MARGIN_MS`] before
+/// its end, whichever is earlier, but not in its first half.
+fn renewal_delay(lifetime_ms: u64) -> u64 {
+    (lifetime_ms - lifetime_ms / 5)
+        .min(lifetime_ms.saturating_sub(RENEWAL_MARGIN_MS))
+        .max(lifetime_ms / 2)
         .max(MIN_RENEWAL_DELAY_MS)
 }
 
-impl<V: Clone> Page<V> {
-    /// The token is there.
+impl<J: Json> Page<J> {
+    /// The token was fetched.
     pub fn token_ready(&mut self, token: Token) {
         match self.connection.phase {
             Phase::FetchingToken => {
@@ -41,7 +41,7 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// The app's token function failed. It may work the next time.
+    /// The app's token function failed. It is called again later.
     pub fn token_failed(&mut self, message: &str, random: f64) {
         let message = ["the authToken function failed: ", message].concat();
         match self.connection.phase {
@@ -53,10 +53,10 @@ impl<V: Clone> Page<V> {
         }
     }
 
-    /// The token of the open socket ends in so many milliseconds.
-    pub(super) fn schedule_renewal(&mut self, in_ms: Option<u64>) {
-        let life_ms = in_ms.filter(|_| self.info.renewable);
-        self.timer.renewal = life_ms.map(|life_ms| self.deadline_after(renewal_delay(life_ms)));
+    /// Schedules the renewal of the open socket's token, which expires in this many milliseconds.
+    pub(super) fn schedule_renewal(&mut self, expires_in_ms: Option<u64>) {
+        let lifetime_ms = expires_in_ms.filter(|_| self.info.renewable);
+        self.timer.renewal = lifetime_ms.map(|ms| self.deadline_after(renewal_delay(ms)));
         self.set_timer();
     }
 
@@ -65,19 +65,20 @@ impl<V: Clone> Page<V> {
         self.effects.push(Effect::FetchToken);
     }
 
-    /// The bridge refuses the fresh token.
+    /// The bridge rejected the fresh token.
     pub(super) fn renewal_failed(&mut self, error: &str) {
         self.retry_renewal(["the bridge refuses the fresh token: ", error].concat());
     }
 
-    /// The former token may last until then.
+    /// Reports the error and retries the renewal later, because the former token may still be valid then.
     fn retry_renewal(&mut self, message: String) {
         self.effects.report(Report::Warning(message));
         self.timer.renewal = Some(self.deadline_after(RENEWAL_RETRY_MS));
         self.set_timer();
     }
 
-    /// The bridge says that the token has expired, and closes. The page comes back with a fresh one.
+    /// The bridge reported that the token has expired. A close follows, after which the page reconnects with
+    /// a fresh token if it can fetch one.
     pub(super) fn token_expired(&mut self, error: String) {
         let code = const { ErrorCode::TokenExpired.as_str() };
         if self.info.renewable {
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_token_is_renewed_before_it_ends_and_never_in_a_tight_loop() {
-        for (life_ms, after) in [
+        for (lifetime_ms, delay_ms) in [
             (3_600_000, 2_880_000),
             (300_000, 240_000),
             (20_000, 15_000),
@@ -105,7 +106,7 @@ mod tests {
             (500, 1_000),
             (0, 1_000),
         ] {
-            assert_eq!(renewal_delay(life_ms), after, "{life_ms}");
+            assert_eq!(renewal_delay(lifetime_ms), delay_ms, "{lifetime_ms}");
         }
         assert!(renewal_delay(u64::MAX) < u64::MAX);
     }

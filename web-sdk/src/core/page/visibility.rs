@@ -1,13 +1,12 @@
-//! What the user sees and does, as far as the bridge hears of it.
+//! What the user sees and does, and how much of it the bridge knows.
 
-use super::Page;
 use crate::core::effect::Effects;
 use crate::core::messages::PageToBridge;
 
-/// The bridge hears of the user's deeds at most this often.
+/// The minimum interval between two messages about user activity.
 pub const ACTIVITY_INTERVAL_MS: u64 = 5_000;
 
-/// What the user sees of the document.
+/// The visibility, focus and title of the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageVisibility {
     /// `document.visibilityState` is `visible`.
@@ -18,19 +17,19 @@ pub struct PageVisibility {
     pub title: String,
 }
 
-/// What there is to see, and what the bridge knows of it.
+/// Tracks the visibility of the page, and which state was sent to the bridge.
 #[derive(Debug)]
 pub(super) struct VisibilityTracker {
     pub(super) current: PageVisibility,
     /// The browser is about to suspend the page.
     frozen: bool,
-    /// The bridge may not have heard of that yet: it ends what it sends until then.
+    /// The bridge may not have received the latest freeze. It ends the calls that it has sent by then.
     pub(super) freeze_unconfirmed: bool,
-    /// The title as the bridge knows it.
+    /// The title that was sent last.
     sent_title: String,
-    /// What the bridge knows on this connection: the sight, and whether the page is frozen.
+    /// The visibility, and whether the page is frozen, as sent last on this connection.
     last_sent: Option<(PageVisibility, bool)>,
-    /// When the bridge last heard that the user did something.
+    /// When user activity was sent last.
     last_activity_ms: Option<u64>,
 }
 
@@ -46,19 +45,25 @@ impl VisibilityTracker {
         }
     }
 
-    /// The bridge hears the title with `authenticate`, and nothing else yet.
+    /// `authenticate` was sent, which contains the title and no other state.
     pub(super) fn mark_title_sent(&mut self) {
         self.sent_title = self.current.title.clone();
         self.last_sent = None;
         self.freeze_unconfirmed = false;
     }
 
-    /// The bridge has answered something that was asked after it was told.
+    pub(super) fn set_frozen(&mut self, frozen: bool) {
+        self.frozen = frozen;
+        self.freeze_unconfirmed |= frozen;
+    }
+
+    /// The bridge answered a message that was sent after the latest freeze.
     pub(super) fn confirm(&mut self) {
         self.freeze_unconfirmed = self.frozen;
     }
 
-    pub(super) fn send_changes<V>(&mut self, effects: &mut Effects<V>) {
+    /// Sends the state if it has changed since it was sent last.
+    pub(super) fn send_changes<J>(&mut self, effects: &mut Effects<J>) {
         let now = Some((self.current.clone(), self.frozen));
         if self.last_sent == now {
             return;
@@ -74,36 +79,13 @@ impl VisibilityTracker {
             page_title,
         });
     }
-}
 
-impl<V: Clone> Page<V> {
-    /// Visibility, focus or title may have changed, or the page is not frozen any more.
-    pub fn visibility_changed(&mut self, sight: PageVisibility) {
-        self.visibility.current = sight;
-        self.set_frozen(false);
-    }
-
-    /// The browser is about to suspend the page. [`Page::visibility_changed`] is the end of that.
-    pub fn froze(&mut self) {
-        self.set_frozen(true);
-    }
-
-    fn set_frozen(&mut self, frozen: bool) {
-        self.visibility.frozen = frozen;
-        self.visibility.freeze_unconfirmed |= frozen;
-        if self.connection.is_ready() {
-            self.visibility.send_changes(&mut self.effects);
-        }
-    }
-
-    /// The user did something in the page.
-    pub fn user_acted(&mut self) {
-        let now_ms = self.clock.now_ms;
-        let told = self.visibility.last_activity_ms;
-        let is_news = told.is_none_or(|told| now_ms - told >= ACTIVITY_INTERVAL_MS);
-        if is_news && self.connection.is_ready() {
-            self.visibility.last_activity_ms = Some(now_ms);
-            self.effects.send(PageToBridge::Activity);
+    /// Sends user activity, at most once in [`ACTIVITY_INTERVAL_MS`].
+    pub(super) fn send_activity<J>(&mut self, now_ms: u64, effects: &mut Effects<J>) {
+        let is_due = |sent_ms| now_ms - sent_ms >= ACTIVITY_INTERVAL_MS;
+        if self.last_activity_ms.is_none_or(is_due) {
+            self.last_activity_ms = Some(now_ms);
+            effects.send(PageToBridge::Activity);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Each call runs at most once, and its answer reaches the bridge that asked.
+//! Each call runs at most once, and its answer is sent to the bridge that requested it.
 
 use super::*;
 
@@ -16,24 +16,27 @@ fn only_error(page: &TestPage) -> (&'static str, String) {
 }
 
 #[test]
-fn the_receipt_goes_out_before_the_handler_runs() {
+fn a_call_is_acknowledged_before_its_handler_starts() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
-    let place = |wanted: fn(&Effect<String>) -> bool| page.effects.iter().position(wanted).unwrap();
-    let receipt = place(|effect| matches!(effect, Effect::Send(PageToBridge::CallReceived(_))));
-    let start = place(|effect| matches!(effect, Effect::StartCall(_)));
-    assert!(receipt < start);
+    let index_of =
+        |predicate: fn(&Effect<String>) -> bool| page.effects.iter().position(predicate).unwrap();
+    let received = index_of(|effect| matches!(effect, Effect::Send(PageToBridge::CallReceived(_))));
+    let started = index_of(|effect| matches!(effect, Effect::StartCall(_)));
+    assert!(received < started);
     page.finish("c1", returned(r#"{"n":1}"#));
     assert_eq!(
         page.sent,
         [call_received("c1"), response("c1", r#"{"n":1}"#)]
     );
-    let ending = CallOutcome::Finished;
-    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+    assert_eq!(
+        page.call_outcomes(),
+        [(CallId::from("c1"), CallOutcome::Finished)]
+    );
 }
 
 #[test]
-fn the_newest_definition_of_a_name_runs() {
+fn a_call_runs_the_newest_definition_of_its_name() {
     let mut page = TestPage::with_echo();
     page.add_tool(2, "echo");
     page.receive(tool_call("c1", "echo"));
@@ -47,7 +50,7 @@ fn the_newest_definition_of_a_name_runs() {
 }
 
 #[test]
-fn a_call_that_comes_twice_runs_once() {
+fn a_repeated_call_runs_once() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.receive(tool_call("c1", "echo"));
@@ -57,7 +60,11 @@ fn a_call_that_comes_twice_runs_once() {
     page.clear();
     page.receive(tool_call("c1", "echo"));
     assert_eq!(page.started, []);
-    assert_eq!(page.sent, [call_received("c1")], "the answer is on its way");
+    assert_eq!(
+        page.sent,
+        [call_received("c1")],
+        "the answer was sent before"
+    );
     page.receive(BridgeToPage::Heartbeat {
         sequence: 1,
         answers: 1,
@@ -68,7 +75,7 @@ fn a_call_that_comes_twice_runs_once() {
 }
 
 #[test]
-fn another_bridge_gets_no_answers_to_calls_of_the_former() {
+fn a_restarted_bridge_gets_no_answers_to_former_calls() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.receive(tool_call("c2", "echo"));
@@ -77,27 +84,35 @@ fn another_bridge_gets_no_answers_to_calls_of_the_former() {
     page.clear();
     page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-2");
-    let [(cancelled, CallOutcome::Cancelled(_))] = &page.endings()[..] else {
-        panic!("{:?}", page.endings());
+    let [(cancelled, CallOutcome::Cancelled(_))] = &page.call_outcomes()[..] else {
+        panic!("{:?}", page.call_outcomes());
     };
-    assert_eq!(*cancelled, CallId::from("c2"), "its signal fires");
+    assert_eq!(
+        *cancelled,
+        CallId::from("c2"),
+        "it is reported as cancelled"
+    );
     page.finish("c2", returned("2"));
     let answers = |message: &&Message| matches!(message, PageToBridge::CallResponse { .. });
     assert_eq!(page.sent.iter().find(answers), None);
     page.receive(tool_call("c1", "echo"));
-    assert_eq!(page.started, [CallId::from("c1")], "the new bridge's own");
+    assert_eq!(
+        page.started,
+        [CallId::from("c1")],
+        "the id is new to this bridge"
+    );
 }
 
 #[test]
-fn a_cancelled_call_has_no_result() {
+fn a_cancelled_call_sends_no_result() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.clear();
     page.receive(cancel("c1"));
     page.receive(cancel("c1"));
     page.finish("c1", returned("1"));
-    let ending = CallOutcome::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
-    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+    let outcome = CallOutcome::Cancelled(Failure::new("CallCancelled", "the client cancelled"));
+    assert_eq!(page.call_outcomes(), [(CallId::from("c1"), outcome)]);
     assert_eq!(page.sent, []);
 }
 
@@ -139,8 +154,8 @@ fn a_thrown_error_is_sent_with_its_message() {
     page.finish("c1", threw("no such card: 7"));
     let error = ("HandlerFailed", "no such card: 7".to_owned());
     assert_eq!(only_error(&page), error);
-    let ending = CallOutcome::Failed(Failure::new("HandlerFailed", "no such card: 7"));
-    assert_eq!(page.endings(), [(CallId::from("c1"), ending)]);
+    let outcome = CallOutcome::Failed(Failure::new("HandlerFailed", "no such card: 7"));
+    assert_eq!(page.call_outcomes(), [(CallId::from("c1"), outcome)]);
 }
 
 #[test]
@@ -182,11 +197,15 @@ fn a_result_over_the_limit_names_size_and_limit() {
     let (largest, larger) = ("x".repeat(12_000), "x".repeat(12_001));
     page.finish("c1", returned(&largest));
     page.finish("c2", returned(&larger));
-    assert_eq!(page.sent[0], response("c1", &largest), "in several frames");
+    assert_eq!(
+        page.sent[0],
+        response("c1", &largest),
+        "it is sent in several frames"
+    );
     let (code, message) = only_error(&page);
     assert_eq!(code, "ResultTooLarge");
     assert!(message.contains("12001 bytes; at most 12000"), "{message}");
-    assert!(matches!(page.endings()[1].1, CallOutcome::Failed(_)));
+    assert!(matches!(page.call_outcomes()[1].1, CallOutcome::Failed(_)));
 }
 
 #[test]
@@ -194,7 +213,7 @@ fn error_data_that_leaves_no_room_for_the_message_is_dropped() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.receive(tool_call("c2", "echo"));
-    for (call, bytes, fits) in [("c1", 11_400, true), ("c2", 11_401, false)] {
+    for (call, bytes, is_sent) in [("c1", 11_400, true), ("c2", 11_401, false)] {
         page.clear();
         let outcome = HandlerOutcome::Threw {
             code: None,
@@ -206,16 +225,16 @@ fn error_data_that_leaves_no_room_for_the_message_is_dropped() {
         let [PageToBridge::CallError { data, .. }] = &page.sent[..] else {
             panic!("{:?}", page.sent);
         };
-        assert_eq!(data.is_some(), fits);
+        assert_eq!(data.is_some(), is_sent);
     }
 }
 
 #[test]
-fn disconnecting_cancels_what_runs() {
+fn disconnecting_cancels_running_calls() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.dispatch(|page| page.disconnect());
-    let [(_, CallOutcome::Cancelled(reason))] = &page.endings()[..] else {
+    let [(_, CallOutcome::Cancelled(reason))] = &page.call_outcomes()[..] else {
         panic!();
     };
     assert_eq!(reason.code, Failure::DISCONNECTED);

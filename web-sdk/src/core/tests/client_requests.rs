@@ -1,8 +1,8 @@
-//! What handlers ask the clients behind their calls.
+//! Requests of handlers to the clients that made the calls.
 
 use super::*;
 
-/// A connected page with the tool `echo` and the running calls `c1` and `c2`.
+/// Creates a connected page with the tool `echo` and the running calls `c1` and `c2`.
 fn page_with_calls() -> TestPage {
     let mut page = TestPage::connected();
     page.add_tool(1, "echo");
@@ -21,11 +21,11 @@ fn client_request(key: &str) -> ClientRequest<String> {
     }
 }
 
-fn ask(page: &mut TestPage, call: &str, key: &str) {
+fn send_request(page: &mut TestPage, call: &str, key: &str) {
     page.dispatch(|page| page.client_requested(call.into(), client_request(key), 20));
 }
 
-fn answer(page: &mut TestPage, call: &str, keys: &[&str]) {
+fn respond(page: &mut TestPage, call: &str, keys: &[&str]) {
     page.receive(BridgeToPage::ClientResponses {
         call: call.into(),
         responses: keys
@@ -53,18 +53,18 @@ fn client_answered(call: &str, key: &str) -> Report<String> {
     }
 }
 
-/// The requests among what was sent.
+/// Returns the sent messages that are requests.
 fn sent_requests(page: &TestPage) -> Vec<Message> {
-    let wanted = |message: &&Message| matches!(message, PageToBridge::ClientRequests { .. });
-    page.sent.iter().filter(wanted).cloned().collect()
+    let is_request = |message: &&Message| matches!(message, PageToBridge::ClientRequests { .. });
+    page.sent.iter().filter(is_request).cloned().collect()
 }
 
 #[test]
 fn requests_of_one_task_are_sent_together() {
     let mut page = page_with_calls();
-    ask(&mut page, "c1", "a");
-    ask(&mut page, "c2", "x");
-    ask(&mut page, "c1", "b");
+    send_request(&mut page, "c1", "a");
+    send_request(&mut page, "c2", "x");
+    send_request(&mut page, "c1", "b");
     assert_eq!(page.sent, []);
     assert!(page.flush_requested);
     page.flush();
@@ -73,7 +73,7 @@ fn requests_of_one_task_are_sent_together() {
         [requests("c1", &["a", "b"]), requests("c2", &["x"])]
     );
     page.clear();
-    ask(&mut page, "c1", "c");
+    send_request(&mut page, "c1", "c");
     page.flush();
     assert_eq!(page.sent, [requests("c1", &["c"])]);
 }
@@ -81,13 +81,13 @@ fn requests_of_one_task_are_sent_together() {
 #[test]
 fn each_answer_is_delivered_once() {
     let mut page = page_with_calls();
-    ask(&mut page, "c1", "a");
-    ask(&mut page, "c1", "b");
+    send_request(&mut page, "c1", "a");
+    send_request(&mut page, "c1", "b");
     page.flush();
-    answer(&mut page, "c1", &["b"]);
-    answer(&mut page, "c1", &["b", "stray", "a"]);
-    answer(&mut page, "c2", &["a"]);
-    answer(&mut page, "c9", &["a"]);
+    respond(&mut page, "c1", &["b"]);
+    respond(&mut page, "c1", &["b", "stray", "a"]);
+    respond(&mut page, "c2", &["a"]);
+    respond(&mut page, "c9", &["a"]);
     assert_eq!(
         page.reports,
         [client_answered("c1", "b"), client_answered("c1", "a")]
@@ -97,34 +97,34 @@ fn each_answer_is_delivered_once() {
 #[test]
 fn unanswered_requests_are_resent_on_reconnect() {
     let mut page = page_with_calls();
-    ask(&mut page, "c1", "a");
-    ask(&mut page, "c1", "b");
+    send_request(&mut page, "c1", "a");
+    send_request(&mut page, "c1", "b");
     page.flush();
-    answer(&mut page, "c1", &["a"]);
+    respond(&mut page, "c1", &["a"]);
     page.close(1006);
-    ask(&mut page, "c1", "c");
-    assert!(!page.flush_requested, "there is nobody to ask");
+    send_request(&mut page, "c1", "c");
+    assert!(!page.flush_requested, "there is no connection");
     page.clear();
     page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-1");
     assert_eq!(sent_requests(&page), [requests("c1", &["b", "c"])]);
-    answer(&mut page, "c1", &["b"]);
+    respond(&mut page, "c1", &["b"]);
     assert!(page.reports.contains(&client_answered("c1", "b")));
 }
 
 #[test]
 fn an_ended_call_sends_no_requests_and_gets_no_answers() {
     let mut page = page_with_calls();
-    ask(&mut page, "c1", "a");
+    send_request(&mut page, "c1", "a");
     page.flush();
-    ask(&mut page, "c1", "b");
-    ask(&mut page, "c2", "x");
+    send_request(&mut page, "c1", "b");
+    send_request(&mut page, "c2", "x");
     page.receive(cancel("c1"));
     page.finish("c2", returned("1"));
     page.clear();
-    ask(&mut page, "c2", "y");
+    send_request(&mut page, "c2", "y");
     page.flush();
-    answer(&mut page, "c1", &["a"]);
+    respond(&mut page, "c1", &["a"]);
     assert_eq!(page.sent, []);
     assert_eq!(page.reports, []);
 }
@@ -132,26 +132,29 @@ fn an_ended_call_sends_no_requests_and_gets_no_answers() {
 #[test]
 fn requests_are_not_resent_to_another_bridge() {
     let mut page = page_with_calls();
-    ask(&mut page, "c1", "a");
+    send_request(&mut page, "c1", "a");
     page.flush();
     page.close(1006);
     page.clear();
     page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-2");
     assert_eq!(sent_requests(&page), []);
-    assert_eq!(page.endings().len(), 2, "both calls are cancelled");
+    assert_eq!(page.call_outcomes().len(), 2, "both calls are cancelled");
 }
 
 #[test]
 fn requests_are_batched_by_frame_size_and_too_large_ones_rejected() {
     let mut page = page_with_calls();
-    let room = TEST_LIMITS.max_frame_bytes - 1024;
-    for (key, bytes) in [("a", 5000), ("b", 5000), ("c", room), ("d", room + 1)] {
+    let max = TEST_LIMITS.max_frame_bytes - 1024;
+    for (key, bytes) in [("a", 5000), ("b", 5000), ("c", max), ("d", max + 1)] {
         page.dispatch(|page| page.client_requested("c1".into(), client_request(key), bytes));
     }
     page.flush();
-    let alone = |key| requests("c1", &[key]);
-    assert_eq!(sent_requests(&page), [alone("a"), alone("b"), alone("c")]);
+    let single = |key| requests("c1", &[key]);
+    assert_eq!(
+        sent_requests(&page),
+        [single("a"), single("b"), single("c")]
+    );
     let [Report::ClientAnswered { key, answer, .. }] = &page.reports[..] else {
         panic!("{:?}", page.reports);
     };

@@ -1,4 +1,4 @@
-//! How a connection begins, breaks, comes back, and ends for good.
+//! Connecting, reconnecting and disconnecting.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn failure(page: &TestPage) -> Failure {
 }
 
 #[test]
-fn the_first_frame_says_who_the_page_is() {
+fn the_first_frame_identifies_the_page() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     assert_eq!(page.statuses(), [Status::Connecting]);
@@ -27,13 +27,13 @@ fn the_first_frame_says_who_the_page_is() {
     };
     assert_eq!(first.auth_token, Token("0123456789abcdef".into()));
     assert_eq!(first.session_id, Some(SessionId::from("tab-1")));
-    assert_eq!(page.timer, Some(10_000), "the bridge must answer by then");
+    assert_eq!(page.timer, Some(10_000), "the timeout of the answer");
     page.receive(authenticated("b-1"));
     assert_eq!(page.statuses().last(), Some(&Status::Connected));
 }
 
 #[test]
-fn connecting_twice_is_connecting_once() {
+fn connecting_again_has_no_effect() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     page.dispatch(|page| page.connect());
@@ -43,17 +43,17 @@ fn connecting_twice_is_connecting_once() {
 }
 
 #[test]
-fn a_missing_bridge_is_tried_again_with_growing_waits() {
+fn an_unreachable_bridge_is_retried_with_backoff() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
-    for ceiling in [250, 500, 1000, 2000] {
+    for max_wait in [250, 500, 1000, 2000] {
         assert!(std::mem::take(&mut page.token_requested));
         page.dispatch(|page| page.token_ready(Token::default()));
         page.close(1006);
-        assert_eq!(page.timer, Some(ceiling / 2));
-        assert_eq!(retry_delay(&page), Some(ceiling / 2));
+        assert_eq!(page.timer, Some(max_wait / 2));
+        assert_eq!(retry_delay(&page), Some(max_wait / 2));
         page.dispatch(|page| page.timer_fired(0.5));
-        assert_eq!(retry_delay(&page), None, "an attempt is under way");
+        assert_eq!(retry_delay(&page), None, "an attempt is in progress");
     }
     page.accept("b-1");
     assert_eq!(page.statuses().last(), Some(&Status::Connected));
@@ -77,7 +77,10 @@ fn a_full_bridge_is_retried_after_a_long_backoff() {
     page.close(1013);
     assert_eq!(retry_delay(&page), Some(37_500));
     page.dispatch(|page| page.resumed());
-    assert!(!page.token_requested, "waking up does not make room");
+    assert!(
+        !page.token_requested,
+        "a visible tab does not end this backoff"
+    );
     page.dispatch(|page| page.timer_fired(0.0));
     assert!(page.token_requested);
 }
@@ -90,7 +93,7 @@ fn heartbeat(sequence: u64) -> BridgeToPage<String> {
 }
 
 #[test]
-fn a_silent_connection_is_given_up() {
+fn a_silent_connection_is_abandoned() {
     let mut page = TestPage::connected();
     assert_eq!(page.timer, Some(50_000), "two heartbeats and ten seconds");
     page.pass_time(20_000);
@@ -102,9 +105,9 @@ fn a_silent_connection_is_given_up() {
     );
     page.now_ms -= 20_000;
     page.timer_fires(0.0);
-    assert_eq!(page.timer, Some(20_000), "the rest");
+    assert_eq!(page.timer, Some(20_000), "the remaining time");
     page.timer_fires(0.0);
-    assert_eq!(page.timer, Some(2_000), "the last chance");
+    assert_eq!(page.timer, Some(2_000), "pending messages are processed");
     assert!(!page.effects.contains(&Effect::AbandonSocket));
     page.timer_fires(0.0);
     assert!(page.effects.contains(&Effect::AbandonSocket));
@@ -112,7 +115,7 @@ fn a_silent_connection_is_given_up() {
 }
 
 #[test]
-fn a_frozen_page_reads_queued_messages_before_it_gives_up() {
+fn a_frozen_page_processes_queued_messages_before_it_abandons_the_socket() {
     let mut page = TestPage::connected();
     page.pass_time(600_000);
     page.timer_fires(0.0);
@@ -140,8 +143,8 @@ fn a_page_that_becomes_visible_checks_its_connection_at_once() {
 fn reconnects_to_a_flapping_bridge_are_rate_limited() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
-    let began = page.now_ms;
-    while page.now_ms < began + 600_000 {
+    let start_ms = page.now_ms;
+    while page.now_ms < start_ms + 600_000 {
         if page.token_requested {
             page.accept("b-1");
             page.receive(heartbeat(1));
@@ -162,11 +165,11 @@ fn a_hidden_page_backs_off_longer() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     let mut longest_wait = |visible| {
-        let sight = PageVisibility {
+        let visibility = PageVisibility {
             visible,
             ..PageVisibility::default()
         };
-        page.dispatch(|page| page.visibility_changed(sight));
+        page.dispatch(|page| page.visibility_changed(visibility));
         let waits = (0..12).map(|_| {
             page.dispatch(|page| page.token_ready(Token::default()));
             page.close(1006);
@@ -212,15 +215,15 @@ fn a_rejection_is_final_until_the_app_connects_again() {
 }
 
 #[test]
-fn final_closes_are_final() {
-    for (code, word) in [
+fn final_close_codes_are_not_retried() {
+    for (code, error) in [
         (1003, "ConnectionClosed"),
         (1008, "ConnectionClosed"),
         (4001, "SessionSuperseded"),
     ] {
         let mut page = TestPage::connected();
         page.close(code);
-        assert_eq!(failure(&page).code, word);
+        assert_eq!(failure(&page).code, error);
         assert_eq!(page.timer, None);
     }
 }
@@ -251,7 +254,7 @@ fn a_closed_session_is_final_but_a_stopping_bridge_is_retried() {
 }
 
 #[test]
-fn an_address_the_browser_forbids_is_final() {
+fn a_forbidden_address_is_not_retried() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     page.dispatch(|page| page.token_ready(Token::default()));
@@ -262,7 +265,7 @@ fn an_address_the_browser_forbids_is_final() {
 }
 
 #[test]
-fn an_unsupported_protocol_version_is_named() {
+fn an_unsupported_protocol_version_is_reported() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     page.open();
@@ -294,7 +297,7 @@ fn a_failed_token_function_is_retried() {
 }
 
 #[test]
-fn disconnecting_ends_everything() {
+fn disconnecting_closes_the_socket_and_stops_retries() {
     let mut page = TestPage::connected();
     page.dispatch(|page| page.disconnect());
     assert!(page.effects.contains(&Effect::CloseSocket));
@@ -318,13 +321,13 @@ fn a_late_token_opens_no_socket() {
 
 #[test]
 fn visibility_focus_and_title_are_sent() {
-    let sight = |visible, focused, title: &str| PageVisibility {
+    let visibility = |visible, focused, title: &str| PageVisibility {
         visible,
         focused,
         title: title.into(),
     };
     let mut page = TestPage::new();
-    page.dispatch(|page| page.visibility_changed(sight(true, true, "Board")));
+    page.dispatch(|page| page.visibility_changed(visibility(true, true, "Board")));
     page.dispatch(|page| page.connect());
     page.accept("b-1");
     let state = |visible, focused, page_title| PageToBridge::PageState {
@@ -335,9 +338,9 @@ fn visibility_focus_and_title_are_sent() {
     };
     assert_eq!(page.sent.last(), Some(&state(true, true, None)));
     page.clear();
-    page.dispatch(|page| page.visibility_changed(sight(true, true, "Board")));
+    page.dispatch(|page| page.visibility_changed(visibility(true, true, "Board")));
     assert_eq!(page.sent, []);
-    page.dispatch(|page| page.visibility_changed(sight(false, false, "Board (2)")));
+    page.dispatch(|page| page.visibility_changed(visibility(false, false, "Board (2)")));
     assert_eq!(page.sent, [state(false, false, Some("Board (2)".into()))]);
     page.dispatch(|page| page.leaving());
     assert_eq!(page.sent.last(), Some(&PageToBridge::Leaving));
@@ -352,8 +355,8 @@ fn connected_clients_are_unknown_without_a_connection() {
         Report::Clients(clients) => Some(clients.clone()),
         _ => None,
     };
-    let told: Vec<_> = page.reports.iter().filter_map(clients).collect();
-    assert_eq!(told, [Some("[1]".into()), None]);
+    let reported: Vec<_> = page.reports.iter().filter_map(clients).collect();
+    assert_eq!(reported, [Some("[1]".into()), None]);
 }
 
 #[test]

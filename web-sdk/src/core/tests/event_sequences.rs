@@ -1,13 +1,13 @@
-//! Whatever happens in whatever order, the promises of the protocol hold.
+//! Property tests: the invariants of the protocol hold for any sequence of events.
 
 mod bridge;
-mod world;
+mod harness;
 
 use proptest::prelude::*;
 
-use world::World;
+use harness::Harness;
 
-/// Something that happens to a page.
+/// An event of a test run.
 #[derive(Clone, Debug)]
 enum Step {
     Add(u32),
@@ -19,18 +19,18 @@ enum Step {
     },
     Finish(usize),
     Cancel(usize),
-    Ask(usize),
+    Request(usize),
     Respond(usize),
-    /// The bridge hears so many messages of the page.
+    /// The bridge receives this number of messages from the page.
     Deliver(usize),
-    /// The page hears so many messages of the bridge.
+    /// The page receives this number of messages from the bridge.
     Receive(usize),
     PassTime(u64),
-    /// What is under way in either direction is lost.
+    /// The connection breaks, and the messages in transit in both directions are lost.
     Break,
     BridgeRestarts,
     Retry,
-    Wake,
+    Resume,
     Heartbeat,
 }
 
@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
         6 => (0..12_u32, 0..4_u32).prop_map(|(id, tool)| Step::Call { id, tool }),
         4 => any::<usize>().prop_map(Step::Finish),
         2 => any::<usize>().prop_map(Step::Cancel),
-        3 => any::<usize>().prop_map(Step::Ask),
+        3 => any::<usize>().prop_map(Step::Request),
         2 => any::<usize>().prop_map(Step::Respond),
         6 => (1..8_usize).prop_map(Step::Deliver),
         6 => (1..8_usize).prop_map(Step::Receive),
@@ -50,7 +50,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Break),
         1 => Just(Step::BridgeRestarts),
         3 => Just(Step::Retry),
-        1 => Just(Step::Wake),
+        1 => Just(Step::Resume),
         2 => Just(Step::Heartbeat),
     ]
 }
@@ -59,11 +59,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn promises_hold(steps in proptest::collection::vec(step(), 0..80)) {
-        let mut world = World::new();
+    fn invariants_hold_for_any_event_sequence(steps in proptest::collection::vec(step(), 0..80)) {
+        let mut harness = Harness::new();
         for step in steps {
-            world.apply(step);
+            harness.apply(step);
         }
-        world.finish_and_check();
+        harness.finish_and_check();
     }
 }

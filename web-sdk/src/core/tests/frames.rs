@@ -1,4 +1,4 @@
-//! Every frame a page sends is its golden file to the letter.
+//! Every frame that a page sends equals its golden file byte for byte.
 
 use std::path::Path;
 
@@ -19,10 +19,10 @@ fn golden(name: &str) -> String {
     std::fs::read_to_string(file).unwrap().trim_end().to_owned()
 }
 
-fn encoded(message: Message) -> String {
-    let pieces = encode(message).into_iter();
-    pieces
-        .map(|piece| match piece {
+fn encode_text(message: Message) -> String {
+    let parts = encode(message).into_iter();
+    parts
+        .map(|part| match part {
             FramePart::Text(text) | FramePart::Json(text) => text,
         })
         .collect()
@@ -35,7 +35,7 @@ fn authenticate_frames() {
         session_id: Some(SessionId::from("tab-1")),
         ..Authenticate::default()
     };
-    let whole = Authenticate {
+    let full = Authenticate {
         auth_token: Token("0123456789abcdef0123456789abcdef".into()),
         session_id: Some(SessionId::from("tab-1")),
         session_name: Some("left tab".into()),
@@ -50,11 +50,11 @@ fn authenticate_frames() {
         timestamp: Some(1_790_000_000_000),
     };
     assert_eq!(
-        encoded(Message::Authenticate(minimal)),
+        encode_text(Message::Authenticate(minimal)),
         golden("authenticate-minimal")
     );
     assert_eq!(
-        encoded(Message::Authenticate(whole)),
+        encode_text(Message::Authenticate(full)),
         golden("authenticate")
     );
 }
@@ -97,8 +97,8 @@ fn registration_frames() {
             item(Kind::ResourceTemplate, "board://cards/{id}"),
         ],
     };
-    assert_eq!(encoded(register), golden("register"));
-    assert_eq!(encoded(unregister), golden("unregister"));
+    assert_eq!(encode_text(register), golden("register"));
+    assert_eq!(encode_text(unregister), golden("unregister"));
 }
 
 fn call() -> CallId {
@@ -129,16 +129,19 @@ fn call_response_frames() {
         },
     };
     assert_eq!(
-        encoded(Message::CallReceived(call())),
+        encode_text(Message::CallReceived(call())),
         golden("call-received")
     );
     assert_eq!(
-        encoded(value(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
+        encode_text(value(Some(r#"{"z":1.0,"a":[true,null,"ü"]}"#))),
         golden("call-response")
     );
-    assert_eq!(encoded(value(Some("null"))), golden("call-response-null"));
-    assert_eq!(encoded(value(None)), golden("call-response-nothing"));
-    assert_eq!(encoded(content), golden("call-response-content"));
+    assert_eq!(
+        encode_text(value(Some("null"))),
+        golden("call-response-null")
+    );
+    assert_eq!(encode_text(value(None)), golden("call-response-nothing"));
+    assert_eq!(encode_text(content), golden("call-response-content"));
 }
 
 #[test]
@@ -152,15 +155,15 @@ fn call_error_frames() {
             content: content.map(str::to_owned),
         }
     };
-    let failed = ErrorCode::HandlerFailed;
-    let thrown = error(failed, "no such card: 7", Some(r#"{"card":7}"#), None);
-    let shown = r#"[{"type":"text","text":"no such card"}]"#;
-    let shown = error(failed, "no such card", None, Some(shown));
-    let large = "the result has 11 MiB; at most 10 MiB are allowed";
-    let large = error(ErrorCode::ResultTooLarge, large, None, None);
-    assert_eq!(encoded(thrown), golden("call-error"));
-    assert_eq!(encoded(shown), golden("call-error-content"));
-    assert_eq!(encoded(large), golden("call-error-minimal"));
+    let code = ErrorCode::HandlerFailed;
+    let with_data = error(code, "no such card: 7", Some(r#"{"card":7}"#), None);
+    let content = r#"[{"type":"text","text":"no such card"}]"#;
+    let with_content = error(code, "no such card", None, Some(content));
+    let message = "the result has 11 MiB; at most 10 MiB are allowed";
+    let minimal = error(ErrorCode::ResultTooLarge, message, None, None);
+    assert_eq!(encode_text(with_data), golden("call-error"));
+    assert_eq!(encode_text(with_content), golden("call-error-content"));
+    assert_eq!(encode_text(minimal), golden("call-error-minimal"));
 }
 
 #[test]
@@ -171,14 +174,14 @@ fn progress_and_log_frames() {
         total: None,
         message: None,
     };
-    let whole = Message::CallProgress {
+    let full = Message::CallProgress {
         call: call(),
         progress: "1.5".into(),
         total: Some("3".into()),
         message: Some("half of it".into()),
     };
-    assert_eq!(encoded(minimal), golden("call-progress-minimal"));
-    assert_eq!(encoded(whole), golden("call-progress"));
+    assert_eq!(encode_text(minimal), golden("call-progress-minimal"));
+    assert_eq!(encode_text(full), golden("call-progress"));
     let log = |level: &str, logger: Option<&str>, data: &str| Message::CallLog {
         call: call(),
         level: level.into(),
@@ -186,11 +189,11 @@ fn progress_and_log_frames() {
         data: data.into(),
     };
     assert_eq!(
-        encoded(log("debug", None, "null")),
+        encode_text(log("debug", None, "null")),
         golden("call-log-minimal")
     );
     assert_eq!(
-        encoded(log("warning", Some("board"), r#"{"card":7}"#)),
+        encode_text(log("warning", Some("board"), r#"{"card":7}"#)),
         golden("call-log")
     );
 }
@@ -213,8 +216,8 @@ fn client_request_frames() {
     let updated = Message::ResourceUpdated {
         uri: "board://cards".into(),
     };
-    assert_eq!(encoded(requests), golden("client-requests"));
-    assert_eq!(encoded(updated), golden("resource-updated"));
+    assert_eq!(encode_text(requests), golden("client-requests"));
+    assert_eq!(encode_text(updated), golden("resource-updated"));
 }
 
 #[test]
@@ -226,15 +229,15 @@ fn heartbeat_activity_and_page_state_frames() {
         page_title: page_title.map(str::to_owned),
     };
     assert_eq!(
-        encoded(Message::HeartbeatAck { sequence: 3 }),
+        encode_text(Message::HeartbeatAck { sequence: 3 }),
         golden("heartbeat-ack")
     );
     assert_eq!(
-        encoded(state(true, true, None)),
+        encode_text(state(true, true, None)),
         golden("page-state-minimal")
     );
     assert_eq!(
-        encoded(state(false, false, Some("Board (2)"))),
+        encode_text(state(false, false, Some("Board (2)"))),
         golden("page-state")
     );
     let frozen = Message::PageState {
@@ -243,27 +246,27 @@ fn heartbeat_activity_and_page_state_frames() {
         frozen: true,
         page_title: None,
     };
-    assert_eq!(encoded(frozen), golden("page-state-frozen"));
-    assert_eq!(encoded(Message::Activity), golden("activity"));
-    assert_eq!(encoded(Message::Leaving), golden("leaving"));
+    assert_eq!(encode_text(frozen), golden("page-state-frozen"));
+    assert_eq!(encode_text(Message::Activity), golden("activity"));
+    assert_eq!(encode_text(Message::Leaving), golden("leaving"));
 }
 
 #[test]
 fn query_messages_are_sent_unchanged() {
     let query = golden("query");
-    assert_eq!(encoded(Message::Query(query.clone())), query);
+    assert_eq!(encode_text(Message::Query(query.clone())), query);
 }
 
 #[test]
 fn calls_check_and_renew_frames() {
     let check = Message::CallsCheck(vec![call(), CallId::from("c2")]);
     let renew = Message::Renew(Token("0123456789abcdef0123456789abcdef".into()));
-    assert_eq!(encoded(check), golden("calls-check"));
-    assert_eq!(encoded(renew), golden("renew"));
+    assert_eq!(encode_text(check), golden("calls-check"));
+    assert_eq!(encode_text(renew), golden("renew"));
 }
 
 #[test]
-fn every_string_is_valid_json() {
+fn strings_are_escaped_as_json() {
     let name = (0..=0x7f_u8).map(char::from).collect::<String>() + "\u{2028}ü🦀";
     let unregister = Message::Unregister {
         registration_id: RegistrationId::from("r1"),
@@ -278,7 +281,7 @@ fn every_string_is_valid_json() {
         r##" !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"##,
         "\u{7f}\u{2028}ü🦀",
     );
-    assert!(encoded(unregister).contains(&format!("\"name\":\"{escaped}\"}}")));
+    assert!(encode_text(unregister).contains(&format!("\"name\":\"{escaped}\"}}")));
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! A page that stood still does not run what is over.
+//! A page that was suspended does not run calls that have ended.
 
 use super::*;
 
-/// A call that the bridge sent `ago_ms` ago, on its clock, which `authenticated` told.
+/// Returns a call that the bridge sent `ago_ms` ago, on the clock of `authenticated`.
 fn call_sent_ago(page: &TestPage, ago_ms: u64, call: &str) -> BridgeToPage<String> {
     let BridgeToPage::CallRequested(mut request) = tool_call(call, "echo") else {
         panic!();
@@ -11,7 +11,7 @@ fn call_sent_ago(page: &TestPage, ago_ms: u64, call: &str) -> BridgeToPage<Strin
     BridgeToPage::CallRequested(request)
 }
 
-/// A page to which `c1` has come late.
+/// Creates a page that has received the late call `c1`.
 fn page_with_late_call() -> TestPage {
     let mut page = TestPage::with_echo();
     page.pass_time(60_000);
@@ -44,9 +44,9 @@ fn a_late_call_starts_once_confirmed_alive() {
     assert_eq!(
         page.started,
         call_ids(&["c1"]),
-        "never twice, and never the other"
+        "c1 does not start twice, and c2 not at all"
     );
-    assert_eq!(page.endings(), [], "the app never heard of the other");
+    assert_eq!(page.call_outcomes(), [], "the app gets no report of c2");
     page.finish("c1", returned("1"));
     assert_eq!(page.sent.last(), Some(&response("c1", "1")));
 }
@@ -60,7 +60,11 @@ fn calls_sent_to_a_frozen_page_are_checked_however_short_the_freeze() {
     page.pass_time(10);
     let call = call_sent_ago(&page, 5, "c1");
     page.receive(call);
-    assert_eq!(page.started, [], "`frozen` may be on its way still");
+    assert_eq!(
+        page.started,
+        [],
+        "the bridge may not have received `frozen`"
+    );
     page.receive(calls_alive(&["c1"], &[]));
     let call = call_sent_ago(&page, 5, "c2");
     page.receive(call);
@@ -76,7 +80,7 @@ fn a_cancelled_late_call_is_forgotten() {
 }
 
 #[test]
-fn a_late_calls_alive_is_asked_for_again() {
+fn a_delayed_calls_alive_is_requested_again() {
     let mut page = page_with_late_call();
     page.pass_time(2_001);
     page.receive(calls_alive(&["c1"], &[]));
@@ -87,7 +91,7 @@ fn a_late_calls_alive_is_asked_for_again() {
     assert_eq!(
         page.started,
         call_ids(&["c1"]),
-        "a slow line gets twice the time"
+        "the second answer may take twice the time"
     );
 }
 
@@ -120,7 +124,7 @@ fn a_resent_late_call_starts_if_it_comes_in_time() {
 }
 
 #[test]
-fn another_bridge_drops_all_late_calls() {
+fn a_restarted_bridge_drops_all_late_calls() {
     let mut page = page_with_late_call();
     page.break_and_retry();
     page.accept("b-2");
@@ -142,13 +146,13 @@ fn a_delayed_authenticated_does_not_hide_late_calls() {
     assert!(page.sent.contains(&calls_check(&["c1"])));
 }
 
-/// The bridge's clock said so when it accepted the page.
+/// Returns an `authenticated` with this time on the bridge's clock.
 fn authenticated_at(ms: u64) -> BridgeToPage<String> {
-    let mut welcome = authenticated("b-1");
-    if let BridgeToPage::Authenticated { now_ms, .. } = &mut welcome {
+    let mut message = authenticated("b-1");
+    if let BridgeToPage::Authenticated { now_ms, .. } = &mut message {
         *now_ms = ms;
     }
-    welcome
+    message
 }
 
 #[test]

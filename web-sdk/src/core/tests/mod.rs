@@ -1,4 +1,4 @@
-//! The page's side of the protocol, driven by hand.
+//! Tests of [`Page`]: a test causes events and checks the recorded effects.
 
 mod calls;
 mod client_requests;
@@ -27,10 +27,10 @@ pub(super) const TEST_LIMITS: Limits = Limits {
     heartbeat_seconds: 20,
 };
 
-/// When tests begin, on both clocks.
+/// The start time of tests, on the clocks of the page and the bridge.
 pub(super) const NOW_MS: u64 = 1_790_000_000_000;
 
-/// A page whose effects are noted instead of done.
+/// A page whose effects are recorded instead of performed.
 pub(super) struct TestPage {
     page: Page<String>,
     /// The page's wall clock.
@@ -52,9 +52,9 @@ impl TestPage {
         Self::with_token_source(false)
     }
 
-    /// `renewable`: the token comes from a function.
+    /// Creates a page whose token comes from a function, if `renewable`.
     pub(super) fn with_token_source(renewable: bool) -> Self {
-        let introduction = PageInfo {
+        let info = PageInfo {
             bridge_url: "http://localhost:3001".into(),
             session_id: SessionId::from("tab-1"),
             session_name: None,
@@ -65,7 +65,7 @@ impl TestPage {
             app: r#"{"name":"board"}"#.into(),
         };
         Self {
-            page: Page::new(introduction, PageVisibility::default()),
+            page: Page::new(info, PageVisibility::default()),
             now_ms: NOW_MS,
             socket_open: false,
             sent: Vec::new(),
@@ -79,7 +79,7 @@ impl TestPage {
         }
     }
 
-    /// A page that is connected to the bridge `b-1`, with nothing noted yet.
+    /// Creates a page that is connected to the bridge `b-1`, with no recorded effects.
     pub(super) fn connected() -> Self {
         let mut page = Self::new();
         page.dispatch(|page| page.connect());
@@ -88,7 +88,7 @@ impl TestPage {
         page
     }
 
-    /// The same, with the tool `echo`.
+    /// Creates a connected page with the tool `echo` and no recorded effects.
     pub(super) fn with_echo() -> Self {
         let mut page = Self::connected();
         page.add_tool(1, "echo");
@@ -126,14 +126,15 @@ impl TestPage {
         }
     }
 
-    /// Everything the browser and the bridge `bridge_id` must say until the page is connected.
+    /// Lets an attempt succeed: the socket opens, and the bridge `bridge_id` accepts the page.
     pub(super) fn accept(&mut self, bridge_id: &str) {
         self.accept_with(authenticated(bridge_id));
     }
 
-    pub(super) fn accept_with(&mut self, welcome: BridgeToPage<String>) {
+    /// Lets an attempt succeed with this answer of the bridge.
+    pub(super) fn accept_with(&mut self, authenticated: BridgeToPage<String>) {
         self.open();
-        self.receive(welcome);
+        self.receive(authenticated);
         self.flush();
     }
 
@@ -149,18 +150,18 @@ impl TestPage {
         self.dispatch(|page| page.message_arrived(message));
     }
 
-    /// The connection breaks, and the wait for the next attempt is over.
+    /// Breaks the connection and ends the backoff.
     pub(super) fn break_and_retry(&mut self) {
         self.close(1006);
         self.timer_fires(0.5);
     }
 
-    /// So much time passes, and nothing happens.
+    /// Advances the clock without an event.
     pub(super) fn pass_time(&mut self, ms: u64) {
         self.now_ms += ms;
     }
 
-    /// The timer fires when it should.
+    /// Advances the clock to the deadline of the timer, which fires.
     pub(super) fn timer_fires(&mut self, random: f64) {
         self.now_ms += u64::from(self.timer.take().unwrap());
         self.dispatch(|page| page.timer_fired(random));
@@ -182,7 +183,9 @@ impl TestPage {
 
     pub(super) fn add(&mut self, key: u32, kind: Kind, name: &str) {
         let definition = sized_json(format!(r#"{{"name":"{name}"}}"#));
-        self.dispatch(|page| page.added(DefinitionKey(key), item(kind, name), definition));
+        self.dispatch(|page| {
+            page.definition_added(DefinitionKey(key), item(kind, name), definition)
+        });
     }
 
     pub(super) fn remove(&mut self, key: u32) {
@@ -201,18 +204,15 @@ impl TestPage {
         self.reports.iter().filter_map(status).collect()
     }
 
-    pub(super) fn endings(&self) -> Vec<(CallId, CallOutcome)> {
-        let ending = |report: &Report<String>| match report {
-            Report::CallEnded {
-                call,
-                outcome: ending,
-            } => Some((call.clone(), ending.clone())),
+    pub(super) fn call_outcomes(&self) -> Vec<(CallId, CallOutcome)> {
+        let outcome = |report: &Report<String>| match report {
+            Report::CallEnded { call, outcome } => Some((call.clone(), outcome.clone())),
             _ => None,
         };
-        self.reports.iter().filter_map(ending).collect()
+        self.reports.iter().filter_map(outcome).collect()
     }
 
-    /// Forgets what was noted, not what the page knows.
+    /// Clears the recorded effects. The state of the page stays.
     pub(super) fn clear(&mut self) {
         self.sent.clear();
         self.started.clear();
@@ -240,13 +240,13 @@ pub(super) fn authenticated(bridge_id: &str) -> BridgeToPage<String> {
     }
 }
 
-/// The bridge `b-1` accepts the page and waits for these calls.
+/// Returns the message with which the bridge `b-1` accepts the page and awaits these calls.
 pub(super) fn authenticated_awaiting(calls: &[&str]) -> BridgeToPage<String> {
-    let mut welcome = authenticated("b-1");
-    if let BridgeToPage::Authenticated { awaited, .. } = &mut welcome {
+    let mut message = authenticated("b-1");
+    if let BridgeToPage::Authenticated { awaited, .. } = &mut message {
         *awaited = call_ids(calls);
     }
-    welcome
+    message
 }
 
 pub(super) fn calls_alive(alive: &[&str], ended: &[&str]) -> BridgeToPage<String> {

@@ -1,4 +1,4 @@
-//! Messages in parts, sent and received.
+//! Sending and receiving of messages in parts.
 
 use bridge_protocol::limits::{MAX_UNFINISHED_MESSAGES, PART_BYTES};
 use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
@@ -22,11 +22,11 @@ fn receive(page: &mut TestPage, frame: &str) -> Option<String> {
     texts.map(|texts| texts.concat())
 }
 
-/// The frames of a message, as a page sends them.
+/// Splits a message into frames as a page does.
 fn frames(message: &str) -> Vec<String> {
     let units: Vec<_> = message.encode_utf16().collect();
     let (mut start, mut frames) = (0, Vec::new());
-    while let Some(end) = split_point(start, units.len(), |at| units[at]) {
+    while let Some(end) = split_point(start, units.len(), |index| units[index]) {
         let text = String::from_utf16(&units[start..end]).unwrap();
         frames.push([PART_PREFIX, &text].concat());
         start = end;
@@ -50,21 +50,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(20))]
 
     #[test]
-    fn the_bridge_puts_together_what_a_page_cuts(
+    fn the_bridge_reassembles_parts_of_a_page(
         shift in 0..4_usize,
         pattern in "[a-zü€🦀]{1,20}",
         length in 1..300_000_usize,
     ) {
-        let endless = "a".repeat(shift) + &pattern.repeat(length / pattern.len() + 1);
+        let message = "a".repeat(shift) + &pattern.repeat(length / pattern.len() + 1);
         let mut assembler = Assembler::new(2_000_000);
-        let mut whole = None;
-        for frame in frames(&endless) {
+        let mut received = None;
+        for frame in frames(&message) {
             assert!(frame.len() <= PART_BYTES);
-            if let AssemblyStatus::Complete(message) = assembler.take(&frame).unwrap() {
-                assert_eq!(whole.replace(message.into_owned()), None);
+            if let AssemblyStatus::Complete(text) = assembler.push(&frame).unwrap() {
+                assert_eq!(received.replace(text.into_owned()), None);
             }
         }
-        assert_eq!(whole, Some(endless));
+        assert_eq!(received, Some(message));
     }
 }
 
@@ -72,19 +72,18 @@ proptest! {
 fn a_page_reassembles_parts_of_the_bridge() {
     let mut page = TestPage::connected();
     page.break_and_retry();
-    let mut welcome = authenticated("b-1");
-    if let BridgeToPage::Authenticated { limits, .. } = &mut welcome {
+    let mut accepted = authenticated("b-1");
+    if let BridgeToPage::Authenticated { limits, .. } = &mut accepted {
         limits.max_message_bytes = 3 * PART_BYTES;
     }
-    page.accept_with(welcome);
+    page.accept_with(accepted);
     let message = "🦀".repeat(PART_BYTES / 2);
-    let (mut heard, mut between) = (Vec::new(), 0);
-    for frame in split(&message, 17) {
-        heard.extend(receive(&mut page, &frame));
-        heard.extend(receive(&mut page, &format!("#+18 {between}")));
-        between += 1;
+    let mut received = Vec::new();
+    for (index, frame) in split(&message, 17).enumerate() {
+        received.extend(receive(&mut page, &frame));
+        received.extend(receive(&mut page, &format!("#+18 {index}")));
     }
-    assert_eq!(heard, [message]);
+    assert_eq!(received, [message]);
     assert_eq!(receive(&mut page, "#.18 !").unwrap(), "01!");
 }
 
@@ -101,17 +100,17 @@ fn parts_reset_the_silence_timer() {
 #[test]
 fn invalid_parts_close_the_connection() {
     let limit = TEST_LIMITS.max_message_bytes;
-    let within = format!("#+1 {}", "x".repeat(limit));
-    let many = (0..=MAX_UNFINISHED_MESSAGES).map(|id| format!("#+{id} x"));
+    let largest = format!("#+1 {}", "x".repeat(limit));
+    let too_many = (0..=MAX_UNFINISHED_MESSAGES).map(|id| format!("#+{id} x"));
     for frames in [
-        vec![within.clone(), "#.1 x".to_owned()],
-        vec![within, "#.2 x".to_owned()],
+        vec![largest.clone(), "#.1 x".to_owned()],
+        vec![largest, "#.2 x".to_owned()],
         vec!["#".into()],
         vec!["#+1x2 x".into()],
         vec!["#- x".into()],
         vec!["#+ x".into()],
         vec!["#+123456789012345678901 x".into()],
-        many.collect(),
+        too_many.collect(),
     ] {
         let mut page = TestPage::connected();
         let (last, first) = frames.split_last().unwrap();
@@ -124,6 +123,10 @@ fn invalid_parts_close_the_connection() {
         assert!(matches!(page.statuses()[..], [Status::Reconnecting { .. }]));
         page.timer_fires(0.0);
         page.accept("b-1");
-        assert_eq!(receive(&mut page, "#.1 {}").unwrap(), "{}", "a fresh start");
+        assert_eq!(
+            receive(&mut page, "#.1 {}").unwrap(),
+            "{}",
+            "the unfinished message is dropped"
+        );
     }
 }

@@ -1,15 +1,15 @@
-//! Queries: the module writes and reads their messages, the page only carries them.
+//! Queries: the JavaScript module handles their messages, and the page only forwards them.
 
 use super::*;
 
 fn send_query(page: &mut TestPage, message: &str) -> bool {
-    let mut told = false;
-    page.dispatch(|page| told = page.query(message.to_owned()));
-    told
+    let mut sent = false;
+    page.dispatch(|page| sent = page.query(message.to_owned()));
+    sent
 }
 
 #[test]
-fn without_a_connection_a_query_is_not_sent_and_reported_so() {
+fn a_query_without_a_connection_is_reported_as_not_sent() {
     let mut page = TestPage::new();
     assert!(!send_query(&mut page, "{}"));
     page.dispatch(|page| page.connect());
@@ -29,21 +29,21 @@ fn query_messages_reach_the_module_in_order() {
     for message in ["accepted", "complete"] {
         page.receive(BridgeToPage::Query(message.to_owned()));
     }
-    let said = |message: &str| Report::Query(message.to_owned());
-    assert_eq!(page.reports, [said("accepted"), said("complete")]);
+    let report = |message: &str| Report::Query(message.to_owned());
+    assert_eq!(page.reports, [report("accepted"), report("complete")]);
 }
 
 #[test]
-fn the_module_knows_how_large_a_message_may_be_before_it_is_connected() {
+fn the_message_limit_is_reported_before_the_connected_status() {
     let mut page = TestPage::new();
     page.dispatch(|page| page.connect());
     page.accept("b-1");
-    let place = |wanted: &Report<String>| page.reports.iter().position(|report| report == wanted);
-    let welcomed = place(&Report::SessionAccepted {
+    let index_of = |report: &Report<String>| page.reports.iter().position(|other| other == report);
+    let accepted = index_of(&Report::SessionAccepted {
         session_name: None,
         max_message_bytes: TEST_LIMITS.max_message_bytes,
     });
-    assert!(welcomed.is_some() && welcomed < place(&Report::Status(Status::Connected)));
+    assert!(accepted.is_some() && accepted < index_of(&Report::Status(Status::Connected)));
 }
 
 #[test]
@@ -53,11 +53,8 @@ fn definitions_of_the_same_task_are_sent_before_a_query() {
     page.dispatch(|page| page.connect());
     page.accept("b-1");
     assert!(send_query(&mut page, "{}"));
-    let register = |message: &Message| matches!(message, PageToBridge::Register { .. });
-    let registered = page.sent.iter().position(register);
-    let asked = page
-        .sent
-        .iter()
-        .position(|it| *it == PageToBridge::Query("{}".to_owned()));
-    assert!(registered.is_some() && registered < asked);
+    let index_of = |predicate: fn(&Message) -> bool| page.sent.iter().position(predicate);
+    let registered = index_of(|message| matches!(message, PageToBridge::Register { .. }));
+    let queried = index_of(|message| matches!(message, PageToBridge::Query(_)));
+    assert!(registered.is_some() && registered < queried);
 }

@@ -1,4 +1,4 @@
-//! What the bridge hears of definitions, and what their handles hear of the bridge.
+//! Registration of definitions at the bridge, and the reports to their handles.
 
 use super::*;
 
@@ -35,15 +35,15 @@ fn dropped_report(key: u32) -> Report<String> {
     Report::Dropped(DefinitionKey(key))
 }
 
-/// The registrations among what was sent.
+/// Returns the sent messages that are registrations or unregistrations.
 fn registrations(page: &TestPage) -> Vec<Message> {
-    let wanted = |message: &&Message| {
+    let is_registration = |message: &&Message| {
         matches!(
             message,
             PageToBridge::Register { .. } | PageToBridge::Unregister { .. }
         )
     };
-    page.sent.iter().filter(wanted).cloned().collect()
+    page.sent.iter().filter(is_registration).cloned().collect()
 }
 
 #[test]
@@ -79,12 +79,12 @@ fn each_handle_gets_reports_of_its_own_tool() {
     page.add_tool(2, "b");
     page.add_tool(3, "c");
     page.flush();
-    let refusal = RegistrationFailure {
+    let error = RegistrationFailure {
         index: 1,
         code: "ToolNameReserved".into(),
         message: "the name belongs to the bridge".into(),
     };
-    page.receive(registered("r1", &["a", "c"], vec![refusal]));
+    page.receive(registered("r1", &["a", "c"], vec![error]));
     let failure = Failure::new("ToolNameReserved", "the name belongs to the bridge");
     let definition = DefinitionKey(2);
     assert_eq!(
@@ -92,7 +92,7 @@ fn each_handle_gets_reports_of_its_own_tool() {
         [
             registered_report(1, "a!"),
             registered_report(3, "c!"),
-            Report::Refused {
+            Report::Rejected {
                 definition,
                 failure
             }
@@ -235,7 +235,7 @@ fn an_unacknowledged_removal_is_resent() {
     page.break_and_retry();
     assert!(
         page.reports.contains(&removed_report(1)),
-        "nobody can call it now"
+        "no client can call it without a connection"
     );
     page.accept("b-1");
     assert_eq!(registrations(&page), [unregister("r3", &["a"])]);
@@ -248,7 +248,9 @@ fn batches_are_split_by_frame_size_and_too_large_definitions_rejected() {
     for (key, size) in (1..).zip(sizes) {
         let definition = sized_json("x".repeat(size));
         let name = format!("t{key}");
-        page.dispatch(|page| page.added(DefinitionKey(key), item(Kind::Tool, &name), definition));
+        page.dispatch(|page| {
+            page.definition_added(DefinitionKey(key), item(Kind::Tool, &name), definition)
+        });
     }
     page.flush();
     let batches: Vec<_> = page
@@ -261,7 +263,7 @@ fn batches_are_split_by_frame_size_and_too_large_definitions_rejected() {
         .collect();
     assert_eq!(batches, [2, 1]);
     let [
-        Report::Refused {
+        Report::Rejected {
             definition,
             failure,
         },

@@ -1,4 +1,4 @@
-//! Who is subscribed, and which content changed.
+//! Subscriptions to resources, and changes of their content.
 
 use super::*;
 use crate::core::resource_updates::MAX_PENDING;
@@ -11,12 +11,12 @@ fn update(page: &mut TestPage, uri: &str) {
     page.dispatch(|page| page.resource_updated(uri.into()));
 }
 
-fn updates(page: &TestPage) -> Vec<Message> {
-    let wanted = |message: &&Message| matches!(message, PageToBridge::ResourceUpdated { .. });
-    page.sent.iter().filter(wanted).cloned().collect()
+fn sent_updates(page: &TestPage) -> Vec<Message> {
+    let is_update = |message: &&Message| matches!(message, PageToBridge::ResourceUpdated { .. });
+    page.sent.iter().filter(is_update).cloned().collect()
 }
 
-fn subscriptions(page: &TestPage) -> Vec<Option<String>> {
+fn reported_subscriptions(page: &TestPage) -> Vec<Option<String>> {
     let subscriptions = |report: &Report<String>| match report {
         Report::Subscriptions(uris) => Some(uris.clone()),
         _ => None,
@@ -49,14 +49,14 @@ fn a_resource_is_registered_before_it_changes() {
 
 #[test]
 fn offline_changes_are_sent_to_the_same_bridge_only() {
-    for (bridge, told) in [("b-1", 1), ("b-2", 0)] {
+    for (bridge, count) in [("b-1", 1), ("b-2", 0)] {
         let mut page = TestPage::connected();
         page.close(1006);
         update(&mut page, "a:1");
         update(&mut page, "a:1");
         page.dispatch(|page| page.timer_fired(0.0));
         page.accept(bridge);
-        assert_eq!(updates(&page).len(), told, "{bridge}");
+        assert_eq!(sent_updates(&page).len(), count, "{bridge}");
     }
 }
 
@@ -69,7 +69,7 @@ fn without_a_connection_the_newest_changes_are_remembered() {
     }
     page.dispatch(|page| page.timer_fired(0.0));
     page.accept("b-1");
-    let updates = updates(&page);
+    let updates = sent_updates(&page);
     assert_eq!(updates.len(), MAX_PENDING);
     assert_eq!(updates[0], updated("a:1"));
 }
@@ -79,16 +79,16 @@ fn subscriptions_survive_a_reconnect_but_not_another_bridge_or_a_disconnect() {
     let list = || BridgeToPage::Subscriptions("[uris]".to_owned());
     let mut page = TestPage::connected();
     page.receive(list());
-    assert_eq!(subscriptions(&page), [Some("[uris]".into())]);
+    assert_eq!(reported_subscriptions(&page), [Some("[uris]".into())]);
     page.clear();
     page.break_and_retry();
     page.accept("b-1");
-    assert_eq!(subscriptions(&page), []);
+    assert_eq!(reported_subscriptions(&page), []);
     page.break_and_retry();
     page.accept("b-2");
-    assert_eq!(subscriptions(&page), [None]);
+    assert_eq!(reported_subscriptions(&page), [None]);
     page.receive(list());
     page.clear();
     page.dispatch(|page| page.disconnect());
-    assert_eq!(subscriptions(&page), [None]);
+    assert_eq!(reported_subscriptions(&page), [None]);
 }

@@ -1,4 +1,4 @@
-//! What was answered is not lost with a connection, and what nobody waits for does not go on.
+//! After a reconnect, no answer is lost, and no call continues that is not awaited.
 
 use super::*;
 
@@ -9,9 +9,9 @@ fn heartbeat(answers: u64) -> BridgeToPage<String> {
     }
 }
 
-/// Everything about calls that was sent.
+/// Returns the sent messages about calls.
 fn call_messages(page: &TestPage) -> Vec<Message> {
-    let about_calls = |message: &&Message| {
+    let is_call_message = |message: &&Message| {
         !matches!(
             message,
             PageToBridge::Authenticate(_)
@@ -19,10 +19,10 @@ fn call_messages(page: &TestPage) -> Vec<Message> {
                 | PageToBridge::PageState { .. }
         )
     };
-    page.sent.iter().filter(about_calls).cloned().collect()
+    page.sent.iter().filter(is_call_message).cloned().collect()
 }
 
-/// The connection breaks, and the same bridge waits for these calls.
+/// Breaks the connection and reconnects to the same bridge, which awaits these calls.
 fn resume(page: &mut TestPage, awaited: &[&str]) {
     page.break_and_retry();
     page.clear();
@@ -42,7 +42,7 @@ fn an_offline_result_is_sent_on_reconnect() {
 }
 
 #[test]
-fn a_handler_that_survives_a_reconnect_answers_on_the_new_socket() {
+fn a_handler_that_outlives_a_connection_answers_on_the_next_one() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     resume(&mut page, &["c1"]);
@@ -52,7 +52,7 @@ fn a_handler_that_survives_a_reconnect_answers_on_the_new_socket() {
 }
 
 #[test]
-fn an_answer_is_kept_until_the_bridge_has_counted_it() {
+fn an_answer_is_kept_until_the_bridge_acknowledges_it() {
     let mut page = TestPage::with_echo();
     for call in ["c1", "c2", "c3"] {
         page.receive(tool_call(call, "echo"));
@@ -68,11 +68,11 @@ fn an_answer_is_kept_until_the_bridge_has_counted_it() {
     page.receive(calls_alive(&[], &["c3"]));
     page.receive(heartbeat(1));
     resume(&mut page, &[]);
-    assert_eq!(call_messages(&page), [], "nothing is left to ask");
+    assert_eq!(call_messages(&page), [], "no call is left to check");
 }
 
 #[test]
-fn a_call_whose_receipt_was_lost_goes_on() {
+fn a_call_whose_acknowledgement_was_lost_continues() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     page.receive(tool_call("c2", "echo"));
@@ -89,18 +89,22 @@ fn a_call_whose_receipt_was_lost_goes_on() {
     );
     page.receive(calls_alive(&["c1", "c2"], &[]));
     assert_eq!(page.started, []);
-    assert_eq!(page.endings(), []);
-    assert_eq!(call_messages(&page).len(), 3, "an answer goes out once");
+    assert_eq!(page.call_outcomes(), []);
+    assert_eq!(
+        call_messages(&page).len(),
+        3,
+        "an answer is sent once per connection"
+    );
 }
 
 #[test]
-fn a_running_call_that_nobody_waits_for_is_cancelled() {
+fn a_running_call_that_is_not_awaited_is_cancelled() {
     let mut page = TestPage::with_echo();
     page.receive(tool_call("c1", "echo"));
     resume(&mut page, &[]);
     page.receive(calls_alive(&[], &["c1"]));
-    let [(call, CallOutcome::Cancelled(reason))] = &page.endings()[..] else {
-        panic!("{:?}", page.endings());
+    let [(call, CallOutcome::Cancelled(reason))] = &page.call_outcomes()[..] else {
+        panic!("{:?}", page.call_outcomes());
     };
     assert_eq!((call.as_str(), &*reason.code), ("c1", "CallCancelled"));
     page.clear();
@@ -144,10 +148,10 @@ fn the_oldest_answers_are_forgotten_first() {
     }
     let awaited: Vec<_> = calls.iter().map(String::as_str).collect();
     resume(&mut page, &awaited);
-    let again = call_messages(&page);
-    assert_eq!(again.len(), calls.len());
-    assert_eq!(again[0], response("c1", "1"));
-    assert!(matches!(again.last(), Some(PageToBridge::CallError { call, .. }) if call.0 == "c0"));
+    let resent = call_messages(&page);
+    assert_eq!(resent.len(), calls.len());
+    assert_eq!(resent[0], response("c1", "1"));
+    assert!(matches!(resent.last(), Some(PageToBridge::CallError { call, .. }) if call.0 == "c0"));
 }
 
 #[test]
@@ -156,11 +160,11 @@ fn kept_answers_are_limited_in_bytes() {
     page.add_tool(1, "echo");
     page.flush();
     page.break_and_retry();
-    let mut welcome = authenticated("b-1");
-    if let BridgeToPage::Authenticated { limits, .. } = &mut welcome {
+    let mut accepted = authenticated("b-1");
+    if let BridgeToPage::Authenticated { limits, .. } = &mut accepted {
         limits.max_result_bytes = usize::MAX;
     }
-    page.accept_with(welcome);
+    page.accept_with(accepted);
     for (call, bytes) in [
         ("c1", MAX_UNACKNOWLEDGED_BYTES / 2),
         ("c2", MAX_UNACKNOWLEDGED_BYTES / 2 + 1),

@@ -1,9 +1,10 @@
-//! What the sources of the SDK keep to, so that it stays small.
+//! Rules for the sources of the SDK that keep it small.
 
 use std::fs;
 use std::path::Path;
 
-/// Each would need the standard library's formatting, which the build takes out of the wasm: it would trap.
+/// Code that needs the standard library's formatting. The build removes that from the wasm, so that it would
+/// trap.
 const FORMATTING: [&str; 5] = [
     "format!(",
     "write!(",
@@ -12,15 +13,16 @@ const FORMATTING: [&str; 5] = [
     "format_args!(",
 ];
 
-fn sources(folder: &Path, found: &mut Vec<String>) {
+/// Collects the lines of code of all sources, without comments and tests.
+fn collect_lines(folder: &Path, lines: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() && path.file_name().unwrap() != "tests" {
-            sources(&path, found);
+            collect_lines(&path, lines);
         } else if path.is_file() {
             let text = fs::read_to_string(&path).unwrap();
             let code = text.split("#[cfg(test)]").next().unwrap().lines();
-            found.extend(
+            lines.extend(
                 code.filter(|line| !line.trim_start().starts_with("//"))
                     .map(Into::into),
             );
@@ -31,13 +33,13 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
 #[test]
 fn sources_use_no_formatting_macros() {
     let mut lines = Vec::new();
-    sources(
+    collect_lines(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
         &mut lines,
     );
     assert!(lines.len() > 1000);
     for line in lines {
-        let formats = FORMATTING.iter().any(|word| line.contains(word));
-        assert!(!formats, "use `concat` and `decimal` instead: {line}");
+        let is_formatting = FORMATTING.iter().any(|text| line.contains(text));
+        assert!(!is_formatting, "use `concat` and `decimal` instead: {line}");
     }
 }

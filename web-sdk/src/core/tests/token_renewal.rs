@@ -1,20 +1,21 @@
-//! A token is renewed on the open socket, and one that ended is no reason to lose the session.
+//! Renewal of the token on the open socket, and reconnecting after it has expired.
 
 use super::*;
 
+/// Returns an `authenticated` whose token expires in this time.
 fn expiring(in_ms: u64) -> BridgeToPage<String> {
-    let mut welcome = authenticated("b-1");
+    let mut message = authenticated("b-1");
     if let BridgeToPage::Authenticated {
         token_expires_in_ms,
         ..
-    } = &mut welcome
+    } = &mut message
     {
         *token_expires_in_ms = Some(in_ms);
     }
-    welcome
+    message
 }
 
-/// A page whose token ends in a minute.
+/// Creates a page whose token expires in a minute.
 fn page(renewable: bool) -> TestPage {
     let mut page = TestPage::with_token_source(renewable);
     page.dispatch(|page| page.connect());
@@ -34,9 +35,9 @@ fn warnings(page: &TestPage) -> usize {
         .count()
 }
 
-/// Heartbeats come until the timer asks for a token. How long that took.
-fn until_renewal(page: &mut TestPage) -> u64 {
-    let began = page.now_ms;
+/// Delivers heartbeats until the page fetches a token. Returns the time that passed in milliseconds.
+fn time_to_renewal(page: &mut TestPage) -> u64 {
+    let start_ms = page.now_ms;
     while !page.token_requested {
         page.timer_fires(0.5);
         page.receive(BridgeToPage::Heartbeat {
@@ -45,48 +46,48 @@ fn until_renewal(page: &mut TestPage) -> u64 {
         });
     }
     page.token_requested = false;
-    page.now_ms - began
+    page.now_ms - start_ms
 }
 
 #[test]
 fn a_token_is_renewed_before_it_ends() {
     let mut page = page(true);
-    assert_eq!(until_renewal(&mut page), 48_000);
+    assert_eq!(time_to_renewal(&mut page), 48_000);
     page.clear();
     page.dispatch(|page| page.token_ready(fresh_token()));
     assert_eq!(page.sent, [PageToBridge::Renew(fresh_token())]);
     page.receive(BridgeToPage::Renewed {
         token_expires_in_ms: Some(100_000),
     });
-    assert_eq!(until_renewal(&mut page), 80_000);
+    assert_eq!(time_to_renewal(&mut page), 80_000);
     page.dispatch(|page| page.token_ready(fresh_token()));
     page.receive(BridgeToPage::Renewed {
         token_expires_in_ms: None,
     });
     page.clear();
     page.dispatch(|page| page.token_ready(fresh_token()));
-    assert_eq!(page.sent, [], "nobody asked for it");
+    assert_eq!(page.sent, [], "no token was requested");
     assert_eq!(page.statuses(), []);
 }
 
 #[test]
-fn a_renewal_that_fails_is_tried_again() {
+fn a_failed_renewal_is_retried() {
     let mut page = page(true);
-    until_renewal(&mut page);
+    time_to_renewal(&mut page);
     page.dispatch(|page| page.token_failed("HTTP 500", 0.5));
-    assert_eq!(until_renewal(&mut page), 10_000);
+    assert_eq!(time_to_renewal(&mut page), 10_000);
     page.dispatch(|page| page.token_ready(fresh_token()));
     page.receive(BridgeToPage::RenewalFailed {
         code: "InvalidAuthentication".into(),
         error: "it names another realm".into(),
     });
     assert_eq!(warnings(&page), 2);
-    assert_eq!(until_renewal(&mut page), 10_000);
-    assert_eq!(page.statuses(), [], "the connection lives on");
+    assert_eq!(time_to_renewal(&mut page), 10_000);
+    assert_eq!(page.statuses(), [], "the connection stays open");
 }
 
 #[test]
-fn only_a_function_can_renew() {
+fn a_fixed_token_is_not_renewed() {
     let mut page = page(false);
     for _ in 0..10 {
         page.timer_fires(0.5);
@@ -103,14 +104,14 @@ fn silence_and_renewal_share_the_timer() {
     let mut page = page(true);
     assert_eq!(page.timer, Some(48_000));
     page.timer_fires(0.0);
-    assert_eq!(page.timer, Some(2_000), "then silence");
+    assert_eq!(page.timer, Some(2_000), "the connection is silent");
     page.timer_fires(0.0);
     page.timer_fires(0.0);
     assert!(page.effects.contains(&Effect::AbandonSocket));
     page.token_requested = false;
     page.timer_fires(0.0);
     page.accept_with(expiring(10_000));
-    assert_eq!(page.timer, Some(5_000), "that of the new token");
+    assert_eq!(page.timer, Some(5_000), "the renewal of the new token");
 }
 
 #[test]

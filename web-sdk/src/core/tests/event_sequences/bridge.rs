@@ -1,40 +1,41 @@
-//! A bridge as the page ought to see it: what it waits for, and what it says.
+//! A model of the bridge: the calls that it awaits, and the messages that it sends.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::super::*;
 
-/// The bridge's clock is ahead by this.
+/// The difference between the bridge's clock and the page's clock.
 const CLOCK_AHEAD_MS: u64 = 3_600_000;
 
 #[derive(Default)]
 pub(super) struct Bridge {
-    pub(super) incarnation: u32,
-    /// Calls that somebody waits for: the tool, and whether the page has acknowledged them.
-    pub(super) open: BTreeMap<CallId, (String, bool)>,
-    /// When nobody waited any more, on the page's clock.
+    /// The number of restarts.
+    pub(super) restarts: u32,
+    /// The awaited calls: the tool, and whether the page has acknowledged the call.
+    pub(super) awaited: BTreeMap<CallId, (String, bool)>,
+    /// When calls ended, on the page's clock.
     pub(super) ended: HashMap<CallId, u64>,
-    /// How calls were answered that somebody waited for.
+    /// The answers to awaited calls.
     pub(super) answered: HashMap<CallId, Message>,
-    /// Its list of tools, in this life.
+    /// The registered tools since the latest restart.
     pub(super) listed: Vec<String>,
-    /// What handlers asked their clients, in this life.
+    /// The requests of handlers to clients since the latest restart.
     pub(super) client_requests: HashSet<(CallId, String)>,
-    /// Answers taken on this connection.
-    answers_taken: u64,
+    /// The number of answers received on this connection.
+    answers_received: u64,
     /// Whether the page is accepted on this connection.
     is_online: bool,
-    /// On the way to the page.
+    /// Messages in transit to the page.
     pub(super) outbox: VecDeque<BridgeToPage<String>>,
 }
 
 impl Bridge {
     pub(super) fn restart(&mut self, now_ms: u64) {
-        let calls: Vec<_> = self.open.keys().cloned().collect();
+        let calls: Vec<_> = self.awaited.keys().cloned().collect();
         for call in calls {
             self.end_call(&call, now_ms);
         }
-        self.incarnation += 1;
+        self.restarts += 1;
         self.listed.clear();
         self.client_requests.clear();
     }
@@ -45,19 +46,19 @@ impl Bridge {
     }
 
     pub(super) fn end_call(&mut self, call: &CallId, now_ms: u64) -> bool {
-        let was_open = self.open.remove(call).is_some();
-        if was_open {
+        let was_awaited = self.awaited.remove(call).is_some();
+        if was_awaited {
             self.ended.insert(call.clone(), now_ms);
         }
-        was_open
+        was_awaited
     }
 
     pub(super) fn start_call(&mut self, call: CallId, tool: String, now_ms: u64) {
-        if self.ended.contains_key(&call) || self.open.contains_key(&call) {
+        if self.ended.contains_key(&call) || self.awaited.contains_key(&call) {
             return;
         }
         self.send_call(&call, &tool, now_ms);
-        self.open.insert(call, (tool, false));
+        self.awaited.insert(call, (tool, false));
     }
 
     fn send_call(&mut self, call: &CallId, tool: &str, now_ms: u64) {
@@ -77,7 +78,7 @@ impl Bridge {
     pub(super) fn send_heartbeat(&mut self) {
         self.send(BridgeToPage::Heartbeat {
             sequence: 1,
-            answers: self.answers_taken,
+            answers: self.answers_received,
         });
     }
 
@@ -91,21 +92,21 @@ impl Bridge {
         match message {
             PageToBridge::Authenticate(_) => self.accept_page(now_ms),
             PageToBridge::CallReceived(call) => {
-                if let Some((_, received)) = self.open.get_mut(&call) {
+                if let Some((_, received)) = self.awaited.get_mut(&call) {
                     *received = true;
                 }
             }
             PageToBridge::CallsCheck(calls) => {
-                let is_open = |call: &CallId| self.open.contains_key(call);
-                let (alive, ended) = calls.into_iter().partition(is_open);
+                let is_awaited = |call: &CallId| self.awaited.contains_key(call);
+                let (alive, ended) = calls.into_iter().partition(is_awaited);
                 self.send(BridgeToPage::CallsAlive { alive, ended });
             }
             PageToBridge::CallResponse { ref call, .. }
             | PageToBridge::CallError { ref call, .. } => {
-                self.answers_taken += 1;
+                self.answers_received += 1;
                 let call = call.clone();
-                let life = format!("life {} ", self.incarnation);
-                assert!(call.0.starts_with(&life), "{call} is not of {life}");
+                let prefix = format!("run {} ", self.restarts);
+                assert!(call.0.starts_with(&prefix), "{call} is not of {prefix}");
                 if self.end_call(&call, now_ms) {
                     self.answered.insert(call, message);
                 }
@@ -129,23 +130,23 @@ impl Bridge {
         }
     }
 
-    /// What was received is awaited; the rest is sent again.
+    /// Accepts the page. Acknowledged calls are listed as awaited, and all others are sent again.
     fn accept_page(&mut self, now_ms: u64) {
         self.is_online = true;
-        self.answers_taken = 0;
-        let mut welcome = authenticated(&format!("b-{}", self.incarnation));
+        self.answers_received = 0;
+        let mut message = authenticated(&format!("b-{}", self.restarts));
         if let BridgeToPage::Authenticated {
             awaited,
-            now_ms: bridges,
+            now_ms: bridge_ms,
             ..
-        } = &mut welcome
+        } = &mut message
         {
-            *bridges = now_ms + CLOCK_AHEAD_MS;
-            let received = self.open.iter().filter(|(_, (_, received))| *received);
+            *bridge_ms = now_ms + CLOCK_AHEAD_MS;
+            let received = self.awaited.iter().filter(|(_, (_, received))| *received);
             *awaited = received.map(|(call, _)| call.clone()).collect();
         }
-        self.send(welcome);
-        for (call, (tool, received)) in self.open.clone() {
+        self.send(message);
+        for (call, (tool, received)) in self.awaited.clone() {
             if !received {
                 self.send_call(&call, &tool, now_ms);
             }

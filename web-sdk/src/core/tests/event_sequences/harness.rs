@@ -1,46 +1,44 @@
-//! A page, its app, the bridge and the line between them.
+//! A page, its app, a bridge and the network between them, and the invariants that must hold.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::super::*;
 use super::Step;
 use super::bridge::{Bridge, definition};
+use crate::core::calls::STALE_AFTER_MS;
 
-/// `limits::STALE_AFTER`.
-const STALE_AFTER_MS: u64 = 2_000;
-
-pub(super) struct World {
+pub(super) struct Harness {
     page: TestPage,
     bridge: Bridge,
-    /// On the way to the bridge.
+    /// Messages in transit to the bridge.
     outbox: VecDeque<Message>,
     has_socket: bool,
     next_key: u32,
     /// The app's tools: key and name, in order.
     tools: Vec<(u32, String)>,
-    /// Effects looked at so far.
-    effects_seen: usize,
+    /// The number of effects that were checked.
+    effects_checked: usize,
     received: HashSet<CallId>,
     started: HashSet<CallId>,
     ended: HashMap<CallId, CallOutcome>,
-    /// How often the page asked whether a call is alive.
+    /// The number of times that the page checked whether a call is alive.
     check_counts: HashMap<CallId, u32>,
-    /// What handlers asked their clients.
+    /// The requests of handlers to clients.
     client_requests: Vec<(CallId, String)>,
-    /// What clients answered.
+    /// The responses of clients that were delivered to handlers.
     client_answers: HashSet<(CallId, String)>,
 }
 
-impl World {
+impl Harness {
     pub(super) fn new() -> Self {
-        let mut world = Self {
+        let mut harness = Self {
             page: TestPage::new(),
             bridge: Bridge::default(),
             outbox: VecDeque::new(),
             has_socket: false,
             next_key: 0,
             tools: Vec::new(),
-            effects_seen: 0,
+            effects_checked: 0,
             received: HashSet::new(),
             started: HashSet::new(),
             ended: HashMap::new(),
@@ -48,13 +46,14 @@ impl World {
             client_requests: Vec::new(),
             client_answers: HashSet::new(),
         };
-        world.page.dispatch(|page| page.connect());
-        world.open();
-        world.deliver_all();
-        world
+        harness.page.dispatch(|page| page.connect());
+        harness.open();
+        harness.deliver_all();
+        harness
     }
 
-    fn running(&self, pick: usize) -> Option<CallId> {
+    /// Picks one of the running calls.
+    fn running_call(&self, pick: usize) -> Option<CallId> {
         let running = self.started.iter();
         let mut running: Vec<_> = running
             .filter(|call| !self.ended.contains_key(call))
@@ -74,23 +73,23 @@ impl World {
             }
             Step::Flush => self.page.flush(),
             Step::Call { id, tool } => {
-                let call = CallId(format!("life {} call {id}", self.bridge.incarnation));
+                let call = CallId(format!("run {} call {id}", self.bridge.restarts));
                 self.bridge.start_call(call, format!("t{tool}"), now_ms);
             }
             Step::Finish(pick) => {
-                if let Some(call) = self.running(pick) {
+                if let Some(call) = self.running_call(pick) {
                     self.page.finish(&call.0, returned("1"));
                 }
             }
             Step::Cancel(pick) => {
-                let count = self.bridge.open.len().max(1);
-                if let Some(call) = self.bridge.open.keys().nth(pick % count).cloned() {
+                let count = self.bridge.awaited.len().max(1);
+                if let Some(call) = self.bridge.awaited.keys().nth(pick % count).cloned() {
                     self.bridge.cancel(&call, now_ms);
                 }
             }
-            Step::Ask(pick) => {
-                if let Some(call) = self.running(pick) {
-                    self.ask(call);
+            Step::Request(pick) => {
+                if let Some(call) = self.running_call(pick) {
+                    self.request(call);
                 }
             }
             Step::Respond(pick) => self.respond(pick),
@@ -106,7 +105,7 @@ impl World {
                 self.page.timer_fires(0.5);
                 self.open();
             }
-            Step::Wake => {
+            Step::Resume => {
                 self.page.dispatch(|page| page.resumed());
                 self.open();
             }
@@ -116,7 +115,8 @@ impl World {
         self.check_effects();
     }
 
-    fn ask(&mut self, call: CallId) {
+    /// A handler makes a request to its client.
+    fn request(&mut self, call: CallId) {
         let key = format!("k{}", self.client_requests.len());
         let request = ClientRequest {
             key: key.clone(),
@@ -128,12 +128,12 @@ impl World {
         self.client_requests.push((call, key));
     }
 
-    /// The client answers something that it was asked, perhaps again.
+    /// A client responds to a request, possibly not for the first time.
     fn respond(&mut self, pick: usize) {
-        let mut heard: Vec<_> = self.bridge.client_requests.iter().cloned().collect();
-        heard.sort();
-        let count = heard.len().max(1);
-        if let Some((call, key)) = heard.get(pick % count).cloned() {
+        let mut requests: Vec<_> = self.bridge.client_requests.iter().cloned().collect();
+        requests.sort();
+        let count = requests.len().max(1);
+        if let Some((call, key)) = requests.get(pick % count).cloned() {
             let response = ClientResponse {
                 key,
                 response: "{}".into(),
@@ -148,13 +148,13 @@ impl World {
     fn add(&mut self, name: String) {
         self.next_key += 1;
         self.page.add_tool(self.next_key, &name);
-        match self.tools.iter_mut().find(|(_, wanted)| *wanted == name) {
-            Some(place) => place.0 = self.next_key,
+        match self.tools.iter_mut().find(|(_, other)| *other == name) {
+            Some(tool) => tool.0 = self.next_key,
             None => self.tools.push((self.next_key, name)),
         }
     }
 
-    // The line.
+    // The network.
 
     fn break_connection(&mut self) {
         self.check_effects();
@@ -190,7 +190,7 @@ impl World {
         }
     }
 
-    /// Until nobody has anything to say.
+    /// Delivers messages until none is in transit.
     fn deliver_all(&mut self) {
         self.page.flush();
         self.check_effects();
@@ -200,30 +200,27 @@ impl World {
         }
     }
 
-    /// Holds what happened against the promises.
+    /// Checks the invariants for all new effects.
     fn check_effects(&mut self) {
-        let news = self.page.effects[self.effects_seen..].to_vec();
-        self.effects_seen = self.page.effects.len();
-        for effect in news {
+        let new_effects = self.page.effects[self.effects_checked..].to_vec();
+        self.effects_checked = self.page.effects.len();
+        for effect in new_effects {
             match effect {
                 Effect::Send(message) => {
                     self.on_page_message(&message);
                     self.outbox.push_back(message);
                 }
                 Effect::StartCall(call) => self.on_call_start(call.id),
-                Effect::Report(Report::CallEnded {
-                    call,
-                    outcome: ending,
-                }) => {
+                Effect::Report(Report::CallEnded { call, outcome }) => {
                     assert!(self.started.contains(&call));
-                    let former = self.ended.insert(call, ending);
+                    let former = self.ended.insert(call, outcome);
                     assert_eq!(former, None, "a call ends once");
                 }
                 Effect::Report(Report::ClientAnswered { call, key, .. }) => {
-                    assert!(!self.ended.contains_key(&call), "nobody waits any more");
+                    assert!(!self.ended.contains_key(&call), "{call} has ended");
                     assert!(
                         self.client_answers.insert((call, key)),
-                        "an answer comes once"
+                        "a response is delivered once"
                     );
                 }
                 _ => {}
@@ -232,11 +229,11 @@ impl World {
     }
 
     fn on_call_start(&mut self, call: CallId) {
-        assert!(self.received.contains(&call), "receipt comes first");
+        assert!(self.received.contains(&call), "{call} is not acknowledged");
         if let Some(ended_ms) = self.bridge.ended.get(&call) {
             let doublings = self.check_counts.get(&call).map_or(0, |count| count - 1);
             let late_ms = self.page.now_ms - ended_ms;
-            assert!(late_ms <= STALE_AFTER_MS << doublings, "{call} was over");
+            assert!(late_ms <= STALE_AFTER_MS << doublings, "{call} has ended");
         }
         assert!(self.started.insert(call), "a call runs at most once");
     }
@@ -252,50 +249,50 @@ impl World {
                 }
             }
             PageToBridge::ClientRequests { call, .. } => {
-                assert!(!self.ended.contains_key(call), "{call} is over");
+                assert!(!self.ended.contains_key(call), "{call} has ended");
             }
             _ => {}
         }
     }
 
-    /// Everybody finishes, and both sides must agree.
+    /// Ends all calls, and checks that both sides agree.
     pub(super) fn finish_and_check(&mut self) {
         while !self.has_socket {
             self.apply(Step::Retry);
         }
         self.deliver_all();
         self.assert_no_pending_requests();
-        while let Some(call) = self.running(0) {
+        while let Some(call) = self.running_call(0) {
             assert!(
-                self.bridge.open.contains_key(&call),
-                "{call} runs for nobody"
+                self.bridge.awaited.contains_key(&call),
+                "{call} runs and is not awaited"
             );
             self.page.finish(&call.0, returned("1"));
             self.check_effects();
         }
         self.deliver_all();
-        assert_eq!(self.bridge.open.len(), 0, "every call ends");
+        assert_eq!(self.bridge.awaited.len(), 0, "every call ends");
         self.assert_no_lost_answers();
         let mut listed = self.bridge.listed.clone();
-        let wanted = self.tools.iter();
-        let mut wanted: Vec<_> = wanted.map(|(_, name)| definition(name)).collect();
+        let expected = self.tools.iter();
+        let mut expected: Vec<_> = expected.map(|(_, name)| definition(name)).collect();
         listed.sort();
-        wanted.sort();
-        assert_eq!(listed, wanted);
+        expected.sort();
+        assert_eq!(listed, expected);
     }
 
     fn assert_no_pending_requests(&self) {
         for (call, key) in &self.client_requests {
-            let asked = (call.clone(), key.clone());
+            let request = (call.clone(), key.clone());
             let running = self.started.contains(call) && !self.ended.contains_key(call);
             assert!(
-                !running || self.bridge.client_requests.contains(&asked),
-                "{call} waits in vain for {key}"
+                !running || self.bridge.client_requests.contains(&request),
+                "{key} of {call} was not sent"
             );
         }
     }
 
-    /// What a handler returned is what somebody who waited for it got.
+    /// The bridge has a result for an answered call exactly if its handler finished.
     fn assert_no_lost_answers(&self) {
         for (call, answer) in &self.bridge.answered {
             let finished = self.ended.get(call) == Some(&CallOutcome::Finished);
