@@ -302,7 +302,7 @@ impl Runtime {
         }
     }
 
-    /// Creates a JavaScript function that calls `on_event`. It is freed when the browser no longer refers to it.
+    /// Creates a JavaScript function that calls `on_event`. It is freed when the browser drops it.
     fn new_listener(
         self: &Rc<Self>,
         mut on_event: impl FnMut(&Rc<Self>, JsValue) + 'static,

@@ -102,7 +102,7 @@ impl<J: Json> Page<J> {
                     self.start_call(request);
                 }
                 let code = const { ErrorCode::CallCancelled.as_str() };
-                let reason = Failure::new(code, "nobody waits for the result");
+                let reason = Failure::new(code, "the result is no longer awaited");
                 for id in ended {
                     self.calls.cancelled(&id, &reason, &mut self.effects);
                 }
@@ -167,8 +167,8 @@ impl<J: Json> Page<J> {
         })
     }
 
-    /// The page is rejected, or its session ends. After two of the codes the page reconnects when the close
-    /// arrives; all others are final.
+    /// The page is rejected, or its session ends. After `TokenExpired` and `BridgeStopping` a close follows
+    /// that starts a reconnect; all other codes are final.
     fn rejected(&mut self, code: String, error: String) {
         if code == const { ErrorCode::TokenExpired.as_str() } {
             self.token_expired(error);

@@ -23,7 +23,7 @@ impl<J: Json> Page<J> {
         self.clock_sync.0 = self.clock.now_ms;
         self.assembler.clear();
         self.visibility.mark_title_sent();
-        let message = self.authenticate(auth_token);
+        let message = self.authenticate_message(auth_token);
         self.effects.send(message);
         self.set_attempt_timeout(AUTHENTICATE_TIMEOUT.as_millis() as u64);
     }
@@ -240,7 +240,7 @@ impl<J: Json> Page<J> {
 
     // Messages and errors.
 
-    fn authenticate(&self, auth_token: Token) -> PageToBridge<J> {
+    fn authenticate_message(&self, auth_token: Token) -> PageToBridge<J> {
         let page = &self.info;
         PageToBridge::Authenticate(Authenticate {
             auth_token,
