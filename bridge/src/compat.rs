@@ -13,9 +13,10 @@ mod lists;
 mod methods;
 pub(crate) mod page_codec;
 mod results;
+mod service;
 mod sessions;
 mod visible_pages;
 
 pub(crate) use json_rpc::Reply;
-pub(crate) use methods::{CompatRequest, CompatService};
+pub(crate) use service::{CompatRequest, CompatService};
 pub(crate) use sessions::{CompatSession, event_stream, refused};

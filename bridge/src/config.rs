@@ -3,6 +3,7 @@
 mod agent;
 mod clients;
 mod compat;
+mod error;
 mod file;
 mod identity;
 mod load;

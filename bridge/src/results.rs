@@ -5,6 +5,7 @@
 //! client takes, [`encoded_size`] measures, and [`segments`] is the body that is sent. [`store`] keeps
 //! results for clients that fetch them later.
 
+pub(crate) mod built_result;
 mod content_blocks;
 pub(crate) mod encoded_size;
 mod passthrough;

@@ -6,7 +6,7 @@ use bridge_protocol::{ErrorCode, QueryId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::AgentReport;
+use super::report::AgentReport;
 use crate::agent_queries::sse::{Event, excerpt};
 use bridge_realm::realm::QueryError;
 

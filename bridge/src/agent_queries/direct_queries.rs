@@ -7,7 +7,8 @@ use std::time::Duration;
 use bridge_protocol::{ErrorCode, QueryId, SessionId};
 use dashmap::mapref::entry::Entry as MapEntry;
 
-use super::{ActiveQuery, AgentQueries, QueryLifetime, id_taken_error};
+use super::query_lifetime::QueryLifetime;
+use super::registry::{ActiveQuery, AgentQueries, id_taken_error};
 use crate::hub::Hub;
 use bridge_auth::query_token::QueryToken;
 use bridge_auth::{Principal, RealmId};

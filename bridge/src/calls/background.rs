@@ -11,6 +11,7 @@ use crate::calls::in_flight::InFlightCall;
 use crate::calls::silent_client::DETACHED_CLIENT;
 use crate::calls::tool_outcome::finish_result;
 use crate::hub::Hub;
+use crate::results::built_result::BuiltResult;
 use crate::results::encoded_size;
 use crate::results::store::{BackgroundCall, PendingResult, ResultHandle};
 use crate::results::tool_result::ToolResult;
@@ -89,11 +90,10 @@ pub(super) fn handle_result(
         "`{tool}` is still running in the page. Call get_result with {{\"handle\": \"{handle}\"}} \
          to wait for its result."
     );
-    let mut result = ToolResult::text(text);
-    result.is_error = requires_structured_content;
-    result.meta = Some(Map::from_iter([(
-        HANDLE_META_KEY.to_owned(),
-        json!(handle.as_str()),
-    )]));
-    result
+    let meta = Map::from_iter([(HANDLE_META_KEY.to_owned(), json!(handle.as_str()))]);
+    ToolResult::from(BuiltResult {
+        is_error: requires_structured_content,
+        meta: Some(meta),
+        ..BuiltResult::text(text)
+    })
 }

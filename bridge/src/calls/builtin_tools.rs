@@ -6,12 +6,14 @@ use std::sync::{Arc, LazyLock};
 use bridge_protocol::{BUILTIN_TOOLS, ErrorCode, Kind, SessionId};
 use serde_json::{Map, Value, json};
 
+use super::call_request::CallRequest;
 use super::delivery_limits::{ToolResultSpec, enforce_limit};
 use super::error::CallError;
-use super::get_result::get_result;
+use super::get_result::{GET_RESULT, get_result};
 use super::outcome::RoundOutcome;
-use super::page_tools::{CallRequest, Invocation, call_page_tool};
+use super::page_tools::{Invocation, call_page_tool};
 use crate::hub::Hub;
+use crate::results::built_result::BuiltResult;
 use crate::results::tool_result::ToolResult;
 use bridge_auth::RealmId;
 use bridge_realm::definition::Definition;
@@ -23,9 +25,6 @@ pub(crate) static DEFINITIONS: LazyLock<Vec<Map<String, Value>>> =
 
 /// The one that calls a page's tool.
 pub(crate) const CALL_SESSION_TOOL: &str = "call_session_tool";
-
-/// The one that reads what a call left under a handle.
-pub(crate) const GET_RESULT: &str = "get_result";
 
 /// The name that the bridge of mcp-web 0.1 had for `list_active_sessions`.
 pub(crate) const LEGACY_LIST_SESSIONS: &str = "list_sessions";
@@ -112,9 +111,11 @@ fn list_session_tools(
             ToolResult::from_value(Some(json!({ "tools": tools })))
         }
         Err(sessions) if sessions.is_empty() => {
-            let mut status = get_connection_status(hub, request);
-            status.is_error = true;
-            status
+            let status = get_connection_status(hub, request).into_parsed();
+            ToolResult::from(BuiltResult {
+                is_error: true,
+                ..status
+            })
         }
         Err(sessions) => {
             let code = if is_named {

@@ -7,9 +7,10 @@ use bridge_realm::definition::reserved::is_builtin_tool;
 use bridge_realm::realm::{Realm, RouteError, Target};
 
 use super::builtin_tools::{self, LEGACY_LIST_SESSIONS};
+use super::call_request::CallRequest;
 use super::error::CallError;
 use super::outcome::RoundOutcome;
-use super::page_tools::{CallRequest, Invocation, call_page_tool};
+use super::page_tools::{Invocation, call_page_tool};
 use super::query_scope;
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;

@@ -19,7 +19,10 @@ use crate::results::truncate::text_part;
 use bridge_realm::realm::CallFailure;
 use bridge_service::cpu_pool;
 
-/// What is wanted of a result.
+/// The name of the tool.
+pub(super) const GET_RESULT: &str = "get_result";
+
+/// The arguments of the tool.
 struct GetResultArguments {
     handle: ResultHandle,
     offset: Option<usize>,

@@ -1,11 +1,14 @@
-//! Stays with a call from its start to its ending, to the next round, or until its caller leaves.
+//! A call while it runs in the page: begun or resumed, and driven until it ends, until the client has
+//! to come back with input, or until the caller stops waiting.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
-use bridge_protocol::{CallId, SessionId};
+use bridge_auth::RealmId;
+use bridge_protocol::{CallId, ClientResponse, SessionId};
+use bridge_realm::realm::{CallEvent, CallFailure, CallOutcome, NewCall, PageRequest};
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -16,10 +19,8 @@ use super::progress::ProgressReporter;
 use super::{CallError, CallOptions, DETACHED_CLIENT, ResumeToken, RoundOutcome};
 use crate::hub::{CallMessage, CallReceiver, Hub};
 use crate::results::store::BackgroundCall;
-use bridge_auth::RealmId;
-use bridge_realm::realm::{CallFailure, CallOutcome, NewCall, PageRequest};
 
-/// A call in flight. Dropped before its ending, it is cancelled.
+/// Cancels a call when it is dropped, unless it has been disarmed.
 struct CancelOnDrop<'a> {
     hub: &'a Hub,
     realm: RealmId,
@@ -36,17 +37,17 @@ impl Drop for CancelOnDrop<'_> {
     }
 }
 
-/// A call and what is heard of it.
+/// A call that runs in a page, with the receiver of its messages.
 pub(super) struct InFlightCall {
     call: CallId,
-    /// What is called, for people.
+    /// The name of the tool, prompt or resource, for progress messages.
     name: String,
     started: Instant,
     receiver: CallReceiver,
 }
 
 impl InFlightCall {
-    /// What is kept of the call when nobody waits for it.
+    /// What the result store remembers of the call when it continues in the background.
     pub(super) fn background_call(&self) -> BackgroundCall {
         BackgroundCall {
             tool: self.name.clone(),
@@ -56,15 +57,15 @@ impl InFlightCall {
     }
 }
 
-/// How long somebody stayed with a call.
+/// How the drive of a call ended.
 pub(super) enum DriveResult<Leave> {
-    /// To its ending, or to the next round.
+    /// The call ended, or it waits for input from the client.
     Finished(RoundOutcome<CallOutcome>),
-    /// Until it was time to leave. The call goes on.
+    /// The caller stopped waiting. The call still runs.
     Detached(InFlightCall, Leave),
 }
 
-/// Runs a request in a page, to its ending or to the next round.
+/// Runs a request in a page until it ends or needs input from the client.
 pub(super) async fn run(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
@@ -72,12 +73,12 @@ pub(super) async fn run(
     request: PageRequest,
 ) -> RoundOutcome<CallOutcome> {
     match begin(hub, caller, session, request) {
-        Ok(line) => drive(hub, caller, line).await,
+        Ok(call) => drive(hub, caller, call).await,
         Err(failure) => RoundOutcome::Complete(CallOutcome::Failed(failure)),
     }
 }
 
-/// Has a page begin with a request.
+/// Sends a request to a page.
 pub(super) fn begin(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
@@ -88,7 +89,7 @@ pub(super) fn begin(
     let name = request.name().to_owned();
     let timeout = effective_timeout(hub, &request);
     let mut context = std::mem::take(&mut caller.call_context);
-    // What is still asked of it while the call runs.
+    // These two fields are read again while the call runs.
     caller.call_context.progress = context.progress;
     caller.call_context.query_id.clone_from(&context.query_id);
     context.timeout_ms = u64::try_from(timeout.as_millis()).ok();
@@ -108,7 +109,7 @@ pub(super) fn begin(
     })
 }
 
-/// A tool may set its own time, up to a limit.
+/// The timeout of a call. A tool may set its own, up to `max_call_timeout`.
 fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     let requested = match request {
         PageRequest::Tool { tool, .. } => tool.timeout(),
@@ -118,134 +119,206 @@ fn effective_timeout(hub: &Hub, request: &PageRequest) -> Duration {
     requested.map_or(hub.config.call_timeout, |requested| requested.min(max))
 }
 
-/// Goes on with a call that waited for its client.
+/// Resumes a call that waited for input from its client, and drives it on.
 pub(super) async fn run_resumed(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
     resume_token: ResumeToken,
 ) -> Result<RoundOutcome<CallOutcome>, CallError> {
-    let (_, line) = resume(hub, caller, resume_token)?;
-    Ok(drive(hub, caller, line).await)
+    let (_, call) = resume(hub, caller, resume_token)?;
+    Ok(drive(hub, caller, call).await)
 }
 
-/// Takes up a call that waited for its client.
+/// Resumes a call that waited for input from its client.
 pub(super) fn resume(
     hub: &Hub,
     caller: &mut CallOptions<'_>,
     resume_token: ResumeToken,
 ) -> Result<(PageRequest, InFlightCall), CallError> {
-    let answers = std::mem::take(&mut caller.client_responses);
+    let ResumeToken { call, round } = resume_token;
+    let responses = std::mem::take(&mut caller.client_responses);
     let (request, receiver) = hub
-        .resume_call(
-            caller.realm,
-            &resume_token.call,
-            resume_token.round,
-            answers,
-        )
+        .resume_call(caller.realm, &call, round, responses)
         .ok_or(CallError::NothingToResume)?;
-    let receiver = InFlightCall {
-        call: resume_token.call,
+    let call = InFlightCall {
+        call,
         name: request.name().to_owned(),
         started: Instant::now(),
         receiver,
     };
-    Ok((request, receiver))
+    Ok((request, call))
 }
 
-/// Stays with a call to its ending, or to the next round.
+/// Drives a call until it ends or needs input from the client.
 pub(super) async fn drive(
     hub: &Hub,
     caller: &CallOptions<'_>,
-    line: InFlightCall,
+    call: InFlightCall,
 ) -> RoundOutcome<CallOutcome> {
     let never = std::future::pending::<Infallible>();
-    match drive_until(hub, caller, line, never).await {
+    match drive_until(hub, caller, call, never).await {
         DriveResult::Finished(outcome) => outcome,
         DriveResult::Detached(_, never) => match never {},
     }
 }
 
-/// Stays with a call to its ending, to the next round, or until it is time to leave.
+/// Drives a call until it ends, until it needs input from the client, or until `detach` resolves.
 pub(super) async fn drive_until<Leave>(
     hub: &Hub,
     caller: &CallOptions<'_>,
-    mut call: InFlightCall,
+    call: InFlightCall,
     detach: impl Future<Output = Leave>,
 ) -> DriveResult<Leave> {
-    let (realm, client) = (caller.realm, caller.client);
-    let call_id = call.call.clone();
-    let receiver = &mut call.receiver;
-    let mut in_flight = CancelOnDrop {
+    let InFlightCall {
+        call,
+        name,
+        started,
+        mut receiver,
+    } = call;
+    let mut driver = CallDriver {
         hub,
-        realm,
-        call: call_id.clone(),
-        disarmed: false,
+        client: caller.client,
+        cancel_on_drop: CancelOnDrop {
+            hub,
+            realm: caller.realm,
+            call: call.clone(),
+            disarmed: false,
+        },
+        open_requests: None,
+        unanswered: HashSet::new(),
+        notification: None,
+        reporter: ProgressReporter::new(hub, caller, &name, started),
     };
-    // Most handlers ask nothing.
-    let mut open_requests: Option<FuturesUnordered<_>> = None;
-    let mut unanswered = HashSet::new();
-    // One at a time, in order: a client that does not read holds up its own news only.
-    let mut notification: Option<BoxFuture<'_, ()>> = None;
-    let mut reporter = ProgressReporter::new(hub, caller, &call.name, call.started);
     let mut detach = pin!(detach);
-    let outcome = loop {
+    loop {
         tokio::select! {
             biased;
-            message = receiver.recv(notification.is_none()) => {
-                match message {
-                    CallMessage::Ended(outcome) => break outcome,
-                    CallMessage::Event(event) => {
-                        notification = reporter.on_event(event).map(|event| client.notify(event));
-                        continue;
-                    }
-                    CallMessage::ClientRequested => {}
+            message = receiver.recv(driver.notification.is_none()) => match message {
+                CallMessage::Ended(outcome) => {
+                    driver.finish(&mut receiver).await;
+                    return DriveResult::Finished(RoundOutcome::Complete(outcome));
                 }
-                if !client.uses_input_required() {
-                    let requests = hub.take_client_requests(realm, &call_id);
-                    unanswered.extend(requests.iter().map(|request| request.key.clone()));
-                    let open_requests = open_requests.get_or_insert_default();
-                    open_requests.extend(requests.into_iter().map(|request| client.request(request)));
-                    continue;
-                }
-                for request in hub.take_client_requests(realm, &call_id) {
-                    if let Some(rejection) = client.reject(&request) {
-                        hub.deliver_client_response(realm, &call_id, rejection);
+                CallMessage::Event(event) => driver.notify(event),
+                CallMessage::ClientRequested if driver.client.uses_input_required() => {
+                    if let Some(outcome) = driver.park(&mut receiver).await {
+                        return DriveResult::Finished(outcome);
                     }
                 }
-                if let Some((round, requests)) = hub.park_call(realm, &call_id) {
-                    // A client that goes away meanwhile never hears the ticket.
-                    flush_events(client, notification, receiver, &mut reporter).await;
-                    in_flight.disarmed = true;
-                    let resume_token = ResumeToken { call: call_id, round };
-                    return DriveResult::Finished(RoundOutcome::InputRequired { resume_token, requests });
-                }
+                CallMessage::ClientRequested => driver.send_client_requests(),
+            },
+            Some(response) = next_response(&mut driver.open_requests), if driver.open_requests.is_some() => {
+                driver.deliver_response(response);
             }
-            Some(answer) = next_response(&mut open_requests), if open_requests.is_some() => {
-                unanswered.remove(&answer.key);
-                hub.deliver_client_response(realm, &call_id, answer);
+            left = &mut detach => {
+                driver.detach(&mut receiver).await;
+                drop(driver);
+                return DriveResult::Detached(InFlightCall { call, name, started, receiver }, left);
             }
-            detached_to = &mut detach => {
-                drop(open_requests);
-                for key in unanswered {
-                    hub.deliver_client_response(realm, &call_id, DETACHED_CLIENT.error_response(key));
-                }
-                flush_events(client, notification, receiver, &mut reporter).await;
-                in_flight.disarmed = true;
-                return DriveResult::Detached(call, detached_to);
+            event = driver.reporter.next_keepalive(&call, !driver.unanswered.is_empty()), if driver.notification.is_none() => {
+                driver.notification = event.map(|event| driver.client.notify(event));
             }
-            event = reporter.next_keepalive(&call_id, !unanswered.is_empty()), if notification.is_none() => {
-                notification = event.map(|event| client.notify(event));
-            }
-            () = notification_sent(&mut notification) => notification = None,
+            () = notification_sent(&mut driver.notification) => driver.notification = None,
         }
-    };
-    in_flight.disarmed = true;
-    drop(open_requests);
-    flush_events(client, notification, receiver, &mut reporter).await;
-    DriveResult::Finished(RoundOutcome::Complete(outcome))
+    }
 }
 
-/// `None` when nothing is open.
+/// What passes between a running call and its client.
+struct CallDriver<'a> {
+    hub: &'a Hub,
+    client: &'a dyn ClientChannel,
+    cancel_on_drop: CancelOnDrop<'a>,
+    /// Requests of the page to the client. `None` until the first one: most handlers make none.
+    open_requests: Option<FuturesUnordered<BoxFuture<'a, ClientResponse>>>,
+    /// The keys of the requests that the client has not answered.
+    unanswered: HashSet<String>,
+    /// The notification that is being sent. Notifications are sent one at a time and in order: a
+    /// client that does not read them delays only its own.
+    notification: Option<BoxFuture<'a, ()>>,
+    reporter: ProgressReporter<'a>,
+}
+
+impl CallDriver<'_> {
+    /// Begins to forward an event of the page to the client.
+    fn notify(&mut self, event: CallEvent) {
+        let event = self.reporter.on_event(event);
+        self.notification = event.map(|event| self.client.notify(event));
+    }
+
+    /// Sends what the page requests to a client that answers within the call.
+    fn send_client_requests(&mut self) {
+        let CancelOnDrop { realm, call, .. } = &self.cancel_on_drop;
+        let requests = self.hub.take_client_requests(*realm, call);
+        self.unanswered
+            .extend(requests.iter().map(|request| request.key.clone()));
+        let open_requests = self.open_requests.get_or_insert_default();
+        open_requests.extend(
+            requests
+                .into_iter()
+                .map(|request| self.client.request(request)),
+        );
+    }
+
+    /// Gives the page an answer of the client.
+    fn deliver_response(&mut self, response: ClientResponse) {
+        self.unanswered.remove(&response.key);
+        self.deliver(response);
+    }
+
+    fn deliver(&self, response: ClientResponse) {
+        let CancelOnDrop { realm, call, .. } = &self.cancel_on_drop;
+        self.hub.deliver_client_response(*realm, call, response);
+    }
+
+    /// Suspends the call for a client that answers in a new request (MCP 2026-07-28). `None` if the
+    /// call goes on, because every request was rejected.
+    async fn park(&mut self, receiver: &mut CallReceiver) -> Option<RoundOutcome<CallOutcome>> {
+        let (realm, call) = (self.cancel_on_drop.realm, self.cancel_on_drop.call.clone());
+        for request in self.hub.take_client_requests(realm, &call) {
+            if let Some(rejection) = self.client.reject(&request) {
+                self.deliver(rejection);
+            }
+        }
+        let (round, requests) = self.hub.park_call(realm, &call)?;
+        // A client that disconnects meanwhile never gets the resume token: the call is cancelled.
+        self.flush_events(receiver).await;
+        self.cancel_on_drop.disarmed = true;
+        Some(RoundOutcome::InputRequired {
+            resume_token: ResumeToken { call, round },
+            requests,
+        })
+    }
+
+    /// Answers the page's open requests in place of a client that has stopped waiting.
+    async fn detach(&mut self, receiver: &mut CallReceiver) {
+        self.open_requests = None;
+        for key in std::mem::take(&mut self.unanswered) {
+            self.deliver(DETACHED_CLIENT.error_response(key));
+        }
+        self.flush_events(receiver).await;
+        self.cancel_on_drop.disarmed = true;
+    }
+
+    /// Ends the drive of a call that has ended.
+    async fn finish(&mut self, receiver: &mut CallReceiver) {
+        self.cancel_on_drop.disarmed = true;
+        self.open_requests = None;
+        self.flush_events(receiver).await;
+    }
+
+    /// Sends the client the events that came before the result.
+    async fn flush_events(&mut self, receiver: &mut CallReceiver) {
+        if let Some(notification) = self.notification.take() {
+            notification.await;
+        }
+        while let Some(event) = receiver.try_recv_event() {
+            if let Some(event) = self.reporter.on_event(event) {
+                self.client.notify(event).await;
+            }
+        }
+    }
+}
+
+/// The next answer of the client; `None` when no request is open.
 async fn next_response<F: Future>(
     open_requests: &mut Option<FuturesUnordered<F>>,
 ) -> Option<F::Output> {
@@ -256,23 +329,6 @@ async fn notification_sent(notification: &mut Option<BoxFuture<'_, ()>>) {
     match notification {
         Some(notification) => notification.await,
         None => std::future::pending().await,
-    }
-}
-
-/// What was said before the ending is heard before it.
-async fn flush_events(
-    client: &dyn ClientChannel,
-    notification: Option<BoxFuture<'_, ()>>,
-    receiver: &mut CallReceiver,
-    reporter: &mut ProgressReporter<'_>,
-) {
-    if let Some(notification) = notification {
-        notification.await;
-    }
-    while let Some(event) = receiver.try_recv_event() {
-        if let Some(event) = reporter.on_event(event) {
-            client.notify(event).await;
-        }
     }
 }
 

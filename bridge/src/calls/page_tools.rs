@@ -6,12 +6,9 @@ use bridge_protocol::{ErrorCode, Kind, SessionId};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Arguments, CallError, CallOptions, RoundOutcome, delivery_limits, in_flight, query_scope,
-    validation,
-};
+use super::{Arguments, CallError, CallRequest, RoundOutcome, in_flight, query_scope, validation};
 use crate::calls::background::{continue_in_background, detach_after, handle_result};
-use crate::calls::delivery_limits::enforce_limit;
+use crate::calls::delivery_limits::{ToolResultSpec, enforce_limit};
 use crate::calls::in_flight::{DriveResult, InFlightCall};
 use crate::calls::tool_outcome::finish_result;
 use crate::hub::Hub;
@@ -22,13 +19,6 @@ use bridge_realm::realm::{
     CallFailure, CallOutcome, PageProtocol, PageRequest, RouteError, Target,
 };
 
-/// Which tool, with what. The argument `session_id` goes before the caller's session.
-pub(crate) struct CallRequest<'a> {
-    pub(crate) caller: CallOptions<'a>,
-    pub(crate) tool: String,
-    pub(crate) arguments: Arguments,
-}
-
 /// How a client calls a page's tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Invocation {
@@ -38,109 +28,129 @@ pub(crate) enum Invocation {
     ViaBuiltin,
 }
 
-/// Runs a page's tool.
+/// Runs a page's tool: finds the page, validates the arguments, drives the call, and makes the
+/// result that the client can take.
 pub(crate) async fn call_page_tool(
     hub: &Arc<Hub>,
     mut request: CallRequest<'_>,
     invocation: Invocation,
 ) -> Result<RoundOutcome<ToolResult>, CallError> {
-    let (tool, in_flight) = match request.caller.resume_token.take() {
-        Some(resume_token) => match in_flight::resume(hub, &mut request.caller, resume_token)? {
-            (PageRequest::Tool { tool, .. }, in_flight) => (tool, in_flight),
-            _ => return Err(CallError::NothingToResume),
-        },
-        None => match start_call(hub, &mut request).await? {
-            Ok(started) => started,
-            Err(refused) => return Ok(refused.into()),
-        },
+    let (tool, in_flight) = match start_or_resume(hub, &mut request).await? {
+        CallStart::Started(tool, in_flight) => (tool, in_flight),
+        CallStart::Rejected(result) => return Ok((*result).into()),
     };
     let caller = &request.caller;
     let requires_structured_content =
         invocation == Invocation::Direct && tool.output_validator().is_some();
-    let background_call = caller
-        .limits
-        .client_timeout
-        .is_some()
-        .then(|| in_flight.background_call());
+    let has_timeout = caller.limits.client_timeout.is_some();
+    let background_call = has_timeout.then(|| in_flight.background_call());
     let detach = detach_after(hub, caller, background_call);
     let outcome = match in_flight::drive_until(hub, caller, in_flight, detach).await {
         DriveResult::Finished(outcome) => outcome,
         DriveResult::Detached(in_flight, pending_result) => {
-            let handle = handle_result(
-                tool.name(),
-                pending_result.handle(),
-                requires_structured_content,
-            );
+            let handle = pending_result.handle();
+            let result = handle_result(tool.name(), handle, requires_structured_content);
             continue_in_background(hub, caller.realm, tool, in_flight, pending_result);
-            return Ok(handle.into());
+            return Ok(result.into());
         }
     };
-    match outcome {
+    let outcome = match outcome {
         RoundOutcome::InputRequired {
             resume_token,
             requests,
-        } => Ok(RoundOutcome::InputRequired {
-            resume_token,
-            requests,
-        }),
+        } => {
+            return Ok(RoundOutcome::InputRequired {
+                resume_token,
+                requests,
+            });
+        }
         RoundOutcome::Complete(CallOutcome::Failed(failure))
             if failure.code == ErrorCode::ClientCapabilityMissing
                 && caller.client.uses_input_required() =>
         {
-            Err(CallError::Failed(failure))
+            return Err(CallError::Failed(failure));
         }
-        RoundOutcome::Complete(outcome) => {
-            let result = finish_result(&tool, outcome).await;
-            let spec = delivery_limits::ToolResultSpec {
-                tool: tool.name(),
-                // Through another tool the client goes by that one's definition.
-                max_text_chars: tool
-                    .max_text_chars()
-                    .filter(|_| invocation == Invocation::Direct),
-                requires_structured_content,
-            };
-            let limited = enforce_limit(hub, caller, spec, result).await;
-            Ok(limited.into())
-        }
+        RoundOutcome::Complete(outcome) => outcome,
+    };
+    let result = finish_result(&tool, outcome).await;
+    // A client that calls through a built-in tool knows only the definition of that one.
+    let max_text_chars = match invocation {
+        Invocation::Direct => tool.max_text_chars(),
+        Invocation::ViaBuiltin => None,
+    };
+    let spec = ToolResultSpec {
+        tool: tool.name(),
+        max_text_chars,
+        requires_structured_content,
+    };
+    Ok(enforce_limit(hub, caller, spec, result).await.into())
+}
+
+/// What came of the attempt to start a call.
+enum CallStart {
+    /// The page has the call.
+    Started(Arc<Tool>, InFlightCall),
+    /// The page does not know of the call; the result says why.
+    Rejected(Box<ToolResult>),
+}
+
+impl CallStart {
+    fn rejected(code: ErrorCode, message: String) -> Self {
+        Self::Rejected(Box::new(failure_result(code, message)))
     }
 }
 
-/// The call has begun, or the page never heard of it.
-type CallStart = Result<(Arc<Tool>, InFlightCall), ToolResult>;
+async fn start_or_resume(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, CallError> {
+    let Some(resume_token) = request.caller.resume_token.take() else {
+        return start_call(hub, request).await;
+    };
+    match in_flight::resume(hub, &mut request.caller, resume_token)? {
+        (PageRequest::Tool { tool, .. }, in_flight) => Ok(CallStart::Started(tool, in_flight)),
+        _ => Err(CallError::NothingToResume),
+    }
+}
 
 async fn start_call(hub: &Hub, request: &mut CallRequest<'_>) -> Result<CallStart, CallError> {
     let caller = &request.caller;
     if let (Some(query), Some(lifetime)) = (&caller.call_context.query_id, &caller.query_lifetime) {
         query_scope::wait_for_page(hub, caller.realm, query, lifetime).await;
     }
-    if let Err(rejected) = query_scope::pin_to_asking_page(hub, request) {
-        return Ok(Err(*rejected));
+    if let Err(rejection) = query_scope::pin_to_asking_page(hub, request) {
+        return Ok(CallStart::Rejected(rejection));
     }
     let destination = match route(hub, request) {
-        Ok(Ok(destination)) => destination,
-        Ok(Err(error)) => return route_error_result(error).map(Err),
-        Err(error) => return Ok(Err(failure_result(ErrorCode::InvalidArguments, error))),
+        Ok(destination) => destination,
+        Err(RouteFailure::Route(error)) => {
+            return Ok(CallStart::Rejected(Box::new(route_error_result(error)?)));
+        }
+        Err(RouteFailure::InvalidArguments(message)) => {
+            return Ok(CallStart::rejected(ErrorCode::InvalidArguments, message));
+        }
     };
-    let Destination { session, tool, .. } = &destination;
+    let Destination {
+        session,
+        tool,
+        dialect,
+    } = destination;
     let arguments = std::mem::take(&mut request.arguments);
-    let input = match destination.dialect {
-        // It reads its arguments itself, and takes what its published schema refuses: its bridge held
-        // nothing against that.
+    let input = match dialect {
+        // Pages of mcp-web 0.1 parse their arguments themselves and accept some that their published
+        // schema rejects; their own bridge did not validate them.
         PageProtocol::V1 => arguments.into_raw(),
-        PageProtocol::V2 => validate_input(tool, arguments).await,
+        PageProtocol::V2 => validate_input(&tool, arguments).await,
     };
     let input = match input {
         Ok(input) => input,
-        Err(message) => return Ok(Err(failure_result(ErrorCode::InvalidArguments, message))),
+        Err(message) => return Ok(CallStart::rejected(ErrorCode::InvalidArguments, message)),
     };
     let page_request = PageRequest::Tool {
-        tool: Arc::clone(tool),
+        tool: Arc::clone(&tool),
         input,
     };
     Ok(
-        match in_flight::begin(hub, &mut request.caller, session, page_request) {
-            Ok(in_flight) => Ok((destination.tool, in_flight)),
-            Err(failure) => Err(ToolResult::from_failure(&failure)),
+        match in_flight::begin(hub, &mut request.caller, &session, page_request) {
+            Ok(in_flight) => CallStart::Started(tool, in_flight),
+            Err(failure) => CallStart::Rejected(Box::new(ToolResult::from_failure(&failure))),
         },
     )
 }
@@ -161,20 +171,36 @@ pub(super) async fn validate_input(
     arguments.into_raw()
 }
 
-/// Where a call goes.
+/// The page and the tool that a call is routed to.
 struct Destination {
     session: SessionId,
     tool: Arc<Tool>,
-    /// That of the session's page.
+    /// The protocol of the session's page.
     dialect: PageProtocol,
 }
 
-/// Where a call goes, or why nowhere.
-type RouteResult = Result<Destination, RouteError>;
+/// Why a call cannot be routed.
+enum RouteFailure {
+    Route(RouteError),
+    /// The arguments cannot be parsed.
+    InvalidArguments(String),
+}
 
-/// Finds the session, and takes `session_id` out of the arguments where it is ours. An error says
-/// why the arguments cannot be read.
-fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<RouteResult, String> {
+impl From<RouteError> for RouteFailure {
+    fn from(error: RouteError) -> Self {
+        Self::Route(error)
+    }
+}
+
+impl From<String> for RouteFailure {
+    fn from(message: String) -> Self {
+        Self::InvalidArguments(message)
+    }
+}
+
+/// Finds the session and the tool, and removes `session_id` from the arguments unless the tool has an
+/// argument of that name itself.
+fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<Destination, RouteFailure> {
     let find = |target: &Target| {
         let found = hub.with_realm_mut(request.caller.realm, |realm| {
             let (session, definition) = realm.route_call(&request.tool, target)?;
@@ -192,33 +218,28 @@ fn route(hub: &Hub, request: &mut CallRequest<'_>) -> Result<RouteResult, String
     };
     let default_target = request.caller.target();
     if !request.arguments.mentions_session() {
-        return Ok(find(&default_target));
+        return Ok(find(&default_target)?);
     }
     let arguments = request.arguments.parsed()?;
     let requested_session = arguments.get(SESSION_ARGUMENT).and_then(Value::as_str);
     let Some(requested_session) = requested_session else {
-        return Ok(match find(&default_target) {
-            Ok(destination) => {
-                let arguments = request.arguments.parsed_mut()?;
-                destination.tool.take_session_argument(arguments);
-                Ok(destination)
-            }
-            Err(error) => Err(error),
-        });
+        let destination = find(&default_target)?;
+        let arguments = request.arguments.parsed_mut()?;
+        destination.tool.take_session_argument(arguments);
+        return Ok(destination);
     };
     let by_argument = find(&Target::Session(SessionId::from(requested_session)));
-    let by_argument = match by_argument {
-        Ok(destination) if !destination.tool.has_own_session_argument() => {
-            let arguments = request.arguments.parsed_mut()?;
-            destination.tool.take_session_argument(arguments);
-            return Ok(Ok(destination));
-        }
-        other => other,
-    };
+    if let Ok(destination) = &by_argument
+        && !destination.tool.has_own_session_argument()
+    {
+        let arguments = request.arguments.parsed_mut()?;
+        destination.tool.take_session_argument(arguments);
+        return Ok(by_argument?);
+    }
     // The argument may be the tool's own: then it does not route.
     Ok(match find(&default_target) {
-        Ok(destination) if destination.tool.has_own_session_argument() => Ok(destination),
-        other => by_argument.and(other),
+        Ok(destination) if destination.tool.has_own_session_argument() => destination,
+        other => by_argument.and(other)?,
     })
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, json};
 
 use super::CallRequest;
 use crate::agent_queries::QueryLifetime;
-use crate::calls::builtin_tools;
+use crate::calls::get_result::GET_RESULT;
 use crate::hub::Hub;
 use crate::results::tool_result::ToolResult;
 use bridge_auth::{Principal, RealmId};
@@ -75,7 +75,7 @@ pub(super) fn is_get_result_call(hub: &Hub, request: &CallRequest<'_>) -> bool {
         return false;
     };
     let runs = |realm: &Realm| realm.query_session(query).is_ok();
-    request.tool == builtin_tools::GET_RESULT && hub.with_realm(caller.realm, runs) == Some(true)
+    request.tool == GET_RESULT && hub.with_realm(caller.realm, runs) == Some(true)
 }
 
 fn query_failure_result(refusal: ReportRejected) -> Box<ToolResult> {

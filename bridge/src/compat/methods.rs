@@ -16,14 +16,11 @@ use super::arguments::Arguments;
 use super::json_rpc;
 use super::lists;
 use super::results::{self, ResultWriter};
-use crate::agent_queries::AgentQueries;
 use crate::calls;
 use crate::compat::json_rpc::{Message, Params, Reply, RpcError};
 use crate::compat::lists::{CallRejection, ItemList, ToolList};
-use crate::compat::sessions::CompatSessions;
+use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::PageSelector;
-use crate::hub::Hub;
-use bridge_auth::Authenticator;
 use bridge_realm::definition::tool::Tool;
 use bridge_realm::realm::{CallOutcome, PageProtocol, PageRequest};
 use bridge_service::cpu_pool;
@@ -31,37 +28,7 @@ use bridge_service::cpu_pool::INLINE_LIMIT;
 use routing::{CallTarget, builtin_resource, route_call, route_resource};
 use scope::RequestScope;
 
-/// The leg of clients built for mcp-web 0.1.
-#[derive(Debug)]
-pub(crate) struct CompatService {
-    hub: Arc<Hub>,
-    agent_queries: Arc<AgentQueries>,
-    authenticator: Arc<Authenticator>,
-    pub(crate) sessions: CompatSessions,
-}
-
-/// A request as it came.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CompatRequest<'a> {
-    pub(crate) body: &'a [u8],
-    pub(crate) token: Option<&'a str>,
-    pub(crate) mcp_session: Option<&'a str>,
-}
-
 impl CompatService {
-    pub(crate) fn new(
-        hub: &Arc<Hub>,
-        agent_queries: &Arc<AgentQueries>,
-        authenticator: &Arc<Authenticator>,
-    ) -> Self {
-        Self {
-            hub: Arc::clone(hub),
-            agent_queries: Arc::clone(agent_queries),
-            authenticator: Arc::clone(authenticator),
-            sessions: CompatSessions::new(hub),
-        }
-    }
-
     /// Answers a message.
     pub(crate) async fn answer(&self, request: CompatRequest<'_>) -> Reply {
         let Some(message) = Message::parse(request.body) else {

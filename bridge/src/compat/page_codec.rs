@@ -3,23 +3,25 @@
 //! A field that is absent has no key: pages of v1 take no `null` in its place.
 
 mod close;
+mod frame;
 mod queries;
 mod response;
 #[cfg(test)]
 mod tests;
-
-use std::borrow::Cow;
 
 use bridge_protocol::{
     Authenticate, AuthenticationFailed, BridgeToPage, CallId, Definition, ErrorCode, Kind,
     PageToBridge, QueryId, Register, Registered, RegistrationFailure, RegistrationId, SessionId,
     to_well_formed,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+use frame::{Frame, string_field};
+
 pub(crate) use close::{close_frame, compat_code, rejection};
+pub(crate) use frame::StrictMode;
 pub(crate) use response::{ResourceContent, encode_contents};
 
 /// The longest session id in the address. Pages of v1 choose theirs freely.
@@ -53,42 +55,6 @@ pub(crate) enum CompatInbound {
     Unknown(String),
 }
 
-/// JavaScript's clock ends here.
-const MAX_TIMESTAMP_MS: f64 = 8.64e15;
-
-/// Whether pages are read exactly as their own bridge read them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StrictMode(
-    /// See [`Compat`](crate::Compat).
-    pub(crate) bool,
-);
-
-/// All fields of all messages: a frame is read once, whatever it is.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Frame<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<&'a RawValue>,
-    #[serde(borrow)]
-    timestamp: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tool: Option<&'a RawValue>,
-    #[serde(borrow)]
-    resource: Option<&'a RawValue>,
-    #[serde(borrow)]
-    request_id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    result: Option<&'a RawValue>,
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
-    #[serde(borrow)]
-    blob: Option<&'a RawValue>,
-    #[serde(borrow)]
-    mime_type: Option<&'a RawValue>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
 /// Reads one text frame.
 pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, BadFrame> {
     let text = &to_well_formed(text);
@@ -104,7 +70,7 @@ pub(crate) fn decode(text: &str, strict: StrictMode) -> Result<CompatInbound, Ba
     let kind = string_field(frame.kind).unwrap_or_default();
     Ok(match kind.as_ref() {
         "activity" => CompatInbound::Activity(frame.timestamp_ms()),
-        "register-tool" => frame.tool()?,
+        "register-tool" => tool_registration(&frame)?,
         "register-resource" => register_message(
             RESOURCE_REGISTRATION,
             Kind::Resource,
@@ -146,26 +112,18 @@ fn register_message(id: &str, kind: Kind, definition: Box<RawValue>) -> CompatIn
     }))
 }
 
-impl Frame<'_> {
-    fn timestamp_ms(&self) -> Option<u64> {
-        // It may show fractions.
-        let at: f64 = self.timestamp?.get().parse().ok()?;
-        (0.0..=MAX_TIMESTAMP_MS).contains(&at).then_some(at as u64)
-    }
-
-    /// Without its output schema: its own bridge passed none on, so that its pages may answer
-    /// something else, and strict clients hold what is listed against the answers.
-    fn tool(&self) -> Result<CompatInbound, BadFrame> {
-        let mut definition = object_field(self.tool)?;
-        if definition.get().contains("\"outputSchema\"") {
-            let mut tool: Map<String, Value> =
-                serde_json::from_str(definition.get()).map_err(|_| BadFrame)?;
-            if tool.shift_remove("outputSchema").is_some() {
-                definition = to_raw_value(&tool).map_err(|_| BadFrame)?;
-            }
+/// Without its output schema: its own bridge passed none on, so that its pages may answer
+/// something else, and strict clients hold what is listed against the answers.
+fn tool_registration(frame: &Frame<'_>) -> Result<CompatInbound, BadFrame> {
+    let mut definition = object_field(frame.tool)?;
+    if definition.get().contains("\"outputSchema\"") {
+        let mut tool: Map<String, Value> =
+            serde_json::from_str(definition.get()).map_err(|_| BadFrame)?;
+        if tool.shift_remove("outputSchema").is_some() {
+            definition = to_raw_value(&tool).map_err(|_| BadFrame)?;
         }
-        Ok(register_message(TOOL_REGISTRATION, Kind::Tool, definition))
     }
+    Ok(register_message(TOOL_REGISTRATION, Kind::Tool, definition))
 }
 
 /// The object that a frame is about.
@@ -174,11 +132,6 @@ fn object_field(field: Option<&RawValue>) -> Result<Box<RawValue>, BadFrame> {
         .filter(|raw| raw.get().starts_with('{'))
         .map(ToOwned::to_owned)
         .ok_or(BadFrame)
-}
-
-/// A field that must be a string.
-fn string_field(field: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    field.and_then(|raw| serde_json::from_str(raw.get()).ok())
 }
 
 /// What the bridge says.

@@ -3,7 +3,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::LocatedError;
+use super::error::LocatedError;
 use super::profiles::{ClientProfile, Profile};
 use super::text_limit::MIN_TEXT_CHARS;
 use crate::config::settings::SettingKind;

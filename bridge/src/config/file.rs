@@ -2,13 +2,14 @@
 //! each client profile.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::clients::parse_profiles;
+use super::error::{FileError, LocatedError};
 use super::profiles::ClientProfile;
 use super::settings;
 use crate::config::settings::{Setting, SettingValue};
@@ -23,30 +24,6 @@ pub(crate) struct ConfigFile {
     pub(super) path: PathBuf,
     settings: BTreeMap<String, SettingValue>,
     pub(super) clients: Vec<ClientProfile>,
-}
-
-/// What is wrong with a configuration file. Never contains a secret.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct FileError {
-    path: PathBuf,
-    line: Option<usize>,
-    problem: String,
-}
-
-impl fmt::Display for FileError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.path.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
-        }
-        write!(f, ": {}", self.problem)
-    }
-}
-
-/// What is wrong, and where in the text.
-pub(super) struct LocatedError {
-    pub(super) offset: usize,
-    pub(super) problem: String,
 }
 
 impl ConfigFile {
@@ -89,7 +66,7 @@ impl ConfigFile {
     ) -> Result<(), LocatedError> {
         let name: &str = key.get_ref();
         if name == CLIENTS_KEY {
-            self.clients = super::clients::parse_profiles(value)?;
+            self.clients = parse_profiles(value)?;
             return Ok(());
         }
         let Some(setting) = settings::settings(command).find(|setting| setting.name() == name)

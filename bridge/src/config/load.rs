@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use super::file::{ConfigFile, FileError};
+use super::error::FileError;
+use super::file::ConfigFile;
 use super::profiles::Profiles;
 use super::settings;
 use crate::config::settings::Setting;

@@ -4,7 +4,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::file::LocatedError;
+use super::error::LocatedError;
 use crate::config::settings::{Setting, SettingKind, SettingValue};
 
 /// What the flag would be given, if the value has the right type.

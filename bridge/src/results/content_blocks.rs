@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use bridge_realm::definition::tool::check_icons;
 
@@ -206,6 +206,19 @@ impl RawBlock<'_> {
 fn are_valid_annotations(annotations: &RawValue) -> bool {
     let parsed = serde_json::from_str::<Value>(annotations.get());
     parsed.is_ok_and(|parsed| check_annotations(&parsed).is_ok())
+}
+
+/// Texts may be long: this one moves.
+pub(super) fn text_block(text: String) -> Value {
+    let mut block = json!({ "type": "text" });
+    block["text"] = Value::String(text);
+    block
+}
+
+/// The text of a text block.
+pub(super) fn text_content(block: &Value) -> Option<&str> {
+    let is_text = block["type"] == "text";
+    is_text.then(|| block["text"].as_str()).flatten()
 }
 
 #[cfg(test)]

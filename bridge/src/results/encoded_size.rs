@@ -36,21 +36,22 @@ pub(crate) fn encoded_len(value: &impl Serialize) -> usize {
 
 /// The size of a result.
 pub(crate) fn result_len(result: &ToolResult) -> usize {
-    match &result.passthrough {
-        Some(raw) => raw.encoded_len(),
-        None => encoded_len(result),
+    match result {
+        ToolResult::Passthrough(passthrough) => passthrough.encoded_len(),
+        ToolResult::Built(built) => encoded_len(built),
     }
 }
 
 /// Whether a result surely has no more bytes than this. Looks at no text, and at few values.
 pub(crate) fn fits_within(result: &ToolResult, bytes: usize) -> bool {
-    if let Some(raw) = &result.passthrough {
-        return raw.max_encoded_len() <= bytes;
-    }
+    let built = match result {
+        ToolResult::Passthrough(passthrough) => return passthrough.max_encoded_len() <= bytes,
+        ToolResult::Built(built) => built,
+    };
     let left = bytes.checked_sub(4 * NODE_OVERHEAD_BYTES);
-    let mut values = result.content.iter().chain(&result.structured);
+    let mut values = built.content.iter().chain(&built.structured);
     let left = left.and_then(|left| values.try_fold(left, remaining_after));
-    let meta = result.meta.as_ref();
+    let meta = built.meta.as_ref();
     left.is_some_and(|left| meta.is_none_or(|meta| object_fits_within(meta, left)))
 }
 
@@ -167,8 +168,10 @@ mod tests {
     #[test]
     fn fits_within_never_underestimates() {
         let text = every_kind_of_character();
-        let mut result = ToolResult::from_value(Some(json!({ text.clone(): [1, text, null, {}] })));
+        let value = json!({ text.clone(): [1, text, null, {}] });
+        let mut result = ToolResult::from_value(Some(value)).into_parsed();
         result.meta = json!({ "k": { "v": -1.234e-100 } }).as_object().cloned();
+        let result = ToolResult::from(result);
         let bytes = encoded_len(&result);
         assert!((0..bytes).all(|fewer| !fits_within(&result, fewer)));
         assert!(fits_within(&result, 10 * bytes));

@@ -7,20 +7,20 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
+use crate::results::built_result::BuiltResult;
 use crate::results::content_blocks::can_pass_through;
 use crate::results::segments::{EncodedBody, Segments};
-use crate::results::tool_result::ToolResult;
 use bridge_json::escape::escape_string;
 use bridge_json::inspection::{JsonTraits, compact};
 use bridge_json::{JsonSlice, RawJson};
 
 /// The content of a result, not read.
 #[derive(Clone, Debug)]
-pub(super) enum PassthroughResult {
+pub(crate) enum PassthroughResult {
     /// A string is the text of the only block as it is written.
     Text(RawJson),
     /// Any other value: its text is the text of the only block.
@@ -33,9 +33,9 @@ pub(super) enum PassthroughResult {
     Blocks(ContentParts),
 }
 
-/// Content blocks, and what a page answered beside them.
+/// Content blocks, and what a page parts beside them.
 #[derive(Clone, Debug)]
-pub(super) struct ContentParts {
+pub(crate) struct ContentParts {
     pub(super) content: Box<RawValue>,
     pub(super) structured: Option<Box<RawValue>>,
     pub(super) meta: Option<Box<RawValue>>,
@@ -68,14 +68,11 @@ impl PassthroughResult {
             slice @ RawJson::Borrowed(_) => slice,
         };
         let first = value.get().as_bytes().first();
-        let (is_text, structured) = (first == Some(&b'"'), first == Some(&b'{'));
-        Ok(match is_text {
-            true => Self::Text(value),
-            false => Self::Json {
-                value,
-                is_object: structured,
-            },
-        })
+        if first == Some(&b'"') {
+            return Ok(Self::Text(value));
+        }
+        let is_object = first == Some(&b'{');
+        Ok(Self::Json { value, is_object })
     }
 
     /// From content blocks that a handler returned. They come back when somebody has to look inside,
@@ -90,19 +87,20 @@ impl PassthroughResult {
             return Err(parts);
         }
         let mut too_deep = false;
-        let mut looked = |value| {
+        let mut scan = |value| {
             let (value, traits) = compact_and_scan(value);
             too_deep |= traits.too_deep;
             value
         };
         let parts = ContentParts {
-            content: looked(parts.content),
-            structured: parts.structured.map(&mut looked),
-            meta: parts.meta.map(&mut looked),
+            content: scan(parts.content),
+            structured: parts.structured.map(&mut scan),
+            meta: parts.meta.map(&mut scan),
         };
-        match too_deep {
-            true => Err(parts),
-            false => Ok(Self::Blocks(parts)),
+        if too_deep {
+            Err(parts)
+        } else {
+            Ok(Self::Blocks(parts))
         }
     }
 
@@ -113,9 +111,7 @@ impl PassthroughResult {
                 value,
                 is_object: true,
             } => Some(value.get()),
-            PassthroughResult::Blocks(answered) => {
-                answered.structured.as_deref().map(RawValue::get)
-            }
+            PassthroughResult::Blocks(parts) => parts.structured.as_deref().map(RawValue::get),
             _ => None,
         }
     }
@@ -134,7 +130,7 @@ impl PassthroughResult {
 
     fn meta(&self) -> Option<&str> {
         match self {
-            PassthroughResult::Blocks(answered) => answered.meta.as_deref().map(RawValue::get),
+            PassthroughResult::Blocks(parts) => parts.meta.as_deref().map(RawValue::get),
             _ => None,
         }
     }
@@ -166,10 +162,10 @@ impl PassthroughResult {
                 escape_string(value.get(), out);
                 out.extend_from_slice(after.as_bytes());
             }
-            PassthroughResult::Blocks(answered) => {
+            PassthroughResult::Blocks(parts) => {
                 out.reserve(self.encoded_len() + TAIL_RESERVE_BYTES);
                 out.extend_from_slice(CONTENT_KEY.as_bytes());
-                out.extend_from_slice(answered.content.get().as_bytes());
+                out.extend_from_slice(parts.content.get().as_bytes());
             }
         }
         if let Some(structured) = self.structured() {
@@ -240,36 +236,33 @@ impl PassthroughResult {
         let content = match self {
             PassthroughResult::Text(text) => around(text.get()),
             PassthroughResult::Json { value, .. } => around("") + quoted_len(value),
-            PassthroughResult::Blocks(answered) => CONTENT_KEY.len() + answered.content.get().len(),
+            PassthroughResult::Blocks(parts) => CONTENT_KEY.len() + parts.content.get().len(),
         };
         let structured = member(STRUCTURED_KEY, self.structured());
         "{}".len() + content + structured + member(META_KEY, self.meta())
     }
 
-    /// Makes values of it.
-    pub(super) fn parse(&self) -> Result<ToolResult, serde_json::Error> {
-        let parse = serde_json::from_str::<Value>;
+    /// Parses the text into values.
+    pub(super) fn parse(&self) -> Result<BuiltResult, serde_json::Error> {
         Ok(match self {
-            PassthroughResult::Text(text) => ToolResult::text(serde_json::from_str(text.get())?),
-            PassthroughResult::Json {
-                value,
-                is_object: structured,
-            } => ToolResult {
-                structured: structured.then(|| parse(value.get())).transpose()?,
-                text_mirrors_structured: *structured,
-                ..ToolResult::text(value.get().to_owned())
+            PassthroughResult::Text(text) => BuiltResult::text(serde_json::from_str(text.get())?),
+            PassthroughResult::Json { value, is_object } => BuiltResult {
+                structured: parse_optional(is_object.then(|| value.get()))?,
+                text_mirrors_structured: *is_object,
+                ..BuiltResult::text(value.get().to_owned())
             },
-            PassthroughResult::Blocks(parts) => ToolResult {
+            PassthroughResult::Blocks(parts) => BuiltResult {
                 content: serde_json::from_str(parts.content.get())?,
-                structured: self.structured().map(parse).transpose()?,
-                meta: match self.meta() {
-                    Some(meta) => Some(serde_json::from_str::<Map<_, _>>(meta)?),
-                    None => None,
-                },
-                ..ToolResult::default()
+                structured: parse_optional(self.structured())?,
+                meta: parse_optional(self.meta())?,
+                ..BuiltResult::default()
             },
         })
     }
+}
+
+fn parse_optional<T: DeserializeOwned>(json: Option<&str>) -> serde_json::Result<Option<T>> {
+    json.map(serde_json::from_str).transpose()
 }
 
 impl Serialize for PassthroughResult {

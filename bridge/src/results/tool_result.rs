@@ -1,51 +1,47 @@
-//! What a page's answer looks like to an MCP client, in no library's vocabulary.
-//!
-//! What nobody has to look into stays the text that came ([`raw`]). [`fit`] makes a result fit that is
-//! larger than its client takes, [`size`] measures.
+//! The result of a tool call, as MCP and the REST API deliver it.
 
-use crate::results::content_blocks;
 use std::borrow::Cow;
 
+use bridge_json::RawJson;
 use bridge_protocol::ErrorCode;
-use serde::ser::SerializeMap;
+use bridge_realm::realm::CallFailure;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::results::built_result::BuiltResult;
+use crate::results::content_blocks::{text_block, validate_blocks};
 use crate::results::passthrough::{ContentParts, PassthroughResult};
 pub(crate) use crate::results::segments::EncodedBody;
-use bridge_json::RawJson;
-use bridge_realm::realm::CallFailure;
-
-/// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
-const ERROR_META: &str = "mcp-web/error";
 
 /// The result object of MCP's `tools/call`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ToolResult {
-    /// What a page answered, not read: then there is nothing in the other fields.
-    /// [`ToolResult::into_parsed`] fills them.
-    pub(super) passthrough: Option<PassthroughResult>,
-    /// MCP `ContentBlock`s.
-    pub(crate) content: Vec<Value>,
-    pub(crate) structured: Option<Value>,
-    /// The only block is the text of `structured`.
-    pub(crate) text_mirrors_structured: bool,
-    pub(crate) is_error: bool,
-    pub(crate) meta: Option<Map<String, Value>>,
+#[derive(Clone, Debug)]
+pub(crate) enum ToolResult {
+    /// The page's answer, forwarded as its JSON text without parsing it.
+    Passthrough(PassthroughResult),
+    /// Values that the bridge made or parsed.
+    Built(BuiltResult),
+}
+
+impl From<BuiltResult> for ToolResult {
+    fn from(result: BuiltResult) -> Self {
+        Self::Built(result)
+    }
 }
 
 impl ToolResult {
-    /// From the value that a handler returned. A string is text, a data URL an image, an object
-    /// compact JSON text and `structuredContent`; nothing is the empty text.
+    /// A result with one text block.
+    pub(crate) fn text(text: String) -> Self {
+        BuiltResult::text(text).into()
+    }
+
+    /// A result from the value that a handler returned. A string becomes text, a data URL an image,
+    /// an object compact JSON text and `structuredContent`; no value becomes the empty text.
     pub(crate) fn from_value(value: Option<Value>) -> Self {
         match value {
             None | Some(Value::Null) => Self::text(String::new()),
             Some(Value::String(text)) => match image_block(&text) {
-                Some(image) => Self {
-                    content: vec![image],
-                    ..Self::default()
-                },
+                Some(image) => Self::image(image, None),
                 None => Self::text(text),
             },
             Some(Value::Object(fields)) => Self::from_object(fields),
@@ -62,47 +58,48 @@ impl ToolResult {
             }
             None => None,
         };
-        if let Some(image) = fields
-            .get("dataUrl")
-            .and_then(Value::as_str)
-            .and_then(image_block)
-        {
-            return Self {
-                content: vec![image],
-                meta,
-                ..Self::default()
-            };
+        let data_url = fields.get("dataUrl").and_then(Value::as_str);
+        if let Some(image) = data_url.and_then(image_block) {
+            return Self::image(image, meta);
         }
         let structured = Value::Object(fields);
-        Self {
+        Self::Built(BuiltResult {
             content: vec![text_block(structured.to_string())],
             structured: Some(structured),
             text_mirrors_structured: true,
             meta,
-            ..Self::default()
-        }
+            ..BuiltResult::default()
+        })
     }
 
-    /// From the text of the value that a handler returned.
+    fn image(image: Value, meta: Option<Map<String, Value>>) -> Self {
+        Self::Built(BuiltResult {
+            content: vec![image],
+            meta,
+            ..BuiltResult::default()
+        })
+    }
+
+    /// A result from the JSON text of the value that a handler returned.
     ///
     /// # Errors
     ///
-    /// Why no value can be made of it, where there has to be one.
+    /// Why the text cannot be parsed, if it has to be.
     pub(crate) fn from_raw_json(value: Option<RawJson>) -> Result<Self, String> {
         let Some(value) = value.filter(|value| value.get() != "null") else {
             return Ok(Self::text(String::new()));
         };
         match PassthroughResult::try_from_json(value) {
-            Ok(raw) => Ok(Self::from_passthrough(raw)),
+            Ok(passthrough) => Ok(Self::Passthrough(passthrough)),
             Err(value) => Ok(Self::from_value(Some(parse_value(value.get())?))),
         }
     }
 
-    /// From the text of the content blocks that a handler returned.
+    /// A result from the JSON text of the content blocks that a handler returned.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// What is wrong with the blocks.
     pub(crate) fn from_raw_content(
         content: Box<RawValue>,
         structured: Option<Box<RawValue>>,
@@ -115,7 +112,7 @@ impl ToolResult {
             meta,
         };
         let parts = match PassthroughResult::try_from_content(parts) {
-            Ok(raw) => return Ok(Self::from_passthrough(raw)),
+            Ok(passthrough) => return Ok(Self::Passthrough(passthrough)),
             Err(parts) => parts,
         };
         let parse = |raw: Option<Box<RawValue>>| raw.map(|raw| parse_value(raw.get())).transpose();
@@ -126,55 +123,11 @@ impl ToolResult {
         )
     }
 
-    fn from_passthrough(raw: PassthroughResult) -> Self {
-        Self {
-            passthrough: Some(raw),
-            ..Self::default()
-        }
-    }
-
-    /// The same with values in place of texts.
-    pub(crate) fn into_parsed(self) -> Self {
-        let Some(raw) = &self.passthrough else {
-            return self;
-        };
-        raw.parse().unwrap_or_else(|error| {
-            let message = format!(
-                "the result cannot be passed on: {}",
-                parse_error_message(&error)
-            );
-            Self::from_failure(&CallFailure::new(ErrorCode::InvalidResult, message))
-        })
-    }
-
-    /// Whether there is structured content.
-    pub(crate) fn has_structured(&self) -> bool {
-        match &self.passthrough {
-            Some(passthrough) => passthrough.structured().is_some(),
-            None => self.structured.is_some(),
-        }
-    }
-
-    /// The structured content, to look at.
+    /// A result from the content blocks that a handler returned.
     ///
     /// # Errors
     ///
-    /// Why no value can be made of it.
-    pub(crate) fn take_structured(&mut self) -> Result<Option<Value>, String> {
-        match &self.passthrough {
-            Some(passthrough) => passthrough.structured().map(parse_value).transpose(),
-            None => Ok(self.structured.take()),
-        }
-    }
-
-    /// Gives back what was looked at.
-    pub(crate) fn restore_structured(&mut self, structured: Value) {
-        if self.passthrough.is_none() {
-            self.structured = Some(structured);
-        }
-    }
-
-    /// From the content blocks that a handler returned.
+    /// What is wrong with the blocks.
     pub(crate) fn from_content(
         content: Value,
         structured: Option<Value>,
@@ -188,37 +141,100 @@ impl ToolResult {
         if structured.as_ref().is_some_and(|value| !value.is_object()) {
             return Err("`structuredContent` must be an object".to_owned());
         }
-        Ok(Self {
-            content: content_blocks::validate_blocks(content)?,
+        Ok(Self::Built(BuiltResult {
+            content: validate_blocks(content)?,
             structured,
             meta,
-            ..Self::default()
-        })
+            ..BuiltResult::default()
+        }))
     }
 
-    /// Writes the members of the result object, without its braces. There is always one.
+    /// A failure that the model should read. The error code goes into `_meta`, beside the text.
+    pub(crate) fn from_failure(failure: &CallFailure) -> Self {
+        BuiltResult::from_failure(failure).into()
+    }
+
+    /// A failure whose text is a JSON object that models and programs read, in the shape of
+    /// mcp-web 0.1.
+    pub(crate) fn error_with_details(
+        code: ErrorCode,
+        message: &str,
+        details: Map<String, Value>,
+    ) -> Self {
+        BuiltResult::error_with_details(code, message, details).into()
+    }
+
+    /// The result as values. Parses it if it is still text.
+    pub(crate) fn into_parsed(self) -> BuiltResult {
+        match self {
+            Self::Passthrough(passthrough) => parse_passthrough(&passthrough),
+            Self::Built(built) => built,
+        }
+    }
+
+    /// The values of the result, borrowed if it has been parsed already.
+    pub(super) fn parsed(&self) -> Cow<'_, BuiltResult> {
+        match self {
+            Self::Passthrough(passthrough) => Cow::Owned(parse_passthrough(passthrough)),
+            Self::Built(built) => Cow::Borrowed(built),
+        }
+    }
+
+    /// Whether the tool call failed. Answers of pages that are forwarded as text have not.
+    pub(crate) fn is_error(&self) -> bool {
+        matches!(self, Self::Built(built) if built.is_error)
+    }
+
+    /// Whether the result is a failure with this code.
+    pub(crate) fn has_error_code(&self, code: ErrorCode) -> bool {
+        matches!(self, Self::Built(built) if built.has_error_code(code))
+    }
+
+    /// Whether there is structured content.
+    pub(crate) fn has_structured(&self) -> bool {
+        match self {
+            Self::Passthrough(passthrough) => passthrough.structured().is_some(),
+            Self::Built(built) => built.structured.is_some(),
+        }
+    }
+
+    /// Takes the structured content out for inspection; [`Self::restore_structured`] puts it back.
+    ///
+    /// # Errors
+    ///
+    /// Why the text of the structured content cannot be parsed.
+    pub(crate) fn take_structured(&mut self) -> Result<Option<Value>, String> {
+        match self {
+            Self::Passthrough(passthrough) => passthrough.structured().map(parse_value).transpose(),
+            Self::Built(built) => Ok(built.structured.take()),
+        }
+    }
+
+    /// Puts structured content back that [`Self::take_structured`] returned.
+    pub(crate) fn restore_structured(&mut self, structured: Value) {
+        if let Self::Built(built) = self {
+            built.structured = Some(structured);
+        }
+    }
+
+    /// Writes the members of the result object, without its braces. There is always at least one.
     pub(crate) fn write_members(&self, out: &mut Vec<u8>) {
-        if let Some(passthrough) = &self.passthrough {
-            return passthrough.write_members(out);
-        }
-        let begin = out.len();
-        // Values and texts only: there is nothing that can fail to encode.
-        if serde_json::to_writer(&mut *out, self).is_ok() {
-            out.remove(begin);
-            out.pop();
-        }
-    }
-
-    pub(crate) fn text(text: String) -> Self {
-        Self {
-            content: vec![text_block(text)],
-            ..Self::default()
+        match self {
+            Self::Passthrough(passthrough) => passthrough.write_members(out),
+            Self::Built(built) => {
+                let begin = out.len();
+                // Maps with string keys and texts: encoding them cannot fail.
+                if serde_json::to_writer(&mut *out, built).is_ok() {
+                    out.remove(begin);
+                    out.pop();
+                }
+            }
         }
     }
 
-    /// What stands around the members of the result object, and these.
+    /// The members of the result object between `head` and `tail`.
     pub(crate) fn encode_body(&self, mut head: Vec<u8>, tail: &'static [u8]) -> EncodedBody {
-        if let Some(passthrough) = &self.passthrough {
+        if let Self::Passthrough(passthrough) = self {
             return passthrough.encode_body(head, tail);
         }
         self.write_members(&mut head);
@@ -226,105 +242,37 @@ impl ToolResult {
         EncodedBody::Buffer(head)
     }
 
-    /// Whether everything is known of it that its text would tell, and the text is written when it is
-    /// sent: nothing of that takes long, however large it is.
+    /// Whether the result is a slice of the page's message, whose traits are known and which is
+    /// written only when it is sent: then no operation on it takes long, however large it is.
     pub(crate) fn is_borrowed(&self) -> bool {
-        self.passthrough
-            .as_ref()
-            .is_some_and(|passthrough| passthrough.borrowed().is_some())
+        matches!(self, Self::Passthrough(passthrough) if passthrough.borrowed().is_some())
     }
 
-    /// The text of all its blocks, one under the other. Without any: that of its structured content.
+    /// The text of all text blocks, joined by line feeds. Without any text block: the structured
+    /// content as JSON.
     pub(crate) fn whole_text(&self) -> Cow<'_, str> {
-        if let Some(passthrough) = &self.passthrough {
-            let parsed = || Cow::Owned(self.clone().into_parsed().whole_text().into_owned());
-            return passthrough.single_text().unwrap_or_else(parsed);
-        }
-        let mut texts = self.content.iter().filter_map(text_content);
-        match (texts.next(), texts.next(), &self.structured) {
-            (Some(only), None, _) => Cow::Borrowed(only),
-            (Some(_), Some(_), _) => {
-                let texts: Vec<_> = self.content.iter().filter_map(text_content).collect();
-                Cow::Owned(texts.join("\n"))
-            }
-            (None, _, Some(structured)) => Cow::Owned(structured.to_string()),
-            (None, _, None) => Cow::Borrowed(""),
+        match self {
+            Self::Passthrough(passthrough) => passthrough.single_text().unwrap_or_else(|| {
+                let parsed = parse_passthrough(passthrough);
+                Cow::Owned(parsed.whole_text().into_owned())
+            }),
+            Self::Built(built) => built.whole_text(),
         }
     }
 
-    /// As the contents of a resource: each block that is no link one content.
+    /// The result as the contents of a resource: one content for each block that is not a link.
     pub(crate) fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
-        if self.passthrough.is_some() {
-            return self.clone().into_parsed().to_resource_contents(uri);
-        }
-        let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
-        let text_type = json!(if self.text_mirrors_structured {
-            "application/json"
-        } else {
-            "text/plain"
-        });
-        let contents: Vec<_> = self
-            .content
-            .iter()
-            .filter_map(|block| match block["type"].as_str()? {
-                "text" => Some(content(&text_type, "text", &block["text"])),
-                "image" | "audio" => Some(content(&block["mimeType"], "blob", &block["data"])),
-                "resource" => Some(block["resource"].clone()),
-                _ => None,
-            })
-            .collect();
-        match &self.structured {
-            Some(structured) if contents.is_empty() => {
-                let text = json!(structured.to_string());
-                vec![content(&json!("application/json"), "text", &text)]
-            }
-            _ => contents,
-        }
-    }
-
-    /// A failure that the model should read. The code travels beside the words.
-    pub(crate) fn from_failure(failure: &CallFailure) -> Self {
-        let mut error = json!({ "code": failure.code.as_str() });
-        if let Some(data) = failure.data.as_deref().and_then(try_parse) {
-            error["data"] = data;
-        }
-        let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
-        let content = failure.content.as_deref().and_then(try_parse);
-        let content = content.and_then(|content| content_blocks::validate_blocks(content).ok());
-        Self {
-            content: content.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
-            is_error: true,
-            meta: Some(meta),
-            ..Self::default()
-        }
-    }
-
-    /// Whether it is a failure of this kind.
-    pub(crate) fn has_error_code(&self, code: ErrorCode) -> bool {
-        let error = self.meta.as_ref().and_then(|meta| meta.get(ERROR_META));
-        self.is_error && error.is_some_and(|error| error["code"] == code.as_str())
-    }
-
-    /// A failure with a body that models and programs read, as mcp-web 0.1 shaped it.
-    pub(crate) fn error_with_details(
-        code: ErrorCode,
-        message: &str,
-        mut details: Map<String, Value>,
-    ) -> Self {
-        details.shift_insert(0, "error".to_owned(), json!(code.as_str()));
-        details.shift_insert(1, "error_message".to_owned(), json!(message));
-        let meta = Map::from_iter([(ERROR_META.to_owned(), json!({ "code": code.as_str() }))]);
-        let text = Self::text(Value::Object(details).to_string());
-        Self {
-            is_error: true,
-            meta: Some(meta),
-            ..text
-        }
+        self.parsed().to_resource_contents(uri)
     }
 }
 
-fn try_parse(raw: &RawValue) -> Option<Value> {
-    serde_json::from_str(raw.get()).ok()
+/// The values of a result that is still text; an `InvalidResult` failure if it cannot be parsed.
+fn parse_passthrough(passthrough: &PassthroughResult) -> BuiltResult {
+    passthrough.parse().unwrap_or_else(|error| {
+        let reason = parse_error_message(&error);
+        let message = format!("the result cannot be passed on: {reason}");
+        BuiltResult::from_failure(&CallFailure::new(ErrorCode::InvalidResult, message))
+    })
 }
 
 fn parse_value(json: &str) -> Result<Value, String> {
@@ -335,7 +283,7 @@ fn parse_error_message(error: &serde_json::Error) -> String {
     format!("{error}. Return less nested data, and numbers as JavaScript has them")
 }
 
-/// `data:image/png;base64,…`
+/// The image block for a data URL like `data:image/png;base64,…`.
 fn image_block(url: &str) -> Option<Value> {
     let (mime_type, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
     mime_type
@@ -343,40 +291,16 @@ fn image_block(url: &str) -> Option<Value> {
         .then(|| json!({ "type": "image", "data": data, "mimeType": mime_type }))
 }
 
-/// Texts may be long: this one moves.
-pub(super) fn text_block(text: String) -> Value {
-    let mut block = json!({ "type": "text" });
-    block["text"] = Value::String(text);
-    block
-}
-
-/// The text of a text block.
-pub(super) fn text_content(block: &Value) -> Option<&str> {
-    let is_text = block["type"] == "text";
-    is_text.then(|| block["text"].as_str()).flatten()
-}
-
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(passthrough) = &self.passthrough {
-            return passthrough.serialize(serializer);
+        match self {
+            Self::Passthrough(passthrough) => passthrough.serialize(serializer),
+            Self::Built(built) => built.serialize(serializer),
         }
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("content", &self.content)?;
-        if let Some(structured) = &self.structured {
-            map.serialize_entry("structuredContent", structured)?;
-        }
-        if self.is_error {
-            map.serialize_entry("isError", &true)?;
-        }
-        if let Some(meta) = &self.meta {
-            map.serialize_entry("_meta", meta)?;
-        }
-        map.end()
     }
 }
 
-/// Two are the same when clients cannot tell them apart.
+/// Two results are equal when clients cannot distinguish them.
 #[cfg(test)]
 impl PartialEq for ToolResult {
     fn eq(&self, other: &Self) -> bool {
@@ -411,10 +335,10 @@ mod tests {
 
     #[test]
     fn write_members_matches_the_serialized_object() {
-        let result = ToolResult {
+        let result = ToolResult::from(BuiltResult {
             is_error: true,
-            ..ToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}})))
-        };
+            ..ToolResult::from_value(Some(json!({"a": 1, "_meta": {"b": 2}}))).into_parsed()
+        });
         let mut members = b"{".to_vec();
         result.write_members(&mut members);
         members.push(b'}');

@@ -11,9 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::encoded_size;
 use crate::config::{TextLimit, TextUnit};
+use crate::results::built_result::BuiltResult;
+use crate::results::content_blocks::{text_block, text_content};
 use crate::results::encoded_size::ENVELOPE_BYTES;
 use crate::results::store::{ResultHandle, StoreFull};
-use crate::results::tool_result::{ToolResult, text_block, text_content};
+use crate::results::tool_result::ToolResult;
 use bridge_realm::realm::CallFailure;
 
 /// The key in `_meta` of a result that was cut.
@@ -50,7 +52,7 @@ impl ResultLimit {
 
     /// Whether the texts are not too long. What was promised as structured content is not cut for
     /// its length as text: clients put what is too long for them into a file.
-    fn texts_within_limit(&self, result: &ToolResult) -> bool {
+    fn texts_within_limit(&self, result: &BuiltResult) -> bool {
         let requires_structured =
             self.requires_structured_content && !result.is_error && result.structured.is_some();
         let texts = result.content.iter().filter_map(text_content);
@@ -90,7 +92,7 @@ impl ResultLimit {
 
 /// Makes a result fit. `keep` keeps the whole of one that does not, given its size.
 pub(crate) fn truncate(
-    mut result: ToolResult,
+    result: ToolResult,
     limit: ResultLimit,
     store: impl FnOnce(Arc<ToolResult>, usize) -> Result<ResultHandle, StoreFull>,
 ) -> ToolResult {
@@ -100,23 +102,25 @@ pub(crate) fn truncate(
     if fits && limit.text.is_none_or(|text| bytes <= text.minimum()) {
         return result;
     }
-    result = result.into_parsed();
+    let mut result = result.into_parsed();
     let text_fits = limit.texts_within_limit(&result);
     if fits && text_fits {
-        return result;
+        return result.into();
     }
     let requires_structured = limit.requires_structured_content && !result.is_error;
     if text_fits && drop_duplicate(&mut result, bytes, requires_structured, limit) {
-        return result;
+        return result.into();
     }
-    let whole = Arc::new(result);
+    let stored = Arc::new(ToolResult::from(result));
+    let whole = stored.parsed();
     let remainder = Remainder {
         result_bytes: bytes,
-        limit: match fits {
-            true => ExceededLimit::Characters(limit.max_text(&whole.content)),
-            false => ExceededLimit::Bytes(limit.bytes),
+        limit: if fits {
+            ExceededLimit::Characters(limit.max_text(&whole.content))
+        } else {
+            ExceededLimit::Bytes(limit.bytes)
         },
-        stored: store(Arc::clone(&whole), bytes),
+        stored: store(Arc::clone(&stored), bytes),
     };
     match whole.structured.as_ref().filter(|_| requires_structured) {
         Some(structured) if encoded_size::encoded_len(structured) > limit.max_content_bytes() => {
@@ -129,7 +133,7 @@ pub(crate) fn truncate(
 /// Structured content goes without its text where it was promised, the text without the structured
 /// content where not. Only if that is enough.
 fn drop_duplicate(
-    result: &mut ToolResult,
+    result: &mut BuiltResult,
     bytes: usize,
     requires_structured: bool,
     limit: ResultLimit,
@@ -157,7 +161,7 @@ fn drop_duplicate(
 
 /// As much of a result as the client takes.
 fn truncate_content(
-    whole: &ToolResult,
+    whole: &BuiltResult,
     structured: Option<Value>,
     limit: ResultLimit,
     rest: &Remainder,
@@ -165,11 +169,11 @@ fn truncate_content(
     let meta = whole.meta.as_ref();
     let meta =
         meta.filter(|meta| encoded_size::encoded_len(*meta) <= limit.max_content_bytes() / 4);
-    let mut truncated = ToolResult {
+    let mut truncated = BuiltResult {
         structured,
         is_error: whole.is_error,
         meta: Some(meta.cloned().unwrap_or_default()),
-        ..ToolResult::default()
+        ..BuiltResult::default()
     };
     let mut left = limit
         .max_content_bytes()
@@ -226,7 +230,7 @@ fn truncate_content(
     truncated.content.splice(..0, note_and_link);
     let meta = truncated.meta.get_or_insert_default();
     meta.insert(TRUNCATED_META.to_owned(), rest.details());
-    truncated
+    truncated.into()
 }
 
 /// What stands in a client's answer of a result that is cut.
@@ -351,9 +355,9 @@ impl Remainder {
             data: to_raw_value(&self.details()).ok(),
             ..CallFailure::new(ErrorCode::ResultTooLarge, message)
         };
-        let mut result = ToolResult::from_failure(&failure);
+        let mut result = ToolResult::from_failure(&failure).into_parsed();
         result.content.extend(self.link(limit));
-        result
+        result.into()
     }
 }
 
@@ -418,12 +422,12 @@ pub(crate) fn text_part(
     };
     let note = format!("[Bytes {start} to {end} of {}. {next}]", text.len());
     let range = json!({ "offset": start, "end": end, "bytes": text.len() });
-    ToolResult {
+    ToolResult::from(BuiltResult {
         content: vec![text_block(note), text_block(part.to_owned())],
         meta: Some(Map::from_iter([(PART_META.to_owned(), range)])),
-        is_error: whole.is_error,
-        ..ToolResult::default()
-    }
+        is_error: whole.is_error(),
+        ..BuiltResult::default()
+    })
 }
 
 #[cfg(test)]

@@ -235,7 +235,7 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
         page.recv_call()
     );
     assert_eq!(started.elapsed().as_secs(), 50);
-    let handle = early.meta.unwrap()["mcp-web/handle"].clone();
+    let handle = early.into_parsed().meta.unwrap()["mcp-web/handle"].clone();
     let get = || {
         call_with_progress(
             &hub,
@@ -247,7 +247,7 @@ async fn a_long_call_returns_a_handle_after_the_client_timeout() {
     };
     let again = get().await;
     assert_eq!(started.elapsed().as_secs(), 100);
-    assert_eq!(again.meta.unwrap()["mcp-web/handle"], handle);
+    assert_eq!(again.into_parsed().meta.unwrap()["mcp-web/handle"], handle);
     let answered = async {
         tokio::time::sleep(7 * SECOND).await;
         page.complete(&call);
@@ -283,7 +283,7 @@ async fn a_detached_call_still_times_out() {
         call_with_progress(&hub, &client, client_timeout, "work", json!({})),
         page.recv_call()
     );
-    let handle = early.meta.unwrap()["mcp-web/handle"].clone();
+    let handle = early.into_parsed().meta.unwrap()["mcp-web/handle"].clone();
     let started = Instant::now();
     let arguments = json!({ "handle": handle });
     let result = call_with_progress(&hub, &client, None, "get_result", arguments).await;

@@ -3,10 +3,10 @@
 use bridge_protocol::{CallContext, CallerTransport, ErrorCode, QueryId, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use super::{CompatRequest, CompatService};
 use crate::agent_queries::QueryLifetime;
 use crate::calls::{self, CallOptions, DeliveryLimits, SilentClient};
 use crate::compat::json_rpc::{Message, RpcError};
+use crate::compat::service::{CompatRequest, CompatService};
 use crate::compat::visible_pages::VisiblePages;
 use bridge_auth::{Principal, RealmId, Scope};
 use bridge_realm::realm::{Realm, ReportRejected, is_unguessable_id};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Frame, StrictMode};
+use super::frame::{Frame, StrictMode, string_field};
 
 /// The answer to a tool call. A failure keeps the whole object as its data.
 pub(super) fn tool_response(
@@ -72,9 +72,7 @@ pub(crate) struct ResourceContent {
 /// The answer to the reading of a resource.
 pub(super) fn resource_response(frame: &Frame<'_>) -> Result<ResourceContent, String> {
     if let Some(error) = frame.error {
-        return Err(
-            super::string_field(Some(error)).map_or_else(|| error.get().to_owned(), Into::into)
-        );
+        return Err(string_field(Some(error)).map_or_else(|| error.get().to_owned(), Into::into));
     }
     Ok(ResourceContent {
         text: frame.content.map(to_json_string),

@@ -284,7 +284,7 @@ fn encode_result(id: &RawValue, result: &ToolResult, is_modern: bool) -> Encoded
     if is_modern {
         out.extend_from_slice(b"\"resultType\":\"complete\",");
     }
-    let tail: &[u8] = match result.is_error {
+    let tail: &[u8] = match result.is_error() {
         true => b"}}",
         false => b",\"isError\":false}}",
     };

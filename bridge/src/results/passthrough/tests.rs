@@ -1,8 +1,9 @@
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::results::encoded_size;
+use crate::results::tool_result::ToolResult;
 
 fn raw_value(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
@@ -56,7 +57,7 @@ fn assert_same_encoding(json: &str) {
     {
         assert_eq!(encode_every_way(&result), encode_via_values(json), "{json}");
         assert_eq!(
-            encode_every_way(&result.into_parsed()),
+            encode_every_way(&result.into_parsed().into()),
             encode_via_values(json),
             "{json}"
         );
@@ -139,7 +140,7 @@ fn numbers_and_names_are_as_the_page_wrote_them() {
         r#"{"content":[{"type":"text","text":"{\"n\":1e999}"}],"structuredContent":{"n":1e999}}"#;
     assert_eq!(encode_every_way(&result), text);
     // A reader who needs values hears why there are none.
-    let unreadable = result.into_parsed();
+    let unreadable = ToolResult::from(result.into_parsed());
     assert!(unreadable.has_error_code(bridge_protocol::ErrorCode::InvalidResult));
 }
 

@@ -12,18 +12,29 @@ fn byte_limit(bytes: usize) -> ResultLimit {
 }
 
 /// The result as it fits, and what was kept of it.
-fn truncated(result: ToolResult, cap: ResultLimit) -> (ToolResult, Option<Arc<ToolResult>>) {
+fn truncated(result: ToolResult, cap: ResultLimit) -> (BuiltResult, Option<Arc<ToolResult>>) {
     let stored = RefCell::new(None);
     let truncated = truncate(result, cap, |whole, _| {
         *stored.borrow_mut() = Some(whole);
         Ok(ResultHandle::from_text("h"))
     });
     assert!(encoded_size::encoded_len(&truncated) + ENVELOPE_BYTES <= cap.bytes);
-    (truncated, stored.into_inner())
+    (truncated.into_parsed(), stored.into_inner())
 }
 
-fn note_text(result: &ToolResult) -> &str {
+fn note_text(result: &BuiltResult) -> &str {
     text_content(&result.content[0]).unwrap()
+}
+
+/// A part of a stored result under the handle `h`.
+fn part_of(
+    whole: &ToolResult,
+    offset: usize,
+    length: Option<usize>,
+    limit: Option<ResultLimit>,
+) -> BuiltResult {
+    let handle = ResultHandle::from_text("h");
+    text_part(whole, &handle, offset, length, limit).into_parsed()
 }
 
 fn from_blocks(blocks: Value) -> ToolResult {
@@ -36,11 +47,11 @@ fn a_result_at_the_exact_limit_is_unchanged() {
     let bytes = encoded_size::encoded_len(&result) + ENVELOPE_BYTES;
     assert_eq!(
         truncated(result.clone(), byte_limit(bytes)),
-        (result.clone(), None)
+        (result.clone().into_parsed(), None)
     );
     let (cut, kept) = truncated(result.clone(), byte_limit(bytes - 1));
     assert_eq!(kept.as_deref(), Some(&result));
-    assert_ne!(cut, result);
+    assert_ne!(cut, result.into_parsed());
 }
 
 #[test]
@@ -49,7 +60,7 @@ fn duplicate_content_is_dropped_before_anything_is_truncated() {
     let result = ToolResult::from_value(Some(value.clone()));
     let (text_only, kept) = truncated(result.clone(), byte_limit(15_000));
     assert_eq!(kept, None);
-    assert_eq!(text_only.content, result.content);
+    assert_eq!(text_only.content, result.parsed().content);
     assert_eq!(text_only.structured, None);
 
     let promised = ResultLimit {
@@ -120,13 +131,7 @@ fn note_offset_continues_after_several_texts() {
     let shown: Vec<_> = cut.content.iter().filter_map(text_content).collect();
     let shown = shown[1..].join("\n");
     assert!(whole_text.starts_with(&shown));
-    let rest = text_part(
-        &whole,
-        &ResultHandle::from_text("h"),
-        shown.len(),
-        None,
-        None,
-    );
+    let rest = part_of(&whole, shown.len(), None, None);
     assert_eq!(shown + text_content(&rest.content[1]).unwrap(), whole_text);
 }
 
@@ -142,7 +147,7 @@ fn text_parts_concatenate_to_the_whole_text() {
     ] {
         let (mut read, mut offset) = (String::new(), 0);
         while offset < text.len() {
-            let part = text_part(&whole, &ResultHandle::from_text("h"), offset, length, cap);
+            let part = part_of(&whole, offset, length, cap);
             if let Some(cap) = cap {
                 assert!(encoded_size::encoded_len(&part) + ENVELOPE_BYTES <= cap.bytes);
             }
@@ -152,17 +157,11 @@ fn text_parts_concatenate_to_the_whole_text() {
         }
         assert_eq!(read, text);
     }
-    let beyond = text_part(
-        &whole,
-        &ResultHandle::from_text("h"),
-        usize::MAX,
-        None,
-        None,
-    );
+    let beyond = part_of(&whole, usize::MAX, None, None);
     assert_eq!(text_content(&beyond.content[1]), Some(""));
     assert!(note_text(&beyond).contains("This is the end"));
     // An offset within a character begins with that character.
-    let within = text_part(&whole, &ResultHandle::from_text("h"), 2, Some(2), None);
+    let within = part_of(&whole, 2, Some(2), None);
     assert_eq!(text_content(&within.content[1]), Some("é"));
 }
 
@@ -197,7 +196,7 @@ fn note_says_why_the_result_was_not_stored() {
         (StoreFull::TooMany, "max_kept_results"),
     ] {
         let result = ToolResult::text("x".repeat(20_000));
-        let cut = truncate(result, byte_limit(10_000), |_, _| Err(why));
+        let cut = truncate(result, byte_limit(10_000), |_, _| Err(why)).into_parsed();
         let note = note_text(&cut);
         assert!(
             note.contains("could not be kept") && note.contains(key),
@@ -254,7 +253,10 @@ fn long_text_is_truncated_by_utf16_units() {
     for character in ["a", "é", "漢", "😀"] {
         let units = character.encode_utf16().count();
         let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / units));
-        assert_eq!(truncated(fits.clone(), text_limit()), (fits, None));
+        assert_eq!(
+            truncated(fits.clone(), text_limit()),
+            (fits.into_parsed(), None)
+        );
         let text = character.repeat(TEXT_LIMIT.without_images / units + 1);
         let (cut, kept) = truncated(ToolResult::text(text.clone()), text_limit());
         assert_eq!(kept.unwrap().whole_text(), text);
@@ -285,7 +287,7 @@ fn text_limit_may_count_encoded_bytes() {
     };
     for (character, bytes) in [("a", 1), ("漢", 3), ("\"", 2), ("\n", 2)] {
         let fits = ToolResult::text(character.repeat(TEXT_LIMIT.without_images / bytes));
-        assert_eq!(truncated(fits.clone(), cap), (fits, None));
+        assert_eq!(truncated(fits.clone(), cap), (fits.into_parsed(), None));
         let text = character.repeat(TEXT_LIMIT.without_images / bytes + 1);
         let (cut, kept) = truncated(ToolResult::text(text), cap);
         assert!(kept.is_some() && note_text(&cut).starts_with("[Cut:"));
@@ -300,7 +302,10 @@ fn images_do_not_count_as_text() {
     let image = json!({ "type": "image", "data": "A".repeat(1_000_000), "mimeType": "image/png" });
     let text = |characters: usize| json!({ "type": "text", "text": "x".repeat(characters) });
     let fits = from_blocks(json!([image, text(TEXT_LIMIT.with_images), image]));
-    assert_eq!(truncated(fits.clone(), text_limit()), (fits, None));
+    assert_eq!(
+        truncated(fits.clone(), text_limit()),
+        (fits.into_parsed(), None)
+    );
     let (cut, _) = truncated(
         from_blocks(json!([text(TEXT_LIMIT.with_images + 1), image])),
         text_limit(),
@@ -316,7 +321,10 @@ fn text_limit_ignores_required_structured_content() {
         ..text_limit()
     };
     let result = ToolResult::from_value(Some(json!({ "text": "x".repeat(30_000) })));
-    assert_eq!(truncated(result.clone(), promised), (result.clone(), None));
+    assert_eq!(
+        truncated(result.clone(), promised),
+        (result.clone().into_parsed(), None)
+    );
     let (cut, kept) = truncated(result, text_limit());
     assert!(kept.is_some() && cut.structured.is_none());
 }
@@ -324,13 +332,7 @@ fn text_limit_ignores_required_structured_content() {
 #[test]
 fn text_parts_respect_the_text_limit() {
     let whole = ToolResult::text("漢".repeat(50_000));
-    let part = text_part(
-        &whole,
-        &ResultHandle::from_text("h"),
-        0,
-        None,
-        Some(text_limit()),
-    );
+    let part = part_of(&whole, 0, None, Some(text_limit()));
     let texts = part.content.iter().filter_map(text_content);
     assert!(texts.map(encoded_size::utf16_len).sum::<usize>() <= TEXT_LIMIT.without_images);
 }

@@ -1,0 +1,44 @@
+//! What an agent reports on a query, and how its realm takes it.
+
+use bridge_protocol::{QueryId, SessionId};
+use serde_json::value::RawValue;
+
+use crate::hub::Hub;
+use bridge_auth::RealmId;
+use bridge_realm::realm::{QueryError, Realm, ReportRejected};
+
+/// What an agent reports.
+#[derive(Debug)]
+pub(crate) enum AgentReport {
+    Progress(Box<RawValue>),
+    Complete(Option<Box<RawValue>>),
+    Fail(QueryError),
+    Cancel(Option<String>),
+}
+
+impl Hub {
+    /// The session that asked, while it is there.
+    pub(crate) fn session_of_query(&self, realm: RealmId, id: &QueryId) -> Option<SessionId> {
+        let session = |realm: &Realm| realm.query_session(id).ok().cloned();
+        self.with_realm(realm, session).flatten()
+    }
+
+    /// An agent reports on a query of this realm.
+    pub(crate) fn apply_agent_report(
+        &self,
+        realm: RealmId,
+        id: &QueryId,
+        report: AgentReport,
+    ) -> Result<(), ReportRejected> {
+        let result = self.apply(realm, |realm, now| match report {
+            AgentReport::Progress(content) => match realm.query_progressed(id, content) {
+                Ok(effects) => (Ok(()), effects),
+                Err(refusal) => (Err(refusal), Vec::new()),
+            },
+            AgentReport::Complete(result) => realm.query_completed(id, result, now),
+            AgentReport::Fail(error) => realm.query_failed(id, error, now),
+            AgentReport::Cancel(reason) => realm.query_cancelled(id, reason, now),
+        });
+        result.unwrap_or(Err(ReportRejected::NotFound))
+    }
+}

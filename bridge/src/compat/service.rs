@@ -1,0 +1,40 @@
+//! The state behind the endpoint for clients of mcp-web 0.1.
+
+use std::sync::Arc;
+
+use crate::agent_queries::AgentQueries;
+use crate::compat::sessions::CompatSessions;
+use crate::hub::Hub;
+use bridge_auth::Authenticator;
+
+/// Serves MCP clients that were built for mcp-web 0.1.
+#[derive(Debug)]
+pub(crate) struct CompatService {
+    pub(super) hub: Arc<Hub>,
+    pub(super) agent_queries: Arc<AgentQueries>,
+    pub(super) authenticator: Arc<Authenticator>,
+    pub(crate) sessions: CompatSessions,
+}
+
+/// A request as it arrived over HTTP.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CompatRequest<'a> {
+    pub(crate) body: &'a [u8],
+    pub(crate) token: Option<&'a str>,
+    pub(crate) mcp_session: Option<&'a str>,
+}
+
+impl CompatService {
+    pub(crate) fn new(
+        hub: &Arc<Hub>,
+        agent_queries: &Arc<AgentQueries>,
+        authenticator: &Arc<Authenticator>,
+    ) -> Self {
+        Self {
+            hub: Arc::clone(hub),
+            agent_queries: Arc::clone(agent_queries),
+            authenticator: Arc::clone(authenticator),
+            sessions: CompatSessions::new(hub),
+        }
+    }
+}

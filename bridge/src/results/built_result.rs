@@ -1,0 +1,150 @@
+//! The values of a tool result, for results that the bridge makes or has to look into.
+
+use std::borrow::Cow;
+
+use bridge_protocol::ErrorCode;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use bridge_realm::realm::CallFailure;
+
+use crate::results::content_blocks::{text_block, text_content, validate_blocks};
+
+/// The key in a failed result's `_meta` that holds the [`ErrorCode`] and the page's `data`.
+const ERROR_META: &str = "mcp-web/error";
+
+/// The result object of MCP's `tools/call`, as values.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BuiltResult {
+    /// MCP `ContentBlock`s.
+    pub(crate) content: Vec<Value>,
+    pub(crate) structured: Option<Value>,
+    /// Whether the only block is the text of `structured`.
+    pub(crate) text_mirrors_structured: bool,
+    pub(crate) is_error: bool,
+    pub(crate) meta: Option<Map<String, Value>>,
+}
+
+impl BuiltResult {
+    /// A result with one text block.
+    pub(crate) fn text(text: String) -> Self {
+        Self {
+            content: vec![text_block(text)],
+            ..Self::default()
+        }
+    }
+
+    /// A failure that the model should read. The error code goes into `_meta`, beside the text.
+    pub(super) fn from_failure(failure: &CallFailure) -> Self {
+        let mut error = json!({ "code": failure.code.as_str() });
+        if let Some(data) = failure.data.as_deref().and_then(try_parse) {
+            error["data"] = data;
+        }
+        let meta = Map::from_iter([(ERROR_META.to_owned(), error)]);
+        let content = failure.content.as_deref().and_then(try_parse);
+        let content = content.and_then(|content| validate_blocks(content).ok());
+        Self {
+            content: content.unwrap_or_else(|| vec![text_block(failure.message.clone())]),
+            is_error: true,
+            meta: Some(meta),
+            ..Self::default()
+        }
+    }
+
+    /// A failure whose text is a JSON object that models and programs read, in the shape of
+    /// mcp-web 0.1.
+    pub(super) fn error_with_details(
+        code: ErrorCode,
+        message: &str,
+        mut details: Map<String, Value>,
+    ) -> Self {
+        details.shift_insert(0, "error".to_owned(), json!(code.as_str()));
+        details.shift_insert(1, "error_message".to_owned(), json!(message));
+        let meta = Map::from_iter([(ERROR_META.to_owned(), json!({ "code": code.as_str() }))]);
+        Self {
+            is_error: true,
+            meta: Some(meta),
+            ..Self::text(Value::Object(details).to_string())
+        }
+    }
+
+    /// Whether the result is a failure with this code.
+    pub(super) fn has_error_code(&self, code: ErrorCode) -> bool {
+        let error = self.meta.as_ref().and_then(|meta| meta.get(ERROR_META));
+        self.is_error && error.is_some_and(|error| error["code"] == code.as_str())
+    }
+
+    /// The text of all text blocks, joined by line feeds. Without any text block: the structured
+    /// content as JSON.
+    pub(super) fn whole_text(&self) -> Cow<'_, str> {
+        let mut texts = self.content.iter().filter_map(text_content);
+        match (texts.next(), texts.next(), &self.structured) {
+            (Some(only), None, _) => Cow::Borrowed(only),
+            (Some(_), Some(_), _) => {
+                let texts: Vec<_> = self.content.iter().filter_map(text_content).collect();
+                Cow::Owned(texts.join("\n"))
+            }
+            (None, _, Some(structured)) => Cow::Owned(structured.to_string()),
+            (None, _, None) => Cow::Borrowed(""),
+        }
+    }
+
+    /// The result as the contents of a resource: one content for each block that is not a link.
+    pub(super) fn to_resource_contents(&self, uri: &str) -> Vec<Value> {
+        let content = |mime_type: &Value, key: &str, data: &Value| json!({ "uri": uri, "mimeType": mime_type, key: data });
+        let text_type = json!(if self.text_mirrors_structured {
+            "application/json"
+        } else {
+            "text/plain"
+        });
+        let contents: Vec<_> = self
+            .content
+            .iter()
+            .filter_map(|block| match block["type"].as_str()? {
+                "text" => Some(content(&text_type, "text", &block["text"])),
+                "image" | "audio" => Some(content(&block["mimeType"], "blob", &block["data"])),
+                "resource" => Some(block["resource"].clone()),
+                _ => None,
+            })
+            .collect();
+        match &self.structured {
+            Some(structured) if contents.is_empty() => {
+                let text = json!(structured.to_string());
+                vec![content(&json!("application/json"), "text", &text)]
+            }
+            _ => contents,
+        }
+    }
+}
+
+impl Serialize for BuiltResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("content", &self.content)?;
+        if let Some(structured) = &self.structured {
+            map.serialize_entry("structuredContent", structured)?;
+        }
+        if self.is_error {
+            map.serialize_entry("isError", &true)?;
+        }
+        if let Some(meta) = &self.meta {
+            map.serialize_entry("_meta", meta)?;
+        }
+        map.end()
+    }
+}
+
+fn try_parse(raw: &RawValue) -> Option<Value> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// Two results are equal when clients cannot distinguish them.
+#[cfg(test)]
+impl PartialEq for BuiltResult {
+    fn eq(&self, other: &Self) -> bool {
+        let json = |result: &Self| serde_json::to_string(result).unwrap_or_default();
+        json(self) == json(other)
+    }
+}
