@@ -15,17 +15,26 @@ mod app_key;
 mod call;
 mod call_events;
 mod catalogue;
+mod catalogue_events;
+mod client;
 mod client_events;
 mod client_request_events;
 mod client_requests;
 mod conflicts;
 mod connection_events;
 mod deadlines;
+mod disconnect;
 mod effect;
+mod former_session_events;
 mod former_sessions;
+mod ids;
+mod limits;
+mod now;
 mod page_protocol;
 mod query;
 mod query_events;
+mod receipt;
+mod refusal;
 mod registration_events;
 mod route_index;
 mod routing;
@@ -38,96 +47,41 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bridge_protocol::{CallId, CloseCode, ErrorCode, Kind, QueryId, SessionId};
+use bridge_protocol::{CallId, CloseCode, Kind, QueryId, SessionId};
 use indexmap::IndexMap;
 
 use crate::definition::Definition;
 use crate::definition::tool::Tool;
 use crate::fast_hash::FastHash;
-use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 use catalogue::Catalogue;
-use client_events::ClientState;
+use client::ClientState;
 use deadlines::{Deadline, Deadlines};
 use former_sessions::FormerSessions;
 use route_index::RouteIndex;
 use routing::SessionMap;
 
 pub use admission::SessionAccepted;
-pub use call::{Call, NewCall, PageRequest, Receipt};
+pub use call::{Call, NewCall, PageRequest};
 pub use catalogue::OfflineApp;
 #[cfg(test)]
 pub(crate) use client_requests::{
     MAX_CLIENT_RESPONSE_BYTES, MAX_PENDING_REQUEST_BYTES, MAX_PENDING_REQUESTS,
 };
 pub use client_requests::{MAX_REQUEST_KEY_BYTES, MAX_REQUESTS_PER_CALL};
+pub use disconnect::Disconnect;
 pub use effect::{AgentEffect, Answer, CallEvent, CallFailure, CallOutcome, Effect, Effects};
+pub use ids::{ClientId, ConnectionId};
+pub use limits::{QueryLimits, RealmLimits};
+pub use now::Now;
 pub use page_protocol::PageProtocol;
-pub use query::is_unguessable_id;
-pub use query_events::{QueryError, QueryLimits, QueryPolicy, ReportRejected, ToolNotAllowed};
+pub use query::{QueryPolicy, is_unguessable_id};
+pub use query_events::{QueryError, ReportRejected, ToolNotAllowed};
+pub use receipt::Receipt;
+pub use refusal::Refusal;
 pub use routing::{RouteError, Target};
 pub use session::{PageHello, Phase, ResourceMatch, Session, SessionSummary};
-
-/// One socket. Counts up over the life of the bridge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u64);
-
-/// One connected MCP client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(pub u64);
-
-/// The time of an event: monotonic for deadlines, Unix milliseconds for people.
-#[derive(Clone, Copy, Debug)]
-pub struct Now {
-    pub instant: Instant,
-    pub unix_ms: u64,
-}
-
-/// What one token may use.
-#[derive(Clone, Copy, Debug)]
-pub struct RealmLimits {
-    pub sessions: usize,
-    pub session_limit_policy: SessionLimitPolicy,
-    /// Zero: no end.
-    pub max_session_duration: Duration,
-    pub duplicate_names: DuplicateNames,
-    pub ambiguous_calls: AmbiguousCalls,
-    /// Whether a tool is refused whose name another session has with another input schema.
-    pub reject_conflicts: bool,
-    /// Zero: nothing is remembered.
-    pub catalogue_ttl: Duration,
-    pub definitions_per_session: usize,
-    pub definition_bytes_per_session: usize,
-    pub calls: usize,
-    pub clients: usize,
-    pub subscriptions_per_client: usize,
-    pub receipt_timeout: Duration,
-    /// How long a client may take to answer what a handler asks it.
-    pub input_timeout: Duration,
-    pub page_grace: Duration,
-    pub heartbeat_interval: Duration,
-    pub queries: QueryLimits,
-    /// Clients hear of each registration of tools and of each page that leaves, also where that
-    /// leaves the list as it was.
-    pub notify_every_change: bool,
-}
-
-/// How a connection ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disconnect {
-    /// The document is gone (close code 1000 or 1001, or `leaving`).
-    DocumentGone,
-    /// The connection broke; the page may come back within the grace.
-    ConnectionLost,
-}
-
-/// A page that may not connect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    pub code: ErrorCode,
-    pub message: String,
-}
 
 /// See the module documentation.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 //! only with the feature `simulation`, for this project's own tests.
 
 mod connection;
+mod connection_events;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -10,9 +10,9 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::{CallFailure, CallOutcome, Now, PageProtocol};
+use super::client_requests::PendingClientRequests;
+use super::{CallFailure, CallOutcome, Now, PageProtocol, Receipt};
 use crate::definition::tool::Tool;
-use crate::realm::client_requests::PendingClientRequests;
 
 /// What a caller asks for.
 #[derive(Debug)]
@@ -58,13 +58,6 @@ impl PageRequest {
             PageRequest::Completion { reference, .. } => &reference.name,
         }
     }
-}
-
-/// Whether the call has reached page code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Receipt {
-    Awaited { until: Instant },
-    Received,
 }
 
 /// Who waits for the ending.

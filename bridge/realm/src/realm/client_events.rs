@@ -2,24 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use bridge_protocol::{
-    BridgeToPage, Clients, ConnectedClient, ErrorCode, SessionId, Subscriptions,
-};
+use bridge_protocol::{BridgeToPage, Clients, ConnectedClient, ErrorCode, SessionId};
 use indexmap::IndexSet;
 
+use super::client::ClientState;
 use super::{ClientId, ConnectionId, Effect, Effects, Realm, Refusal, Session};
 use crate::definition::MAX_URI_BYTES;
 
 /// All clients of a token together are subscribed to at most this many times what one may be:
 /// each template that a page registers is held against each of these URIs.
 pub(super) const REALM_SUBSCRIPTION_FACTOR: usize = 4;
-
-/// A connected MCP client.
-#[derive(Debug)]
-pub(super) struct ClientState {
-    info: ConnectedClient,
-    subscriptions: IndexSet<String>,
-}
 
 impl Realm {
     /// An MCP client connected. Pages hear of it.
@@ -193,21 +185,5 @@ impl Realm {
             session.subscriptions_update(connection)
         };
         self.sessions.values_mut().filter_map(update).collect()
-    }
-}
-
-impl Session {
-    /// What the page hears on its connection if its subscribed resources are no longer those that
-    /// it knows of.
-    pub(super) fn subscriptions_update(&mut self, connection: ConnectionId) -> Option<Effect> {
-        if self.subscribed_uris == self.sent_subscriptions {
-            return None;
-        }
-        self.sent_subscriptions.clone_from(&self.subscribed_uris);
-        let uris = self.subscribed_uris.iter().cloned().collect();
-        Some(Effect::Send {
-            connection,
-            message: BridgeToPage::Subscriptions(Subscriptions { uris }),
-        })
     }
 }

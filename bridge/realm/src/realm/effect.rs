@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use bridge_json::RawJson;
 use bridge_protocol::{
     BridgeToPage, CallId, CallLog, CallProgress, CloseCode, ErrorCode, Kind, Query, QueryId,
+    Subject,
 };
 use serde_json::value::RawValue;
 
-use super::{ClientId, ConnectionId};
-use bridge_json::RawJson;
-use bridge_protocol::Subject;
+use super::ids::{ClientId, ConnectionId};
 
 pub type Effects = Vec<Effect>;
 
@@ -41,6 +41,20 @@ pub enum Effect {
     ResourceUpdated { client: ClientId, uri: String },
     /// Something for the agent that answers queries.
     Agent(AgentEffect),
+}
+
+impl Effect {
+    /// Sends messages on one connection, in their order.
+    pub(super) fn send_all(
+        connection: ConnectionId,
+        messages: impl IntoIterator<Item = BridgeToPage>,
+    ) -> Effects {
+        let send = |message| Effect::Send {
+            connection,
+            message,
+        };
+        messages.into_iter().map(send).collect()
+    }
 }
 
 /// What the agent, and the tokens of its queries, must be made to do.

@@ -11,48 +11,18 @@ mod ending;
 mod errors;
 mod query_calls;
 
-use crate::realm::AgentEffect;
 use std::time::Duration;
 
-use bridge_protocol::{BridgeToPage, Query as Asked, QueryId, SessionId};
+use bridge_protocol::{Query, QueryId, SessionId};
 use serde_json::value::RawValue;
 
 use super::deadlines::Deadline;
-use super::query::{self, PagePresence, QueryOrigin, RunningQuery};
-use super::{ConnectionId, Effect, Effects, Now, PageProtocol, Realm};
+use super::query::{self, PagePresence, QueryOrigin, QueryPolicy, RunningQuery};
+use super::{AgentEffect, ConnectionId, Effect, Effects, Now, PageProtocol, Realm};
 
 pub(super) use ending::QueryOutcome;
 pub use errors::{QueryError, ReportRejected};
 pub use query_calls::ToolNotAllowed;
-
-pub use super::query::QueryPolicy;
-
-/// What the queries of one token may cost.
-#[derive(Clone, Copy, Debug)]
-pub struct QueryLimits {
-    /// There is an agent.
-    pub agent: bool,
-    pub max_queries: usize,
-    pub timeout: Duration,
-    pub attach_timeout: Duration,
-    /// How long the agent may take to hear that a query has ended.
-    pub cancel_timeout: Duration,
-    pub max_tool_call_bytes: usize,
-    /// Whoever knows a query's id is its agent.
-    pub query_ids_are_credentials: bool,
-}
-
-/// What a page is told.
-fn send_effects(
-    connection: ConnectionId,
-    messages: impl IntoIterator<Item = BridgeToPage>,
-) -> Effects {
-    let send = |message| Effect::Send {
-        connection,
-        message,
-    };
-    messages.into_iter().map(send).collect()
-}
 
 impl Realm {
     /// A page asks the agent.
@@ -60,7 +30,7 @@ impl Realm {
         &mut self,
         session: &SessionId,
         connection: ConnectionId,
-        query: Asked,
+        query: Query,
         now: Now,
     ) -> Effects {
         let Some(page) = self.session_on(session, connection) else {
@@ -204,7 +174,7 @@ impl Realm {
         let hears = query.origin != QueryOrigin::Frontend
             && !matches!(query.page_presence, PagePresence::Detached { .. });
         match connection.filter(|_| hears) {
-            Some(connection) => send_effects(connection, query.delivery.take_undelivered(id)),
+            Some(connection) => Effect::send_all(connection, query.delivery.take_undelivered(id)),
             None => Effects::new(),
         }
     }
@@ -223,7 +193,7 @@ impl Realm {
         let over = self.ended_queries.iter_mut();
         let over = over.filter(|(_, over)| over.session == *session && !over.must_attach);
         let untold = over.flat_map(|(id, over)| over.delivery.take_undelivered(id));
-        effects.extend(send_effects(connection, untold));
+        effects.extend(Effect::send_all(connection, untold));
         effects
     }
 

@@ -2,6 +2,7 @@
 
 mod item_map;
 mod items;
+mod subscriptions;
 mod summary;
 
 use std::collections::BTreeSet;

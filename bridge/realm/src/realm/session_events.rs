@@ -2,15 +2,15 @@
 //! of the session itself.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bridge_protocol::{
-    BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId,
+    BridgeToPage, CloseCode, ErrorCode, Heartbeat, Renewed, SessionClosed, SessionId, Subject,
 };
 
+use super::registration_events::list_changed_effects;
 use super::session::{ListHashes, Session};
-use super::{ConnectionId, Effect, Effects, Instant, Now, Phase, Realm};
-use crate::realm::registration_events::list_changed_effects;
-use bridge_protocol::Subject;
+use super::{ConnectionId, Effect, Effects, Now, Phase, Realm};
 
 impl Realm {
     /// Changes a session, and with it what is due.

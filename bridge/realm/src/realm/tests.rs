@@ -22,6 +22,7 @@ use serde_json::value::RawValue;
 use super::*;
 use crate::definition::DefinitionRegistry;
 use crate::definition::tool::Tool;
+use crate::policy::{AmbiguousCalls, DuplicateNames, SessionLimitPolicy};
 
 pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     sessions: 3,

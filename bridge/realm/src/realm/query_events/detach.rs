@@ -1,11 +1,10 @@
 //! The document of a page goes while its queries go on, and another one takes them up.
 
-use crate::realm::AgentEffect;
 use bridge_protocol::{QueryId, SessionId};
 
-use super::{QueryError, send_effects};
+use super::QueryError;
 use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin};
-use crate::realm::{ConnectionId, Effect, Effects, Now, Realm};
+use crate::realm::{AgentEffect, ConnectionId, Effect, Effects, Now, Realm};
 
 impl Realm {
     /// The document of a page is gone: its queries wait for it to attach again, or end.
@@ -71,9 +70,9 @@ impl Realm {
             Some(over) if over.delivery.has_final_message() => {
                 over.must_attach = false;
                 over.delivery.rewind();
-                send_effects(connection, over.delivery.take_undelivered(id))
+                Effect::send_all(connection, over.delivery.take_undelivered(id))
             }
-            _ => send_effects(
+            _ => Effect::send_all(
                 connection,
                 [QueryError::not_found().into_message(id.clone())],
             ),

@@ -1,15 +1,13 @@
 //! What is remembered of queries that are over: their ids, so that none is asked twice; and for a
 //! while what their pages have not heard, or may want to hear again.
 
-use crate::realm::AgentEffect;
 use std::time::Instant;
 
 use bridge_protocol::QueryId;
 
-use super::send_effects;
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::EndedQuery;
-use crate::realm::{Effect, Effects, Now, Realm};
+use crate::realm::{AgentEffect, Effect, Effects, Now, Realm};
 
 /// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
 /// oldest is forgotten.
@@ -25,7 +23,7 @@ impl Realm {
         let session = self.sessions.get(&over.session);
         let connection = session.and_then(|session| session.phase.connection());
         match connection.filter(|_| !over.must_attach) {
-            Some(connection) => send_effects(connection, over.delivery.take_undelivered(id)),
+            Some(connection) => Effect::send_all(connection, over.delivery.take_undelivered(id)),
             None => Effects::new(),
         }
     }

@@ -1,6 +1,5 @@
 //! How queries end, and what is remembered of them.
 
-use crate::realm::AgentEffect;
 use std::time::{Duration, Instant};
 
 use bridge_protocol::{
@@ -8,10 +7,12 @@ use bridge_protocol::{
 };
 use serde_json::value::RawValue;
 
-use super::{QueryError, QueryLimits, ReportRejected};
+use super::{QueryError, ReportRejected};
 use crate::realm::deadlines::Deadline;
 use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin, RunningQuery};
-use crate::realm::{CallFailure, ConnectionId, Effect, Effects, Now, Realm};
+use crate::realm::{
+    AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, Realm,
+};
 
 /// How long an agent is heard out whose query's response tool was called: its stream may bring what
 /// it has said before.

@@ -1,0 +1,269 @@
+//! What the page socket does with one connection, frame by frame.
+
+use std::time::{Duration, Instant};
+
+use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
+use bridge_protocol::{
+    Authenticate, AuthenticationFailed, BridgeId, BridgeToPage, CloseCode, DecodeError, ErrorCode,
+    PageToBridge, RenewalFailed, Retry, SessionId, limits,
+};
+
+use super::connection::SimulatedConnection;
+use super::{ABNORMAL_CLOSURE, Bridge, DEFINITIONS, Output, connection_id};
+use crate::page_messages;
+use crate::page_messages::PageEvent;
+use crate::realm::{ConnectionId, Disconnect, Now, PageHello, PageProtocol};
+
+impl Bridge {
+    /// A page's socket is open, for the session in its address.
+    pub fn connection_opened(&mut self, connection: u64, session: &str) {
+        let line = SimulatedConnection {
+            session: SessionId::from(session),
+            authenticated: false,
+            assembler: Assembler::new(self.limits.max_message_bytes),
+            split_messages: 0,
+        };
+        self.connections.insert(connection, line);
+    }
+
+    /// A frame of a page has arrived.
+    pub fn frame_arrived(&mut self, connection: u64, frame: &str, at: Duration) -> Vec<Output> {
+        let now = self.now(at);
+        let Some(line) = self.connections.get_mut(&connection) else {
+            return Vec::new();
+        };
+        let connection = connection_id(connection);
+        let text = match line.assembler.take(frame) {
+            Ok(AssemblyStatus::Incomplete) => {
+                let session = line.session.clone();
+                self.realm.part_arrived(&session, connection, now);
+                return Vec::new();
+            }
+            Ok(AssemblyStatus::Complete(text)) => text,
+            Err(_) => return self.close(connection, CloseCode::MessageTooBig, now),
+        };
+        let known = line.authenticated;
+        match PageToBridge::decode(&text) {
+            Ok(PageToBridge::Authenticate(hello)) if !known => {
+                self.authenticate(connection, hello, now)
+            }
+            _ if !known => self.close(connection, CloseCode::PolicyViolation, now),
+            Ok(PageToBridge::Leaving {}) => {
+                let mut outputs = self.end_connection(connection, Disconnect::DocumentGone, now);
+                outputs.push(closed_output(connection, ABNORMAL_CLOSURE));
+                outputs
+            }
+            Ok(PageToBridge::Renew(renew)) => self.renew(connection, &renew.auth_token, now),
+            Ok(message) => self.on_message(connection, message, now),
+            Err(DecodeError::NotAMessage(_)) => {
+                self.close(connection, CloseCode::UnsupportedData, now)
+            }
+            Err(DecodeError::UnknownType(_)) => Vec::new(),
+            Err(DecodeError::BadFields { .. }) => {
+                self.close(connection, CloseCode::PolicyViolation, now)
+            }
+        }
+    }
+
+    /// A socket is closed, or the bridge has noticed that it is dead ([`ABNORMAL_CLOSURE`]).
+    pub fn connection_closed(&mut self, connection: u64, code: u16, at: Duration) -> Vec<Output> {
+        let parting = match code {
+            1000 | 1001 => Disconnect::DocumentGone,
+            _ => Disconnect::ConnectionLost,
+        };
+        self.end_connection(connection_id(connection), parting, self.now(at))
+    }
+
+    /// As much time has passed since it was opened as a page has to authenticate.
+    pub fn authentication_due(&mut self, connection: u64, at: Duration) -> Vec<Output> {
+        let now = self.now(at);
+        match self.connections.get(&connection) {
+            Some(line) if !line.authenticated => {
+                self.close(connection_id(connection), CloseCode::PolicyViolation, now)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn authenticate(
+        &mut self,
+        connection: ConnectionId,
+        hello: Authenticate,
+        now: Now,
+    ) -> Vec<Output> {
+        let token = hello.auth_token.unwrap_or_default();
+        let Some(expires) = self.token_expiry(&token, now) else {
+            let error = "the token is not valid".to_owned();
+            return self.reject(connection, ErrorCode::TokenExpired, error, now);
+        };
+        let Some(line) = self.connections.get_mut(&connection.0) else {
+            return Vec::new();
+        };
+        line.authenticated = true;
+        let hello = PageHello {
+            session: line.session.clone(),
+            protocol: PageProtocol::V2,
+            document: hello.document_id,
+            name: hello.session_name,
+            origin: None,
+            page_title: hello.page_title,
+            app: hello.app.map(|app| app.name),
+            expires,
+            may_query: true,
+            subject: None,
+            written_ms: hello.timestamp,
+            heartbeat_after: None,
+        };
+        let session = hello.session.clone();
+        match self.realm.page_connected(connection, hello, now) {
+            Ok((welcome, effects)) => {
+                let bridge = BridgeId(self.id.clone());
+                let welcome = page_messages::authenticated_message(
+                    &self.limits,
+                    bridge,
+                    session,
+                    welcome,
+                    now,
+                );
+                let mut outputs = Vec::new();
+                self.send(connection, &welcome, &mut outputs);
+                outputs.extend(self.perform(effects, now));
+                outputs
+            }
+            Err(refusal) if refusal.code == ErrorCode::SessionSuperseded => {
+                self.close(connection, CloseCode::TryAgainLater, now)
+            }
+            Err(refusal) => self.reject(connection, refusal.code, refusal.message, now),
+        }
+    }
+
+    /// When the token ends, if it is valid now.
+    fn token_expiry(&self, token: &str, now: Now) -> Option<Option<Instant>> {
+        match (self.token_lifetime)(token)? {
+            None => Some(None),
+            Some(end) => Some(self.start + end)
+                .filter(|end| *end > now.instant)
+                .map(Some),
+        }
+    }
+
+    fn renew(&mut self, connection: ConnectionId, token: &str, now: Now) -> Vec<Output> {
+        let Some(line) = self.connections.get(&connection.0) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        match self.token_expiry(token, now) {
+            Some(expires) => {
+                let effects = self
+                    .realm
+                    .token_renewed(&session, connection, expires, true, None, now);
+                self.perform(effects, now)
+            }
+            None => {
+                let failed = BridgeToPage::RenewalFailed(RenewalFailed {
+                    error: "the token is not valid".to_owned(),
+                    code: ErrorCode::TokenExpired,
+                });
+                let mut outputs = Vec::new();
+                self.send(connection, &failed, &mut outputs);
+                outputs
+            }
+        }
+    }
+
+    fn reject(
+        &mut self,
+        connection: ConnectionId,
+        code: ErrorCode,
+        error: String,
+        now: Now,
+    ) -> Vec<Output> {
+        let message = BridgeToPage::AuthenticationFailed(AuthenticationFailed { error, code });
+        let mut outputs = Vec::new();
+        self.send(connection, &message, &mut outputs);
+        outputs.extend(self.close(connection, CloseCode::PolicyViolation, now));
+        outputs
+    }
+
+    fn on_message(
+        &mut self,
+        connection: ConnectionId,
+        message: PageToBridge,
+        now: Now,
+    ) -> Vec<Output> {
+        let Some(line) = self.connections.get(&connection.0) else {
+            return Vec::new();
+        };
+        let session = line.session.clone();
+        match PageEvent::from_message(message, &self.limits, &DEFINITIONS) {
+            Ok(event) => {
+                let effects = event.apply(&mut self.realm, &session, connection, now);
+                self.perform(effects, now)
+            }
+            Err(closing) => self.close(connection, closing.code, now),
+        }
+    }
+
+    /// The bridge closes: nothing that comes later on this connection counts.
+    pub(super) fn close(
+        &mut self,
+        connection: ConnectionId,
+        code: CloseCode,
+        now: Now,
+    ) -> Vec<Output> {
+        if !self.connections.contains_key(&connection.0) {
+            return Vec::new();
+        }
+        let parting = match CloseCode::retry(code.code()) {
+            Retry::Never => Disconnect::DocumentGone,
+            Retry::Soon | Retry::Later => Disconnect::ConnectionLost,
+        };
+        let mut outputs = vec![closed_output(connection, code.code())];
+        outputs.extend(self.end_connection(connection, parting, now));
+        outputs
+    }
+
+    fn end_connection(
+        &mut self,
+        connection: ConnectionId,
+        parting: Disconnect,
+        now: Now,
+    ) -> Vec<Output> {
+        let Some(line) = self.connections.remove(&connection.0) else {
+            return Vec::new();
+        };
+        let effects = self
+            .realm
+            .connection_ended(&line.session, connection, parting, now);
+        self.perform(effects, now)
+    }
+
+    pub(super) fn send(
+        &mut self,
+        connection: ConnectionId,
+        message: &BridgeToPage,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(line) = self.connections.get_mut(&connection.0) else {
+            return;
+        };
+        let frame = |text| Output::Frame {
+            connection: connection.0,
+            text,
+        };
+        let text = message.encode();
+        if text.len() <= limits::PART_BYTES {
+            outputs.push(frame(text));
+            return;
+        }
+        line.split_messages += 1;
+        outputs.extend(split(&text, line.split_messages).map(frame));
+    }
+}
+
+fn closed_output(connection: ConnectionId, code: u16) -> Output {
+    Output::Closed {
+        connection: connection.0,
+        code,
+    }
+}
