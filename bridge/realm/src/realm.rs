@@ -201,8 +201,8 @@ impl Realm {
         self.sessions.len()
     }
 
-    /// What people and models see of the sessions, in order of connection.
-    pub fn sessions(&self) -> Vec<SessionSummary> {
+    /// The sessions as people and models see them, in order of connection.
+    pub fn session_summaries(&self) -> Vec<SessionSummary> {
         self.sessions
             .iter()
             .map(|(id, session)| session.summary(id))

@@ -307,8 +307,8 @@ impl Schema {
         Validator::new(schema).map(Self)
     }
 
-    /// Whether a value fits.
-    pub fn fits(&self, value: &Value) -> bool {
+    /// Whether a value is valid against the schema.
+    pub fn is_valid(&self, value: &Value) -> bool {
         self.0.validate(value).is_ok()
     }
 }

@@ -35,7 +35,7 @@ fn check_cases(rows: Vec<SchemaCase>) {
             assert!(checked.is_ok(), "{feature}: {value}: {checked:?}");
         }
         for (value, path, keyword) in invalid {
-            let Err(ValidationFailure::Value { violations, .. }) =
+            let Err(ValidationFailure::InvalidValue { violations, .. }) =
                 validator.validate(&json!({ "v": value }))
             else {
                 panic!("{feature}: {value} is accepted")
@@ -554,14 +554,18 @@ fn errors_list_several_violations_in_bounded_text() {
         .keys()
         .map(|name| (name.clone(), json!("secret")))
         .collect();
-    let misfit = validator(json!({ "properties": names }))
+    let failure = validator(json!({ "properties": names }))
         .validate(&json!({ "v": value }))
         .unwrap_err();
-    let ValidationFailure::Value { violations, more } = &misfit else {
-        panic!("{misfit}")
+    let ValidationFailure::InvalidValue {
+        violations,
+        has_more,
+    } = &failure
+    else {
+        panic!("{failure}")
     };
-    assert_eq!((violations.len(), *more), (MAX_VIOLATIONS, true));
-    let text = misfit.to_string();
+    assert_eq!((violations.len(), *has_more), (MAX_VIOLATIONS, true));
+    let text = failure.to_string();
     assert!(
         text.ends_with("; and more") && !text.contains("secret"),
         "{text}"

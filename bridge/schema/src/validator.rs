@@ -90,9 +90,9 @@ impl Validator {
             // Without unions the first error comes without the others.
             violations.extend(validator.validate(value).err().map(Violation::from));
         }
-        Err(ValidationFailure::Value {
+        Err(ValidationFailure::InvalidValue {
             violations,
-            more: has_more,
+            has_more,
         })
     }
 
@@ -157,10 +157,11 @@ pub enum ValidationFailure {
     InvalidSchema(String),
     /// The value is too large or too deep for a schema of this kind.
     TooCostly,
-    /// The value breaks these rules, or some that would be too many to look for.
-    Value {
+    /// The value breaks these rules. The list is empty where collecting them would cost too much.
+    InvalidValue {
         violations: Vec<Violation>,
-        more: bool,
+        /// Whether the value breaks more rules than are listed.
+        has_more: bool,
     },
 }
 
@@ -194,7 +195,10 @@ impl fmt::Display for ValidationFailure {
                  (more than {} steps): make it smaller",
                 cost::MAX_COST
             ),
-            ValidationFailure::Value { violations, more } => {
+            ValidationFailure::InvalidValue {
+                violations,
+                has_more,
+            } => {
                 if violations.is_empty() {
                     return write!(f, "it is too large to say where: try with less data");
                 }
@@ -202,7 +206,7 @@ impl fmt::Display for ValidationFailure {
                     let separator = if n == 0 { "" } else { "; " };
                     write!(f, "{separator}{violation}")?;
                 }
-                write!(f, "{}", if *more { "; and more" } else { "" })
+                write!(f, "{}", if *has_more { "; and more" } else { "" })
             }
         }
     }

@@ -56,7 +56,7 @@ impl AgentQueries {
 }
 
 fn resolve_session(realm: &Realm, named: Option<&SessionId>) -> Result<SessionId, QueryError> {
-    let sessions = realm.sessions();
+    let sessions = realm.session_summaries();
     let mut ids = sessions.into_iter().map(|session| session.session_id);
     if let Some(named) = named {
         return ids.find(|id| id == named).ok_or_else(|| {

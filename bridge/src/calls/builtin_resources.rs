@@ -28,7 +28,7 @@ pub(crate) async fn read(
         return read_stored_result(hub, caller, uri, &ResultHandle::from_text(handle)).await;
     }
     let text = if uri == SESSIONS_URI {
-        let sessions = hub.with_realm(realm, |realm| realm.sessions());
+        let sessions = hub.with_realm(realm, |realm| realm.session_summaries());
         json!(sessions.unwrap_or_default()).to_string()
     } else {
         builtin_tools::connection_status(hub, realm).to_string()

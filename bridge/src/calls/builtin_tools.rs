@@ -59,7 +59,7 @@ pub(crate) async fn call(
 
 fn list_active_sessions(hub: &Hub, request: &CallRequest<'_>) -> ToolResult {
     let sessions = hub
-        .with_realm(request.caller.realm, |realm| realm.sessions())
+        .with_realm(request.caller.realm, |realm| realm.session_summaries())
         .unwrap_or_default();
     ToolResult::from_value(Some(json!({ "sessions": sessions })))
 }
@@ -97,7 +97,7 @@ fn list_session_tools(
     let named = session_argument(arguments).or_else(|| request.caller.session.clone());
     let is_named = named.is_some();
     let found = hub.with_realm(request.caller.realm, |realm| {
-        let sessions = realm.sessions();
+        let sessions = realm.session_summaries();
         let session = match (named, &sessions[..]) {
             (Some(id), _) => id,
             (None, [only]) => only.session_id.clone(),

@@ -157,7 +157,7 @@ pub(super) async fn sessions(
     let principal = edge.authorize(&parts, Scope::ToolsRead).await?;
     let mut sessions = edge
         .hub
-        .with_realm(principal.realm, |realm| realm.sessions())
+        .with_realm(principal.realm, |realm| realm.session_summaries())
         .unwrap_or_default();
     if let Some(query) = &principal.query {
         let own = edge.hub.session_of_query(principal.realm, query);

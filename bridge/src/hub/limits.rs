@@ -25,7 +25,7 @@ pub(crate) fn realm_limits(config: &Config) -> RealmLimits {
         page_grace: config.page_grace,
         heartbeat_interval: config.heartbeat,
         queries: QueryLimits {
-            agent: config.agent.is_configured(),
+            has_agent: config.agent.is_configured(),
             max_queries: config.agent.max_queries,
             timeout: config.agent.query_timeout,
             attach_timeout: config.agent.query_attach,

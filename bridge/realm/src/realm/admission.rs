@@ -45,7 +45,7 @@ impl Realm {
             connection,
             heartbeat_due: now.instant + hello.heartbeat_after.unwrap_or(heartbeat_interval),
             sequence: 0,
-            answered: 0,
+            acked_sequence: 0,
             answer_count: 0,
             expires,
         };

@@ -95,12 +95,9 @@ impl Realm {
         now: Now,
     ) -> Effects {
         if let Some(session) = self.session_on(id, connection)
-            && let Phase::Connected {
-                answer_count: answers,
-                ..
-            } = &mut session.phase
+            && let Phase::Connected { answer_count, .. } = &mut session.phase
         {
-            *answers += 1;
+            *answer_count += 1;
         }
         let Some(open) = self.call_on(id, connection, call) else {
             return Effects::new();

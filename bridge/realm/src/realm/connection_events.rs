@@ -69,10 +69,12 @@ impl Realm {
     ) {
         if let Some(session) = self.session_on(id, connection)
             && let Phase::Connected {
-                sequence, answered, ..
+                sequence,
+                acked_sequence,
+                ..
             } = &mut session.phase
         {
-            *answered = heartbeat.sequence.clamp(*answered, *sequence);
+            *acked_sequence = heartbeat.sequence.clamp(*acked_sequence, *sequence);
         }
     }
 

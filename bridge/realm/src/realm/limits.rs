@@ -36,8 +36,8 @@ pub struct RealmLimits {
 /// What the queries of one token may cost.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryLimits {
-    /// There is an agent.
-    pub agent: bool,
+    /// Whether the bridge has an agent that answers queries of pages.
+    pub has_agent: bool,
     pub max_queries: usize,
     pub timeout: Duration,
     pub attach_timeout: Duration,

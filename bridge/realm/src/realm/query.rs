@@ -279,23 +279,42 @@ fn raw_failure(failure: &CallFailure) -> Option<Box<RawValue>> {
 #[derive(Debug)]
 pub(super) struct EndedQuery {
     pub(super) session: SessionId,
-    /// What its page has not been told, and what another document may want to hear.
+    /// What the page has not received yet, and what another document may ask for again.
     pub(super) delivery: QueryDelivery,
-    /// The document that asked is gone: the next one hears of it when it attaches.
+    /// The document that asked is gone: nothing is sent before the next one has attached.
     pub(super) must_attach: bool,
-    /// How long it may.
+    /// How long a document may attach.
     pub(super) attachable_until: Option<Instant>,
-    /// The agent is being told.
-    pub(super) is_cancelling_agent: bool,
-    /// The page is gone, and whoever asks hears so.
-    pub(super) page_gone: bool,
-    /// How long that matters to anybody else than the page.
-    pub(super) id_valid_until: Option<Instant>,
+    pub(super) state: EndedQueryState,
+}
+
+/// What the bridge answers about an ended query to anybody but its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EndedQueryState {
+    /// The query is unknown: its id means nothing to the agent any more.
+    Released,
+    /// The agent is being told to cancel the query. Released at `until` at the latest.
+    CancellingAgent { until: Instant },
+    /// The page is gone. Released at `until`.
+    PageGone { until: Instant },
+}
+
+impl EndedQueryState {
+    /// When the id of the query is released; `None` when it is.
+    pub(super) fn until(self) -> Option<Instant> {
+        match self {
+            EndedQueryState::Released => None,
+            EndedQueryState::CancellingAgent { until } | EndedQueryState::PageGone { until } => {
+                Some(until)
+            }
+        }
+    }
 }
 
 impl EndedQuery {
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.id_valid_until
+        self.state
+            .until()
             .into_iter()
             .chain(self.attachable_until)
             .min()

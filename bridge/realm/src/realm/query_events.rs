@@ -45,9 +45,10 @@ impl Realm {
         if protocol == PageProtocol::V1 && self.is_running_for(session, &query.uuid) {
             return Effects::new();
         }
-        let has_agent = match self.limits.queries.agent {
-            true => Ok(()),
-            false => Err(QueryError::no_agent()),
+        let has_agent = if self.limits.queries.has_agent {
+            Ok(())
+        } else {
+            Err(QueryError::no_agent())
         };
         let may_ask = self.check_new_query(session, &query.uuid).and(has_agent);
         if let Err(error) = may_ask {
@@ -108,9 +109,9 @@ impl Realm {
 
     /// Whether a page can hear of the query: it runs, or its last word is kept.
     pub(super) fn can_attach_query(&self, session: &SessionId, id: &QueryId) -> bool {
-        let over = self.ended_queries.get(id);
-        let kept =
-            over.is_some_and(|over| over.session == *session && over.delivery.has_final_message());
+        let ended = self.ended_queries.get(id);
+        let kept = ended
+            .is_some_and(|ended| ended.session == *session && ended.delivery.has_final_message());
         let hears = |query: &RunningQuery| query.origin != QueryOrigin::Frontend;
         kept || self.is_running_for(session, id) && self.queries.get(id).is_some_and(hears)
     }
@@ -190,9 +191,9 @@ impl Realm {
             .iter()
             .flat_map(|id| self.send_query_updates(id))
             .collect();
-        let over = self.ended_queries.iter_mut();
-        let over = over.filter(|(_, over)| over.session == *session && !over.must_attach);
-        let untold = over.flat_map(|(id, over)| over.delivery.take_undelivered(id));
+        let ended = self.ended_queries.iter_mut();
+        let ended = ended.filter(|(_, ended)| ended.session == *session && !ended.must_attach);
+        let untold = ended.flat_map(|(id, ended)| ended.delivery.take_undelivered(id));
         effects.extend(Effect::send_all(connection, untold));
         effects
     }
@@ -221,8 +222,8 @@ impl Realm {
 
     /// The query, if it goes on.
     fn running_query(&mut self, id: &QueryId) -> Result<&mut RunningQuery, ReportRejected> {
-        let over = self.ended_queries.get(id).map(ReportRejected::from_ended);
-        let refusal = || over.unwrap_or(ReportRejected::NotFound);
+        let ended = self.ended_queries.get(id).map(ReportRejected::from_ended);
+        let refusal = || ended.unwrap_or(ReportRejected::NotFound);
         self.queries.get_mut(id).ok_or_else(refusal)
     }
 
@@ -247,23 +248,17 @@ impl Realm {
         }
         let due = |id: &QueryId, at| (at, Deadline::Query(id.clone()));
         let queries = self.queries.iter().map(|(id, it)| due(id, it.deadline()));
-        for (id, over) in &self.ended_queries {
-            let matters = over.is_cancelling_agent || over.page_gone;
+        for (id, ended) in &self.ended_queries {
             assert_eq!(
-                over.id_valid_until.is_some(),
-                matters,
-                "{id} is remembered for nothing"
-            );
-            assert_eq!(
-                over.attachable_until.is_some(),
-                over.delivery.is_replayable(),
+                ended.attachable_until.is_some(),
+                ended.delivery.is_replayable(),
                 "{id} is kept for nobody"
             );
         }
-        let over = self
+        let ended = self
             .ended_queries
             .iter()
             .filter_map(|(id, it)| Some(due(id, it.deadline()?)));
-        queries.chain(over).collect()
+        queries.chain(ended).collect()
     }
 }

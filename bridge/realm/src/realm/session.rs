@@ -86,8 +86,8 @@ pub enum Phase {
         heartbeat_due: Instant,
         /// The last heartbeat sent.
         sequence: u64,
-        /// The last heartbeat answered.
-        answered: u64,
+        /// The last heartbeat that the page has answered.
+        acked_sequence: u64,
         /// Answers to calls that came on this connection.
         answer_count: u64,
         /// When the token ends that opened it.

@@ -119,8 +119,8 @@ impl Realm {
             let Phase::Connected {
                 heartbeat_due,
                 sequence,
-                answered,
-                answer_count: answers,
+                acked_sequence,
+                answer_count,
                 ..
             } = &mut session.phase
             else {
@@ -128,11 +128,11 @@ impl Realm {
             };
             *heartbeat_due = next;
             // An unanswered heartbeat is not repeated: a frozen tab must not pile them up.
-            (answers_heartbeats && *sequence == *answered).then(|| {
+            (answers_heartbeats && *sequence == *acked_sequence).then(|| {
                 *sequence += 1;
                 Heartbeat {
                     sequence: *sequence,
-                    answers: *answers,
+                    answers: *answer_count,
                 }
             })
         });

@@ -42,7 +42,7 @@ pub(super) const TEST_LIMITS: RealmLimits = RealmLimits {
     page_grace: Duration::from_secs(5),
     heartbeat_interval: Duration::from_secs(20),
     queries: QueryLimits {
-        agent: true,
+        has_agent: true,
         max_queries: 2,
         timeout: Duration::from_secs(600),
         attach_timeout: Duration::from_secs(30),

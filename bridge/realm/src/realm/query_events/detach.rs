@@ -23,13 +23,13 @@ impl Realm {
                 });
             }
         }
-        let kept = |over: &EndedQuery| over.session == *session && over.delivery.is_replayable();
-        let over = self.ended_queries.iter().filter(|(_, over)| kept(over));
-        let over: Vec<_> = over.map(|(id, _)| id.clone()).collect();
-        for id in over {
-            self.update_ended_query(&id, |over| {
-                over.must_attach = true;
-                over.attachable_until = Some(until);
+        let kept = |ended: &EndedQuery| ended.session == *session && ended.delivery.is_replayable();
+        let ended = self.ended_queries.iter().filter(|(_, ended)| kept(ended));
+        let ended: Vec<_> = ended.map(|(id, _)| id.clone()).collect();
+        for id in ended {
+            self.update_ended_query(&id, |ended| {
+                ended.must_attach = true;
+                ended.attachable_until = Some(until);
             });
         }
         effects
@@ -65,12 +65,12 @@ impl Realm {
         match self
             .ended_queries
             .get_mut(id)
-            .filter(|over| over.session == *session)
+            .filter(|ended| ended.session == *session)
         {
-            Some(over) if over.delivery.has_final_message() => {
-                over.must_attach = false;
-                over.delivery.rewind();
-                Effect::send_all(connection, over.delivery.take_undelivered(id))
+            Some(ended) if ended.delivery.has_final_message() => {
+                ended.must_attach = false;
+                ended.delivery.rewind();
+                Effect::send_all(connection, ended.delivery.take_undelivered(id))
             }
             _ => Effect::send_all(
                 connection,

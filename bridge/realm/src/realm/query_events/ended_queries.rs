@@ -6,7 +6,7 @@ use std::time::Instant;
 use bridge_protocol::QueryId;
 
 use crate::realm::deadlines::Deadline;
-use crate::realm::query::EndedQuery;
+use crate::realm::query::{EndedQuery, EndedQueryState};
 use crate::realm::{AgentEffect, Effect, Effects, Now, Realm};
 
 /// Queries that are over and whose ids are remembered, so that none is asked twice. Over it the
@@ -19,31 +19,31 @@ const MAX_ENDED_QUERY_BYTES: usize = 16 * 1024 * 1024;
 
 impl Realm {
     /// As far as the page can hear.
-    pub(super) fn send_final_message(&self, id: &QueryId, over: &mut EndedQuery) -> Effects {
-        let session = self.sessions.get(&over.session);
+    pub(super) fn send_final_message(&self, id: &QueryId, ended: &mut EndedQuery) -> Effects {
+        let session = self.sessions.get(&ended.session);
         let connection = session.and_then(|session| session.phase.connection());
-        match connection.filter(|_| !over.must_attach) {
-            Some(connection) => Effect::send_all(connection, over.delivery.take_undelivered(id)),
+        match connection.filter(|_| !ended.must_attach) {
+            Some(connection) => Effect::send_all(connection, ended.delivery.take_undelivered(id)),
             None => Effects::new(),
         }
     }
 
-    pub(super) fn record_ended_query(&mut self, id: &QueryId, over: EndedQuery) -> Effects {
+    pub(super) fn record_ended_query(&mut self, id: &QueryId, ended: EndedQuery) -> Effects {
         let mut effects = Effects::new();
         if self.ended_queries.len() == MAX_ENDED_QUERIES
             && let Some(oldest) = self.ended_queries.keys().next().cloned()
         {
             effects.extend(self.release_query_id(&oldest));
-            self.update_ended_query(&oldest, |over| over.attachable_until = None);
+            self.update_ended_query(&oldest, |ended| ended.attachable_until = None);
             self.ended_queries.shift_remove(&oldest);
         }
-        if over.id_valid_until.is_none() {
+        if ended.state == EndedQueryState::Released {
             effects.push(Effect::Agent(AgentEffect::Forget { query: id.clone() }));
         }
-        if let Some(at) = over.deadline() {
+        if let Some(at) = ended.deadline() {
             self.deadlines.insert(at, Deadline::Query(id.clone()));
         }
-        self.ended_queries.insert(id.clone(), over);
+        self.ended_queries.insert(id.clone(), ended);
         self.evict_over_budget();
         effects
     }
@@ -51,16 +51,16 @@ impl Realm {
     fn evict_over_budget(&mut self) {
         let mut bytes = 0;
         let mut much = Vec::new();
-        for (age, (id, over)) in self.ended_queries.iter().rev().enumerate() {
-            bytes += over.delivery.bytes();
-            if age > 0 && bytes > MAX_ENDED_QUERY_BYTES && over.delivery.bytes() > 0 {
+        for (age, (id, ended)) in self.ended_queries.iter().rev().enumerate() {
+            bytes += ended.delivery.bytes();
+            if age > 0 && bytes > MAX_ENDED_QUERY_BYTES && ended.delivery.bytes() > 0 {
                 much.push(id.clone());
             }
         }
         for id in much {
-            self.update_ended_query(&id, |over| {
-                over.delivery.clear();
-                over.attachable_until = None;
+            self.update_ended_query(&id, |ended| {
+                ended.delivery.clear();
+                ended.attachable_until = None;
             });
         }
     }
@@ -70,42 +70,36 @@ impl Realm {
         if self
             .ended_queries
             .get(id)
-            .is_none_or(|over| over.id_valid_until.is_none())
+            .is_none_or(|ended| ended.state == EndedQueryState::Released)
         {
             return Effects::new();
         }
-        self.update_ended_query(id, |over| {
-            over.id_valid_until = None;
-            over.is_cancelling_agent = false;
-            over.page_gone = false;
-        });
+        self.update_ended_query(id, |ended| ended.state = EndedQueryState::Released);
         Effects::from([Effect::Agent(AgentEffect::Forget { query: id.clone() })])
     }
 
     /// The agent has heard that the query has ended, or could not be told.
     pub fn agent_cancelled(&mut self, id: &QueryId) -> Effects {
-        match self.ended_queries.get_mut(id) {
-            Some(over) if over.page_gone => {
-                over.is_cancelling_agent = false;
-                Effects::new()
-            }
+        match self.ended_queries.get(id).map(|ended| ended.state) {
+            Some(EndedQueryState::PageGone { .. }) => Effects::new(),
             _ => self.release_query_id(id),
         }
     }
 
     pub(super) fn ended_query_due(&mut self, id: &QueryId, now: Now) -> Effects {
         let passed = |at: Option<Instant>| at.is_some_and(|at| at <= now.instant);
-        self.update_ended_query(id, |over| {
-            if passed(over.attachable_until) {
-                over.attachable_until = None;
-                match over.must_attach {
-                    true => over.delivery.clear(),
-                    false => over.delivery.drop_delivered(),
+        self.update_ended_query(id, |ended| {
+            if passed(ended.attachable_until) {
+                ended.attachable_until = None;
+                if ended.must_attach {
+                    ended.delivery.clear();
+                } else {
+                    ended.delivery.drop_delivered();
                 }
             }
         });
         match self.ended_queries.get(id) {
-            Some(over) if passed(over.id_valid_until) => self.release_query_id(id),
+            Some(ended) if passed(ended.state.until()) => self.release_query_id(id),
             _ => Effects::new(),
         }
     }
@@ -116,12 +110,12 @@ impl Realm {
         id: &QueryId,
         change: impl FnOnce(&mut EndedQuery),
     ) {
-        let Some(over) = self.ended_queries.get_mut(id) else {
+        let Some(ended) = self.ended_queries.get_mut(id) else {
             return;
         };
-        let former = over.deadline();
-        change(over);
-        let due = over.deadline();
+        let former = ended.deadline();
+        change(ended);
+        let due = ended.deadline();
         if former != due {
             let deadline = || Deadline::Query(id.clone());
             if let Some(former) = former {

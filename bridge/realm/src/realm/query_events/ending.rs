@@ -1,6 +1,6 @@
 //! How queries end, and what is remembered of them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bridge_protocol::{
     BridgeToPage, CallId, ErrorCode, QueryCancel, QueryComplete, QueryId, SessionId,
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{QueryError, ReportRejected};
 use crate::realm::deadlines::Deadline;
-use crate::realm::query::{EndedQuery, PagePresence, QueryOrigin, RunningQuery};
+use crate::realm::query::{EndedQuery, EndedQueryState, PagePresence, QueryOrigin, RunningQuery};
 use crate::realm::{
     AgentEffect, CallFailure, ConnectionId, Effect, Effects, Now, QueryLimits, Realm,
 };
@@ -50,17 +50,20 @@ impl QueryOutcome {
         )
     }
 
-    /// How long its id matters to others than its page.
-    fn id_valid_until(&self, limits: &QueryLimits, now: Now) -> Option<Instant> {
-        let within = match self {
-            QueryOutcome::AgentLost(_)
-            | QueryOutcome::BridgeStopping
-            | QueryOutcome::TimedOut
-            | QueryOutcome::PageCancelled => limits.cancel_timeout,
-            QueryOutcome::PageGone => limits.attach_timeout.max(limits.cancel_timeout),
-            _ => return None,
-        };
-        Some(now.instant + within)
+    /// The state of the query after this outcome.
+    fn ended_state(&self, query: &RunningQuery, limits: &QueryLimits, now: Now) -> EndedQueryState {
+        if matches!(self, QueryOutcome::PageGone) {
+            let timeout = limits.attach_timeout.max(limits.cancel_timeout);
+            EndedQueryState::PageGone {
+                until: now.instant + timeout,
+            }
+        } else if self.must_cancel_agent(query) {
+            EndedQueryState::CancellingAgent {
+                until: now.instant + limits.cancel_timeout,
+            }
+        } else {
+            EndedQueryState::Released
+        }
     }
 
     /// Whether the agent must be told.
@@ -141,12 +144,12 @@ impl Realm {
             Err(refusal) => return (Err(refusal), Effects::new()),
         };
         let Some(failed) = demanded else {
-            let ending = QueryOutcome::Completed(result);
-            return (Ok(()), self.end_query(id, ending, now));
+            let outcome = QueryOutcome::Completed(result);
+            return (Ok(()), self.end_query(id, outcome, now));
         };
         let refusal = ReportRejected::ResponseToolRequired(failed.error.clone());
-        let ending = QueryOutcome::Failed(failed);
-        (Err(refusal), self.end_query(id, ending, now))
+        let outcome = QueryOutcome::Failed(failed);
+        (Err(refusal), self.end_query(id, outcome, now))
     }
 
     /// The agent has failed.
@@ -172,11 +175,11 @@ impl Realm {
     fn end_by_agent(
         &mut self,
         id: &QueryId,
-        ending: QueryOutcome,
+        outcome: QueryOutcome,
         now: Now,
     ) -> (Result<(), ReportRejected>, Effects) {
         match self.running_query(id) {
-            Ok(_) => (Ok(()), self.end_query(id, ending, now)),
+            Ok(_) => (Ok(()), self.end_query(id, outcome, now)),
             Err(refusal) => (Err(refusal), Effects::new()),
         }
     }
@@ -223,56 +226,56 @@ impl Realm {
         running.into_iter().flat_map(end).collect()
     }
 
-    /// The one ending of a query.
+    /// Ends a query; every query ends here, and once.
     pub(in crate::realm) fn end_query(
         &mut self,
         id: &QueryId,
-        ending: QueryOutcome,
+        outcome: QueryOutcome,
         now: Now,
     ) -> Effects {
         let Some(mut query) = self.queries.shift_remove(id) else {
             return Effects::new();
         };
-        let ending = match ending {
-            QueryOutcome::PageCancelled => ending,
+        let outcome = match outcome {
+            QueryOutcome::PageCancelled => outcome,
             // However the agent says it, or not.
             _ if query.is_answered => QueryOutcome::Completed(None),
-            _ => ending,
+            _ => outcome,
         };
         let deadline = Deadline::Query(id.clone());
         self.deadlines.remove((query.deadline(), deadline));
         let limits = &self.limits.queries;
-        let is_stopping = ending.must_cancel_agent(&query);
-        let page_gone = matches!(ending, QueryOutcome::PageGone);
-        let until = ending.id_valid_until(limits, now);
-        let until = until.filter(|_| is_stopping || page_gone);
-        if ending.was_accepted() {
+        let must_cancel_agent = outcome.must_cancel_agent(&query);
+        let state = outcome.ended_state(&query, limits, now);
+        if outcome.was_accepted() {
             query.delivery.mark_accepted();
         }
-        let last = ending.into_message(id, &mut query, limits);
-        let hears = query.origin != QueryOrigin::Frontend;
-        query.delivery.finish(last.filter(|_| hears));
-        let keeps = query.delivery.is_replayable();
-        let mut over = EndedQuery {
+        let final_message = outcome.into_message(id, &mut query, limits);
+        let is_page = query.origin != QueryOrigin::Frontend;
+        query.delivery.finish(final_message.filter(|_| is_page));
+        let is_replayable = query.delivery.is_replayable();
+        let mut ended = EndedQuery {
             session: query.session,
-            must_attach: keeps && matches!(query.page_presence, PagePresence::Detached { .. }),
-            attachable_until: keeps.then(|| now.instant + limits.attach_timeout),
+            must_attach: is_replayable
+                && matches!(query.page_presence, PagePresence::Detached { .. }),
+            attachable_until: is_replayable.then(|| now.instant + limits.attach_timeout),
             delivery: query.delivery,
-            is_cancelling_agent: is_stopping && until.is_some(),
-            page_gone,
-            id_valid_until: until,
+            state,
         };
-        let mut effects = match page_gone {
-            // Its socket may not have been taken from it yet.
-            true => Effects::new(),
-            false => self.send_final_message(id, &mut over),
+        let mut effects = if matches!(state, EndedQueryState::PageGone { .. }) {
+            // The session may still have the connection of the page that is gone.
+            Effects::new()
+        } else {
+            self.send_final_message(id, &mut ended)
         };
         effects.extend(self.cancel_query_calls(id, now));
-        effects.push(match is_stopping {
-            true => Effect::Agent(AgentEffect::Cancel { query: id.clone() }),
-            false => Effect::Agent(AgentEffect::Revoke { query: id.clone() }),
-        });
-        effects.extend(self.record_ended_query(id, over));
+        let query = id.clone();
+        effects.push(Effect::Agent(if must_cancel_agent {
+            AgentEffect::Cancel { query }
+        } else {
+            AgentEffect::Revoke { query }
+        }));
+        effects.extend(self.record_ended_query(id, ended));
         effects
     }
 

@@ -4,7 +4,7 @@
 use bridge_protocol::{BridgeToPage, ErrorCode, QueryFailure, QueryId};
 
 use crate::realm::CallFailure;
-use crate::realm::query::EndedQuery;
+use crate::realm::query::{EndedQuery, EndedQueryState};
 
 /// Why a query has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,10 +159,10 @@ pub enum ReportRejected {
 
 impl ReportRejected {
     pub(super) fn from_ended(ended: &EndedQuery) -> Self {
-        match (ended.is_cancelling_agent, ended.page_gone) {
-            (_, true) => ReportRejected::PageGone,
-            (true, false) => ReportRejected::Cancelling,
-            (false, false) => ReportRejected::NotFound,
+        match ended.state {
+            EndedQueryState::PageGone { .. } => ReportRejected::PageGone,
+            EndedQueryState::CancellingAgent { .. } => ReportRejected::Cancelling,
+            EndedQueryState::Released => ReportRejected::NotFound,
         }
     }
 

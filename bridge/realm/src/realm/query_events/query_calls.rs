@@ -28,8 +28,8 @@ impl Realm {
     /// The session whose tools a query may call.
     pub fn query_session(&self, id: &QueryId) -> Result<&SessionId, ReportRejected> {
         let Some(query) = self.queries.get(id) else {
-            let over = self.ended_queries.get(id);
-            return Err(over.map_or(ReportRejected::NotFound, ReportRejected::from_ended));
+            let ended = self.ended_queries.get(id);
+            return Err(ended.map_or(ReportRejected::NotFound, ReportRejected::from_ended));
         };
         match query.page_presence {
             _ if query.is_answered => Err(ReportRejected::NotFound),

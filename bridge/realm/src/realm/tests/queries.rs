@@ -342,7 +342,7 @@ fn a_page_may_ask_only_what_its_bridge_and_its_token_allow() {
         );
     }
     let mut limits = TEST_LIMITS;
-    limits.queries.agent = false;
+    limits.queries.has_agent = false;
     assert_eq!(refused(limits, true, "q"), ["failure AgentNotConfigured"]);
     let mut limits = TEST_LIMITS;
     limits.queries.query_ids_are_credentials = true;

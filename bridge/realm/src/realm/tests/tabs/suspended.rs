@@ -30,7 +30,7 @@ fn a_frozen_page_is_not_called_until_it_sends_again() {
 }
 
 fn summary_json(scene: &Harness) -> serde_json::Value {
-    serde_json::to_value(&scene.realm.sessions()[0]).unwrap()
+    serde_json::to_value(&scene.realm.session_summaries()[0]).unwrap()
 }
 
 #[test]
