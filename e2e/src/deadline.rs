@@ -1,4 +1,4 @@
-//! The one deadline of the journeys.
+//! The deadline for everything that a test waits for.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Long enough for a cold Chromium on a busy machine with two cores.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Waits for `event` and fails the journey after [`DEADLINE`], saying what was awaited.
+/// Waits for `event`, and panics after [`DEADLINE`] with a message that contains `what`.
 pub async fn with_deadline<T>(what: impl Display, event: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, event).await {
         Ok(value) => value,

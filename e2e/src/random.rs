@@ -1,6 +1,6 @@
-//! Randomness that comes from a seed, the same on every machine.
+//! Random numbers from a seed, the same on every machine.
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): small, and good enough to choose faults with.
+/// The SplitMix64 generator (Steele, Lea and Flood, 2014): small, and good enough to choose faults.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -21,30 +21,30 @@ impl Random {
         self.next() % end.max(1)
     }
 
-    /// A number of the range, both ends included.
-    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
-        least + self.below(most - least + 1)
+    /// A number between `min` and `max`, both included.
+    pub(crate) fn between(&mut self, min: u64, max: u64) -> u64 {
+        min + self.below(max - min + 1)
     }
 
-    /// True so often among a hundred times.
+    /// True in `chance` of a hundred cases.
     pub(crate) fn percent(&mut self, chance: u64) -> bool {
         self.below(100) < chance
     }
 
-    /// In `0..1`, as JavaScript's `Math.random()`.
+    /// A number in `0..1`, like JavaScript's `Math.random()`.
     pub(crate) fn fraction(&mut self) -> f64 {
         self.below(1 << 30) as f64 / f64::from(1 << 30)
     }
 
-    /// One of these.
+    /// One of the choices.
     pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }
 
-    /// A span of time in milliseconds: mostly short, sometimes long, up to `most`.
-    pub(crate) fn span(&mut self, most: u64) -> u64 {
+    /// A duration of at most `max` milliseconds: mostly short, sometimes long.
+    pub(crate) fn span(&mut self, max: u64) -> u64 {
         let shift = self.below(8);
-        self.below((most >> shift) + 1)
+        self.below((max >> shift) + 1)
     }
 }
 

@@ -1,7 +1,7 @@
-//! The SDK's own core, run natively: the frames between [`web_sdk::core::Page`] and the wire.
+//! The SDK's core, run natively: the frames between [`web_sdk::core::Page`] and the wire.
 //!
-//! Who drives a page gives it a socket, timers and handlers; this module is what the SDK's codec
-//! does in a browser, with serde instead of the browser's JSON.
+//! The driver of a page gives it a socket, timers and handlers. This module does what the SDK's
+//! codec does in a browser, with serde instead of the browser's JSON.
 
 use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts::{Assembler, AssemblyStatus, split};
@@ -12,15 +12,16 @@ use web_sdk::core::{
     PageInfo, PageToBridge, RegisteredItem, RegistrationFailure,
 };
 
-/// Both directions of one socket of a page.
+/// Encodes and decodes the frames of one socket of a page.
 #[derive(Debug)]
 pub(crate) struct PageFrames {
     assembler: Assembler,
+    /// The number of messages that were split into parts.
     in_parts: u64,
 }
 
 impl PageFrames {
-    /// Of a socket that has just been opened.
+    /// Creates the state of a socket that has just been opened.
     pub(crate) fn new() -> Self {
         Self {
             assembler: Assembler::new(16 * limits::MAX_FRAME_BYTES),
@@ -28,12 +29,12 @@ impl PageFrames {
         }
     }
 
-    /// The frames of a message.
+    /// Encodes a message into frames.
     pub(crate) fn encode(&mut self, message: PageToBridge<String>) -> Vec<String> {
-        let pieces = encode(message).into_iter().map(|piece| match piece {
+        let parts = encode(message).into_iter().map(|part| match part {
             FramePart::Text(text) | FramePart::Json(text) => text,
         });
-        let text: String = pieces.collect();
+        let text: String = parts.collect();
         if text.len() <= PART_BYTES {
             return vec![text];
         }
@@ -41,12 +42,13 @@ impl PageFrames {
         split(&text, self.in_parts).collect()
     }
 
-    /// The message that a frame completes. Nothing of one that the SDK does not know.
-    pub(crate) fn read(&mut self, frame: &str) -> Option<BridgeToPage<String>> {
+    /// Decodes a frame into the message that it completes. Returns `None` for a message that the
+    /// SDK does not know.
+    pub(crate) fn decode(&mut self, frame: &str) -> Option<BridgeToPage<String>> {
         match self
             .assembler
             .take(frame)
-            .expect("the bridge keeps to the rules of parts")
+            .expect("the bridge complies with the rules of parts")
         {
             AssemblyStatus::Incomplete => None,
             AssemblyStatus::Complete(text) => parse(&text),
@@ -55,20 +57,20 @@ impl PageFrames {
 }
 
 fn parse(text: &str) -> Option<BridgeToPage<String>> {
-    let message = wire::BridgeToPage::decode(text).expect("the bridge sends messages");
+    let message = wire::BridgeToPage::decode(text).expect("the bridge sends valid messages");
     Some(match message {
-        wire::BridgeToPage::Authenticated(welcome) => BridgeToPage::Authenticated {
-            protocol: welcome.protocol,
-            bridge_id: welcome.bridge_id,
-            session_name: welcome.session_name,
-            awaited: welcome.awaited,
-            now_ms: welcome.now_ms,
-            token_expires_in_ms: welcome.token_expires_in_ms,
+        wire::BridgeToPage::Authenticated(accepted) => BridgeToPage::Authenticated {
+            protocol: accepted.protocol,
+            bridge_id: accepted.bridge_id,
+            session_name: accepted.session_name,
+            awaited: accepted.awaited,
+            now_ms: accepted.now_ms,
+            token_expires_in_ms: accepted.token_expires_in_ms,
             limits: Limits {
-                max_result_bytes: welcome.limits.max_result_bytes,
-                max_frame_bytes: welcome.limits.max_frame_bytes,
-                max_message_bytes: welcome.limits.max_message_bytes,
-                heartbeat_seconds: welcome.limits.heartbeat_seconds as u32,
+                max_result_bytes: accepted.limits.max_result_bytes,
+                max_frame_bytes: accepted.limits.max_frame_bytes,
+                max_message_bytes: accepted.limits.max_message_bytes,
+                heartbeat_seconds: accepted.limits.heartbeat_seconds as u32,
             },
         },
         wire::BridgeToPage::AuthenticationFailed(failed) => BridgeToPage::AuthenticationFailed {
@@ -128,7 +130,7 @@ fn parse(text: &str) -> Option<BridgeToPage<String>> {
         },
         wire::BridgeToPage::Clients(_) => BridgeToPage::Clients(text.to_owned()),
         wire::BridgeToPage::Subscriptions(_) => BridgeToPage::Subscriptions(text.to_owned()),
-        // Pages of fault runs register tools only, and ask nothing.
+        // Pages of fault runs register only tools and send no queries.
         wire::BridgeToPage::PromptGet(_)
         | wire::BridgeToPage::ResourceRead(_)
         | wire::BridgeToPage::Completion(_)
@@ -150,22 +152,22 @@ fn registered_item(registered: wire::RegisteredItem) -> RegisteredItem {
     }
 }
 
-fn registration_failure(refused: wire::RegistrationFailure) -> RegistrationFailure {
+fn registration_failure(failure: wire::RegistrationFailure) -> RegistrationFailure {
     RegistrationFailure {
-        index: refused.index,
-        code: refused.code.as_str().to_owned(),
-        message: refused.message,
+        index: failure.index,
+        code: failure.code.as_str().to_owned(),
+        message: failure.message,
     }
 }
 
 fn response(response: wire::ClientResponse) -> ClientResponse<String> {
     ClientResponse {
-        response: serde_json::to_string(&response).expect("it is plain data"),
+        response: serde_json::to_string(&response).expect("a response serializes"),
         key: response.key,
     }
 }
 
-/// The page of a document in schedules of faults.
+/// Describes the page of a document for runs with faults.
 pub(crate) fn page_info(session: &str, document: u64) -> PageInfo<String> {
     PageInfo {
         bridge_url: "ws://bridge".to_owned(),
@@ -179,7 +181,7 @@ pub(crate) fn page_info(session: &str, document: u64) -> PageInfo<String> {
     }
 }
 
-/// What a handler returns: a text of so many bytes of JSON.
+/// The outcome of a handler that returns a text with this size in JSON.
 pub(crate) fn text_outcome(bytes: usize) -> HandlerOutcome<String> {
     let text = format!("\"{}\"", "x".repeat(bytes - 2));
     HandlerOutcome::Returned {

@@ -1,63 +1,30 @@
-//! Whole schedules of faults over the two state machines of the page socket, without sockets.
+//! Schedules of faults over the two state machines of the page socket, without sockets.
 //!
-//! The bridge's realm and the SDK's core meet on a simulated wire, with the real frames. A seed
-//! decides everything: who calls when, how long each frame takes, when a line is cut and after
-//! which byte, who notices and when, when the bridge crashes, a tab freezes, is reloaded or taken
-//! over, when tokens end. Virtual time: a schedule of minutes runs in milliseconds.
+//! The bridge's realm and the SDK's core meet on a simulated network and exchange real frames. A
+//! seed decides everything: when each call is made, how long each frame takes, when a connection
+//! breaks and after which byte, which side notices the break and when, when the bridge crashes,
+//! when a tab freezes, reloads or is taken over, and when tokens expire. Time is virtual: a
+//! schedule of minutes runs in milliseconds.
 //!
-//! The [`Oracle`](oracle::Oracle) holds what happens against what is promised:
+//! The [`InvariantChecker`](invariants::InvariantChecker) compares what happens with the
+//! guarantees:
 //! - no call is executed twice, whatever is sent again;
-//! - each call has exactly one ending, at its caller;
-//! - a call that ended before its page got to it is not executed later;
-//! - when the faults are over, every page that was not taken over is connected again and answers;
-//! - when everybody has left, nothing is left, on either side.
+//! - each call ends exactly once for its caller;
+//! - a call that ended before its page started it is not executed later;
+//! - when the faults are over, every page that was not taken over reconnects and answers calls;
+//! - when all tabs are closed, nothing is left in the bridge.
 
-mod callers;
 mod event_queue;
-mod faults;
 mod invariants;
-mod network;
-mod tab;
-mod work;
+mod summary;
 mod world;
 
-use std::ops::AddAssign;
+pub use summary::Summary;
 
-/// What happened in schedules, so that a run can show that it was worth its time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Schedules.
-    pub schedules: u64,
-    /// Calls that were made.
-    pub calls: u64,
-    /// Those that ended with a result.
-    pub answered: u64,
-    /// Handlers that were started.
-    pub executed: u64,
-    /// Faults.
-    pub faults: u64,
-    /// Frames that arrived.
-    pub frames: u64,
-    /// Connections that were opened.
-    pub connections: u64,
-}
-
-impl AddAssign for Summary {
-    fn add_assign(&mut self, other: Self) {
-        self.schedules += other.schedules;
-        self.calls += other.calls;
-        self.answered += other.answered;
-        self.executed += other.executed;
-        self.faults += other.faults;
-        self.frames += other.frames;
-        self.connections += other.connections;
-    }
-}
-
-/// Runs the schedule of a seed. With `trace` all that happens is printed.
+/// Runs the schedule of a seed. With `trace`, every event is printed.
 ///
 /// # Panics
-/// When a promise is broken.
+/// When an invariant does not hold.
 pub fn run(seed: u64, trace: bool) -> Summary {
     world::World::new(seed, trace).run()
 }

@@ -1,8 +1,9 @@
-//! What happens when, in virtual time.
+//! A queue of events in virtual time.
 
 use std::collections::BTreeMap;
 
-/// Events in order of time; those of one time in the order in which they were planned.
+/// Events in order of time; events with the same time are in the order in which they were
+/// scheduled.
 #[derive(Debug)]
 pub(super) struct EventQueue<E> {
     now: u64,
@@ -19,7 +20,7 @@ impl<E> EventQueue<E> {
         }
     }
 
-    /// Milliseconds since the beginning.
+    /// The virtual time, in milliseconds since the schedule began.
     pub(super) fn now(&self) -> u64 {
         self.now
     }
@@ -30,11 +31,11 @@ impl<E> EventQueue<E> {
             .insert((time.max(self.now), self.scheduled), event);
     }
 
-    pub(super) fn schedule_after(&mut self, span: u64, event: E) {
-        self.schedule_at(self.now + span, event);
+    pub(super) fn schedule_after(&mut self, delay: u64, event: E) {
+        self.schedule_at(self.now + delay, event);
     }
 
-    /// The next event, if there is one before `end`. Its time is now.
+    /// Takes the next event if it is due before `end`, and advances the time to it.
     pub(super) fn pop_before(&mut self, end: u64) -> Option<E> {
         let ((time, _), _) = self.events.first_key_value()?;
         if *time >= end {
@@ -45,7 +46,7 @@ impl<E> EventQueue<E> {
         Some(event)
     }
 
-    /// Nothing happens until then.
+    /// Advances the time without an event.
     pub(super) fn advance_to(&mut self, time: u64) {
         self.now = self.now.max(time);
     }

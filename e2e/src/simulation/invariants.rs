@@ -1,4 +1,4 @@
-//! What is promised, and whether it is kept.
+//! The guarantees of the protocol, and a check of what happens against them.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use bridge_protocol::{CallId, ErrorCode};
 pub(super) enum CallOutcome {
     Answered,
     Failed(ErrorCode),
-    /// The bridge crashed, and the caller's connection with it.
+    /// The bridge crashed, and the caller's connection broke with it.
     ConnectionLost,
 }
 
 impl CallOutcome {
-    /// The caller was told that the page did not take the call, and to do it again. The receipt may
-    /// have been lost or late; but what is not executed by then never is.
+    /// Whether the caller learnt that the page did not take the call and that it may call again.
+    /// The receipt may have been lost or late, but a call that is not executed by then never is.
     fn means_not_executed(self) -> bool {
         matches!(
             self,
@@ -27,40 +27,43 @@ impl CallOutcome {
 
 #[derive(Debug)]
 struct Call {
-    /// The life of the bridge that it was made in.
+    /// The incarnation of the bridge that the call was made in.
     incarnation: u32,
     started: Option<u64>,
     ended: Option<(u64, CallOutcome)>,
 }
 
-/// Every call that was ever made, and what became of it.
+/// Every call that was made, when its handler started, and how it ended.
 #[derive(Debug, Default)]
 pub(super) struct InvariantChecker {
     calls: BTreeMap<CallId, Call>,
 }
 
 impl InvariantChecker {
-    pub(super) fn call_made(&mut self, call: &CallId, life: u32) {
-        let made = Call {
-            incarnation: life,
+    pub(super) fn call_made(&mut self, id: &CallId, incarnation: u32) {
+        let call = Call {
+            incarnation,
             started: None,
             ended: None,
         };
-        let former = self.calls.insert(call.clone(), made);
-        assert!(former.is_none(), "{call} was made twice");
+        let previous = self.calls.insert(id.clone(), call);
+        assert!(previous.is_none(), "{id} was made twice");
     }
 
-    pub(super) fn call_ended(&mut self, id: &CallId, how: CallOutcome, now: u64) {
-        let call = self.calls.get_mut(id).expect("only calls end");
+    pub(super) fn call_ended(&mut self, id: &CallId, outcome: CallOutcome, now: u64) {
+        let call = self
+            .calls
+            .get_mut(id)
+            .expect("only calls that were made end");
         assert!(
             call.ended.is_none(),
-            "{id} has two endings: {:?} and {how:?} at {now}",
+            "{id} ends twice: {:?} and {outcome:?} at {now}",
             call.ended
         );
-        call.ended = Some((now, how));
+        call.ended = Some((now, outcome));
     }
 
-    /// A page starts a handler.
+    /// Records that a page starts the handler of a call.
     pub(super) fn call_started(&mut self, id: &CallId, now: u64) {
         let call = self.calls.get_mut(id).expect("only calls are started");
         assert!(
@@ -69,23 +72,24 @@ impl InvariantChecker {
             call.started
         );
         call.started = Some(now);
-        if let Some((ended, how)) = call.ended.filter(|(ended, _)| *ended < now) {
-            // What is on its way when a call ends cannot be stopped; it is not old, though. A page
-            // whose first question was answered slowly waits twice as long for the second answer.
+        if let Some((ended, outcome)) = call.ended.filter(|(ended, _)| *ended < now) {
+            // A call that is on its way when it ends cannot be stopped, but it must not be old. The
+            // page asks whether a late call is alive; after a slow first answer it waits twice as
+            // long for the second one.
             let late = now - ended;
             assert!(
-                !how.means_not_executed() && u128::from(late) <= 2 * STALE_AFTER.as_millis(),
-                "{id} ended at {ended} ({how:?}) and is executed {late} ms later"
+                !outcome.means_not_executed() && u128::from(late) <= 2 * STALE_AFTER.as_millis(),
+                "{id} ended at {ended} ({outcome:?}) and is executed {late} ms later"
             );
         }
     }
 
-    /// A life of the bridge is over: what is open has no caller any more.
-    pub(super) fn bridge_crashed(&mut self, life: u32, now: u64) {
+    /// Records that an incarnation of the bridge crashed: its open calls have no caller any more.
+    pub(super) fn bridge_crashed(&mut self, incarnation: u32, now: u64) {
         let open = self
             .calls
             .values_mut()
-            .filter(|call| call.incarnation == life);
+            .filter(|call| call.incarnation == incarnation);
         for call in open {
             call.ended.get_or_insert((now, CallOutcome::ConnectionLost));
         }
@@ -95,11 +99,11 @@ impl InvariantChecker {
         self.calls.get(id).is_some_and(|call| call.ended.is_none())
     }
 
-    pub(super) fn outcome(&self, id: &CallId) -> Option<(u64, CallOutcome)> {
-        self.calls.get(id)?.ended
+    pub(super) fn outcome(&self, id: &CallId) -> Option<CallOutcome> {
+        self.calls.get(id)?.ended.map(|(_, outcome)| outcome)
     }
 
-    /// Those without an ending.
+    /// The calls that have not ended.
     pub(super) fn open_calls(&self) -> Vec<&CallId> {
         let open = self.calls.iter().filter(|(_, call)| call.ended.is_none());
         open.map(|(id, _)| id).collect()

@@ -244,7 +244,7 @@ impl PageThread {
             Task::Opened(socket) if Some(socket) == current => self.page_now().socket_opened(),
             Task::Frame(number, text) if Some(number) == current => {
                 let socket = self.socket.as_mut().expect("it is the current one");
-                if let Some(message) = socket.frames.read(&text) {
+                if let Some(message) = socket.frames.decode(&text) {
                     self.page_now().message_arrived(message);
                 }
             }

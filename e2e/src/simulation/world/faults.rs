@@ -1,20 +1,12 @@
-//! What goes wrong.
+//! Injects faults.
 
-use super::network::{Direction, Packet};
-use super::tab::Task;
-use super::world::{Event, World};
-
-/// A fault that ends by itself.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Recovery {
-    /// The bridge starts.
-    Bridge,
-    /// The tab runs again.
-    Thaw(usize),
-}
+use super::World;
+use super::event::{Event, Recovery};
+use super::link::{Direction, Packet};
+use super::task::Task;
 
 impl World {
-    /// Something goes wrong, and something else will.
+    /// Injects one fault, and schedules the next one.
     pub(super) fn inject_fault(&mut self) {
         if !self.faults_enabled {
             return;
@@ -24,30 +16,30 @@ impl World {
         self.queue.schedule_after(pause, Event::Fault);
         let tab = self.random.below(self.tabs.len() as u64) as usize;
         match self.random.below(16) {
-            0..2 => self.with_link(tab, |world, line| world.cut_link(line, "between frames")),
-            2..4 => self.with_link(tab, |world, line| {
+            0..2 => self.with_link(tab, |world, link| world.cut_link(link, "between frames")),
+            2..4 => self.with_link(tab, |world, link| {
                 let bytes = world.random.span(3_000) as usize;
-                let way = world
+                let direction = world
                     .random
                     .one_of(&[Direction::ToBridge, Direction::ToPage]);
-                world.trace(|| format!("line {line} will be cut after {bytes} bytes {way:?}"));
-                world.cut_after(line, way, bytes);
+                world.trace(|| format!("link {link} breaks after {bytes} bytes {direction:?}"));
+                world.cut_after(link, direction, bytes);
             }),
-            4 => self.with_link(tab, |world, line| world.proxy_closes(line)),
+            4 => self.with_link(tab, |world, link| world.proxy_closes(link)),
             5 => {
                 let span = self.random.span(12_000);
-                self.trace(|| format!("nothing gets through for {span} ms"));
+                self.trace(|| format!("all links stall for {span} ms"));
                 self.stall_links(span);
             }
             6 => self.crash_bridge(),
             7 => self.stop_bridge(),
             8..11 => self.freeze_tab(tab),
             11 => {
-                self.trace(|| format!("tab {tab} is loaded again"));
+                self.trace(|| format!("tab {tab} reloads"));
                 self.reload(tab);
             }
-            12 => self.with_link(tab, |world, line| {
-                world.cut_link(line, "before a reload");
+            12 => self.with_link(tab, |world, link| {
+                world.cut_link(link, "before a reload");
                 world.reload(tab);
             }),
             13 => self.take_over(tab),
@@ -57,24 +49,24 @@ impl World {
             }
             _ => {
                 let document = self.tabs[tab].document;
-                self.trace(|| format!("tab {tab} is asked to connect"));
+                self.trace(|| format!("tab {tab} connects again"));
                 self.queue_task(tab, document, Task::Connect);
             }
         }
     }
 
     fn with_link(&mut self, tab: usize, fault: impl FnOnce(&mut Self, u64)) {
-        if let Some(line) = self.tabs[tab].link {
-            fault(self, line);
+        if let Some(link) = self.tabs[tab].link {
+            fault(self, link);
         }
     }
 
-    /// Who sits between closes both sides, with a word of its own.
-    fn proxy_closes(&mut self, line: u64) {
+    /// An intermediary closes the connection on both sides with a code of its own.
+    fn proxy_closes(&mut self, link: u64) {
         let code = self.random.one_of(&[1000, 1001, 1006, 1011, 1012]);
-        self.trace(|| format!("a proxy closes line {line} with {code}"));
-        self.send(line, Direction::ToPage, Packet::Close(code));
-        self.send(line, Direction::ToBridge, Packet::Close(code));
+        self.trace(|| format!("a proxy closes link {link} with {code}"));
+        self.send(link, Direction::ToPage, Packet::Close(code));
+        self.send(link, Direction::ToBridge, Packet::Close(code));
     }
 
     fn crash_bridge(&mut self) {
@@ -90,7 +82,7 @@ impl World {
             .schedule_after(down, Event::Recovers(Recovery::Bridge));
     }
 
-    /// An operator stops the bridge: it says so, and then its process ends.
+    /// An operator stops the bridge, which closes its connections before its process ends.
     fn stop_bridge(&mut self) {
         self.trace(|| "the bridge is stopped".to_owned());
         let at = self.now();
@@ -98,16 +90,16 @@ impl World {
         let Some(bridge) = self.bridge.take() else {
             return;
         };
-        assert_eq!(bridge.counts().calls, 0, "a bridge that stopped has calls");
-        for line in self.links.values_mut() {
-            line.open_at_bridge = false;
+        assert_eq!(bridge.counts().calls, 0, "a stopped bridge still has calls");
+        for link in self.links.values_mut() {
+            link.open_at_bridge = false;
         }
         let down = self.random.span(8_000);
         self.queue
             .schedule_after(down, Event::Recovers(Recovery::Bridge));
     }
 
-    /// With a word before, as browsers do, or without, as a laptop's lid.
+    /// Suspends a tab: with an event beforehand as browsers do, or without as when a laptop's lid closes.
     fn freeze_tab(&mut self, tab: usize) {
         let span = self.random.span(40_000);
         if self.random.percent(50) {
@@ -119,7 +111,7 @@ impl World {
 
     pub(super) fn pause_tab(&mut self, tab: usize, span: u64) {
         if !std::mem::replace(&mut self.tabs[tab].frozen, true) {
-            self.trace(|| format!("tab {tab} stands still for {span} ms"));
+            self.trace(|| format!("tab {tab} is suspended for {span} ms"));
             self.queue
                 .schedule_after(span, Event::Recovers(Recovery::Thaw(tab)));
         }
@@ -132,7 +124,7 @@ impl World {
         self.run_tab(tab);
     }
 
-    /// Another tab comes with the session of this one.
+    /// Another tab connects with the session of this one.
     fn take_over(&mut self, tab: usize) {
         if self.tabs.len() < 5 {
             let session = self.tabs[tab].session.clone();
@@ -141,8 +133,8 @@ impl World {
         }
     }
 
-    pub(super) fn recover(&mut self, what: Recovery) {
-        match what {
+    pub(super) fn recover(&mut self, recovery: Recovery) {
+        match recovery {
             Recovery::Bridge => self.start_bridge(),
             Recovery::Thaw(tab) => {
                 self.trace(|| format!("tab {tab} runs again"));

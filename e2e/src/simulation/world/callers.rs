@@ -1,29 +1,20 @@
-//! Who calls: with little patience or much, able to answer for a person, in both eras of MCP.
+//! Simulated MCP clients: they call tools with short and long timeouts, cancel calls, and answer
+//! requests of pages, in both eras of MCP.
 
 use std::time::Duration;
 
 use bridge::simulation::Output;
 use bridge_protocol::CallId;
 
-use super::network::{Direction, Packet};
+use super::World;
+use super::event::{CallerStep, Event};
+use super::link::{Direction, Packet};
 use super::tab::TOOLS;
-use super::world::{Event, World};
 use crate::simulation::invariants::CallOutcome;
-
-/// Something that a caller does later.
-#[derive(Clone, Debug)]
-pub(super) enum CallerStep {
-    Call,
-    Cancel(CallId),
-    /// The client answers what the page asked.
-    Answer(CallId, String),
-    /// The client comes back with its answers (MCP 2026-07-28).
-    Resume(CallId, u64, Vec<String>),
-}
 
 impl World {
     pub(super) fn run_caller_step(&mut self, step: CallerStep) {
-        let at = self.now();
+        let now = self.now();
         match step {
             CallerStep::Call => {
                 let tab = self.random.below(self.tabs.len() as u64) as usize;
@@ -37,41 +28,41 @@ impl World {
                 }
             }
             CallerStep::Cancel(call) => {
-                self.with_bridge(|bridge| bridge.cancel(&call, at));
+                self.with_bridge(|bridge| bridge.cancel(&call, now));
             }
             CallerStep::Answer(call, key) => {
-                self.with_bridge(|bridge| bridge.respond_as_client(&call, &key, at));
+                self.with_bridge(|bridge| bridge.respond_as_client(&call, &key, now));
             }
             CallerStep::Resume(call, round, keys) => {
                 self.with_bridge(|bridge| {
-                    let resumed = bridge.resume(&call, round, &keys, at);
+                    let resumed = bridge.resume(&call, round, &keys, now);
                     resumed.unwrap_or_default()
                 });
             }
         }
     }
 
-    /// Calls a tool of a tab's session, if there is a bridge and the session is there.
+    /// Calls a tool of a tab's session. Returns `None` if the bridge is down or rejects the call.
     pub(super) fn call(&mut self, tab: usize, tool: &str, seconds: u64) -> Option<CallId> {
-        let at = self.now();
+        let now = self.now();
         let session = self.tabs[tab].session.clone();
         let timeout = Duration::from_secs(seconds);
-        let called = self.bridge.as_mut()?.call(&session, tool, timeout, at);
-        match called {
+        let result = self.bridge.as_mut()?.call(&session, tool, timeout, now);
+        match result {
             Ok((call, outputs)) => {
-                self.trace(|| format!("{call} is made: `{tool}` of {session}"));
+                self.trace(|| format!("{call} calls `{tool}` of {session}"));
                 self.checker.call_made(&call, self.incarnation);
                 self.apply_outputs(outputs);
                 Some(call)
             }
             Err(code) => {
-                self.trace(|| format!("no call of {session}: {code:?}"));
+                self.trace(|| format!("the bridge rejects a call of {session}: {code:?}"));
                 None
             }
         }
     }
 
-    /// Does what the bridge puts out.
+    /// Acts on what the bridge emits.
     pub(super) fn apply_outputs(&mut self, outputs: Vec<Output>) {
         let now = self.queue.now();
         for output in outputs {
@@ -80,16 +71,16 @@ impl World {
                     self.send(connection, Direction::ToPage, Packet::Frame(text));
                 }
                 Output::Closed { connection, code } => {
-                    self.trace(|| format!("the bridge closes line {connection} with {code}"));
+                    self.trace(|| format!("the bridge closes link {connection} with {code}"));
                     self.send(connection, Direction::ToPage, Packet::Close(code));
-                    if let Some(line) = self.links.get_mut(&connection) {
-                        line.open_at_bridge = false;
+                    if let Some(link) = self.links.get_mut(&connection) {
+                        link.open_at_bridge = false;
                     }
                 }
                 Output::CallEnded { call, failure } => {
-                    let how = failure.map_or(CallOutcome::Answered, CallOutcome::Failed);
-                    self.trace(|| format!("{call} ends: {how:?}"));
-                    self.checker.call_ended(&call, how, now);
+                    let outcome = failure.map_or(CallOutcome::Answered, CallOutcome::Failed);
+                    self.trace(|| format!("{call} ends: {outcome:?}"));
+                    self.checker.call_ended(&call, outcome, now);
                 }
                 Output::ClientRequestsPending { call } => self.on_client_requests(&call),
             }
@@ -100,20 +91,20 @@ impl World {
         let Some(bridge) = &mut self.bridge else {
             return;
         };
-        let comes_back = !self.faults_enabled || self.random.percent(80);
+        let answers = !self.faults_enabled || self.random.percent(80);
         let span = self.random.span(6_000);
         if self.random.percent(50) {
             let Some((round, keys)) = bridge.park(call) else {
                 return;
             };
-            if comes_back {
+            if answers {
                 let step = CallerStep::Resume(call.clone(), round, keys);
                 self.queue.schedule_after(span, Event::Caller(step));
             }
             return;
         }
         for key in bridge.take_client_requests(call) {
-            if comes_back {
+            if answers {
                 let step = CallerStep::Answer(call.clone(), key);
                 self.queue.schedule_after(span, Event::Caller(step));
             }

@@ -1,13 +1,15 @@
-//! What the SDK's runtime does in a browser: events go to the page, and its effects are done.
+//! Performs the effects of the SDK's core and passes events to it, like the SDK's runtime in a browser.
 
 use bridge_protocol::CallId;
 use web_sdk::core::{
     Call, CallOutcome, ClientRequest, Effect, PageVisibility, Report, Status, Token,
 };
 
-use super::network::{Direction, Packet};
-use super::tab::{TOOLS, Task};
-use super::world::{Event, World};
+use super::World;
+use super::event::Event;
+use super::link::{Direction, Packet};
+use super::tab::TOOLS;
+use super::task::Task;
 use crate::sdk_page::{PageFrames, text_outcome};
 
 /// The close codes of `web-sdk/src/js/socket.rs`.
@@ -28,13 +30,13 @@ impl World {
                 let token = self.token();
                 self.tabs[index].page.token_ready(Token(token));
             }
-            Task::Opened(line) if tab.link == Some(line) => tab.page.socket_opened(),
-            Task::Frame(line, text) if tab.link == Some(line) => {
-                if let Some(message) = tab.frames.read(&text) {
+            Task::Opened(link) if tab.link == Some(link) => tab.page.socket_opened(),
+            Task::Frame(link, text) if tab.link == Some(link) => {
+                if let Some(message) = tab.frames.decode(&text) {
                     tab.page.message_arrived(message);
                 }
             }
-            Task::Closed(line, code) if tab.link == Some(line) => {
+            Task::Closed(link, code) if tab.link == Some(link) => {
                 tab.link = None;
                 tab.page.socket_closed(code, "", random);
             }
@@ -61,7 +63,7 @@ impl World {
                 tab.failed = None;
                 tab.page.connect();
             }
-            // Of a socket, a timer or a call that is not there any more.
+            // The socket, the timer or the call does not exist any more.
             Task::Opened(_)
             | Task::Frame(..)
             | Task::Closed(..)
@@ -70,7 +72,7 @@ impl World {
         }
     }
 
-    /// Even while the thread is about to stop for good.
+    /// Performs all pending effects, even while the document is about to be unloaded.
     pub(super) fn perform_all(&mut self, index: usize) {
         while let Some(effect) = self.tabs[index].page.next_effect() {
             self.perform(index, effect);
@@ -91,16 +93,16 @@ impl World {
             }
             Effect::OpenSocket => {
                 self.close_link(index, ABANDONED_CLOSE);
-                let line = self.open_link(index);
+                let link = self.open_link(index);
                 let tab = &mut self.tabs[index];
-                tab.link = Some(line);
+                tab.link = Some(link);
                 tab.frames = PageFrames::new();
             }
             Effect::Send(message) => {
                 let tab = &mut self.tabs[index];
-                if let Some(line) = tab.link {
+                if let Some(link) = tab.link {
                     for frame in tab.frames.encode(message) {
-                        self.send(line, Direction::ToBridge, Packet::Frame(frame));
+                        self.send(link, Direction::ToBridge, Packet::Frame(frame));
                     }
                 }
             }
@@ -120,18 +122,18 @@ impl World {
     }
 
     fn close_link(&mut self, index: usize, code: u16) {
-        if let Some(line) = self.tabs[index].link.take() {
-            self.send(line, Direction::ToBridge, Packet::Close(code));
+        if let Some(link) = self.tabs[index].link.take() {
+            self.send(link, Direction::ToBridge, Packet::Close(code));
         }
     }
 
     fn start_handler(&mut self, index: usize, call: Call<String>) {
         let now = self.queue.now();
         self.trace(|| format!("tab {index} executes {}", call.id));
-        // What the page decided in one task is done in it, even when the first of several handlers
-        // blocks the thread before the second.
-        let decided = self.tabs[index].task_began;
-        self.checker.call_started(&call.id, decided);
+        // A page decides in one task which handlers start, even when the first handler blocks the
+        // thread before the second one runs.
+        let decided_at = self.tabs[index].task_began;
+        self.checker.call_started(&call.id, decided_at);
         let kind = self.random.below(10);
         let span = self
             .random
@@ -147,20 +149,23 @@ impl World {
             Task::Finish(call.id, bytes)
         };
         match kind {
-            // It blocks the page's thread, and returns at once after it.
+            // The handler blocks the page's thread, and returns right afterwards.
             0..3 => {
                 tab.busy_until = now + span;
                 tab.tasks.push_front(task);
             }
-            // It never ends.
+            // The handler never ends.
             3 if self.faults_enabled => {}
             _ => {
-                let later = Event::TabTask {
-                    tab: index,
-                    document,
-                    task,
-                };
-                self.queue.schedule_after(span, later);
+                let tab = index;
+                self.queue.schedule_after(
+                    span,
+                    Event::TabTask {
+                        tab,
+                        document,
+                        task,
+                    },
+                );
             }
         }
     }
@@ -177,15 +182,12 @@ impl World {
                     _ => None,
                 };
             }
-            Report::CallEnded {
-                call,
-                outcome: ending,
-            } => {
+            Report::CallEnded { call, outcome } => {
                 assert!(
                     tab.running.remove(&call),
-                    "{call} ends in tab {index} and does not run there"
+                    "{call} ends in tab {index} but does not run there"
                 );
-                if ending == CallOutcome::Finished {
+                if outcome == CallOutcome::Finished {
                     self.trace(|| format!("tab {index} has finished {call}"));
                 }
             }
@@ -208,7 +210,7 @@ impl World {
         }
     }
 
-    /// Every handler returns.
+    /// Ends every handler that still runs.
     pub(super) fn finish_handlers(&mut self) {
         for index in 0..self.tabs.len() {
             let running: Vec<CallId> = self.tabs[index].running.iter().cloned().collect();

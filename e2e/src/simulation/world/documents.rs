@@ -1,0 +1,109 @@
+//! Loads, reloads and closes the documents of tabs, and runs their tasks.
+
+use web_sdk::core::{DefinitionKey, Item, Kind, SizedJson};
+
+use super::World;
+use super::event::Event;
+use super::link::{Direction, Packet};
+use super::tab::{TOOLS, Tab};
+use super::task::Task;
+
+impl World {
+    pub(super) fn open_tab(&mut self, session: &str) {
+        let document = self.new_id();
+        // Two tabs with one session are tabs of one browser, and have its clock.
+        let same = self.tabs.iter().find(|tab| tab.session == session);
+        let clock_ahead = match (same.map(|tab| tab.clock_ahead_ms), self.random.below(3)) {
+            (Some(ahead), _) => ahead,
+            (None, 0) => self.random.below(3_600_000),
+            (None, _) => 1_800_000,
+        };
+        self.tabs.push(Tab::new(session, document, clock_ahead));
+        self.start_document(self.tabs.len() - 1);
+    }
+
+    /// Loads the document again: of all state, only the session's id survives.
+    pub(super) fn reload(&mut self, index: usize) {
+        let document = self.new_id();
+        self.close_document(index);
+        let tab = &mut self.tabs[index];
+        *tab = Tab {
+            closed: tab.closed,
+            task_began: tab.task_began,
+            ..Tab::new(&tab.session, document, tab.clock_ahead_ms)
+        };
+        self.start_document(index);
+    }
+
+    /// Closes the socket of the document with code 1001, as a browser does on navigation.
+    pub(super) fn close_document(&mut self, index: usize) {
+        let now = self.queue.now();
+        let clock = self.clock_of(index);
+        let tab = &mut self.tabs[index];
+        // Code of a frozen or blocked page does not run any more.
+        if !tab.frozen && tab.busy_until <= now {
+            tab.page.set_now(clock);
+            tab.page.leaving();
+            self.perform_all(index);
+        }
+        if let Some(link) = self.tabs[index].link.take() {
+            self.send(link, Direction::ToBridge, Packet::Close(1001));
+        }
+    }
+
+    fn start_document(&mut self, index: usize) {
+        let clock = self.clock_of(index);
+        let tab = &mut self.tabs[index];
+        for (key, name) in (0..).zip(TOOLS) {
+            let definition = format!(r#"{{"name":"{name}"}}"#);
+            let item = Item {
+                kind: Kind::Tool,
+                name: name.to_owned(),
+            };
+            let definition = SizedJson {
+                bytes: definition.len(),
+                json: definition,
+            };
+            tab.page.added(DefinitionKey(key), item, definition);
+        }
+        tab.page.set_now(clock);
+        tab.page.connect();
+        self.run_tab(index);
+    }
+
+    /// Appends a task to the queue of a document that is still loaded.
+    pub(super) fn queue_task(&mut self, index: usize, document: u64, task: Task) {
+        let tab = &mut self.tabs[index];
+        if tab.document == document {
+            tab.tasks.push_back(task);
+            self.run_tab(index);
+        }
+    }
+
+    /// Runs tasks until the queue is empty or the thread is blocked.
+    pub(super) fn run_tab(&mut self, index: usize) {
+        loop {
+            let now = self.queue.now();
+            let clock = self.clock_of(index);
+            let tab = &mut self.tabs[index];
+            if tab.frozen || tab.closed {
+                return;
+            }
+            if tab.busy_until > now {
+                let at = tab.busy_until;
+                return self.queue.schedule_at(at, Event::TabRuns(index));
+            }
+            if let Some(effect) = tab.page.next_effect() {
+                self.perform(index, effect);
+            } else if std::mem::take(&mut tab.flush_requested) {
+                tab.page.set_now(clock);
+                tab.page.flush();
+            } else if let Some(task) = tab.tasks.pop_front() {
+                tab.task_began = now;
+                self.run_task(index, task);
+            } else {
+                return;
+            }
+        }
+    }
+}
