@@ -1,4 +1,4 @@
-//! `mock-provider`: language models without a model, to try an agent by hand.
+//! The `mock-provider` program: a mock of providers of language models, to try an agent by hand.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use clap::Parser;
 use e2e::{Format, MockProvider, Recordings, ResponseSource, Script, Upstream};
 use tokio::net::TcpListener;
 
-/// Speaks the wires of Anthropic, OpenAI (chat completions and Responses), Gemini and Ollama, and says what a script says.
+/// Mock of the streaming APIs of Anthropic, OpenAI (chat completions and Responses), Gemini and Ollama, which answers from a script.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1:0")]
     bind: SocketAddr,
 
-    /// What to say: JSON like `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`.
+    /// The script: JSON like `{"turns":[{"pieces":[{"text":"Hello"},{"call":{"tool":"add_card","arguments":{}}}]}]}`.
     /// A turn may have `stop`, `usage`, `fault`, `times`, `pauses`, `pace` and `shreds` too.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 
-    /// Pass everything on to a real provider, and write what was said into this folder, without
+    /// Forward all requests to a real provider, and record the exchanges in this folder, without
     /// keys and ids
     #[arg(
         long,
@@ -36,7 +36,7 @@ struct Arguments {
     #[arg(long, value_name = "URL", requires = "record")]
     upstream: Option<String>,
 
-    /// Say what was recorded in this folder
+    /// Replay the recordings of this folder
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["script", "record"])]
     replay: Option<PathBuf>,
 }
@@ -49,15 +49,14 @@ impl Arguments {
             )?)));
         }
         if let Some(folder) = &self.replay {
-            let advice = || format!("{} cannot be played", folder.display());
-            return Ok(ResponseSource::Tape(
-                Recordings::load(folder).with_context(advice)?,
-            ));
+            let advice = || format!("cannot load recordings from {}", folder.display());
+            let recordings = Recordings::load(folder).with_context(advice)?;
+            return Ok(ResponseSource::Recordings(recordings));
         }
         let Some(file) = &self.script else {
             return Ok(example_script().into());
         };
-        let advice = || format!("{} is no script", file.display());
+        let advice = || format!("{} is not a script", file.display());
         let text = std::fs::read_to_string(file).with_context(advice)?;
         let script: Script = serde_json::from_str(&text).with_context(advice)?;
         Ok(script.into())
@@ -82,7 +81,7 @@ impl Arguments {
     }
 }
 
-/// What it says without a script.
+/// The script that is used if none is given.
 fn example_script() -> Script {
     Script::new([e2e::Turn::from_text("Hello from ").text("the mock provider.")])
 }

@@ -1,60 +1,60 @@
-//! What the provider was asked, what became of it and when.
+//! A log of the requests to the mock provider and of how each exchange went.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::Format;
+use super::format::Format;
 
-/// A request and what became of it.
+/// A request and the response to it.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// On whose wire.
+    /// The format of the provider.
     pub format: Format,
-    /// The path that was asked for.
+    /// The path of the request.
     pub path: String,
-    /// The headers, in lower case, keys masked.
+    /// The headers of the request, with names in lower case and keys masked.
     pub headers: HashMap<String, String>,
-    /// What was sent.
+    /// The body of the request.
     pub body: Value,
-    /// Which turn of the script is the answer, if the request was in order.
+    /// Which turn of the script is the response, if the request was valid.
     pub turn: Option<usize>,
     /// When the request had arrived.
     pub arrived: Instant,
-    /// When the first byte of the answer's body was sent.
+    /// When the first byte of the response's body was sent.
     pub first_byte: Option<Instant>,
-    /// Whether it stands where the script says that it waits.
+    /// Whether the response is paused where the script says so.
     pub is_paused: bool,
-    /// How it ended, and when.
+    /// How and when the exchange ended.
     pub end: Option<(ExchangeOutcome, Instant)>,
 }
 
 /// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeOutcome {
-    /// All was sent.
+    /// The whole response was sent.
     Complete,
-    /// The request was refused with this status.
+    /// The request was rejected with this status.
     Refused(u16),
-    /// The answer broke as the script said.
+    /// The response broke off as the script said.
     Broken,
-    /// The client closed the connection before all was sent.
+    /// The client closed the connection before the whole response was sent.
     ClosedByClient,
 }
 
 impl Exchange {
-    /// How it ended, if it did.
+    /// How the exchange ended, if it has.
     pub fn outcome(&self) -> Option<ExchangeOutcome> {
-        self.end.map(|(ending, _)| ending)
+        self.end.map(|(outcome, _)| outcome)
     }
 }
 
-/// All exchanges, and how often each request came.
+/// All exchanges, and the number of attempts for each request.
 #[derive(Debug)]
 pub(super) struct ExchangeLog {
     exchanges: Mutex<Vec<Exchange>>,
@@ -71,7 +71,7 @@ impl ExchangeLog {
         })
     }
 
-    /// Something has changed since it was looked at.
+    /// A receiver that is notified of every change.
     pub(super) fn subscribe(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
@@ -84,12 +84,12 @@ impl ExchangeLog {
         self.exchanges().get(number).cloned()
     }
 
-    /// How many of them are so.
-    pub(super) fn count(&self, is_so: impl Fn(&Exchange) -> bool) -> usize {
-        self.exchanges().iter().filter(|it| is_so(it)).count()
+    /// How many exchanges meet a condition.
+    pub(super) fn count(&self, condition: impl Fn(&Exchange) -> bool) -> usize {
+        self.exchanges().iter().filter(|it| condition(it)).count()
     }
 
-    /// A request has arrived. It ends when the returned value is told so or dropped.
+    /// Adds a request that has arrived. The exchange ends with the returned guard.
     pub(super) fn begin(
         self: &Arc<Self>,
         format: Format,
@@ -113,12 +113,12 @@ impl ExchangeLog {
         drop(exchanges);
         self.changes.send_replace(());
         ExchangeGuard {
-            records: self.clone(),
+            log: self.clone(),
             number,
         }
     }
 
-    /// How often this very request has come before.
+    /// Counts this attempt and returns how often the same request has arrived before.
     pub(super) fn count_attempt(&self, body: &Value) -> usize {
         let mut hasher = DefaultHasher::new();
         body.to_string().hash(&mut hasher);
@@ -138,34 +138,34 @@ impl ExchangeLog {
     }
 }
 
-/// An exchange that has not ended. Dropped before it is told how it ended, the client has gone.
-#[derive(Debug)]
+/// An exchange that is in progress. If it is dropped before [`finish`](Self::finish), the client
+/// has closed the connection.
 pub(super) struct ExchangeGuard {
-    records: Arc<ExchangeLog>,
+    log: Arc<ExchangeLog>,
     number: usize,
 }
 
 impl ExchangeGuard {
     pub(super) fn set_turn(&self, turn: usize) {
-        self.records
+        self.log
             .update(self.number, |exchange| exchange.turn = Some(turn));
     }
 
     pub(super) fn mark_first_byte(&self) {
         let now = Instant::now();
-        self.records.update(self.number, |exchange| {
+        self.log.update(self.number, |exchange| {
             exchange.first_byte.get_or_insert(now);
         });
     }
 
-    pub(super) fn set_paused(&self, is_pausing: bool) {
-        self.records
-            .update(self.number, |exchange| exchange.is_paused = is_pausing);
+    pub(super) fn set_paused(&self, is_paused: bool) {
+        self.log
+            .update(self.number, |exchange| exchange.is_paused = is_paused);
     }
 
-    pub(super) fn finish(&self, ending: ExchangeOutcome) {
-        let end = (ending, Instant::now());
-        self.records.update(self.number, |exchange| {
+    pub(super) fn finish(&self, outcome: ExchangeOutcome) {
+        let end = (outcome, Instant::now());
+        self.log.update(self.number, |exchange| {
             exchange.end.get_or_insert(end);
         });
     }
@@ -177,16 +177,17 @@ impl Drop for ExchangeGuard {
     }
 }
 
-/// Where keys travel.
+/// The headers that contain keys.
 const SECRET_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 
 fn mask_secrets(headers: &HeaderMap) -> HashMap<String, String> {
-    let shown = |(name, value): (&axum::http::HeaderName, &axum::http::HeaderValue)| {
-        let value = match SECRET_HEADERS.contains(&name.as_str()) {
-            true => "***".to_owned(),
-            false => String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    let mask = |(name, value): (&HeaderName, &HeaderValue)| {
+        let value = if SECRET_HEADERS.contains(&name.as_str()) {
+            "***".to_owned()
+        } else {
+            String::from_utf8_lossy(value.as_bytes()).into_owned()
         };
         (name.as_str().to_owned(), value)
     };
-    headers.iter().map(shown).collect()
+    headers.iter().map(mask).collect()
 }

@@ -1,8 +1,7 @@
-//! Conversations with a real provider, recorded by maintainers who have a key, and played again
-//! without one.
+//! Recordings of conversations with a real provider, and their replay without a key.
 //!
-//! A file holds one exchange. Of the headers it keeps only what matters to the wire; in the bodies
-//! keys and the ids of accounts and requests are struck out.
+//! A file contains one exchange. Only the response headers that matter to clients are kept; keys and
+//! the ids of accounts and requests are removed from the bodies.
 
 use std::fs;
 use std::io;
@@ -16,7 +15,8 @@ use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::formats::{Format, ProviderRequest};
+use super::format::Format;
+use super::formats::ProviderRequest;
 
 /// One exchange with a provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,18 +25,18 @@ pub(super) struct Recording {
     pub(super) request: Value,
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
-    /// The body of the answer, in the pieces that belong together.
+    /// The body of the response, split into the frames of its format.
     pub(super) frames: Vec<String>,
 }
 
-/// Recordings, to be played.
+/// The recordings of a folder, for replay.
 #[derive(Debug)]
 pub struct Recordings {
     recordings: Vec<Recording>,
 }
 
 impl Recordings {
-    /// Reads all files of a folder, in the order of their names.
+    /// Loads all recordings of a folder, in the order of their file names.
     ///
     /// # Errors
     ///
@@ -46,32 +46,33 @@ impl Recordings {
         let mut paths: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "json"));
         paths.sort();
-        let read = |path: &PathBuf| -> anyhow::Result<Recording> {
+        let load = |path: &PathBuf| -> anyhow::Result<Recording> {
             Ok(serde_json::from_str(&fs::read_to_string(path)?)?)
         };
-        let recordings = paths.iter().map(read).collect::<Result<_, _>>()?;
+        let recordings = paths.iter().map(load).collect::<Result<_, _>>()?;
         Ok(Self { recordings })
     }
 
-    /// The answer to the same turn of the same conversation; of another one where there is none.
-    pub(super) fn find(&self, format: Format, asked: &ProviderRequest<'_>) -> Option<&Recording> {
-        let turn = format.turns_before(asked);
-        let fitting = self.recordings.iter().filter(|recording| {
-            let its = ProviderRequest {
+    /// Finds the response to this turn of this conversation or, if there is none, to this turn of
+    /// another one.
+    pub(super) fn find(&self, format: Format, request: &ProviderRequest<'_>) -> Option<&Recording> {
+        let turn = format.turns_before(request);
+        let candidates = self.recordings.iter().filter(|recording| {
+            let recorded = ProviderRequest {
                 body: &recording.request,
-                ..*asked
+                ..*request
             };
-            recording.format == format && format.turns_before(&its) == turn
+            recording.format == format && format.turns_before(&recorded) == turn
         });
-        let mut fitting = fitting.peekable();
-        let any = fitting.peek().copied();
-        fitting
-            .find(|recording| recording.request == *asked.body)
+        let mut candidates = candidates.peekable();
+        let any = candidates.peek().copied();
+        candidates
+            .find(|recording| recording.request == *request.body)
             .or(any)
     }
 }
 
-/// A real provider, and where exchanges with it are written.
+/// A real provider, and the folder for recordings of exchanges with it.
 #[derive(Debug)]
 pub struct Upstream {
     url: String,
@@ -80,8 +81,8 @@ pub struct Upstream {
     written: AtomicUsize,
 }
 
-/// What is not passed on, because it belongs to the connection or would hide the answer.
-const OWN_HEADERS: [HeaderName; 5] = [
+/// Headers that are not forwarded: they belong to the connection, or would compress the response.
+const HOP_HEADERS: [HeaderName; 5] = [
     header::HOST,
     header::CONTENT_LENGTH,
     header::CONNECTION,
@@ -89,15 +90,15 @@ const OWN_HEADERS: [HeaderName; 5] = [
     header::ACCEPT_ENCODING,
 ];
 
-/// What is kept of the headers of an answer.
-const KEPT_HEADERS: [&str; 3] = ["content-type", "retry-after", "retry-after-ms"];
+/// The response headers that are recorded.
+const RECORDED_HEADERS: [&str; 3] = ["content-type", "retry-after", "retry-after-ms"];
 
 impl Upstream {
-    /// The provider at `url`, without the path; exchanges are written into `folder`.
+    /// Creates an upstream for the provider at `url`, without a path, that records into `folder`.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made.
+    /// When the folder cannot be created.
     pub fn new(url: &str, folder: &Path) -> anyhow::Result<Self> {
         fs::create_dir_all(folder)?;
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -109,7 +110,7 @@ impl Upstream {
         })
     }
 
-    /// Passes a request on and the answer back, and writes both when all is said.
+    /// Forwards a request, and records it together with its response when that is complete.
     pub(super) async fn forward(
         self: Arc<Self>,
         format: Format,
@@ -119,22 +120,27 @@ impl Upstream {
         done: impl FnOnce() + Send + 'static,
     ) -> reqwest::Result<Response<Body>> {
         let secrets = secrets(&headers);
-        for own in OWN_HEADERS {
-            headers.remove(own);
+        for name in HOP_HEADERS {
+            headers.remove(name);
         }
         let request: Value = serde_json::from_slice(&body).unwrap_or_default();
         let url = format!("{}{path}", self.url);
-        let asked = self.client.post(url).headers(headers).body(body);
-        let answer = asked.send().await?;
-        let mut response = Response::new(());
-        *response.status_mut() = answer.status();
-        let mut kept = Vec::new();
-        for name in KEPT_HEADERS {
-            let Some(value) = answer.headers().get(name) else {
+        let response = self
+            .client
+            .post(url)
+            .headers(headers)
+            .body(body)
+            .send()
+            .await?;
+        let mut forwarded = Response::new(());
+        *forwarded.status_mut() = response.status();
+        let mut recorded_headers = Vec::new();
+        for name in RECORDED_HEADERS {
+            let Some(value) = response.headers().get(name) else {
                 continue;
             };
-            response.headers_mut().insert(name, value.clone());
-            kept.push((
+            forwarded.headers_mut().insert(name, value.clone());
+            recorded_headers.push((
                 name.to_owned(),
                 String::from_utf8_lossy(value.as_bytes()).into_owned(),
             ));
@@ -142,20 +148,23 @@ impl Upstream {
         let recording = Recording {
             format,
             request,
-            status: answer.status().as_u16(),
-            headers: kept,
+            status: response.status().as_u16(),
+            headers: recorded_headers,
             frames: Vec::new(),
         };
-        let copied = RecordedBody {
-            pieces: answer.bytes_stream().boxed(),
+        let recorded_body = RecordedBody {
+            chunks: response.bytes_stream().boxed(),
             copy: Vec::new(),
             finish: Some(Box::new(move |copy: &[u8]| {
-                let recording = recording.with_answer(&String::from_utf8_lossy(copy), &secrets);
+                let recording = recording.with_response(&String::from_utf8_lossy(copy), &secrets);
                 self.write(&recording);
                 done();
             })),
         };
-        Ok(response.map(|()| Body::from_stream(stream::unfold(copied, RecordedBody::next))))
+        Ok(
+            forwarded
+                .map(|()| Body::from_stream(stream::unfold(recorded_body, RecordedBody::next))),
+        )
     }
 
     fn write(&self, recording: &Recording) {
@@ -170,19 +179,19 @@ impl Upstream {
     }
 }
 
-/// What is done with an answer that has come whole.
+/// Called with the whole body of a response.
 type Finish = Box<dyn FnOnce(&[u8]) + Send>;
 
-/// An answer that passes and is kept.
+/// The body of a response that is forwarded and copied.
 struct RecordedBody {
-    pieces: stream::BoxStream<'static, reqwest::Result<Bytes>>,
+    chunks: stream::BoxStream<'static, reqwest::Result<Bytes>>,
     copy: Vec<u8>,
     finish: Option<Finish>,
 }
 
 impl RecordedBody {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
-        match self.pieces.next().await {
+        match self.chunks.next().await {
             Some(Ok(bytes)) => {
                 self.copy.extend_from_slice(&bytes);
                 Some((Ok(bytes), self))
@@ -202,15 +211,15 @@ impl RecordedBody {
 }
 
 impl Recording {
-    /// With this answer, and without anything that is nobody's business.
-    fn with_answer(self, answer: &str, secrets: &[String]) -> Self {
+    /// Adds the body of the response, and removes secrets and ids from request and response.
+    fn with_response(self, body: &str, secrets: &[String]) -> Self {
         let request = scrub(&self.request.to_string(), secrets);
         let end = match self.format {
             Format::Ollama => "\n",
-            Format::Gemini if answer.contains("\r\n\r\n") => "\r\n\r\n",
+            Format::Gemini if body.contains("\r\n\r\n") => "\r\n\r\n",
             _ => "\n\n",
         };
-        let frames = answer.split_inclusive(end);
+        let frames = body.split_inclusive(end);
         Self {
             frames: frames.map(|frame| scrub(frame, secrets)).collect(),
             request: serde_json::from_str(&request).unwrap_or_default(),
@@ -219,7 +228,7 @@ impl Recording {
     }
 }
 
-/// The keys that a request shows.
+/// The keys in the headers of a request.
 fn secrets(headers: &HeaderMap) -> Vec<String> {
     let values = ["authorization", "x-api-key", "x-goog-api-key"].map(|name| headers.get(name));
     let texts = values
@@ -230,25 +239,25 @@ fn secrets(headers: &HeaderMap) -> Vec<String> {
     keys.filter(|key| !key.is_empty()).collect()
 }
 
-/// How keys and ids of accounts, projects, people and requests begin.
+/// How keys and the ids of accounts, projects, people and requests begin.
 const SECRET_PREFIXES: [&str; 9] = [
     "sk-", "AIza", "org-", "org_", "proj_", "project-", "user-", "acct_", "req_",
 ];
 
-/// A text without keys and ids.
+/// Removes keys and ids from a text.
 fn scrub(text: &str, secrets: &[String]) -> String {
     let mut text = text.to_owned();
     for secret in secrets {
         text = text.replace(secret, "scrubbed");
     }
-    let is_of_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_word_char = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let mut clean = String::new();
     let mut rest = text.as_str();
-    while let Some(begin) = rest.find(is_of_word) {
+    while let Some(begin) = rest.find(is_word_char) {
         clean.push_str(&rest[..begin]);
         rest = &rest[begin..];
-        let end = rest.find(|c| !is_of_word(c)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
+        let end = rest.find(|c| !is_word_char(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
         let prefix = SECRET_PREFIXES
             .iter()
             .find(|prefix| word.starts_with(**prefix));
@@ -259,7 +268,7 @@ fn scrub(text: &str, secrets: &[String]) -> String {
             }
             _ => clean.push_str(word),
         }
-        rest = behind;
+        rest = after;
     }
     clean + rest
 }
@@ -281,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_kept_in_its_frames() {
+    fn a_response_is_split_into_frames() {
         let recording = |format| Recording {
             format,
             request: Value::Null,
@@ -289,11 +298,11 @@ mod tests {
             headers: Vec::new(),
             frames: Vec::new(),
         };
-        let frames = recording(Format::OpenAi).with_answer("data: 1\n\ndata: [DONE]\n\n", &[]);
+        let frames = recording(Format::OpenAi).with_response("data: 1\n\ndata: [DONE]\n\n", &[]);
         assert_eq!(frames.frames, ["data: 1\n\n", "data: [DONE]\n\n"]);
-        let frames = recording(Format::Gemini).with_answer("data: 1\r\n\r\ndata: 2\r\n\r\n", &[]);
+        let frames = recording(Format::Gemini).with_response("data: 1\r\n\r\ndata: 2\r\n\r\n", &[]);
         assert_eq!(frames.frames, ["data: 1\r\n\r\n", "data: 2\r\n\r\n"]);
-        let frames = recording(Format::Ollama).with_answer("{}\n{}\n", &[]);
+        let frames = recording(Format::Ollama).with_response("{}\n{}\n", &[]);
         assert_eq!(frames.frames, ["{}\n", "{}\n"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a provider is made to say: turns in pieces, and how they go wrong.
+//! Scripts for the mock provider: turns in parts, and how they fail.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,45 +14,48 @@ pub struct Script {
     pub turns: Vec<Turn>,
 }
 
-/// Several scripts. A request that names the model after one, or has its name in double brackets in
-/// a text, `[[so]]`, is answered by that.
+/// Several scripts with names. A request is answered by the script that its model is named after, or
+/// whose name is in double brackets in a text of the request: `[[name]]`.
 #[derive(Clone, Debug, Default)]
 pub struct Scripts {
     named: HashMap<String, Script>,
     fallback: Script,
 }
 
-/// What the model says in answer to one request.
+/// What the model answers to one request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Turn {
-    /// What it says, in order.
+    /// The parts, in order.
     pub pieces: Vec<TurnPart>,
-    /// Why it stops.
+    /// Why the turn ends.
     pub stop: StopReason,
-    /// What it costs.
+    /// The token usage that is reported.
     pub usage: TokenUsage,
-    /// How it goes wrong.
+    /// How the turn fails.
     pub fault: Option<Fault>,
-    /// How often it goes wrong before it goes well; always, if nothing is said.
+    /// How many attempts fail before one succeeds; all of them if this is `None`.
     pub times: Option<usize>,
-    /// After so many steps it waits until it is told to go on. A text is one step, a call several.
-    pub pauses: Vec<usize>,
+    /// The response pauses after these numbers of steps, until it is resumed. A text is one step, a
+    /// call several.
+    #[serde(rename = "pauses")]
+    pub pause_after_steps: Vec<usize>,
     /// Milliseconds between steps.
     pub pace: Option<u64>,
-    /// Sends no more than so many bytes at once, also in the midst of a character.
-    pub shreds: Option<usize>,
+    /// The maximum size of a chunk in bytes; a chunk may end in the middle of a character.
+    #[serde(rename = "shreds")]
+    pub max_chunk_bytes: Option<usize>,
 }
 
 /// A part of a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnPart {
-    /// A piece of thought, where the provider shows thoughts.
+    /// A piece of the model's thinking, for providers that show it.
     Thinking(String),
     /// A piece of text.
     Text(String),
-    /// A tool is called. The arguments come in several pieces where the provider sends them so.
+    /// A tool call. Its arguments arrive in several pieces if the provider streams them so.
     Call {
         /// The name of the tool.
         tool: String,
@@ -65,22 +68,22 @@ pub enum TurnPart {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The model has said what it wants to say, or has called its tools.
+    /// The model has finished, or calls tools.
     #[default]
     Natural,
-    /// It may not say more.
+    /// The maximum length is reached.
     Length,
-    /// It does not want to, or must not. Ollama has no word for it.
+    /// The model refuses, or a filter does. Ollama has no value for it.
     Refusal,
 }
 
-/// What a turn costs, in tokens.
+/// The token usage of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUsage {
-    /// Of the request.
+    /// Tokens of the request.
     pub input: u64,
-    /// Of the turn.
+    /// Tokens of the turn.
     pub output: u64,
 }
 
@@ -93,47 +96,47 @@ impl Default for TokenUsage {
     }
 }
 
-/// How a turn goes wrong.
+/// How a turn fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Fault {
-    /// The request is refused, in the provider's words for this status.
+    /// The request is rejected with the provider's error for this status.
     Refused {
         /// The HTTP status.
         status: u16,
-        /// Further headers, like `retry-after`.
+        /// More headers, such as `retry-after`.
         #[serde(default)]
         headers: Vec<(String, String)>,
     },
     /// The request is never answered.
     Silent,
-    /// The answer ends in the midst.
+    /// The response breaks off.
     Broken {
-        /// After so many steps.
+        /// The number of steps before the break.
         after: usize,
-        /// How.
+        /// How the response breaks off.
         how: BreakMode,
     },
-    /// The arguments of the last call lack their end; the stream is otherwise whole.
+    /// The end of the last call's arguments is missing; the stream is complete otherwise.
     ArgumentsCutOff,
 }
 
-/// How an answer ends in the midst.
+/// How a response breaks off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BreakMode {
-    /// With an error, told in the stream.
+    /// With an error event in the stream.
     Error,
-    /// The connection is cut.
+    /// The connection is closed in the middle of the body.
     Cut,
-    /// The stream ends as it should, but for the event that says so.
+    /// The body ends properly, but without the final event.
     End,
-    /// Nothing comes any more.
+    /// The connection stays open, but nothing more is sent.
     Hang,
 }
 
 impl Script {
-    /// These turns.
+    /// Creates a script from its turns.
     pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self {
             turns: turns.into_iter().collect(),
@@ -148,9 +151,9 @@ impl From<Turn> for Script {
 }
 
 impl From<Script> for Scripts {
-    fn from(any: Script) -> Self {
+    fn from(script: Script) -> Self {
         Self {
-            fallback: any,
+            fallback: script,
             ..Self::default()
         }
     }
@@ -163,13 +166,13 @@ impl From<Turn> for Scripts {
 }
 
 impl Scripts {
-    /// A script of this name. Requests that name none have what was there before.
+    /// Adds a script with a name. Requests that contain no name still get the first script.
     pub fn with(mut self, name: &str, script: impl Into<Script>) -> Self {
         self.named.insert(name.to_owned(), script.into());
         self
     }
 
-    /// The names.
+    /// The names of the scripts.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.named.keys().map(String::as_str)
     }
@@ -187,55 +190,55 @@ impl Scripts {
 }
 
 impl Turn {
-    /// A text, in one piece.
+    /// A turn of one text.
     pub fn from_text(text: &str) -> Self {
         Self::default().text(text)
     }
 
-    /// A call and nothing else.
+    /// A turn of one call.
     pub fn from_call(tool: &str, arguments: Value) -> Self {
         Self::default().call(tool, arguments)
     }
 
-    /// A refusal with this HTTP status.
+    /// A turn that is rejected with this HTTP status.
     pub fn refused(status: u16) -> Self {
         let headers = Vec::new();
         Self::default().fault(Fault::Refused { status, headers })
     }
 
-    /// No answer at all.
+    /// A turn that is never answered.
     pub fn silent() -> Self {
         Self::default().fault(Fault::Silent)
     }
 
-    /// Thinks a piece more.
+    /// Adds a piece of thinking.
     pub fn thinking(self, text: &str) -> Self {
         self.piece(TurnPart::Thinking(text.to_owned()))
     }
 
-    /// Says a piece more.
+    /// Adds a piece of text.
     pub fn text(self, text: &str) -> Self {
         self.piece(TurnPart::Text(text.to_owned()))
     }
 
-    /// Calls a tool too.
+    /// Adds a tool call.
     pub fn call(self, tool: &str, arguments: Value) -> Self {
         let tool = tool.to_owned();
         self.piece(TurnPart::Call { tool, arguments })
     }
 
-    /// Stops for another reason than that all is said.
+    /// Sets why the turn ends.
     pub fn stop(self, stop: StopReason) -> Self {
         Self { stop, ..self }
     }
 
-    /// Costs so many tokens.
+    /// Sets the token usage that is reported.
     pub fn usage(self, input: u64, output: u64) -> Self {
         let usage = TokenUsage { input, output };
         Self { usage, ..self }
     }
 
-    /// Sends this header with its refusal.
+    /// Adds a header to the rejection.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         if let Some(Fault::Refused { headers, .. }) = &mut self.fault {
             headers.push((name.to_owned(), value.to_owned()));
@@ -243,38 +246,41 @@ impl Turn {
         self
     }
 
-    /// Ends in the midst, after so many steps.
+    /// Breaks off after this number of steps.
     pub fn broken(self, after: usize, how: BreakMode) -> Self {
         self.fault(Fault::Broken { after, how })
     }
 
-    /// Leaves the arguments of the last call unfinished.
+    /// Omits the end of the last call's arguments.
     pub fn arguments_cut_off(self) -> Self {
         self.fault(Fault::ArgumentsCutOff)
     }
 
-    /// Goes wrong so often for the same request, and then well.
+    /// Fails this many attempts of the same request, and succeeds then.
     pub fn times(self, times: usize) -> Self {
         let times = Some(times);
         Self { times, ..self }
     }
 
-    /// Waits after so many steps until [`super::Provider::go_on`].
+    /// Pauses after this number of steps until [`MockProvider::resume_one`](super::MockProvider::resume_one).
     pub fn pause_after(mut self, after: usize) -> Self {
-        self.pauses.push(after);
+        self.pause_after_steps.push(after);
         self
     }
 
-    /// Takes its time between steps.
+    /// Waits this long between steps.
     pub fn pace(self, pace: Duration) -> Self {
         let pace = pace.as_millis().try_into().ok();
         Self { pace, ..self }
     }
 
-    /// Sends no more than so many bytes at once.
+    /// Sets the maximum size of a chunk.
     pub fn max_chunk(self, bytes: usize) -> Self {
-        let shreds = Some(bytes);
-        Self { shreds, ..self }
+        let max_chunk_bytes = Some(bytes);
+        Self {
+            max_chunk_bytes,
+            ..self
+        }
     }
 
     fn fault(self, fault: Fault) -> Self {
@@ -282,34 +288,34 @@ impl Turn {
         Self { fault, ..self }
     }
 
-    fn piece(mut self, piece: TurnPart) -> Self {
-        self.pieces.push(piece);
+    fn piece(mut self, part: TurnPart) -> Self {
+        self.pieces.push(part);
         self
     }
 
-    /// The fault, if the same request has not been answered badly often enough.
+    /// The fault of this attempt, counted from 0, if it still fails.
     pub(super) fn fault_at(&self, attempt: usize) -> Option<&Fault> {
-        let still = self.times.is_none_or(|times| attempt < times);
-        self.fault.as_ref().filter(|_| still)
+        let fails = self.times.is_none_or(|times| attempt < times);
+        self.fault.as_ref().filter(|_| fails)
     }
 
     pub(super) fn calls(&self) -> usize {
-        let is_call = |piece: &&TurnPart| matches!(piece, TurnPart::Call { .. });
+        let is_call = |part: &&TurnPart| matches!(part, TurnPart::Call { .. });
         self.pieces.iter().filter(is_call).count()
     }
 
-    /// Whether it thinks, as providers check that it is told its thoughts again.
+    /// Whether the turn contains thinking, which some providers require in the history again.
     pub(super) fn has_thinking(&self) -> bool {
-        let is_thought = |piece: &TurnPart| matches!(piece, TurnPart::Thinking(_));
+        let is_thought = |part: &TurnPart| matches!(part, TurnPart::Thinking(_));
         self.pieces.iter().any(is_thought)
     }
 
-    /// What is sent at once.
+    /// The steps in which the turn is sent.
     pub(super) fn steps(&self, fault: Option<&Fault>) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut call = 0;
-        for piece in &self.pieces {
-            match piece {
+        for part in &self.pieces {
+            match part {
                 TurnPart::Thinking(text) => steps.push(Step::Thinking(text.clone())),
                 TurnPart::Text(text) => steps.push(Step::Text(text.clone())),
                 TurnPart::Call { tool, arguments } => {
@@ -322,31 +328,31 @@ impl Turn {
             let last = steps
                 .iter()
                 .rposition(|step| matches!(step, Step::Arguments { .. }));
-            steps.remove(last.expect("a turn with arguments that are cut off calls a tool"));
+            steps.remove(last.expect("a turn with `ArgumentsCutOff` calls a tool"));
         }
         steps
     }
 }
 
-/// What is sent at once, before it is written as a provider does.
+/// What is sent at once, before it is encoded in the format of a provider.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Thinking(String),
     Text(String),
     Call {
-        /// Which one of the turn.
+        /// The number of the call in its turn.
         call: usize,
         tool: String,
     },
     Arguments {
         call: usize,
         piece: String,
-        /// With the last piece: for providers that send a call at once.
+        /// The whole call, with its last piece: for providers that send a call at once.
         whole: Option<(String, Value)>,
     },
 }
 
-/// So many pieces for the arguments of a call.
+/// Into how many pieces the arguments of a call are split.
 const ARGUMENT_PIECES: usize = 3;
 
 fn call_steps(call: usize, tool: &str, arguments: &Value) -> Vec<Step> {
@@ -371,7 +377,7 @@ fn call_steps(call: usize, tool: &str, arguments: &Value) -> Vec<Step> {
     [begin].into_iter().chain(middle).chain([end]).collect()
 }
 
-/// A text in about as many pieces, none of them empty.
+/// Splits a text into about `count` pieces, none of them empty.
 fn pieces(text: &str, count: usize) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let size = characters.len().div_ceil(count).max(1);

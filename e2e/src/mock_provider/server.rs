@@ -1,4 +1,4 @@
-//! The server: takes requests, refuses some, and says what the script says.
+//! The HTTP server of the mock provider.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,19 +17,20 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time;
 
-use super::formats::{Format, ProviderError, ProviderRequest, TurnContext};
+use super::exchange_log::{ExchangeGuard, ExchangeLog, ExchangeOutcome};
+use super::format::Format;
+use super::formats::{ProviderError, ProviderRequest, TurnContext};
+use super::recording::{Recording, Recordings, Upstream};
 use super::script::{BreakMode, Fault, Script, Scripts, Turn};
-use crate::mock_provider::exchange_log::{ExchangeGuard, ExchangeLog, ExchangeOutcome};
-use crate::mock_provider::recording::{Recording, Recordings, Upstream};
 
-/// Where the answers come from.
+/// The source of the responses.
 #[derive(Debug)]
 pub enum ResponseSource {
-    /// They are made up.
+    /// They follow scripts.
     Scripts(Scripts),
-    /// They were recorded.
-    Tape(Recordings),
-    /// A real provider gives them, and they are recorded.
+    /// They are replayed from recordings.
+    Recordings(Recordings),
+    /// A real provider sends them, and they are recorded.
     Upstream(Arc<Upstream>),
 }
 
@@ -51,39 +52,40 @@ impl From<Turn> for ResponseSource {
     }
 }
 
-/// What the server knows.
+/// The state that all requests share.
 #[derive(Debug)]
 pub(super) struct ServerState {
     source: ResponseSource,
-    records: Arc<ExchangeLog>,
-    go_on: Arc<Semaphore>,
+    log: Arc<ExchangeLog>,
+    resume_permits: Arc<Semaphore>,
 }
 
 impl ServerState {
     pub(super) fn new(source: ResponseSource) -> Self {
         Self {
             source,
-            records: ExchangeLog::new(),
-            go_on: Arc::new(Semaphore::new(0)),
+            log: ExchangeLog::new(),
+            resume_permits: Arc::new(Semaphore::new(0)),
         }
     }
 
-    pub(super) fn records(&self) -> &Arc<ExchangeLog> {
-        &self.records
+    pub(super) fn log(&self) -> &Arc<ExchangeLog> {
+        &self.log
     }
 
-    pub(super) fn go_on(&self) {
-        self.go_on.add_permits(1);
+    /// Resumes one paused response.
+    pub(super) fn resume_one(&self) {
+        self.resume_permits.add_permits(1);
     }
 }
 
-/// Serves until it is dropped.
-pub(super) async fn serve(listener: TcpListener, stage: Arc<ServerState>) {
+/// Serves requests until the future is dropped.
+pub(super) async fn serve(listener: TcpListener, state: Arc<ServerState>) {
     let router = Router::new()
         .fallback(handle_request)
         .layer(axum::extract::DefaultBodyLimit::disable())
-        .with_state(stage);
-    // A provider's pieces are not held back, and neither are its mock's.
+        .with_state(state);
+    // Real providers do not delay small chunks, so Nagle's algorithm is off here, too.
     let listener = listener.tap_io(|socket| {
         let _ = socket.set_nodelay(true);
     });
@@ -91,7 +93,7 @@ pub(super) async fn serve(listener: TcpListener, stage: Arc<ServerState>) {
 }
 
 async fn handle_request(
-    State(stage): State<Arc<ServerState>>,
+    State(state): State<Arc<ServerState>>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
@@ -99,29 +101,29 @@ async fn handle_request(
     let Some((format, model)) = Format::from_path(uri.path()) else {
         return plain(StatusCode::NOT_FOUND, "no provider has this path");
     };
-    let read: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let underway = stage.records.begin(format, uri.path(), &headers, &read);
-    let asked = ProviderRequest {
+    let json: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let exchange = state.log.begin(format, uri.path(), &headers, &json);
+    let request = ProviderRequest {
         headers: &headers,
-        body: &read,
+        body: &json,
         model,
         query: uri.query().unwrap_or_default(),
     };
-    match &stage.source {
+    match &state.source {
         ResponseSource::Scripts(scripts) => {
-            let script = scripts.select(asked.model(), asked.body);
-            play_turn(&stage, format, &asked, script, underway).await
+            let script = scripts.select(request.model(), request.body);
+            play_turn(&state, format, &request, script, exchange).await
         }
-        ResponseSource::Tape(tape) => match tape.find(format, &asked) {
-            Some(recording) => replay(&stage, recording, underway),
+        ResponseSource::Recordings(recordings) => match recordings.find(format, &request) {
+            Some(recording) => replay(&state, recording, exchange),
             None => {
-                let missing = "nothing is recorded for this turn of a conversation";
-                error_response(&underway, format.unexpected_request(missing), &[])
+                let message = "nothing is recorded for this turn of a conversation".to_owned();
+                error_response(&exchange, format.error_response(400, Some(message)), &[])
             }
         },
         ResponseSource::Upstream(upstream) => {
             let path = uri.path_and_query().map_or("/", |path| path.as_str());
-            let done = move || underway.finish(ExchangeOutcome::Complete);
+            let done = move || exchange.finish(ExchangeOutcome::Complete);
             let upstream = upstream.clone();
             match upstream
                 .forward(format, path, headers.clone(), body, done)
@@ -138,43 +140,43 @@ async fn handle_request(
 }
 
 async fn play_turn(
-    stage: &ServerState,
+    state: &ServerState,
     format: Format,
-    asked: &ProviderRequest<'_>,
+    request: &ProviderRequest<'_>,
     script: &Script,
-    underway: ExchangeGuard,
+    exchange: ExchangeGuard,
 ) -> Response<Body> {
-    let number = format.turns_before(asked);
-    if let Err(refusal) = format.validate(asked, script) {
-        return error_response(&underway, refusal, &[]);
+    let number = format.turns_before(request);
+    if let Err(error) = format.validate(request, script) {
+        return error_response(&exchange, error, &[]);
     }
     let Some(turn) = script.turns.get(number) else {
         let message = format!("the script of this mock has no turn {number}");
-        return error_response(&underway, format.unexpected_request(&message), &[]);
+        return error_response(&exchange, format.error_response(400, Some(message)), &[]);
     };
-    underway.set_turn(number);
-    let fault = turn.fault_at(stage.records.count_attempt(asked.body));
+    exchange.set_turn(number);
+    let fault = turn.fault_at(state.log.count_attempt(request.body));
     match fault {
         Some(Fault::Refused { status, headers }) => {
-            return error_response(&underway, format.error_response(*status), headers);
+            return error_response(&exchange, format.error_response(*status, None), headers);
         }
         Some(Fault::Silent) => return std::future::pending().await,
         _ => {}
     }
-    let scene = TurnContext {
-        request: asked,
+    let context = TurnContext {
+        request,
         turn,
         fault,
         number,
         steps: &turn.steps(fault),
     };
-    let performance = ResponseStream {
-        actions: stream_actions(format, &scene),
-        underway,
-        go_on: stage.go_on.clone(),
+    let stream = ResponseStream {
+        actions: stream_actions(format, &context),
+        exchange,
+        resume_permits: state.resume_permits.clone(),
         pace: turn.pace.map(Duration::from_millis),
     };
-    let mut response = performance.response();
+    let mut response = stream.response();
     let content_type = HeaderValue::from_static(format.content_type());
     response
         .headers_mut()
@@ -182,19 +184,19 @@ async fn play_turn(
     response
 }
 
-/// Plays a recording.
-fn replay(stage: &ServerState, recording: &Recording, underway: ExchangeGuard) -> Response<Body> {
-    let sent = recording.frames.iter().cloned();
-    let sent = sent.map(|frame| StreamAction::Send(frame.into()));
-    let performance = ResponseStream {
-        actions: sent
+/// Replays a recording.
+fn replay(state: &ServerState, recording: &Recording, exchange: ExchangeGuard) -> Response<Body> {
+    let frames = recording.frames.iter().cloned();
+    let frames = frames.map(|frame| StreamAction::Send(frame.into()));
+    let stream = ResponseStream {
+        actions: frames
             .chain([StreamAction::End(ExchangeOutcome::Complete)])
             .collect(),
-        underway,
-        go_on: stage.go_on.clone(),
+        exchange,
+        resume_permits: state.resume_permits.clone(),
         pace: None,
     };
-    let mut response = performance.response();
+    let mut response = stream.response();
     *response.status_mut() = StatusCode::from_u16(recording.status).unwrap();
     for (name, value) in &recording.headers {
         let name: HeaderName = name.parse().unwrap();
@@ -204,19 +206,19 @@ fn replay(stage: &ServerState, recording: &Recording, underway: ExchangeGuard) -
 }
 
 fn error_response(
-    underway: &ExchangeGuard,
-    refusal: ProviderError,
-    more: &[(String, String)],
+    exchange: &ExchangeGuard,
+    error: ProviderError,
+    extra_headers: &[(String, String)],
 ) -> Response<Body> {
-    underway.finish(ExchangeOutcome::Refused(refusal.status));
-    let mut response = Response::new(Body::from(refusal.body.to_string()));
-    *response.status_mut() = StatusCode::from_u16(refusal.status).unwrap();
+    exchange.finish(ExchangeOutcome::Refused(error.status));
+    let mut response = Response::new(Body::from(error.body.to_string()));
+    *response.status_mut() = StatusCode::from_u16(error.status).unwrap();
     let headers = response.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
     );
-    for (name, value) in more {
+    for (name, value) in extra_headers {
         let name: HeaderName = name.parse().unwrap();
         headers.insert(name, value.parse().unwrap());
     }
@@ -229,75 +231,77 @@ fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
     response
 }
 
-/// What the server does next in an answer.
+/// What the server does next while it streams a response.
 #[derive(Debug)]
 enum StreamAction {
     Send(Bytes),
-    /// A step is over.
+    /// Waits as long as the script says between steps.
     Delay,
-    /// Until it is told to go on.
+    /// Waits until it is resumed.
     Pause,
+    /// Keeps the connection open and sends nothing more.
     Hang,
+    /// Closes the connection in the middle of the body.
     Cut,
-    /// All was sent that is sent.
+    /// Records the outcome; nothing more is sent.
     End(ExchangeOutcome),
 }
 
-fn stream_actions(format: Format, scene: &TurnContext<'_>) -> VecDeque<StreamAction> {
-    let frames = format.encode(scene);
-    let (steps, how) = match scene.fault {
+fn stream_actions(format: Format, context: &TurnContext<'_>) -> VecDeque<StreamAction> {
+    let frames = format.encode(context);
+    let (steps, break_mode) = match context.fault {
         Some(Fault::Broken { after, how }) => (*after, Some(how)),
         _ => (frames.steps.len(), None),
     };
-    let turn = scene.turn;
-    let mut acts: VecDeque<StreamAction> = send_actions(&frames.opening, turn).collect();
+    let turn = context.turn;
+    let mut actions: VecDeque<StreamAction> = send_actions(&frames.opening, turn).collect();
     for (number, frames) in frames.steps.iter().enumerate().take(steps) {
-        push_pauses(turn, number, &mut acts);
-        acts.extend(send_actions(frames, turn));
-        acts.push_back(StreamAction::Delay);
+        push_pauses(turn, number, &mut actions);
+        actions.extend(send_actions(frames, turn));
+        actions.push_back(StreamAction::Delay);
     }
-    push_pauses(turn, steps, &mut acts);
-    match how {
+    push_pauses(turn, steps, &mut actions);
+    match break_mode {
         None => {
-            acts.extend(send_actions(&frames.closing, turn));
-            let ending = match scene.fault {
+            actions.extend(send_actions(&frames.closing, turn));
+            let outcome = match context.fault {
                 Some(_) => ExchangeOutcome::Broken,
                 None => ExchangeOutcome::Complete,
             };
-            acts.push_back(StreamAction::End(ending));
+            actions.push_back(StreamAction::End(outcome));
         }
         Some(BreakMode::Error) => {
-            acts.extend(send_actions(&[format.stream_error()], turn));
-            acts.push_back(StreamAction::End(ExchangeOutcome::Broken));
+            actions.extend(send_actions(&[format.stream_error()], turn));
+            actions.push_back(StreamAction::End(ExchangeOutcome::Broken));
         }
-        Some(BreakMode::Cut) => acts.push_back(StreamAction::Cut),
-        Some(BreakMode::End) => acts.push_back(StreamAction::End(ExchangeOutcome::Broken)),
-        Some(BreakMode::Hang) => acts.push_back(StreamAction::Hang),
+        Some(BreakMode::Cut) => actions.push_back(StreamAction::Cut),
+        Some(BreakMode::End) => actions.push_back(StreamAction::End(ExchangeOutcome::Broken)),
+        Some(BreakMode::Hang) => actions.push_back(StreamAction::Hang),
     }
-    acts
+    actions
 }
 
-fn push_pauses(turn: &Turn, after: usize, acts: &mut VecDeque<StreamAction>) {
-    if turn.pauses.contains(&after) {
-        acts.push_back(StreamAction::Pause);
+fn push_pauses(turn: &Turn, after: usize, actions: &mut VecDeque<StreamAction>) {
+    if turn.pause_after_steps.contains(&after) {
+        actions.push_back(StreamAction::Pause);
     }
 }
 
 fn send_actions(frames: &[String], turn: &Turn) -> impl Iterator<Item = StreamAction> {
-    let most = turn.shreds.unwrap_or(usize::MAX).max(1);
+    let max = turn.max_chunk_bytes.unwrap_or(usize::MAX).max(1);
     let bytes: Vec<Bytes> = frames
         .iter()
-        .flat_map(|frame| frame.as_bytes().chunks(most.min(frame.len().max(1))))
+        .flat_map(|frame| frame.as_bytes().chunks(max.min(frame.len().max(1))))
         .map(Bytes::copy_from_slice)
         .collect();
     bytes.into_iter().map(StreamAction::Send)
 }
 
-/// An answer that is being sent.
+/// A response that is being streamed.
 struct ResponseStream {
     actions: VecDeque<StreamAction>,
-    underway: ExchangeGuard,
-    go_on: Arc<Semaphore>,
+    exchange: ExchangeGuard,
+    resume_permits: Arc<Semaphore>,
     pace: Option<Duration>,
 }
 
@@ -307,12 +311,12 @@ impl ResponseStream {
     }
 
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
-        while let Some(act) = self.actions.pop_front() {
-            match act {
+        while let Some(action) = self.actions.pop_front() {
+            match action {
                 StreamAction::Send(bytes) => {
-                    // What was sent before leaves first: each piece comes for itself.
+                    // Lets hyper write the previous chunk first, so that each chunk arrives separately.
                     tokio::task::yield_now().await;
-                    self.underway.mark_first_byte();
+                    self.exchange.mark_first_byte();
                     return Some((Ok(bytes), self));
                 }
                 StreamAction::Delay => self.sleep_pace().await,
@@ -323,11 +327,14 @@ impl ResponseStream {
                 }
                 StreamAction::Cut => {
                     tokio::task::yield_now().await;
-                    self.underway.finish(ExchangeOutcome::Broken);
-                    // An error here makes hyper drop the connection in the midst of the body.
-                    return Some((Err(io::Error::other("the script cuts here")), self));
+                    self.exchange.finish(ExchangeOutcome::Broken);
+                    // An error makes hyper close the connection in the middle of the body.
+                    return Some((
+                        Err(io::Error::other("the script closes the connection")),
+                        self,
+                    ));
                 }
-                StreamAction::End(ending) => self.underway.finish(ending),
+                StreamAction::End(outcome) => self.exchange.finish(outcome),
             }
         }
         None
@@ -336,16 +343,16 @@ impl ResponseStream {
     async fn sleep_pace(&self) {
         if let Some(pace) = self.pace {
             let mut clock = time::interval(pace);
-            // The first tick is at once.
+            // The first tick completes immediately.
             clock.tick().await;
             clock.tick().await;
         }
     }
 
     async fn wait_for_resume(&self) {
-        self.underway.set_paused(true);
-        let permit = self.go_on.acquire().await;
-        permit.expect("it is never closed").forget();
-        self.underway.set_paused(false);
+        self.exchange.set_paused(true);
+        let permit = self.resume_permits.acquire().await;
+        permit.expect("the semaphore is never closed").forget();
+        self.exchange.set_paused(false);
     }
 }

@@ -41,7 +41,7 @@ async fn before_the_model_says_anything() {
         let asking = QueryTestBed::start_with(format, scripts, &[], &ONE_QUERY).await;
         let page = asking.page(vec![]).await;
         page.ask(query("q-1", "Hello there")).await;
-        asking.provider.asked(0).await;
+        asking.provider.wait_for_request(0).await;
         let exchange = cancel_and_wait(&asking, &page, 0).await;
         assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
         let (_, accepted) = page.told().await;
@@ -112,7 +112,7 @@ async fn after_a_tool_while_the_model_thinks_about_its_result() {
         page.called().await;
         let mut heard = QueryEvents::default();
         heard.collect_until(&page, "q-1", "tool-finished").await;
-        asking.provider.asked(1).await;
+        asking.provider.wait_for_request(1).await;
         let exchange = cancel_and_wait(&asking, &page, 1).await;
         assert_eq!(
             exchange.outcome(),

@@ -124,7 +124,7 @@ async fn a_summary_is_text_and_changes_nothing() {
         .await;
     assert_eq!(demo.chips().await, json!(["add_card failed"]));
     assert!(!demo.browser.text().await.contains("Not asked for"));
-    let asked = demo.provider.asked(0).await.body.to_string();
+    let asked = demo.provider.wait_for_request(0).await.body.to_string();
     assert!(
         asked.contains("Redraw the harbour map"),
         "the board is told: {asked}"

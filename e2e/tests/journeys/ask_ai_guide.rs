@@ -138,7 +138,7 @@ async fn with_a_server_of_ones_own() {
     guide
         .wait_for_answer("Milk is missing. [add_item] Now you have it all.")
         .await;
-    let asked = guide.provider.asked(0).await;
+    let asked = guide.provider.wait_for_request(0).await;
     assert_eq!(asked.format, Format::OpenAi);
     assert_eq!(asked.body["model"], "the-name-of-your-model");
 }

@@ -8,28 +8,33 @@ pub(super) mod request;
 
 use serde_json::{Value, json};
 
-use super::{ProviderError, TurnContext, TurnFrames};
+use super::provider_request::ProviderError;
+use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Step, StopReason};
 
-/// Stands for what only the provider can verify.
+/// A stand-in for a signature, which only the provider can verify.
 pub(super) const SIGNATURE: &str = "EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds";
 
-pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
-    let mut writer = Writer {
-        number: scene.number,
+pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+    let mut encoder = BlockEncoder {
+        number: context.number,
         index: 0,
         open: None,
     };
-    let steps = scene.steps.iter().map(|step| writer.step(step)).collect();
-    let usage = scene.turn.usage;
+    let steps = context
+        .steps
+        .iter()
+        .map(|step| encoder.step(step))
+        .collect();
+    let usage = context.turn.usage;
     let opening = vec![
         event(&json!({
             "type": "message_start",
             "message": {
-                "id": format!("msg_01MockMessage{:04}", scene.number),
+                "id": format!("msg_01MockMessage{:04}", context.number),
                 "type": "message",
                 "role": "assistant",
-                "model": scene.request.model(),
+                "model": context.request.model(),
                 "content": [],
                 "stop_reason": null,
                 "stop_sequence": null,
@@ -38,13 +43,13 @@ pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
         })),
         event(&json!({ "type": "ping" })),
     ];
-    let stop_reason = match scene.turn.stop {
-        StopReason::Natural if scene.turn.calls() > 0 => "tool_use",
+    let stop_reason = match context.turn.stop {
+        StopReason::Natural if context.turn.calls() > 0 => "tool_use",
         StopReason::Natural => "end_turn",
         StopReason::Length => "max_tokens",
         StopReason::Refusal => "refusal",
     };
-    let mut closing = writer.close();
+    let mut closing = encoder.close();
     closing.push(event(&json!({
         "type": "message_delta",
         "delta": { "stop_reason": stop_reason, "stop_sequence": null },
@@ -58,8 +63,8 @@ pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
     }
 }
 
-/// The block that is being written.
-struct Writer {
+/// Encodes the steps of a turn into content blocks.
+struct BlockEncoder {
     number: usize,
     index: usize,
     open: Option<Block>,
@@ -72,7 +77,7 @@ enum Block {
     Tool,
 }
 
-impl Writer {
+impl BlockEncoder {
     fn step(&mut self, step: &Step) -> Vec<String> {
         match step {
             Step::Thinking(text) => {
@@ -103,7 +108,7 @@ impl Writer {
         self.delta(&json!({ "type": "input_json_delta", "partial_json": piece }))
     }
 
-    /// Begins a block unless one of its kind is open.
+    /// Starts a block unless one of its kind is open.
     fn block(&mut self, block: Block, start: &Value) -> Vec<String> {
         if self.open == Some(block) {
             return Vec::new();
@@ -137,12 +142,12 @@ impl Writer {
     }
 }
 
-/// Of a call: the same in the same turn of every query.
+/// The id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("toolu_01Mock{turn:06}Call{call:04}")
 }
 
-/// Its name is its type.
+/// An event that is named after the type of its data.
 fn event(data: &Value) -> String {
     let name = data["type"].as_str().unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n")

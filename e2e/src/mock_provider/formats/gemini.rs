@@ -10,28 +10,29 @@ pub(super) mod request;
 
 use serde_json::{Value, json};
 
-use super::{ProviderError, TurnContext, TurnFrames};
+use super::provider_request::ProviderError;
+use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Fault, Step, StopReason};
 
-/// Stands for what only the provider can verify.
+/// A stand-in for a signature, which only the provider can verify.
 pub(super) const SIGNATURE: &str = "CiQB0e2Kb6WlqTbJ0vVDWzKHWYmLbJrLkPYFRl0kUeUMZb0K";
 
-pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
-    let step = |step: &Step| match part(scene.number, step) {
-        Some(part) => vec![chunk(scene, part, None)],
-        // A call comes at once.
+pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+    let step = |step: &Step| match part(context.number, step) {
+        Some(part) => vec![chunk(context, part, None)],
+        // A call is sent at once, with its arguments.
         None => Vec::new(),
     };
-    let finish_reason = match scene.turn.stop {
-        _ if scene.fault == Some(&Fault::ArgumentsCutOff) => "MALFORMED_FUNCTION_CALL",
+    let finish_reason = match context.turn.stop {
+        _ if context.fault == Some(&Fault::ArgumentsCutOff) => "MALFORMED_FUNCTION_CALL",
         StopReason::Natural => "STOP",
         StopReason::Length => "MAX_TOKENS",
         StopReason::Refusal => "SAFETY",
     };
     TurnFrames {
         opening: Vec::new(),
-        steps: scene.steps.iter().map(step).collect(),
-        closing: vec![chunk(scene, json!({ "text": "" }), Some(finish_reason))],
+        steps: context.steps.iter().map(step).collect(),
+        closing: vec![chunk(context, json!({ "text": "" }), Some(finish_reason))],
     }
 }
 
@@ -45,9 +46,9 @@ fn part(turn: usize, step: &Step) -> Option<Value> {
             ..
         } => {
             let id = call_id(turn, *call);
-            let call_of = json!({ "name": tool, "args": arguments, "id": id });
-            let mut part = json!({ "functionCall": call_of });
-            // The first of parallel calls has it, the others do not.
+            let function_call = json!({ "name": tool, "args": arguments, "id": id });
+            let mut part = json!({ "functionCall": function_call });
+            // Only the first of parallel calls has a signature.
             if *call == 0 {
                 part["thoughtSignature"] = SIGNATURE.into();
             }
@@ -57,8 +58,8 @@ fn part(turn: usize, step: &Step) -> Option<Value> {
     }
 }
 
-fn chunk(scene: &TurnContext<'_>, part: Value, finish_reason: Option<&str>) -> String {
-    let tokens = scene.turn.usage;
+fn chunk(context: &TurnContext<'_>, part: Value, finish_reason: Option<&str>) -> String {
+    let tokens = context.turn.usage;
     let mut candidate = json!({
         "content": { "parts": [part], "role": "model" },
         "index": 0,
@@ -73,17 +74,17 @@ fn chunk(scene: &TurnContext<'_>, part: Value, finish_reason: Option<&str>) -> S
             "candidatesTokenCount": tokens.output,
             "totalTokenCount": tokens.input + tokens.output,
         },
-        "modelVersion": scene.request.model(),
-        "responseId": format!("mock{:04}", scene.number),
+        "modelVersion": context.request.model(),
+        "responseId": format!("mock{:04}", context.number),
     }))
 }
 
-/// Of a call: the same in the same turn of every query.
+/// The id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("mock{turn:04}{call:04}")
 }
 
-/// Google ends lines with both characters.
+/// An event; Google ends lines with CR LF.
 fn event(data: &Value) -> String {
     format!("data: {data}\r\n\r\n")
 }
@@ -130,16 +131,16 @@ pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderEr
     }
 }
 
-/// What it says of a key that it does not know: with status 400, not 401.
+/// The error for an unknown key, which has status 400 instead of 401.
 fn unknown_key() -> ProviderError {
-    let mut refusal = error_response(
+    let mut error = error_response(
         400,
         Some("API key not valid. Please pass a valid API key.".to_owned()),
     );
-    refusal.body["error"]["details"] = json!([{
+    error.body["error"]["details"] = json!([{
         "@type": "type.googleapis.com/google.rpc.ErrorInfo",
         "reason": "API_KEY_INVALID",
         "domain": "googleapis.com",
     }]);
-    refusal
+    error
 }

@@ -1,4 +1,4 @@
-//! Ollama's chat.
+//! Ollama's chat API.
 //!
 //! <https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion>; calls in
 //! streams: <https://ollama.com/blog/streaming-tool>; errors:
@@ -6,23 +6,24 @@
 
 use serde_json::{Value, json};
 
-use super::{ProviderError, ProviderRequest, TurnContext, TurnFrames, array, text};
+use super::provider_request::{ProviderError, ProviderRequest, array, text};
+use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Fault, Step, StopReason};
 
-pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
+pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
     let step = |step: &Step| match message(step) {
-        Some(message) => vec![line(scene, message)],
-        // A call comes at once.
+        Some(message) => vec![line(context, message)],
+        // A call is sent at once, with its arguments.
         None => Vec::new(),
     };
-    let done_reason = match scene.turn.stop {
-        _ if scene.fault == Some(&Fault::ArgumentsCutOff) => "length",
+    let done_reason = match context.turn.stop {
+        _ if context.fault == Some(&Fault::ArgumentsCutOff) => "length",
         StopReason::Length => "length",
         StopReason::Natural | StopReason::Refusal => "stop",
     };
-    let tokens = scene.turn.usage;
+    let tokens = context.turn.usage;
     let last = json!({
-        "model": scene.request.model(),
+        "model": context.request.model(),
         "created_at": "2024-07-22T20:33:28.123648Z",
         "message": { "role": "assistant", "content": "" },
         "done_reason": done_reason,
@@ -36,7 +37,7 @@ pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
     });
     TurnFrames {
         opening: Vec::new(),
-        steps: scene.steps.iter().map(step).collect(),
+        steps: context.steps.iter().map(step).collect(),
         closing: vec![format!("{last}\n")],
     }
 }
@@ -59,9 +60,9 @@ fn message(step: &Step) -> Option<Value> {
     }
 }
 
-fn line(scene: &TurnContext<'_>, message: Value) -> String {
+fn line(context: &TurnContext<'_>, message: Value) -> String {
     let line = json!({
-        "model": scene.request.model(),
+        "model": context.request.model(),
         "created_at": "2024-07-22T20:33:28.123648Z",
         "message": message,
         "done": false,
@@ -69,9 +70,9 @@ fn line(scene: &TurnContext<'_>, message: Value) -> String {
     format!("{line}\n")
 }
 
-/// Ollama takes nearly everything that has the right types.
-pub(super) fn validate(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
-    let body = asked.body;
+/// Ollama accepts nearly everything that has the right types.
+pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
+    let body = request.body;
     if text(&body["model"]).is_none() {
         return bad_request("model is required");
     }

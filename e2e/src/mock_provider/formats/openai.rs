@@ -1,21 +1,22 @@
-//! OpenAI's chat completions, as compatible servers speak them too.
+//! OpenAI's chat completions API, which compatible servers support, too.
 //!
 //! Streams: <https://platform.openai.com/docs/api-reference/chat-streaming/streaming> ("The chat
 //! completion chunk object"), calls in pieces:
 //! <https://platform.openai.com/docs/guides/function-calling>, section "Streaming". Errors:
-//! <https://platform.openai.com/docs/guides/error-codes/api-errors>. `reasoning_content` is what
-//! compatible servers show of thoughts:
+//! <https://platform.openai.com/docs/guides/error-codes/api-errors>. Compatible servers send the
+//! model's thinking as `reasoning_content`:
 //! <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>.
 
 pub(super) mod request;
 
 use serde_json::{Value, json};
 
-use super::{ProviderError, TurnContext, TurnFrames, data};
+use super::provider_request::ProviderError;
+use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Step, StopReason};
 
-pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
-    let wants_usage = scene.request.body["stream_options"]["include_usage"] == true;
+pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+    let wants_usage = context.request.body["stream_options"]["include_usage"] == true;
     let chunk = |delta: Value, finish_reason: Option<&str>| {
         let choice = json!({
             "index": 0,
@@ -23,27 +24,27 @@ pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
             "logprobs": null,
             "finish_reason": finish_reason,
         });
-        let mut chunk = chunk(scene, json!([choice]));
+        let mut chunk = chunk(context, json!([choice]));
         if wants_usage {
             chunk["usage"] = Value::Null;
         }
-        data(&chunk)
+        event(&chunk)
     };
-    let finish_reason = match scene.turn.stop {
-        StopReason::Natural if scene.turn.calls() > 0 => "tool_calls",
+    let finish_reason = match context.turn.stop {
+        StopReason::Natural if context.turn.calls() > 0 => "tool_calls",
         StopReason::Natural => "stop",
         StopReason::Length => "length",
         StopReason::Refusal => "content_filter",
     };
     let mut closing = vec![chunk(json!({}), Some(finish_reason))];
     if wants_usage {
-        closing.push(data(&usage(scene)));
+        closing.push(event(&usage(context)));
     }
     closing.push("data: [DONE]\n\n".to_owned());
-    let step = |step: &Step| vec![chunk(delta(scene.number, step), None)];
+    let step = |step: &Step| vec![chunk(delta(context.number, step), None)];
     TurnFrames {
         opening: vec![chunk(json!({ "role": "assistant", "content": "" }), None)],
-        steps: scene.steps.iter().map(step).collect(),
+        steps: context.steps.iter().map(step).collect(),
         closing,
     }
 }
@@ -65,20 +66,20 @@ fn delta(turn: usize, step: &Step) -> Value {
     }
 }
 
-fn chunk(scene: &TurnContext<'_>, choices: Value) -> Value {
+fn chunk(context: &TurnContext<'_>, choices: Value) -> Value {
     json!({
-        "id": format!("chatcmpl-mock{:04}", scene.number),
+        "id": format!("chatcmpl-mock{:04}", context.number),
         "object": "chat.completion.chunk",
         "created": 1_694_268_190,
-        "model": scene.request.model(),
+        "model": context.request.model(),
         "system_fingerprint": "fp_44709d6fcb",
         "choices": choices,
     })
 }
 
-fn usage(scene: &TurnContext<'_>) -> Value {
-    let tokens = scene.turn.usage;
-    let mut chunk = chunk(scene, json!([]));
+fn usage(context: &TurnContext<'_>) -> Value {
+    let tokens = context.turn.usage;
+    let mut chunk = chunk(context, json!([]));
     chunk["usage"] = json!({
         "prompt_tokens": tokens.input,
         "completion_tokens": tokens.output,
@@ -87,13 +88,18 @@ fn usage(scene: &TurnContext<'_>) -> Value {
     chunk
 }
 
-/// Of a call: the same in the same turn of every query.
+/// The id of a call; it is the same in the same turn of every query.
 pub(super) fn call_id(turn: usize, call: usize) -> String {
     format!("call_mock{turn:06}{call:04}")
 }
 
+/// An event without a name.
+fn event(data: &Value) -> String {
+    format!("data: {data}\n\n")
+}
+
 pub(super) fn stream_error() -> String {
-    data(&error_response(500, None).body)
+    event(&error_response(500, None).body)
 }
 
 pub(super) fn error_response(status: u16, message: Option<String>) -> ProviderError {

@@ -1,4 +1,4 @@
-//! OpenAI's Responses, which Codex and OpenAI's agent SDKs speak.
+//! OpenAI's Responses API, which Codex and OpenAI's agent SDKs use.
 //!
 //! Streams: <https://platform.openai.com/docs/api-reference/responses-streaming>; calls:
 //! <https://platform.openai.com/docs/guides/function-calling>. Codex puts the tools of an MCP server
@@ -9,25 +9,26 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::openai::{call_id, error_response};
-use super::{ProviderError, ProviderRequest, TurnContext, TurnFrames, array, is_key, text};
+use super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
+use super::turn_frames::{TurnContext, TurnFrames};
 use crate::mock_provider::script::{Step, StopReason};
 
-pub(super) fn validate(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
-    let bad = |message: &str| Err(error_response(400, Some(message.to_owned())));
-    let key = asked.header("authorization").unwrap_or_default();
-    if !key.strip_prefix("Bearer ").is_some_and(is_key) {
+pub(super) fn validate(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
+    let bad_request = |message: &str| Err(error_response(400, Some(message.to_owned())));
+    let key = request.header("authorization").unwrap_or_default();
+    if key.strip_prefix("Bearer ") != Some(KEY) {
         return Err(error_response(401, None));
     }
-    let body = asked.body;
+    let body = request.body;
     if text(&body["model"]).is_none() {
-        return bad("Missing required parameter: 'model'.");
+        return bad_request("Missing required parameter: 'model'.");
     }
     if body["stream"] != true {
-        return bad("this provider only streams: `stream` must be true");
+        return bad_request("this provider only streams: `stream` must be true");
     }
     let items = array(&body["input"]);
     if items.is_empty() && text(&body["input"]).is_none() {
-        return bad("Missing required parameter: 'input'.");
+        return bad_request("Missing required parameter: 'input'.");
     }
     let mut calls = HashSet::new();
     for item in items {
@@ -37,7 +38,7 @@ pub(super) fn validate(asked: &ProviderRequest<'_>) -> Result<(), ProviderError>
                 calls.insert(id);
             }
             Some("function_call_output") if !calls.remove(id) => {
-                return bad(&format!(
+                return bad_request(&format!(
                     "No tool call found for function call output with call_id {id}."
                 ));
             }
@@ -46,34 +47,39 @@ pub(super) fn validate(asked: &ProviderRequest<'_>) -> Result<(), ProviderError>
     }
     match calls.iter().next() {
         None => Ok(()),
-        Some(call) => bad(&format!("No tool output found for function call {call}.")),
+        Some(call) => bad_request(&format!("No tool output found for function call {call}.")),
     }
 }
 
-/// How often the model has spoken: its items stand together between those of the others.
-pub(super) fn turns_before(asked: &ProviderRequest<'_>) -> usize {
+/// How many turns of the model are in the history: the items of one turn are consecutive.
+pub(super) fn turns_before(request: &ProviderRequest<'_>) -> usize {
     let is_models = |item: &Value| {
         let kind = item["type"].as_str().unwrap_or_default();
         item["role"] == "assistant" || matches!(kind, "function_call" | "reasoning")
     };
-    let items = array(&asked.body["input"]);
-    let begins =
-        |(at, item): &(usize, &Value)| is_models(item) && (*at == 0 || !is_models(&items[at - 1]));
-    items.iter().enumerate().filter(begins).count()
+    let items = array(&request.body["input"]);
+    let begins_turn = |(index, item): &(usize, &Value)| {
+        is_models(item) && (*index == 0 || !is_models(&items[index - 1]))
+    };
+    items.iter().enumerate().filter(begins_turn).count()
 }
 
-pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
-    let mut writer = Writer {
-        scene,
+pub(super) fn encode(context: &TurnContext<'_>) -> TurnFrames {
+    let mut encoder = ItemEncoder {
+        context,
         sequence: 0,
         output: Vec::new(),
     };
-    let opening = vec![writer.event(
+    let opening = vec![encoder.event(
         "response.created",
-        json!({ "response": writer.response("in_progress") }),
+        json!({ "response": encoder.response("in_progress") }),
     )];
-    let steps = scene.steps.iter().map(|step| writer.step(step)).collect();
-    let closing = writer.closing();
+    let steps = context
+        .steps
+        .iter()
+        .map(|step| encoder.step(step))
+        .collect();
+    let closing = encoder.closing();
     TurnFrames {
         opening,
         steps,
@@ -81,14 +87,15 @@ pub(super) fn encode(scene: &TurnContext<'_>) -> TurnFrames {
     }
 }
 
-struct Writer<'a> {
-    scene: &'a TurnContext<'a>,
+/// Encodes the steps of a turn into output items.
+struct ItemEncoder<'a> {
+    context: &'a TurnContext<'a>,
     sequence: u64,
-    /// The items so far.
+    /// The items that have been sent.
     output: Vec<Value>,
 }
 
-impl Writer<'_> {
+impl ItemEncoder<'_> {
     fn event(&mut self, kind: &str, mut fields: Value) -> String {
         fields["type"] = json!(kind);
         fields["sequence_number"] = json!(self.sequence);
@@ -98,11 +105,11 @@ impl Writer<'_> {
 
     fn response(&self, status: &str) -> Value {
         json!({
-            "id": format!("resp_mock{:04}", self.scene.number),
+            "id": format!("resp_mock{:04}", self.context.number),
             "object": "response",
             "created_at": 1_694_268_190,
             "status": status,
-            "model": self.scene.request.model(),
+            "model": self.context.request.model(),
             "output": [],
             "parallel_tool_calls": true,
             "tool_choice": "auto",
@@ -127,7 +134,7 @@ impl Writer<'_> {
                 let mut item = json!({
                     "type": "function_call",
                     "id": self.item_id("fc"),
-                    "call_id": call_id(self.scene.number, *call),
+                    "call_id": call_id(self.context.number, *call),
                     "name": name,
                     "arguments": "",
                     "status": "in_progress",
@@ -162,9 +169,9 @@ impl Writer<'_> {
             "content": [part],
         });
         let index = self.output.len();
-        let at = json!({ "output_index": index, "item_id": item["id"], "content_index": 0 });
+        let position = json!({ "output_index": index, "item_id": item["id"], "content_index": 0 });
         let with = |key: &str, value: Value| {
-            let mut fields = at.clone();
+            let mut fields = position.clone();
             fields[key] = value;
             fields
         };
@@ -189,7 +196,7 @@ impl Writer<'_> {
         ]
     }
 
-    /// An item that comes at once.
+    /// Sends an item at once.
     fn whole_item(&mut self, item: Value) -> Vec<String> {
         let index = self.output.len();
         let fields = json!({ "output_index": index, "item": item });
@@ -214,8 +221,8 @@ impl Writer<'_> {
             let done = json!({ "output_index": index, "item": item });
             frames.push(self.event("response.output_item.done", done));
         }
-        let tokens = self.scene.turn.usage;
-        let (kind, status, reason) = match self.scene.turn.stop {
+        let tokens = self.context.turn.usage;
+        let (kind, status, reason) = match self.context.turn.stop {
             StopReason::Natural => ("response.completed", "completed", None),
             StopReason::Length => (
                 "response.incomplete",
@@ -243,7 +250,7 @@ impl Writer<'_> {
     fn item_id(&self, prefix: &str) -> String {
         format!(
             "{prefix}_mock{:04}{:04}",
-            self.scene.number,
+            self.context.number,
             self.output.len()
         )
     }

@@ -160,7 +160,7 @@ async fn a_client_disconnect_is_recorded() {
             .await
             .bytes_stream();
         assert!(answer.next().await.unwrap().is_ok());
-        assert_eq!(provider.open(), 1);
+        assert_eq!(provider.open_exchanges(), 1);
         drop(answer);
         let ended = provider.wait_for_end(number).await;
         assert_eq!(ended.outcome(), Some(ExchangeOutcome::ClosedByClient));
@@ -168,7 +168,7 @@ async fn a_client_disconnect_is_recorded() {
         let silent = first_request(format, "[[silent]]");
         tokio::select! {
             answer = send(&provider, format, &silent) => panic!("{answer:?}"),
-            _ = provider.asked(number + 1) => {}
+            _ = provider.wait_for_request(number + 1) => {}
         }
         let ended = provider.wait_for_end(number + 1).await;
         assert_eq!(ended.outcome(), Some(ExchangeOutcome::ClosedByClient));
@@ -236,7 +236,7 @@ async fn recordings_are_replayed_without_the_key() {
         // Ollama sends no key, so there it is a word of the prompt that looks like one.
         assert!(!file.contains(MockProvider::KEY), "{file}");
     }
-    let again = MockProvider::start(ResponseSource::Tape(
+    let again = MockProvider::start(ResponseSource::Recordings(
         Recordings::load(folder.path()).unwrap(),
     ))
     .await;

@@ -1,8 +1,8 @@
-//! What Anthropic demands of a request.
+//! What Anthropic requires of a request.
 //!
 //! <https://platform.claude.com/docs/en/api/messages>; results of tools:
 //! <https://platform.claude.com/docs/en/agents-and-tools/tool-use/implement-tool-use>, section
-//! "Handling results from client tools"; thoughts:
+//! "Handling results from client tools"; thinking:
 //! <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>, section "Extended
 //! thinking with tool use"; cache:
 //! <https://platform.claude.com/docs/en/build-with-claude/prompt-caching>.
@@ -11,71 +11,71 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::{ProviderError, ProviderRequest, array, is_key, text};
+use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
 use super::{SIGNATURE, error_response};
 use crate::mock_provider::script::Script;
 
-/// As many places may be marked for the cache.
+/// How many blocks may be marked for the cache.
 const MAX_CACHE_MARKS: usize = 4;
 
 pub(in crate::mock_provider::formats) fn validate(
-    asked: &ProviderRequest<'_>,
+    request: &ProviderRequest<'_>,
     script: &Script,
 ) -> Result<(), ProviderError> {
-    headers(asked)?;
-    let body = asked.body;
+    check_headers(request)?;
+    let body = request.body;
     if text(&body["model"]).is_none() {
         return bad_request("model: Field required");
     }
-    if body["max_tokens"].as_u64().is_none_or(|most| most == 0) {
+    if body["max_tokens"].as_u64().is_none_or(|max| max == 0) {
         return bad_request("max_tokens: Field required");
     }
     if body["stream"] != true {
         return bad_request("this provider only streams: `stream` must be true");
     }
-    tools(body)?;
-    thinking(body)?;
+    check_tools(body)?;
+    check_thinking(body)?;
     if count_cache_marks(body) > MAX_CACHE_MARKS {
         let found = count_cache_marks(body);
         return bad_request(&format!(
             "A maximum of {MAX_CACHE_MARKS} blocks with cache_control may be provided. Found {found}."
         ));
     }
-    // Instructions in the midst of a conversation, as Claude Code sends them.
-    let said = array(&body["messages"]).iter();
-    let said: Vec<_> = said
+    // Claude Code sends system messages in the middle of a conversation.
+    let messages = array(&body["messages"]).iter();
+    let messages: Vec<_> = messages
         .filter(|message| message["role"] != "system")
         .cloned()
         .collect();
-    messages(&said)?;
-    thoughts(body, script)
+    check_messages(&messages)?;
+    check_thinking_history(body, script)
 }
 
-fn headers(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
-    match asked.header("x-api-key") {
+fn check_headers(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
+    match request.header("x-api-key") {
         None => {
             let message = "x-api-key header is required".to_owned();
             return Err(error_response(401, Some(message)));
         }
-        Some(key) if !is_key(key) => return Err(error_response(401, None)),
+        Some(key) if key != KEY => return Err(error_response(401, None)),
         Some(_) => {}
     }
-    if asked.header("anthropic-version").is_none() {
+    if request.header("anthropic-version").is_none() {
         return bad_request("anthropic-version: header is required");
     }
-    let content_type = asked.header("content-type").unwrap_or_default();
+    let content_type = request.header("content-type").unwrap_or_default();
     if !content_type.starts_with("application/json") {
         return bad_request("content-type: must be application/json");
     }
     Ok(())
 }
 
-fn tools(body: &Value) -> Result<(), ProviderError> {
+fn check_tools(body: &Value) -> Result<(), ProviderError> {
     let mut names = HashSet::new();
     for (index, tool) in array(&body["tools"]).iter().enumerate() {
         let name = text(&tool["name"]).unwrap_or_default();
-        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 128 || !name.chars().all(is_fine) {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 128 || !name.chars().all(is_valid) {
             return bad_request(&format!(
                 "tools.{index}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'"
             ));
@@ -98,7 +98,7 @@ fn tools(body: &Value) -> Result<(), ProviderError> {
     }
 }
 
-fn thinking(body: &Value) -> Result<(), ProviderError> {
+fn check_thinking(body: &Value) -> Result<(), ProviderError> {
     if body["thinking"]["type"] != "enabled" {
         return Ok(());
     }
@@ -119,14 +119,14 @@ fn thinking(body: &Value) -> Result<(), ProviderError> {
     }
 }
 
-fn messages(messages: &[Value]) -> Result<(), ProviderError> {
+fn check_messages(messages: &[Value]) -> Result<(), ProviderError> {
     if messages.is_empty() {
         return bad_request("messages: at least one message is required");
     }
     if messages[0]["role"] != "user" {
         return bad_request("messages: first message must use the \"user\" role");
     }
-    let mut asked: Vec<&str> = Vec::new();
+    let mut open_calls: Vec<&str> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         let role = text(&message["role"]).unwrap_or_default();
         if !["user", "assistant"].contains(&role) {
@@ -153,20 +153,21 @@ fn messages(messages: &[Value]) -> Result<(), ProviderError> {
         {
             return bad_request("messages: text content blocks must be non-empty");
         }
-        results(index, blocks, &asked)?;
+        check_results(index, blocks, &open_calls)?;
         let uses = blocks.iter().filter(|block| block["type"] == "tool_use");
-        asked = uses.filter_map(|block| block["id"].as_str()).collect();
+        open_calls = uses.filter_map(|block| block["id"].as_str()).collect();
     }
-    match asked.is_empty() {
-        true => Ok(()),
-        false => unanswered(messages.len() - 1, &asked),
+    if open_calls.is_empty() {
+        Ok(())
+    } else {
+        unanswered(messages.len() - 1, &open_calls)
     }
 }
 
-/// The results in a message are those that the message before it asks for.
-fn results(index: usize, blocks: &[Value], asked: &[&str]) -> Result<(), ProviderError> {
-    let mut missing: Vec<&str> = asked.to_vec();
-    for (at, block) in blocks.iter().enumerate() {
+/// Checks that a message has a result for each call of the previous message, and no others.
+fn check_results(index: usize, blocks: &[Value], calls: &[&str]) -> Result<(), ProviderError> {
+    let mut missing: Vec<&str> = calls.to_vec();
+    for (position, block) in blocks.iter().enumerate() {
         if block["type"] != "tool_result" {
             continue;
         }
@@ -175,16 +176,17 @@ fn results(index: usize, blocks: &[Value], asked: &[&str]) -> Result<(), Provide
             Some(found) => missing.remove(found),
             None => {
                 return bad_request(&format!(
-                    "messages.{index}.content.{at}: unexpected `tool_use_id` found in \
+                    "messages.{index}.content.{position}: unexpected `tool_use_id` found in \
                      `tool_result` blocks: {id}. Each `tool_result` block must have a \
                      corresponding `tool_use` block in the previous message."
                 ));
             }
         };
     }
-    match missing.is_empty() {
-        true => Ok(()),
-        false => unanswered(index.saturating_sub(1), &missing),
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        unanswered(index.saturating_sub(1), &missing)
     }
 }
 
@@ -197,14 +199,14 @@ fn unanswered(index: usize, missing: &[&str]) -> Result<(), ProviderError> {
     ))
 }
 
-/// Where the model has thought before it called tools, it is told its thoughts again.
-fn thoughts(body: &Value, script: &Script) -> Result<(), ProviderError> {
+/// Checks that the history contains the thinking that preceded tool calls, with its signature.
+fn check_thinking_history(body: &Value, script: &Script) -> Result<(), ProviderError> {
     if body["thinking"]["type"] != "enabled" {
         return Ok(());
     }
     let messages = array(&body["messages"]).iter().enumerate();
-    let said = messages.filter(|(_, message)| message["role"] == "assistant");
-    for ((index, message), turn) in said.zip(&script.turns) {
+    let answers = messages.filter(|(_, message)| message["role"] == "assistant");
+    for ((index, message), turn) in answers.zip(&script.turns) {
         let first = &array(&message["content"])[0];
         if !turn.has_thinking() || turn.calls() == 0 {
             continue;
@@ -227,7 +229,7 @@ fn thoughts(body: &Value, script: &Script) -> Result<(), ProviderError> {
     Ok(())
 }
 
-/// How many places are marked for the cache.
+/// How many blocks are marked for the cache.
 fn count_cache_marks(value: &Value) -> usize {
     match value {
         Value::Object(fields) => {

@@ -1,17 +1,17 @@
-//! What Gemini demands of a request.
+//! What Gemini requires of a request.
 //!
 //! <https://ai.google.dev/api/generate-content>, <https://ai.google.dev/api/caching>
-//! (`FunctionDeclaration`, `Schema`); signatures of thoughts:
-//! <https://ai.google.dev/gemini-api/docs/thought-signatures>. The words of the refusals are those
+//! (`FunctionDeclaration`, `Schema`); signatures of the model's thinking:
+//! <https://ai.google.dev/gemini-api/docs/thought-signatures>. The texts of the errors are those
 //! that users report.
 
 use serde_json::Value;
 
-use super::super::{ProviderError, ProviderRequest, array, is_key, text};
+use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
 use super::{SIGNATURE, error_response, unknown_key};
 use crate::mock_provider::script::Script;
 
-/// The fields of `Schema`: what `parameters` may have, unlike `parametersJsonSchema`.
+/// The fields of `Schema`, which `parameters` is limited to, unlike `parametersJsonSchema`.
 const SCHEMA_FIELDS: [&str; 22] = [
     "type",
     "format",
@@ -38,39 +38,39 @@ const SCHEMA_FIELDS: [&str; 22] = [
 ];
 
 pub(in crate::mock_provider::formats) fn validate(
-    asked: &ProviderRequest<'_>,
+    request: &ProviderRequest<'_>,
     script: &Script,
 ) -> Result<(), ProviderError> {
-    match asked.header("x-goog-api-key") {
+    match request.header("x-goog-api-key") {
         None => return Err(error_response(403, None)),
-        Some(key) if !is_key(key) => return Err(unknown_key()),
+        Some(key) if key != KEY => return Err(unknown_key()),
         Some(_) => {}
     }
-    if !asked
+    if !request
         .query
         .split('&')
         .any(|parameter| parameter == "alt=sse")
     {
         return bad_request("this provider only sends events: the query must have `alt=sse`");
     }
-    let body = asked.body;
+    let body = request.body;
     for group in array(&body["tools"]) {
         for declaration in array(&group["functionDeclarations"]) {
             check_declaration(declaration)?;
         }
     }
-    contents(array(&body["contents"]))?;
-    match asked.model().contains("gemini-3") {
-        true => check_signatures(array(&body["contents"]), script),
-        false => Ok(()),
+    check_contents(array(&body["contents"]))?;
+    if request.model().contains("gemini-3") {
+        check_signatures(array(&body["contents"]), script)?;
     }
+    Ok(())
 }
 
 fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
     let name = text(&declaration["name"]).unwrap_or_default();
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if !begins || name.len() > 64 || !name.chars().all(is_fine) {
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    if !starts_well || name.len() > 64 || !name.chars().all(is_valid) {
         return bad_request(&format!(
             "Invalid function name. Must start with a letter or an underscore. Must be alphameric \
              (a-z, A-Z, 0-9), underscores (_), dots (.) or dashes (-), with a maximum length of \
@@ -84,7 +84,7 @@ fn check_declaration(declaration: &Value) -> Result<(), ProviderError> {
     check_schema_fields(parameters)
 }
 
-/// A `Schema` has no other fields than those it has.
+/// Checks that a schema has only the fields of `Schema`.
 fn check_schema_fields(schema: &Value) -> Result<(), ProviderError> {
     let Some(fields) = schema.as_object() else {
         return Ok(());
@@ -105,11 +105,11 @@ fn check_schema_fields(schema: &Value) -> Result<(), ProviderError> {
     check_schema_fields(&schema["items"])
 }
 
-fn contents(contents: &[Value]) -> Result<(), ProviderError> {
+fn check_contents(contents: &[Value]) -> Result<(), ProviderError> {
     if contents.is_empty() {
         return bad_request("* GenerateContentRequest.contents: contents is not specified\n");
     }
-    let mut asked: Vec<&Value> = Vec::new();
+    let mut open_calls: Vec<&Value> = Vec::new();
     for (index, content) in contents.iter().enumerate() {
         let role = text(&content["role"]).unwrap_or_default();
         if !["user", "model"].contains(&role) {
@@ -129,37 +129,38 @@ fn contents(contents: &[Value]) -> Result<(), ProviderError> {
                  after a function response turn.",
             );
         }
-        responses(index, parts, &asked)?;
-        asked = field(parts, "functionCall");
+        check_responses(index, parts, &open_calls)?;
+        open_calls = field(parts, "functionCall");
     }
-    match asked.is_empty() {
-        true => Ok(()),
-        false => unbalanced(),
+    if open_calls.is_empty() {
+        Ok(())
+    } else {
+        unbalanced()
     }
 }
 
-/// The responses in a content are those that the one before it asks for.
-fn responses(index: usize, parts: &[Value], asked: &[&Value]) -> Result<(), ProviderError> {
-    let given = field(parts, "functionResponse");
-    if given.len() != asked.len() {
+/// Checks that a content has a response for each call of the previous content, and no others.
+fn check_responses(index: usize, parts: &[Value], calls: &[&Value]) -> Result<(), ProviderError> {
+    let responses = field(parts, "functionResponse");
+    if responses.len() != calls.len() {
         return unbalanced();
     }
-    for (at, response) in given.iter().enumerate() {
+    for (position, response) in responses.iter().enumerate() {
         if text(&response["name"]).is_none() {
             return bad_request(&format!(
-                "* GenerateContentRequest.contents[{index}].parts[{at}].function_response.name: \
+                "* GenerateContentRequest.contents[{index}].parts[{position}].function_response.name: \
                  Name cannot be empty.\n"
             ));
         }
         if !response["response"].is_object() {
             return bad_request(&format!(
-                "Invalid value at 'contents[{index}].parts[{at}].function_response.response' \
+                "Invalid value at 'contents[{index}].parts[{position}].function_response.response' \
                  (type.googleapis.com/google.protobuf.Struct)"
             ));
         }
-        let is_meant = |call: &&&Value| call["name"] == response["name"];
-        let is_this = |call: &&&Value| response["id"].is_null() || call["id"] == response["id"];
-        if !asked.iter().filter(is_meant).any(|call| is_this(&call)) {
+        let has_name = |call: &&&Value| call["name"] == response["name"];
+        let has_id = |call: &&&Value| response["id"].is_null() || call["id"] == response["id"];
+        if !calls.iter().filter(has_name).any(|call| has_id(&call)) {
             return bad_request(&format!(
                 "Function response {} answers no function call of the turn before it.",
                 response["name"]
@@ -169,10 +170,10 @@ fn responses(index: usize, parts: &[Value], asked: &[&Value]) -> Result<(), Prov
     Ok(())
 }
 
-/// From the third generation on, the first call of a turn has the signature that it came with.
+/// Checks that the first call of each turn has its signature, which Gemini 3 and later require.
 fn check_signatures(contents: &[Value], script: &Script) -> Result<(), ProviderError> {
-    let said = contents.iter().filter(|content| content["role"] == "model");
-    for (content, turn) in said.zip(&script.turns) {
+    let answers = contents.iter().filter(|content| content["role"] == "model");
+    for (content, turn) in answers.zip(&script.turns) {
         let parts = array(&content["parts"]);
         let first = parts.iter().find(|part| !part["functionCall"].is_null());
         let Some(part) = first.filter(|_| turn.calls() > 0) else {

@@ -1,4 +1,4 @@
-//! What OpenAI demands of a request.
+//! What OpenAI requires of a request.
 //!
 //! <https://platform.openai.com/docs/api-reference/chat/create>.
 
@@ -6,26 +6,26 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::super::{ProviderError, ProviderRequest, array, is_key, text};
+use super::super::provider_request::{KEY, ProviderError, ProviderRequest, array, text};
 use super::error_response;
 
 pub(in crate::mock_provider::formats) fn validate(
-    asked: &ProviderRequest<'_>,
+    request: &ProviderRequest<'_>,
 ) -> Result<(), ProviderError> {
-    key(asked)?;
-    let body = asked.body;
+    check_key(request)?;
+    let body = request.body;
     if text(&body["model"]).is_none() {
         return bad_request("you must provide a model parameter");
     }
     if body["stream"] != true {
         return bad_request("this provider only streams: `stream` must be true");
     }
-    tools(body)?;
-    messages(array(&body["messages"]))
+    check_tools(body)?;
+    check_messages(array(&body["messages"]))
 }
 
-fn key(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
-    let header = asked.header("authorization").unwrap_or_default();
+fn check_key(request: &ProviderRequest<'_>) -> Result<(), ProviderError> {
+    let header = request.header("authorization").unwrap_or_default();
     match header.strip_prefix("Bearer ") {
         None => {
             let message = "You didn't provide an API key. You need to provide your API key in an \
@@ -33,12 +33,12 @@ fn key(asked: &ProviderRequest<'_>) -> Result<(), ProviderError> {
                            YOUR_KEY).";
             Err(error_response(401, Some(message.to_owned())))
         }
-        Some(key) if !is_key(key) => Err(error_response(401, None)),
+        Some(key) if key != KEY => Err(error_response(401, None)),
         Some(_) => Ok(()),
     }
 }
 
-fn tools(body: &Value) -> Result<(), ProviderError> {
+fn check_tools(body: &Value) -> Result<(), ProviderError> {
     let mut names = HashSet::new();
     for (index, tool) in array(&body["tools"]).iter().enumerate() {
         if tool["type"] != "function" {
@@ -48,8 +48,8 @@ fn tools(body: &Value) -> Result<(), ProviderError> {
         }
         let function = &tool["function"];
         let name = text(&function["name"]).unwrap_or_default();
-        let is_fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if name.is_empty() || name.len() > 64 || !name.chars().all(is_fine) {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.is_empty() || name.len() > 64 || !name.chars().all(is_valid) {
             return bad_request(&format!(
                 "Invalid 'tools[{index}].function.name': string does not match pattern. Expected \
                  a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
@@ -73,7 +73,7 @@ fn tools(body: &Value) -> Result<(), ProviderError> {
     }
 }
 
-fn messages(messages: &[Value]) -> Result<(), ProviderError> {
+fn check_messages(messages: &[Value]) -> Result<(), ProviderError> {
     if messages.is_empty() {
         return bad_request(
             "Invalid 'messages': empty array. Expected an array with minimum length 1.",
@@ -129,14 +129,14 @@ fn messages(messages: &[Value]) -> Result<(), ProviderError> {
 }
 
 fn require_answered(missing: &[&str]) -> Result<(), ProviderError> {
-    match missing.is_empty() {
-        true => Ok(()),
-        false => bad_request(&format!(
-            "An assistant message with 'tool_calls' must be followed by tool messages responding \
-             to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
-            missing.join(", ")
-        )),
+    if missing.is_empty() {
+        return Ok(());
     }
+    bad_request(&format!(
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to \
+         each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+        missing.join(", ")
+    ))
 }
 
 fn bad_request(message: &str) -> Result<(), ProviderError> {
