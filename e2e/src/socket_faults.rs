@@ -1,11 +1,11 @@
 //! Schedules of faults over real sockets: a real bridge, the SDK's core on a real WebSocket, real
-//! callers, and between page and bridge a proxy that breaks what passes through it.
+//! callers, and a proxy between page and bridge that breaks connections.
 //!
-//! The seed decides what happens and when; the machine decides how fast. So a schedule is repeated
-//! by its seed, but not to the letter: that is what [`simulation`](crate::simulation) is for. What is
-//! promised is the same.
+//! The seed decides what happens and when; the machine decides how fast. A seed therefore repeats a
+//! schedule, but not exactly: [`simulation`](crate::simulation) does. The guarantees are the same.
 
 mod callers;
+mod delay;
 mod invariants;
 mod page;
 mod proxy;

@@ -1,4 +1,4 @@
-//! Who calls: a script and AI clients of both eras, some of which lose their patience.
+//! The callers of a schedule: plain HTTP, and MCP clients of both eras. Some of them give up early.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::page::TOOL;
 use crate::socket_faults::invariants::{CallOutcome, InvariantChecker};
 use crate::{Era, McpClient, PlainHttp, TestBed, Transport};
 
-/// Longer than any call may take: the call's own time, the grace, and a busy machine.
+/// Longer than any call may take: its timeout, the grace period, and the delays of a busy machine.
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The clients of one schedule.
@@ -18,11 +18,11 @@ pub(super) struct Callers {
     plain: PlainHttp,
     earlier: McpClient,
     modern: McpClient,
-    /// How often the bridge was restarted.
+    /// The number of restarts of the bridge.
     restarts: watch::Receiver<u64>,
 }
 
-/// How a call reaches the bridge.
+/// The kind of client that makes a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CallerKind {
     Plain,
@@ -31,27 +31,27 @@ pub(super) enum CallerKind {
 }
 
 impl Callers {
-    pub(super) async fn connect(world: &TestBed, restarts: watch::Receiver<u64>) -> Self {
+    pub(super) async fn connect(bed: &TestBed, restarts: watch::Receiver<u64>) -> Self {
         Self {
-            plain: PlainHttp::new(world),
-            earlier: McpClient::connect(world, Transport::Http, Era::Initialize).await,
-            modern: McpClient::connect(world, Transport::Http, Era::Discover).await,
+            plain: PlainHttp::new(bed),
+            earlier: McpClient::connect(bed, Transport::Http, Era::Initialize).await,
+            modern: McpClient::connect(bed, Transport::Http, Era::Discover).await,
             restarts,
         }
     }
 
-    /// Makes a call and tells the oracle how it ended.
+    /// Makes a call and records its outcome.
     pub(super) async fn call(
         &self,
-        oracle: &InvariantChecker,
+        checker: &InvariantChecker,
         number: u64,
-        way: CallerKind,
+        kind: CallerKind,
         session: &str,
-        patience: Option<Duration>,
+        client_timeout: Option<Duration>,
     ) {
-        oracle.call_made(number);
+        checker.call_made(number);
         let call = async {
-            match way {
+            match kind {
                 CallerKind::Plain => {
                     let input = json!({ "n": number });
                     let result = self.plain.call_in_session(session, TOOL, input).await;
@@ -61,24 +61,24 @@ impl Callers {
                 CallerKind::Modern => attempt(&self.modern, number, session).await,
             }
         };
-        let how = match timeout(patience.unwrap_or(CALL_TIMEOUT), call).await {
-            Ok(how) => how,
-            Err(_) if patience.is_some() => CallOutcome::Lost,
+        let outcome = match timeout(client_timeout.unwrap_or(CALL_TIMEOUT), call).await {
+            Ok(outcome) => outcome,
+            Err(_) if client_timeout.is_some() => CallOutcome::Lost,
             Err(_) => {
-                oracle.record_violation(format!("call {number} ({way:?}) has no ending"));
+                checker.record_violation(format!("call {number} ({kind:?}) does not end"));
                 CallOutcome::Lost
             }
         };
-        oracle.call_ended(number, how);
+        checker.call_ended(number, outcome);
     }
 
-    /// rmcp's client of the earlier era goes on trying to resume a stream of a bridge that is not
-    /// there any more. Its owner sees the bridge end, and gives up what was under way.
+    /// After a restart of the bridge, rmcp's client of the earlier era keeps trying to resume a
+    /// stream that is gone. Its owner notices the restart and gives up the calls in flight.
     async fn earlier(&self, number: u64, session: &str) -> CallOutcome {
         let mut restarts = self.restarts.clone();
         restarts.mark_unchanged();
         tokio::select! {
-            how = attempt(&self.earlier, number, session) => how,
+            outcome = attempt(&self.earlier, number, session) => outcome,
             _ = restarts.changed() => CallOutcome::Lost,
         }
     }
@@ -87,12 +87,12 @@ impl Callers {
 async fn attempt(client: &McpClient, number: u64, session: &str) -> CallOutcome {
     let arguments = json!({ "n": number, "session_id": session });
     match client.try_call(TOOL, arguments).await {
-        Ok(result) => outcome_of(&serde_json::to_value(result).expect("it is plain data")),
+        Ok(result) => outcome_of(&serde_json::to_value(result).expect("a result serializes")),
         Err(_) => CallOutcome::Lost,
     }
 }
 
-/// What the MCP result says, or the JSON error of a refusal.
+/// The outcome in an MCP result, or in the JSON error of a rejection.
 fn outcome_of(result: &Value) -> CallOutcome {
     let code = &result["_meta"]["mcp-web/error"];
     let code = code.as_str().or_else(|| result["code"].as_str());

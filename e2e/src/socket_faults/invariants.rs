@@ -1,4 +1,4 @@
-//! What callers heard and what pages did, by the number that a caller gives its call.
+//! The guarantees of the protocol for the calls of a schedule, by the number in their arguments.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use bridge_protocol::limits::STALE_AFTER;
 
-/// So much later than it should a task may run on a busy machine.
+/// How much later than scheduled a task may run on a busy machine.
 const SCHEDULING_ALLOWANCE: Duration = Duration::from_secs(2);
 
 /// How a call ended for its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CallOutcome {
     Answered,
-    /// With this code, as the bridge says it.
+    /// With this error code of the bridge.
     Failed(String),
-    /// The caller left, or its connection broke.
+    /// The caller gave up, or its connection broke.
     Lost,
 }
 
@@ -25,58 +25,61 @@ struct Call {
     ended: Option<(Instant, CallOutcome)>,
 }
 
-/// Shared by pages and callers of one schedule.
+/// Checks the guarantees. Pages and callers of a schedule share it.
 #[derive(Debug, Default)]
 pub(super) struct InvariantChecker {
     calls: Mutex<BTreeMap<u64, Call>>,
-    /// What was not as promised. Pages run in tasks of their own: the schedule asks in the end.
+    /// Guarantees that did not hold. They are collected because pages run in tasks of their own.
     violations: Mutex<Vec<String>>,
 }
 
 impl InvariantChecker {
     pub(super) fn call_made(&self, call: u64) {
-        let former = self.calls.lock().unwrap().insert(call, Call::default());
-        assert!(former.is_none(), "two calls of one number");
+        let previous = self.calls.lock().unwrap().insert(call, Call::default());
+        assert!(previous.is_none(), "two calls have the number {call}");
     }
 
-    pub(super) fn call_ended(&self, call: u64, how: CallOutcome) {
+    pub(super) fn call_ended(&self, call: u64, outcome: CallOutcome) {
         let mut calls = self.calls.lock().unwrap();
-        let call = calls.get_mut(&call).expect("it was made");
-        call.ended = Some((Instant::now(), how));
+        let call = calls.get_mut(&call).expect("the call was made");
+        call.ended = Some((Instant::now(), outcome));
     }
 
-    /// A page executes it.
+    /// Records that a page starts the handler of a call.
     pub(super) fn call_started(&self, number: u64) {
         let mut calls = self.calls.lock().unwrap();
-        let call = calls.get_mut(&number).expect("it was made");
+        let call = calls.get_mut(&number).expect("the call was made");
         if call.started.replace(Instant::now()).is_some() {
             self.record_violation(format!("call {number} is executed twice"));
         }
-        if let Some((at, how)) = &call.ended {
+        if let Some((at, outcome)) = &call.ended {
             let late = at.elapsed();
-            let told = matches!(how, CallOutcome::Failed(code) if code == "PageSuspended" || code == "PageBusy");
-            if told || late > STALE_AFTER + SCHEDULING_ALLOWANCE {
+            let means_not_executed = matches!(outcome, CallOutcome::Failed(code) if code == "PageSuspended" || code == "PageBusy");
+            if means_not_executed || late > STALE_AFTER + SCHEDULING_ALLOWANCE {
                 self.record_violation(format!(
-                    "call {number} ended as {how:?} and is executed {late:?} later"
+                    "call {number} ended as {outcome:?} and is executed {late:?} later"
                 ));
             }
         }
     }
 
-    pub(super) fn record_violation(&self, how: String) {
-        self.violations.lock().unwrap().push(how);
+    pub(super) fn record_violation(&self, violation: String) {
+        self.violations.lock().unwrap().push(violation);
     }
 
-    /// Panics when a promise was broken; else how many calls were made, executed and answered.
+    /// Returns how many calls were made, executed and answered.
+    ///
+    /// # Panics
+    /// When a guarantee did not hold.
     pub(super) fn assert_no_violations(&self) -> (u64, u64, u64) {
-        let broken = self.violations.lock().unwrap();
-        assert!(broken.is_empty(), "{broken:#?}");
+        let violations = self.violations.lock().unwrap();
+        assert!(violations.is_empty(), "{violations:#?}");
         let calls = self.calls.lock().unwrap();
-        let without: Vec<_> = calls
+        let open: Vec<_> = calls
             .iter()
             .filter(|(_, call)| call.ended.is_none())
             .collect();
-        assert!(without.is_empty(), "without an ending: {without:?}");
+        assert!(open.is_empty(), "calls that have not ended: {open:?}");
         let count = |is: fn(&&Call) -> bool| calls.values().filter(is).count() as u64;
         let answered = count(|call| matches!(call.ended, Some((_, CallOutcome::Answered))));
         (

@@ -1,4 +1,4 @@
-//! The SDK's core on a real WebSocket: what its runtime does in a browser, done with tokio.
+//! The SDK's core on a real WebSocket, driven by tokio as the SDK's runtime drives it in a browser.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -18,56 +18,56 @@ use web_sdk::core::{
     Call, DefinitionKey, Effect, Item, Kind, Page, PageVisibility, Report, SizedJson, Status, Token,
 };
 
-use super::schedule::delay;
+use super::delay::delay;
+use super::invariants::InvariantChecker;
 use crate::random::Random;
 use crate::sdk_page::{PageFrames, page_info, text_outcome};
-use crate::socket_faults::invariants::InvariantChecker;
 
-/// The tool of every page. Its argument `n` is the caller's number of the call.
+/// The tool that every page registers. Its argument `n` is the caller's number for the call.
 pub(super) const TOOL: &str = "work";
 
-/// As in `web-sdk/src/js/socket.rs`.
+/// The close code of `web-sdk/src/js/socket.rs` for abandoned sockets.
 const ABANDONED_CLOSE: u16 = 4000;
 
-/// Without a close frame (RFC 6455 section 7.1.5).
+/// The code for a connection that ended without a close frame (RFC 6455 section 7.1.5).
 const ABNORMAL_CLOSE: u16 = 1006;
 
-/// A close frame is answered within this, or not at all.
+/// How long the peer may take to answer a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Gives a fresh token.
+/// Returns a new token.
 pub(super) type TokenSource = Arc<dyn Fn() -> String + Send + Sync>;
 
-/// Something that the page's thread does when it is free.
+/// What the page's thread does when it is free.
 enum Task {
     Token,
     Opened(u64),
     Frame(u64, String),
     Closed(u64, u16),
     Finish(CallId),
-    /// A handler blocks the thread for so long, and ends.
+    /// A handler blocks the thread for this long, and ends.
     Block(CallId, Duration),
-    /// The browser lets nothing run, for so long.
+    /// The browser suspends the page for this long.
     Pause(Duration),
-    /// It says so first.
+    /// The browser announces that it suspends the page for this long.
     Freeze(Duration),
 }
 
-/// What a page's socket writes.
+/// What the page's thread sends to the task of its socket.
 enum SocketCommand {
     Frame(String),
     Close(u16),
 }
 
-/// How the page sees itself.
+/// The state that the page reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct PageStatus {
-    /// Its tool can be called.
+    /// The page's tool can be called.
     pub(super) ready: bool,
     pub(super) failed: Option<String>,
 }
 
-/// A document in a tab. Dropping it is the end of both, as a crash would be.
+/// A document in a tab. If it is dropped, both end as in a crash.
 pub(super) struct SocketPage {
     tasks: mpsc::UnboundedSender<Task>,
     state: watch::Receiver<PageStatus>,
@@ -81,17 +81,17 @@ impl SocketPage {
         session: &str,
         document: u64,
         tokens: TokenSource,
-        oracle: Arc<InvariantChecker>,
+        checker: Arc<InvariantChecker>,
         random: Random,
     ) -> Self {
-        let (tasks, heard) = mpsc::unbounded_channel();
-        let (state, seen) = watch::channel(PageStatus::default());
+        let (tasks, queue) = mpsc::unbounded_channel();
+        let (state, state_receiver) = watch::channel(PageStatus::default());
         let (leave, left) = oneshot::channel();
         let thread = PageThread {
             page: Page::new(page_info(session, document), PageVisibility::default()),
             url,
             tokens,
-            oracle,
+            checker,
             random,
             tasks: tasks.clone(),
             state,
@@ -104,8 +104,8 @@ impl SocketPage {
         };
         Self {
             tasks,
-            state: seen,
-            thread: tokio::spawn(thread.run(heard, left)),
+            state: state_receiver,
+            thread: tokio::spawn(thread.run(queue, left)),
             leave: Some(leave),
         }
     }
@@ -119,14 +119,14 @@ impl SocketPage {
         let _ = self.tasks.send(task);
     }
 
-    /// Waits until its tool can be called, or it has given up.
+    /// Waits until the page's tool can be called, or the page has given up.
     pub(super) async fn wait_settled(&mut self) -> PageStatus {
         let settled = |state: &PageStatus| state.ready || state.failed.is_some();
         let state = self.state.wait_for(settled).await;
         state.expect("the page's thread runs").clone()
     }
 
-    /// The browser closes the socket of a document that goes away, and the bridge hears it if it can.
+    /// Closes the document's socket with code 1001, as a browser does on navigation.
     pub(super) async fn close(mut self) {
         if let Some(leave) = self.leave.take() {
             let _ = leave.send(1001);
@@ -151,7 +151,7 @@ struct PageThread {
     page: Page<String>,
     url: String,
     tokens: TokenSource,
-    oracle: Arc<InvariantChecker>,
+    checker: Arc<InvariantChecker>,
     random: Random,
     tasks: mpsc::UnboundedSender<Task>,
     state: watch::Sender<PageStatus>,
@@ -166,23 +166,23 @@ struct PageThread {
 impl PageThread {
     async fn run(
         mut self,
-        mut heard: mpsc::UnboundedReceiver<Task>,
+        mut queue: mpsc::UnboundedReceiver<Task>,
         mut left: oneshot::Receiver<u16>,
     ) {
         self.start();
         loop {
             self.perform_all();
             let alive = tokio::select! {
-                code = &mut left => return self.leave(code.unwrap_or(1001)),
-                Some(task) = heard.recv() => self.run_task(task, &mut left).await,
-                () = timer_fired(&mut self.timer) => {
-                    self.timer = None;
-                    let random = self.random.fraction();
-                    self.page_now().timer_fired(random);
-                    true
-                }
-                Some(_) = self.handlers.join_next() => true,
-            };
+                            code = &mut left => return self.leave(code.unwrap_or(1001)),
+            Some(task) = queue.recv() => self.run_task(task, &mut left).await,
+                            () = timer_fired(&mut self.timer) => {
+                                self.timer = None;
+                                let random = self.random.fraction();
+                                self.page_now().timer_fired(random);
+                                true
+                            }
+                            Some(_) = self.handlers.join_next() => true,
+                        };
             if !alive {
                 return self.close_socket(1001);
             }
@@ -205,10 +205,10 @@ impl PageThread {
         self.page.connect();
     }
 
-    /// The page, at this moment.
+    /// The page, with its clock set to the current time.
     fn page_now(&mut self) -> &mut Page<String> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.expect("it is after 1970").as_millis();
+        let now = now.expect("the clock is after 1970").as_millis();
         self.page.set_now(now as u64);
         &mut self.page
     }
@@ -225,7 +225,7 @@ impl PageThread {
         }
     }
 
-    /// Nothing runs for so long. False when the document is closed meanwhile.
+    /// Runs nothing for this long. Returns `false` if the document is closed meanwhile.
     async fn pause(&mut self, span: Duration, left: &mut oneshot::Receiver<u16>) -> bool {
         tokio::select! {
             () = delay(span) => true,
@@ -243,7 +243,10 @@ impl PageThread {
             }
             Task::Opened(socket) if Some(socket) == current => self.page_now().socket_opened(),
             Task::Frame(number, text) if Some(number) == current => {
-                let socket = self.socket.as_mut().expect("it is the current one");
+                let socket = self
+                    .socket
+                    .as_mut()
+                    .expect("the guard checks that the socket is current");
                 if let Some(message) = socket.frames.decode(&text) {
                     self.page_now().message_arrived(message);
                 }
@@ -332,9 +335,11 @@ impl PageThread {
     }
 
     fn start_handler(&mut self, call: Call<String>) {
-        let message: Value = serde_json::from_str(&call.message).expect("it is JSON");
-        let number = message["toolInput"]["n"].as_u64().expect("callers number");
-        self.oracle.call_started(number);
+        let message: Value = serde_json::from_str(&call.message).expect("the message is JSON");
+        let number = message["toolInput"]["n"]
+            .as_u64()
+            .expect("callers number their calls");
+        self.checker.call_started(number);
         self.running.insert(call.id.clone());
         let span = Duration::from_millis(self.random.span(3_000));
         match self.random.below(10) {
@@ -364,8 +369,8 @@ impl PageThread {
             }
             Report::Registered { .. } => self.state.send_modify(|state| state.ready = true),
             Report::CallEnded { call, .. } if !self.running.remove(&call) => {
-                self.oracle
-                    .record_violation(format!("{call} ends and does not run"));
+                self.checker
+                    .record_violation(format!("{call} ends but does not run"));
             }
             _ => {}
         }
@@ -379,7 +384,7 @@ async fn timer_fired(timer: &mut Option<Pin<Box<Sleep>>>) {
     }
 }
 
-/// A socket as a browser has it: it reads and answers pings whatever the page's thread does.
+/// Runs a WebSocket like a browser: it reads, and answers pings, even while the page's thread is blocked.
 async fn serve(
     url: String,
     number: u64,

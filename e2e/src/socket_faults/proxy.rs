@@ -1,4 +1,4 @@
-//! A TCP proxy in front of the bridge's page socket that cuts, stalls, delays and refuses.
+//! A TCP proxy in front of the bridge's page socket that cuts, stalls, delays and refuses connections.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -10,30 +10,30 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::schedule::delay;
+use super::delay::delay;
 
-/// What the network does.
+/// The condition of the simulated network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NetworkCondition {
     Normal,
-    /// What is sent arrives so much later.
+    /// Bytes arrive this much later.
     Slow(Duration),
-    /// Nothing arrives, and nobody is told.
+    /// Nothing arrives, and no side is notified.
     Stalled,
-    /// No connection is made.
+    /// New connections are refused.
     Refusing,
 }
 
 #[derive(Debug)]
 struct Shared {
     condition: watch::Sender<NetworkCondition>,
-    /// Counts up whenever every connection is cut.
+    /// Incremented to cut all connections.
     cuts: watch::Sender<u64>,
-    /// The next connection, or the next bytes on any, are cut after so many bytes more.
+    /// After this many more bytes on any connection, all connections are cut.
     cut_after: Mutex<Option<usize>>,
 }
 
-/// See the module documentation. Ends on drop.
+/// A proxy between pages and a bridge. It stops when it is dropped.
 #[derive(Debug)]
 pub(super) struct FaultProxy {
     address: SocketAddr,
@@ -62,21 +62,21 @@ impl FaultProxy {
         format!("ws://{}/ws?session={session}", self.address)
     }
 
-    pub(super) fn set_condition(&self, weather: NetworkCondition) {
-        self.shared.condition.send_replace(weather);
+    pub(super) fn set_condition(&self, condition: NetworkCondition) {
+        self.shared.condition.send_replace(condition);
     }
 
-    /// Cuts every connection at once, whatever is under way.
+    /// Cuts every connection at once; bytes in flight are lost.
     pub(super) fn cut(&self) {
         self.shared.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// Cuts the connection on which the byte passes that comes after so many others.
+    /// Cuts all connections after this many more bytes.
     pub(super) fn cut_after(&self, bytes: usize) {
         *self.shared.cut_after.lock().unwrap() = Some(bytes);
     }
 
-    /// Fair weather. Lines that were stalled break, as networks give them up in the end.
+    /// Returns to normal conditions. Stalled connections break, as networks drop them eventually.
     pub(super) fn restore(&self) {
         *self.shared.cut_after.lock().unwrap() = None;
         if *self.shared.condition.borrow() == NetworkCondition::Stalled {
@@ -93,16 +93,16 @@ impl Drop for FaultProxy {
 }
 
 async fn serve(listener: TcpListener, bridge: SocketAddr, shared: Arc<Shared>) {
-    let mut lines = JoinSet::new();
+    let mut connections = JoinSet::new();
     while let Ok((page, _)) = listener.accept().await {
         if *shared.condition.borrow() != NetworkCondition::Refusing {
-            lines.spawn(serve_connection(page, bridge, Arc::clone(&shared)));
+            connections.spawn(serve_connection(page, bridge, Arc::clone(&shared)));
         }
-        while lines.try_join_next().is_some() {}
+        while connections.try_join_next().is_some() {}
     }
 }
 
-/// One connection. Its sockets close when this returns.
+/// Serves one connection. Its sockets close when this returns.
 async fn serve_connection(mut page: TcpStream, bridge: SocketAddr, shared: Arc<Shared>) {
     let mut cuts = shared.cuts.subscribe();
     let Ok(mut bridge) = TcpStream::connect(bridge).await else {
@@ -124,21 +124,21 @@ async fn serve_connection(mut page: TcpStream, bridge: SocketAddr, shared: Arc<S
         }
     };
     if is_cut {
-        // A reset: what was under way is lost in both directions.
+        // A reset discards what is in flight in both directions.
         let _ = (page.set_zero_linger(), bridge.set_zero_linger());
     }
 }
 
-/// Passes bytes on until the end. Cutting one direction cuts both.
+/// Forwards bytes until the end of the stream. A cut of one direction cuts both.
 async fn forward(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared) {
-    let mut weather = shared.condition.subscribe();
+    let mut condition = shared.condition.subscribe();
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
-        let flowing = weather.wait_for(|weather| *weather != NetworkCondition::Stalled);
-        let now = flowing
+        let flowing = condition.wait_for(|condition| *condition != NetworkCondition::Stalled);
+        let current = flowing
             .await
-            .map_or(NetworkCondition::Normal, |weather| *weather);
-        if let NetworkCondition::Slow(span) = now {
+            .map_or(NetworkCondition::Normal, |condition| *condition);
+        if let NetworkCondition::Slow(span) = current {
             delay(span).await;
         }
         let (passing, is_cut) = shared.passing_bytes(read);
@@ -153,7 +153,7 @@ async fn forward(mut from: ReadHalf<'_>, mut to: WriteHalf<'_>, shared: &Shared)
 }
 
 impl Shared {
-    /// How many of so many bytes pass, and whether the connection is cut after them.
+    /// How many of `bytes` pass, and whether the connections are cut after them.
     fn passing_bytes(&self, bytes: usize) -> (usize, bool) {
         let mut cut_after = self.cut_after.lock().unwrap();
         match cut_after.take() {

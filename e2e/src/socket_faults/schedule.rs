@@ -1,4 +1,4 @@
-//! One schedule: pages, callers, faults, and the end, when all must be well again and nothing left.
+//! One schedule: pages, callers and faults, and the checks at its end.
 
 use std::ops::AddAssign;
 use std::sync::Arc;
@@ -7,17 +7,18 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::timeout;
 
 use super::callers::{CallerKind, Callers};
+use super::delay::delay;
 use super::page::{SocketPage, TokenSource};
 use super::proxy::{FaultProxy, NetworkCondition};
 use crate::random::Random;
 use crate::socket_faults::invariants::InvariantChecker;
 use crate::{TestBed, TokenIssuer, token_issuer, with_deadline};
 
-/// How a schedule's bridge is set: everything short, and the receipt longer than what makes a call
-/// late, as it is by default.
+/// The settings of the bridge: all times are short, but the receipt timeout is longer than what
+/// makes a call late, as it is by default.
 const BRIDGE_ARGUMENTS: [&str; 14] = [
     "--call-receipt",
     "3s",
@@ -35,23 +36,23 @@ const BRIDGE_ARGUMENTS: [&str; 14] = [
     "warn",
 ];
 
-/// Silence that a page notices by itself, and its longest wait between two attempts, and more.
+/// More than the silence after which a page reconnects and its longest backoff together.
 const RECOVERY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What happened in schedules.
+/// Counts of what happened in schedules, which show how much a run has covered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketSummary {
-    /// Schedules.
+    /// Schedules that were run.
     pub schedules: u64,
-    /// Faults.
+    /// Faults that were injected.
     pub faults: u64,
-    /// Of these, bridges that were killed or stopped, and started again.
+    /// Faults that stopped or killed the bridge and started it again.
     pub restarts: u64,
     /// Calls that were made.
     pub calls: u64,
-    /// Those that a page executed.
+    /// Calls that a page executed.
     pub executed: u64,
-    /// Those that ended with a result.
+    /// Calls that ended with a result.
     pub answered: u64,
 }
 
@@ -66,27 +67,22 @@ impl AddAssign for SocketSummary {
     }
 }
 
-/// The schedule's own time passes. Nobody waits here for something to have happened.
-pub(super) async fn delay(span: Duration) {
-    sleep_until(Instant::now() + span).await;
-}
-
 /// Runs the schedule of a seed.
 ///
 /// # Panics
-/// When a promise is broken.
+/// When a guarantee does not hold.
 pub async fn run(seed: u64) -> SocketSummary {
     let mut random = Random::new(seed);
-    let mut world =
+    let mut bed =
         TestBed::bridge_with(&[&BRIDGE_ARGUMENTS[..], &TokenIssuer::bridge_arguments()].concat())
             .await;
-    world.set_token(token(3600.0));
-    let proxy = FaultProxy::start(world.address()).await;
+    bed.set_token(token(3600.0));
+    let proxy = FaultProxy::start(bed.address()).await;
     let restarts = watch::Sender::new(0);
-    let callers = Callers::connect(&world, restarts.subscribe()).await;
-    let mut scene = FaultScenario {
+    let callers = Callers::connect(&bed, restarts.subscribe()).await;
+    let mut scenario = FaultScenario {
         proxy,
-        oracle: Arc::default(),
+        checker: Arc::default(),
         tokens: token_source(random.one_of(&[3600.0, 3600.0, 4.0])),
         tabs: Vec::new(),
         documents: 0,
@@ -98,27 +94,33 @@ pub async fn run(seed: u64) -> SocketSummary {
         },
     };
     for tab in 0..random.between(1, 2) {
-        scene.open_tab(&format!("tab-{tab}"));
+        scenario.open_tab(&format!("tab-{tab}"));
     }
-    scene.wait_all_ready().await;
-    let oracle = Arc::clone(&scene.oracle);
-    let sessions: Vec<String> = scene.tabs.iter().map(|tab| tab.session.clone()).collect();
+    scenario.wait_all_ready().await;
+    let checker = Arc::clone(&scenario.checker);
+    let sessions: Vec<String> = scenario
+        .tabs
+        .iter()
+        .map(|tab| tab.session.clone())
+        .collect();
     let calls = (0..random.between(4, 10)).map(|number| {
-        let when = Duration::from_millis(random.below(3_000));
-        let way = random.one_of(&[CallerKind::Plain, CallerKind::Earlier, CallerKind::Modern]);
+        let start = Duration::from_millis(random.below(3_000));
+        let kind = random.one_of(&[CallerKind::Plain, CallerKind::Earlier, CallerKind::Modern]);
         let session = sessions[random.below(sessions.len() as u64) as usize].clone();
-        let patience = random.percent(25).then(|| random.span(2_000));
-        let (callers, oracle) = (&callers, &oracle);
+        let client_timeout = random.percent(25).then(|| random.span(2_000));
+        let (callers, checker) = (&callers, &checker);
         async move {
-            delay(when).await;
-            let patience = patience.map(Duration::from_millis);
-            callers.call(oracle, number, way, &session, patience).await;
+            delay(start).await;
+            let client_timeout = client_timeout.map(Duration::from_millis);
+            callers
+                .call(checker, number, kind, &session, client_timeout)
+                .await;
         }
     });
     let calls: Vec<_> = calls.collect();
-    tokio::join!(join_all(calls), scene.inject_faults(&mut world));
-    scene.assert_recovered(&callers).await;
-    scene.close_everything(&world).await
+    tokio::join!(join_all(calls), scenario.inject_faults(&mut bed));
+    scenario.assert_recovered(&callers).await;
+    scenario.close_everything(&bed).await
 }
 
 struct Tab {
@@ -128,7 +130,7 @@ struct Tab {
 
 struct FaultScenario {
     proxy: FaultProxy,
-    oracle: Arc<InvariantChecker>,
+    checker: Arc<InvariantChecker>,
     tokens: TokenSource,
     tabs: Vec<Tab>,
     documents: u64,
@@ -151,7 +153,7 @@ impl FaultScenario {
             session,
             self.documents,
             Arc::clone(&self.tokens),
-            Arc::clone(&self.oracle),
+            Arc::clone(&self.checker),
             Random::new(self.random.below(u64::MAX)),
         )
     }
@@ -163,15 +165,15 @@ impl FaultScenario {
         }
     }
 
-    async fn inject_faults(&mut self, world: &mut TestBed) {
+    async fn inject_faults(&mut self, bed: &mut TestBed) {
         for _ in 0..self.random.between(1, 4) {
             delay(Duration::from_millis(self.random.span(1_500))).await;
             self.summary.faults += 1;
-            self.inject_fault(world).await;
+            self.inject_fault(bed).await;
         }
     }
 
-    async fn inject_fault(&mut self, world: &mut TestBed) {
+    async fn inject_fault(&mut self, bed: &mut TestBed) {
         let tab = self.random.below(self.tabs.len() as u64) as usize;
         let span = Duration::from_millis(self.random.span(2_500));
         match self.random.below(13) {
@@ -194,12 +196,12 @@ impl FaultScenario {
                 self.summary.restarts += 1;
                 self.restarts.send_modify(|restarts| *restarts += 1);
                 if self.random.percent(50) {
-                    world.crash().await;
+                    bed.crash().await;
                 } else {
-                    world.stop().await;
+                    bed.stop().await;
                 }
                 delay(span / 4).await;
-                world.restart().await;
+                bed.restart().await;
             }
             9..11 => {
                 let announced = self.random.percent(50);
@@ -208,8 +210,8 @@ impl FaultScenario {
             11 => {
                 let session = self.tabs[tab].session.clone();
                 let page = self.new_document(&session);
-                let former = std::mem::replace(&mut self.tabs[tab].page, page);
-                with_deadline("a document to close", former.close()).await;
+                let previous = std::mem::replace(&mut self.tabs[tab].page, page);
+                with_deadline("a document to close", previous.close()).await;
             }
             _ => {
                 let session = self.tabs[tab].session.clone();
@@ -218,20 +220,21 @@ impl FaultScenario {
         }
     }
 
-    async fn with_condition(&mut self, weather: NetworkCondition, span: Duration) {
-        self.proxy.set_condition(weather);
+    async fn with_condition(&mut self, condition: NetworkCondition, span: Duration) {
+        self.proxy.set_condition(condition);
         delay(span).await;
         self.proxy.set_condition(NetworkCondition::Normal);
     }
 
-    /// Every page that was not taken over is connected, and answers.
+    /// Checks that every page that was not taken over is connected and answers.
     async fn assert_recovered(&mut self, callers: &Callers) {
         self.proxy.restore();
         let mut probes = 1_000;
         let mut answering = Vec::new();
         for tab in &mut self.tabs {
             let state = timeout(RECOVERY_TIMEOUT, tab.page.wait_settled()).await;
-            let state = state.unwrap_or_else(|_| panic!("no page of {} is back", tab.session));
+            let state =
+                state.unwrap_or_else(|_| panic!("no page of {} has recovered", tab.session));
             match state.failed.as_deref() {
                 None if !answering.contains(&tab.session) => answering.push(tab.session.clone()),
                 None | Some("SessionSuperseded") => {}
@@ -241,25 +244,25 @@ impl FaultScenario {
         for tab in &self.tabs {
             assert!(
                 answering.contains(&tab.session),
-                "nobody has {}",
+                "no page has the session {}",
                 tab.session
             );
         }
         for session in &answering {
             probes += 1;
-            let oracle = &self.oracle;
+            let checker = &self.checker;
             callers
-                .call(oracle, probes, CallerKind::Plain, session, None)
+                .call(checker, probes, CallerKind::Plain, session, None)
                 .await;
         }
     }
 
-    /// When the pages are gone, nothing of them is left.
-    async fn close_everything(mut self, world: &TestBed) -> SocketSummary {
+    /// Closes all pages and checks that the bridge keeps nothing of them.
+    async fn close_everything(mut self, bed: &TestBed) -> SocketSummary {
         for tab in self.tabs.drain(..) {
             with_deadline("a page to close", tab.page.close()).await;
         }
-        let plain = crate::PlainHttp::new(world);
+        let plain = crate::PlainHttp::new(bed);
         let nothing_left = async {
             loop {
                 let sessions: Value = plain.get("/sessions").await.json().await.unwrap();
@@ -271,7 +274,7 @@ impl FaultScenario {
         with_deadline("no session to be left", nothing_left).await;
         let tools: Value = plain.get("/tools").await.json().await.unwrap();
         assert!(!tools.to_string().contains(super::page::TOOL), "{tools}");
-        let (calls, executed, answered) = self.oracle.assert_no_violations();
+        let (calls, executed, answered) = self.checker.assert_no_violations();
         SocketSummary {
             calls,
             executed,
@@ -281,7 +284,7 @@ impl FaultScenario {
     }
 }
 
-/// Tokens of one person, each valid for so many seconds.
+/// A source of tokens of one user, each valid for this many seconds.
 fn token_source(seconds: f64) -> TokenSource {
     Arc::new(move || token(seconds))
 }

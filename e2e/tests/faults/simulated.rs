@@ -1,4 +1,4 @@
-//! 10,000 schedules over the pure state of both sides.
+//! 10,000 schedules of faults over the pure state machines of both sides.
 
 use std::any::Any;
 use std::env;
@@ -11,11 +11,11 @@ use e2e::simulation::{self, Summary};
 
 const SCHEDULES: u64 = 10_000;
 
-/// So many failures are told.
+/// The maximum number of failures in the panic message.
 const MAX_REPORTED: usize = 20;
 
 #[test]
-fn schedules_over_the_pure_state_keep_every_promise() {
+fn guarantees_hold_over_pure_state() {
     if let Ok(seed) = env::var("MCP_WEB_FAULT_SEED") {
         println!("{:?}", simulation::run(seed.parse().unwrap(), true));
         return;
@@ -26,10 +26,11 @@ fn schedules_over_the_pure_state_keep_every_promise() {
     if let Some((seed, _)) = outcome.failures.first() {
         println!("the schedule of seed {seed}:");
         let _ = catch_unwind(|| simulation::run(*seed, true));
-        let told: Vec<_> = outcome.failures.iter().take(MAX_REPORTED).collect();
+        let reported: Vec<_> = outcome.failures.iter().take(MAX_REPORTED).collect();
         panic!(
-            "{} of {count} schedules break a promise. Again: `MCP_WEB_FAULT_SEED={seed} cargo test \
-             -p e2e --test faults simulated`. Seeds and reasons:\n{told:#?}",
+            "the guarantees do not hold in {} of {count} schedules. To repeat: \
+             `MCP_WEB_FAULT_SEED={seed} cargo test -p e2e --test faults simulated`. Seeds and \
+             reasons:\n{reported:#?}",
             outcome.failures.len()
         );
     }
@@ -37,10 +38,10 @@ fn schedules_over_the_pure_state_keep_every_promise() {
     assert_eq!(sum.schedules, count);
     let figures = format!(
         "figures: {count} simulated schedules with {} faults, {} connections and {} frames: of {} \
-         calls {} were executed and {} answered, none twice, each with one ending, and nothing left\n",
+calls {} were executed and {} answered, none twice, each ended once, and nothing was left\n",
         sum.faults, sum.connections, sum.frames, sum.calls, sum.executed, sum.answered
     );
-    // `print!` is held back by the test harness, and the counts are to be seen.
+    // The test harness captures `print!`, but these counts should always be visible.
     std::io::stdout().write_all(figures.as_bytes()).unwrap();
 }
 
@@ -50,7 +51,7 @@ struct Outcome {
     failures: Vec<(u64, String)>,
 }
 
-/// Every seed's schedule, on as many threads as there are.
+/// Runs the schedules of all seeds, on as many threads as the machine has.
 fn run_all(count: u64) -> Outcome {
     let workers = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     let share = move |worker| worker * count / workers..(worker + 1) * count / workers;
@@ -80,5 +81,5 @@ fn run(seeds: Range<u64>) -> Outcome {
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("no words").to_owned()
+    text.unwrap_or("a panic without a message").to_owned()
 }

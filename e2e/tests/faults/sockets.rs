@@ -1,4 +1,4 @@
-//! 200 schedules over real sockets.
+//! 200 schedules of faults over real sockets.
 
 use std::env;
 use std::io::Write;
@@ -10,22 +10,22 @@ use tokio::task::JoinSet;
 
 const SCHEDULES: u64 = 200;
 
-/// They wait more than they compute.
+/// Schedules wait more than they compute.
 const CONCURRENCY: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn schedules_over_real_sockets_keep_every_promise() {
+async fn guarantees_hold_over_real_sockets() {
     let only = env::var("MCP_WEB_SOCKET_FAULT_SEED").ok();
     let only: Option<u64> = only.map(|seed| seed.parse().unwrap());
     let count = env::var("MCP_WEB_SOCKET_FAULT_SCHEDULES");
     let count = count.map_or(SCHEDULES, |count| count.parse().unwrap());
     let seeds: Vec<u64> = only.map_or_else(|| (0..count).collect(), |seed| vec![seed]);
-    let places = Arc::new(Semaphore::new(CONCURRENCY));
+    let permits = Arc::new(Semaphore::new(CONCURRENCY));
     let mut running = JoinSet::new();
     for &seed in &seeds {
-        let places = Arc::clone(&places);
+        let permits = Arc::clone(&permits);
         running.spawn(async move {
-            let _place = places.acquire_owned().await.unwrap();
+            let _permit = permits.acquire_owned().await.unwrap();
             (seed, tokio::spawn(socket_faults::run(seed)).await)
         });
     }
@@ -38,17 +38,17 @@ async fn schedules_over_real_sockets_keep_every_promise() {
     }
     assert!(
         failed.is_empty(),
-        "a promise is broken, see above, by the seeds {failed:?}. Again: \
+        "guarantees do not hold, see above, for the seeds {failed:?}. To repeat: \
          `MCP_WEB_SOCKET_FAULT_SEED={} cargo test -p e2e --test faults sockets`",
         failed[0]
     );
     assert_eq!(sum.schedules, seeds.len() as u64);
     let figures = format!(
         "figures: {} schedules over real sockets with {} faults, {} of them restarts of the bridge: \
-         of {} calls {} were executed and {} answered, none twice, each with one ending, and nothing \
+         of {} calls {} were executed and {} answered, none twice, each ended once, and nothing was \
          left\n",
         sum.schedules, sum.faults, sum.restarts, sum.calls, sum.executed, sum.answered
     );
-    // `print!` is held back by the test harness, and the counts are to be seen.
+    // The test harness captures `print!`, but these counts should always be visible.
     std::io::stdout().write_all(figures.as_bytes()).unwrap();
 }
