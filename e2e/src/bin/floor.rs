@@ -1,4 +1,4 @@
-//! `floor`: the least that has to happen between a request and a page, to measure a bridge against.
+//! The `floor` program: a server that does the least possible between a request and a page.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use clap::Parser;
 use e2e::load::floor::{Floor, FloorProtocol};
 use tokio::net::TcpListener;
 
-/// Passes the bodies of requests to pages, and their answers back.
+/// Forwards the bodies of requests to pages, and their answers back.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on
@@ -17,7 +17,7 @@ struct Arguments {
     #[arg(long)]
     mcp: bool,
 
-    /// What is read at a time from the socket of a page, in bytes
+    /// The size of the read buffer for the socket of a page, in bytes
     #[arg(long, default_value_t = 4096)]
     read_buffer: usize,
 }
@@ -31,11 +31,11 @@ async fn main() -> anyhow::Result<()> {
     } = Arguments::parse();
     let listener = TcpListener::bind(bind).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let meaning = if mcp {
+    let protocol = if mcp {
         FloorProtocol::Mcp
     } else {
         FloorProtocol::Bytes
     };
-    Floor::new(meaning, read_buffer).serve(listener).await;
+    Floor::new(protocol, read_buffer).serve(listener).await;
     Ok(())
 }

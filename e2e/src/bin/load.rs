@@ -1,4 +1,4 @@
-//! `load`: puts a bridge, or a floor, under load, and says what a call costs.
+//! The `load` program: puts a bridge or a floor under load and prints what a call costs.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -10,20 +10,21 @@ use e2e::load::soak::Soak;
 use e2e::load::{Dialect, Figures, Load, Meter, Payload, Receipt, Route, Target, TargetSelection};
 use serde_json::json;
 
-/// Pages that answer, callers that call, and what it costs. Every answer is checked.
+/// Puts a server under load with pages and callers, and measures what a call costs. Every answer is
+/// checked.
 ///
-/// Prints one line of JSON and one for people.
+/// Prints one line of JSON and one for humans.
 #[derive(Parser)]
 struct Arguments {
-    /// Where it listens: http://127.0.0.1:PORT
+    /// The URL of the server: http://127.0.0.1:PORT
     #[arg(long, value_name = "URL")]
     bridge: String,
 
-    /// What listens there
+    /// The kind of server
     #[arg(long, value_enum, default_value = "bridge")]
     target: Target,
 
-    /// Its process, whose processor time is measured
+    /// The server's process, whose processor time is measured
     #[arg(long)]
     pid: Option<u32>,
 
@@ -31,62 +32,62 @@ struct Arguments {
     #[arg(long, default_value = "a-token-for-one-load-0123456789")]
     token: String,
 
-    /// Pages
+    /// The number of pages
     #[arg(long, default_value_t = 16)]
     pages: usize,
 
-    /// Tools of each page
+    /// The number of tools of each page
     #[arg(long, default_value_t = 10)]
     tools: usize,
 
-    /// Give these an input and an output schema (results of rows fit it)
+    /// Give the tools an input and an output schema (results of rows match it)
     #[arg(long)]
     schemas: bool,
 
-    /// How a call says which page it is for
+    /// How a call selects its page
     #[arg(long, value_enum, default_value = "tool")]
     pick: TargetSelection,
 
-    /// How pages say that they received a call
+    /// How pages acknowledge a call
     #[arg(long, value_enum, default_value = "together")]
     receipt: Receipt,
 
-    /// What pages speak; v2 if nothing is said, v1 with the route v1
+    /// The protocol of the pages; by default v2, and v1 with the route v1
     #[arg(long, value_enum)]
     dialect: Option<Dialect>,
 
-    /// Callers, each with one connection
+    /// The number of callers, each with one connection
     #[arg(long, default_value_t = 8)]
     callers: usize,
 
-    /// The way of the calls
+    /// The route of the calls
     #[arg(long, value_enum, default_value = "tool-call")]
     route: Route,
 
-    /// What pages answer: 1kb, 100kb-rows, 1mb-text …
+    /// The result of the pages' tools: 1kb, 100kb-rows, 1mb-text …
     #[arg(long, default_value = "1kb")]
     result: Payload,
 
-    /// Everything at once for so long (30m), and what the bridge holds meanwhile: pages that reload and
-    /// break off, calls that are given up, large results, MCP sessions. Needs --pid; routes, tools,
-    /// results and seconds are its own
+    /// Run a mixed load for this time (30m) and print what the bridge holds: pages reload and lose
+    /// their connection, calls are cancelled, results are large, MCP sessions come and go. Needs
+    /// --pid; routes, tools, results and seconds are its own
     #[arg(long, value_name = "TIME", requires = "pid")]
     soak: Option<humantime::Duration>,
 
-    /// What happens in a soak follows from it
+    /// The seed that determines what happens in a soak
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Seconds that are measured
+    /// The duration of the measured phase in seconds
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
 
-    /// Seconds of calls before
+    /// The duration of the calls before it in seconds
     #[arg(long, default_value_t = 1.0)]
     warm_up: f64,
 }
 
-/// How often a soak says what the bridge holds.
+/// The number of samples that a soak prints.
 const SAMPLES_PER_SOAK: u32 = 60;
 
 impl Arguments {
@@ -110,19 +111,19 @@ impl Arguments {
         })
     }
 
-    async fn soak(&self, lasts: Duration) -> Result<()> {
-        let mixed = Soak {
+    async fn soak(&self, duration: Duration) -> Result<()> {
+        let soak = Soak {
             address: address(&self.bridge)?,
             token: self.token.clone(),
             meter: Meter::new(self.pid.context("`--pid` is missing")?),
             pages: self.pages,
             callers: self.callers,
-            duration: lasts,
-            sample_interval: (lasts / SAMPLES_PER_SOAK).max(Duration::from_secs(1)),
+            duration: duration,
+            sample_interval: (duration / SAMPLES_PER_SOAK).max(Duration::from_secs(1)),
             seed: self.seed,
         };
-        let held = mixed.run(|sample| println!("{sample}")).await?;
-        println!("{held}");
+        let series = soak.run(|sample| println!("{sample}")).await?;
+        println!("{series}");
         Ok(())
     }
 
@@ -134,7 +135,7 @@ impl Arguments {
                 .as_ref()
                 .map_or(String::new(), |value| value.get_name().to_owned())
         };
-        let line = json!({
+        let record = json!({
             "target": name(&target),
             "route": name(&route),
             "result": self.result.to_string(),
@@ -143,7 +144,7 @@ impl Arguments {
             "schemas": self.schemas,
             "figures": figures,
         });
-        println!("{line}");
+        println!("{record}");
         let cpu = figures
             .cpu_us
             .map_or(String::new(), |cpu| format!("{cpu:.1} µs CPU, "));
@@ -173,7 +174,7 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let run = async {
         match arguments.soak {
-            Some(lasts) => arguments.soak(*lasts).await,
+            Some(duration) => arguments.soak(*duration).await,
             None => {
                 let figures = arguments.load()?.run().await?;
                 arguments.print(&figures);

@@ -1,30 +1,25 @@
-//! Whether an answer is the right one.
-
-use std::ops::Range;
+//! Checks the answers to calls.
 
 use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
 use serde_json::Value;
 
-use super::{Dialect, Route};
+use super::call_ids::ID_DIGITS;
+use super::dialect::Dialect;
+use super::route::Route;
 
-/// The ids of calls: all have as many digits.
-pub(super) const CALL_IDS: Range<u64> = 1_000_000_000..10_000_000_000;
-
-const ID_DIGITS: usize = 10;
-
-/// Compares answers with the first one, which it reads.
+/// Checks the first answer in full and compares the others with it.
 pub(super) struct AnswerChecker {
     route: Route,
     dialect: Dialect,
-    /// What the pages answer, as JSON.
+    /// The result of the pages' tools, as JSON.
     payload: String,
     first: Option<FirstAnswer>,
 }
 
 struct FirstAnswer {
     message: Vec<u8>,
-    id_at: Option<usize>,
+    id_position: Option<usize>,
 }
 
 impl AnswerChecker {
@@ -40,7 +35,7 @@ impl AnswerChecker {
     /// Checks the answer to the call with this id.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// When the answer is wrong: the error says how.
     pub(super) fn check(&mut self, message: &[u8], id: u64) -> Result<()> {
         if self
             .first
@@ -50,13 +45,13 @@ impl AnswerChecker {
             return Ok(());
         }
         self.check_first(message, id).with_context(|| {
-            let shown = String::from_utf8_lossy(&message[..message.len().min(2_000)]);
-            format!("the answer to call {id} is wrong: {shown}")
+            let excerpt = String::from_utf8_lossy(&message[..message.len().min(2_000)]);
+            format!("the answer to call {id} is wrong: {excerpt}")
         })?;
-        let id_at = memmem::find(message, id.to_string().as_bytes());
+        let id_position = memmem::find(message, id.to_string().as_bytes());
         self.first = Some(FirstAnswer {
             message: message.to_vec(),
-            id_at: id_at.filter(|_| self.has_id()),
+            id_position: id_position.filter(|_| self.has_id()),
         });
         Ok(())
     }
@@ -73,7 +68,7 @@ impl AnswerChecker {
             );
             return Ok(());
         }
-        let mut answer: Value = serde_json::from_slice(message).context("no JSON")?;
+        let mut answer: Value = serde_json::from_slice(message).context("not JSON")?;
         let result = if self.has_id() {
             ensure!(answer["id"] == id, "another id");
             answer["result"].take()
@@ -90,8 +85,8 @@ impl AnswerChecker {
         if let Value::String(sent) = &sent {
             ensure!(text == sent, "another text");
         } else if self.route == Route::V1 {
-            let read: Value = serde_json::from_str(text).context("the text is no JSON")?;
-            ensure!(read == sent, "another value");
+            let actual: Value = serde_json::from_str(text).context("the text is not JSON")?;
+            ensure!(actual == sent, "another value");
         } else {
             ensure!(text == self.payload, "another text");
             ensure!(
@@ -108,7 +103,7 @@ impl FirstAnswer {
         if self.message.len() != message.len() {
             return false;
         }
-        let Some(at) = self.id_at else {
+        let Some(at) = self.id_position else {
             return self.message == message;
         };
         let end = at + ID_DIGITS;
@@ -124,7 +119,7 @@ mod tests {
 
     const ID: u64 = 1_000_000_007;
 
-    fn answers() -> AnswerChecker {
+    fn checker() -> AnswerChecker {
         AnswerChecker::new(Route::Mcp2025, Dialect::V2, "{\"a\":1}".to_owned())
     }
 
@@ -136,21 +131,21 @@ mod tests {
     }
 
     #[test]
-    fn the_right_answer_is_right_again() {
-        let mut answers = answers();
+    fn correct_answers_pass() {
+        let mut checker = checker();
         for id in [ID, ID + 1, ID + 1_000] {
             let right = answer(id, "{\"a\":1}", "{\"a\":1}");
-            answers.check(right.as_bytes(), id).unwrap();
+            checker.check(right.as_bytes(), id).unwrap();
         }
     }
 
     #[test]
-    fn a_wrong_answer_is_told_from_a_right_one_before_and_after_it() {
+    fn wrong_answers_fail_before_and_after_a_correct_one() {
         for first in [false, true] {
-            let mut answers = answers();
+            let mut checker = checker();
             if !first {
                 let right = answer(ID, "{\"a\":1}", "{\"a\":1}");
-                answers.check(right.as_bytes(), ID).unwrap();
+                checker.check(right.as_bytes(), ID).unwrap();
             }
             let right = answer(ID, "{\"a\":1}", "{\"a\":1}");
             for (wrong, why) in [
@@ -159,9 +154,9 @@ mod tests {
                 (answer(ID, "{\"a\":1}", "{\"a\":2}"), "another structured"),
                 (right.replace("}}}", "},\"isError\":true}}"), "a failure"),
                 (right.replace("content", "contents"), "no content"),
-                ("{".to_owned(), "no JSON"),
+                ("{".to_owned(), "not JSON"),
             ] {
-                let error = answers.check(wrong.as_bytes(), ID).unwrap_err();
+                let error = checker.check(wrong.as_bytes(), ID).unwrap_err();
                 assert!(format!("{error:#}").contains(why), "{error:#}");
             }
         }

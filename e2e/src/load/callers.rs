@@ -1,4 +1,4 @@
-//! Callers that call again as soon as they have an answer.
+//! Callers that make the next call as soon as they have an answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -6,14 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 
-use super::answers::{AnswerChecker, CALL_IDS};
+use super::answers::AnswerChecker;
+use super::call_ids::CALL_IDS;
 use super::connection::Connection;
 use super::route::{Callee, Endpoint, RequestTemplate, Route};
 
-/// What the callers of a run share.
+/// The progress of a run, which its callers share.
 pub(super) struct RunProgress {
     phase: AtomicU8,
-    /// Calls that were answered while it was measured.
+    /// The number of calls that were answered in the measured phase.
     calls: AtomicU64,
 }
 
@@ -46,55 +47,55 @@ impl RunProgress {
     }
 }
 
-/// One client with one connection.
+/// A client with one connection.
 pub(super) struct Caller {
     connection: Connection,
     requests: Vec<RequestTemplate>,
-    answers: AnswerChecker,
+    checker: AnswerChecker,
     next: usize,
 }
 
 impl Caller {
-    /// Connects it, and opens an MCP session where the route has one. It begins with page `first`.
+    /// Connects a caller, and opens an MCP session if asked to. It begins with the page `first`.
     pub(super) async fn open(
         route: Route,
-        mut peer: Endpoint,
+        mut endpoint: Endpoint,
         callees: &[Callee],
-        answers: AnswerChecker,
+        checker: AnswerChecker,
         opens_session: bool,
         first: usize,
     ) -> Result<Self> {
-        let mut connection = Connection::open(peer.address).await?;
+        let mut connection = Connection::open(endpoint.address).await?;
         if opens_session {
-            open_session(&mut connection, &mut peer).await?;
+            open_session(&mut connection, &mut endpoint).await?;
         }
-        let request = |callee| RequestTemplate::call(route, &peer, callee);
+        let request = |callee| RequestTemplate::call(route, &endpoint, callee);
         Ok(Self {
             requests: callees.iter().map(request).collect(),
             connection,
-            answers,
+            checker,
             next: first,
         })
     }
 
-    /// Calls one page after the other until the course is over, and returns how long those calls took
-    /// that were measured, in microseconds.
-    pub(super) async fn run(mut self, course: Arc<RunProgress>) -> Result<Vec<u32>> {
+    /// Calls one page after the other until the run has ended. Returns the latencies of the measured
+    /// calls in microseconds.
+    pub(super) async fn run(mut self, progress: Arc<RunProgress>) -> Result<Vec<u32>> {
         let mut times = Vec::new();
         for id in CALL_IDS {
             let begin = Instant::now();
             self.call(id).await?;
-            if course.is_in_phase(Phase::Measuring) {
+            if progress.is_in_phase(Phase::Measuring) {
                 times.push(u32::try_from(begin.elapsed().as_micros()).unwrap_or(u32::MAX));
-                course.calls.fetch_add(1, Ordering::Relaxed);
-            } else if course.is_in_phase(Phase::Ended) {
+                progress.calls.fetch_add(1, Ordering::Relaxed);
+            } else if progress.is_in_phase(Phase::Ended) {
                 break;
             }
         }
         Ok(times)
     }
 
-    /// One call, whose answer is checked and returned.
+    /// Makes one call, and returns its answer when it is correct.
     pub(super) async fn call(&mut self, id: u64) -> Result<&[u8]> {
         let page = self.next % self.requests.len();
         self.next += 1;
@@ -103,31 +104,34 @@ impl Caller {
         let answer = answer.with_context(|| format!("call {id}"))?;
         ensure!(
             answer.status == 200,
-            "call {id} is answered with {}: {}",
+            "call {id} has status {}: {}",
             answer.status,
             String::from_utf8_lossy(answer.message)
         );
-        self.answers.check(answer.message, id)?;
+        self.checker.check(answer.message, id)?;
         Ok(answer.message)
     }
 }
 
-/// Opens an MCP session, which `peer` has from then on.
-pub(super) async fn open_session(connection: &mut Connection, peer: &mut Endpoint) -> Result<()> {
-    let mut request = RequestTemplate::initialize(peer);
+/// Opens an MCP session and stores its id in `endpoint`.
+pub(super) async fn open_session(
+    connection: &mut Connection,
+    endpoint: &mut Endpoint,
+) -> Result<()> {
+    let mut request = RequestTemplate::initialize(endpoint);
     let answer = connection.request(request.with_id(CALL_IDS.start)).await?;
-    peer.mcp_session = answer.mcp_session.clone();
+    endpoint.mcp_session = answer.mcp_session.clone();
     ensure!(
-        answer.status == 200 && peer.mcp_session.is_some(),
-        "`initialize` is refused with {}: {}",
+        answer.status == 200 && endpoint.mcp_session.is_some(),
+        "`initialize` has status {}: {}",
         answer.status,
         String::from_utf8_lossy(answer.message)
     );
-    let mut request = RequestTemplate::initialized(peer);
+    let mut request = RequestTemplate::initialized(endpoint);
     let answer = connection.request(request.with_id(CALL_IDS.start)).await?;
     ensure!(
         answer.status == 202,
-        "`notifications/initialized`: {}",
+        "`notifications/initialized` has status {}",
         answer.status
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as callers speak it: one connection that is kept, one request at a time.
+//! A minimal HTTP/1.1 client: one persistent connection, one request at a time.
 
 use std::net::SocketAddr;
 
@@ -7,25 +7,25 @@ use memchr::memmem;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// The most that is read at a time beyond what is awaited.
+/// How much is read at a time beyond what is known to come.
 const READ_BYTES: usize = 16 * 1024;
 
-/// A kept connection, and the bytes of the answer that it reads.
+/// A persistent connection, with the buffers for the current response.
 pub(super) struct Connection {
     socket: TcpStream,
     received: Vec<u8>,
     body: Vec<u8>,
 }
 
-/// An answer, until the next request.
+/// A response, which is valid until the next request.
 pub(super) struct HttpResponse<'a> {
     pub(super) status: u16,
     pub(super) mcp_session: Option<String>,
-    /// The JSON: the body, or the last event with data in it.
+    /// The JSON message: the body, or the data of the last event that has data.
     pub(super) message: &'a [u8],
 }
 
-/// What its head says of an answer.
+/// The parsed head of a response.
 struct Head {
     status: u16,
     length: BodyLength,
@@ -42,7 +42,7 @@ enum BodyLength {
 impl Connection {
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
         let socket = TcpStream::connect(address).await;
-        let socket = socket.with_context(|| format!("nobody listens on {address}"))?;
+        let socket = socket.with_context(|| format!("nothing listens on {address}"))?;
         socket.set_nodelay(true)?;
         Ok(Self {
             socket,
@@ -51,7 +51,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request and reads the answer to its end.
+    /// Sends a request and reads the response to its end.
     pub(super) async fn request(&mut self, request: &[u8]) -> Result<HttpResponse<'_>> {
         self.socket.write_all(request).await?;
         self.received.clear();
@@ -68,7 +68,7 @@ impl Connection {
                 while self.received.len() < whole {
                     self.fill(whole - self.received.len()).await?;
                 }
-                ensure!(self.received.len() == whole, "more than one answer");
+                ensure!(self.received.len() == whole, "more than one response");
                 &self.received[end..]
             }
             BodyLength::Chunked => {
@@ -87,15 +87,18 @@ impl Connection {
         })
     }
 
-    /// Reads what there is; `missing` bytes are known to come.
+    /// Reads what is available; `missing` bytes are known to come.
     async fn fill(&mut self, missing: usize) -> Result<()> {
         self.received.reserve(missing.max(READ_BYTES));
         let count = self.socket.read_buf(&mut self.received).await?;
-        ensure!(count > 0, "the connection ended within an answer");
+        ensure!(
+            count > 0,
+            "the connection ended in the middle of a response"
+        );
         Ok(())
     }
 
-    /// RFC 9112, section 7.1, without extensions and trailers.
+    /// Reads a chunked body (RFC 9112, section 7.1) without extensions and trailers.
     async fn read_chunks(&mut self, mut at: usize) -> Result<()> {
         loop {
             let line = loop {
@@ -105,7 +108,7 @@ impl Connection {
                 }
             };
             let size = str::from_utf8(&self.received[at..at + line])?;
-            let size = usize::from_str_radix(size, 16).context("no size of a chunk")?;
+            let size = usize::from_str_radix(size, 16).context("no chunk size")?;
             at += line + 2;
             let end = at + size + 2;
             while self.received.len() < end {
@@ -125,32 +128,32 @@ impl Head {
         let head = str::from_utf8(head)?;
         let mut lines = head.split("\r\n");
         let status = lines.next().and_then(|line| line.get(9..12));
-        let mut read = Self {
+        let mut parsed = Self {
             status: status.context("no status")?.parse()?,
             length: BodyLength::Bytes(0),
             is_event_stream: false,
             mcp_session: None,
         };
         for line in lines {
-            let (name, value) = line.split_once(':').context("no header")?;
+            let (name, value) = line.split_once(':').context("not a header")?;
             let value = value.trim();
             if name.eq_ignore_ascii_case("content-length") {
-                read.length = BodyLength::Bytes(value.parse()?);
+                parsed.length = BodyLength::Bytes(value.parse()?);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
-                read.length = BodyLength::Chunked;
+                parsed.length = BodyLength::Chunked;
             } else if name.eq_ignore_ascii_case("content-type") {
-                read.is_event_stream = value.starts_with("text/event-stream");
+                parsed.is_event_stream = value.starts_with("text/event-stream");
             } else if name.eq_ignore_ascii_case("mcp-session-id") {
-                read.mcp_session = Some(value.to_owned());
+                parsed.mcp_session = Some(value.to_owned());
             } else if name.eq_ignore_ascii_case("connection") && value == "close" {
-                bail!("the connection is not kept: {head}");
+                bail!("the connection is not persistent: {head}");
             }
         }
-        Ok(read)
+        Ok(parsed)
     }
 }
 
-/// The data of the last event that has some. Messages are events of one line.
+/// The data of the last event that has data. Messages are events of one line.
 fn last_event(stream: &[u8]) -> &[u8] {
     let (mut last, mut begin): (&[u8], _) = (&[], 0);
     for end in memchr::memchr_iter(b'\n', stream) {
@@ -175,7 +178,7 @@ mod tests {
         let mut connection = Connection::open(listener.local_addr()?).await?;
         let (mut peer, _) = listener.accept().await?;
         let answering = async {
-            // In pieces, so that each way to be cut is seen.
+            // Small writes split the response at every position.
             for piece in answer.chunks(3) {
                 peer.write_all(piece).await?;
                 peer.flush().await?;
@@ -190,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_are_read_as_json_and_as_events() {
+    async fn json_and_event_stream_responses_are_read() {
         let plain = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
         assert_eq!(read_answer(plain).await.unwrap(), (200, b"{}".to_vec()));
         let events = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\

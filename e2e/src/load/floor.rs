@@ -1,11 +1,16 @@
-//! The least that has to happen between a request and a page: what a bridge is measured against.
+//! Servers that do the least possible between a request and a page; bridges are compared with them.
 //!
-//! hyper and tokio-tungstenite, the same crates as the bridge's, and nothing else: no tokens, no
-//! sessions, no limits, no deadlines, no cancelling. [`FloorProtocol::Bytes`] passes the body of a request
-//! to a page and the page's answer back. [`FloorProtocol::Mcp`] writes what the bridge writes, byte for byte.
+//! They use hyper and tokio-tungstenite, like the bridge, and have no tokens, sessions, limits,
+//! deadlines or cancellation. With [`FloorProtocol::Bytes`], a floor forwards the body of a request to
+//! a page and the page's answer back. With [`FloorProtocol::Mcp`], it answers the same bytes as the
+//! bridge.
 
 mod mcp;
 mod page;
+mod protocol;
+mod wire;
+
+pub use self::protocol::FloorProtocol;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,36 +30,26 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use self::page::Page;
 
-/// What a floor makes of the bytes that it passes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FloorProtocol {
-    /// None: the page gets the body behind an id, the caller what stands behind that id in the answer.
-    Bytes,
-    /// The page gets the `tool-call` that the bridge would send, the caller the answer that the bridge
-    /// would give.
-    Mcp,
-}
-
-/// A floor that listens.
+/// A server of the least possible work.
 pub struct Floor {
-    meaning: FloorProtocol,
+    protocol: FloorProtocol,
     read_buffer: usize,
     pages: RwLock<Vec<Arc<Page>>>,
     next_index: AtomicUsize,
 }
 
 impl Floor {
-    /// A floor without pages. `read_buffer`: what it reads at a time from the socket of a page.
-    pub fn new(meaning: FloorProtocol, read_buffer: usize) -> Arc<Self> {
+    /// Creates a floor. `read_buffer` is the size of the read buffer for the socket of a page.
+    pub fn new(protocol: FloorProtocol, read_buffer: usize) -> Arc<Self> {
         Arc::new(Self {
-            meaning,
+            protocol,
             read_buffer,
             pages: RwLock::default(),
             next_index: AtomicUsize::new(0),
         })
     }
 
-    /// Serves pages (`GET /ws`) and callers (`POST` anywhere) until it is dropped.
+    /// Serves pages (`GET /ws`) and callers (`POST` on any path) until the future is dropped.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) {
         loop {
             let Ok((socket, _)) = listener.accept().await else {
@@ -71,54 +66,54 @@ impl Floor {
             async move { Ok::<_, Infallible>(floor.handle(request).await) }
         });
         let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service);
-        // A peer that breaks its connection off ends it.
+        // An error means that the peer has closed the connection.
         let _ = connection.with_upgrades().await;
     }
 
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
         if let Some(key) = request.headers().get(SEC_WEBSOCKET_KEY) {
             let accept = derive_accept_key(key.as_bytes());
-            // One that says so is open and never called.
+            // With the query `idle`, the page stays connected and is never called.
             let is_idle = request.uri().query() == Some("idle");
             tokio::spawn(self.serve_page(hyper::upgrade::on(request), is_idle));
             return switching_protocols(&accept);
         }
         let (parts, body) = request.into_parts();
         let Ok(body) = body.collect().await else {
-            return problem(StatusCode::BAD_REQUEST, "the body is cut off");
+            return error_response(StatusCode::BAD_REQUEST, "the body is incomplete");
         };
         let body = body.to_bytes();
         let Some(page) = self.next_page().await else {
-            return problem(StatusCode::SERVICE_UNAVAILABLE, "no page is connected");
+            return error_response(StatusCode::SERVICE_UNAVAILABLE, "no page is connected");
         };
-        let answer = match self.meaning {
-            FloorProtocol::Bytes => page.forward(&body).await.map(|bytes| (JSON, bytes)),
+        let answer = match self.protocol {
+            FloorProtocol::Bytes => page.forward(&body).await,
             FloorProtocol::Mcp => mcp::call(&page, &parts, &body).await,
         };
         match answer {
-            Some((media_type, body)) => {
+            Some(body) => {
                 let mut response = Response::new(Full::new(body));
-                response.headers_mut().insert(CONTENT_TYPE, media_type);
+                response.headers_mut().insert(CONTENT_TYPE, JSON);
                 response
             }
-            None => problem(
+            None => error_response(
                 StatusCode::BAD_GATEWAY,
-                "that is no call, or the page is gone",
+                "the request is not a call, or the page is gone",
             ),
         }
     }
 
     async fn next_page(&self) -> Option<Arc<Page>> {
         let pages = self.pages.read().await;
-        let turn = self.next_index.fetch_add(1, Ordering::Relaxed);
-        pages.get(turn % pages.len().max(1)).cloned()
+        let index = self.next_index.fetch_add(1, Ordering::Relaxed);
+        pages.get(index % pages.len().max(1)).cloned()
     }
 
     async fn serve_page(self: Arc<Self>, upgrade: hyper::upgrade::OnUpgrade, is_idle: bool) {
         let Ok(upgraded) = upgrade.await else {
             return;
         };
-        let (page, serving) = Page::new(self.meaning, self.read_buffer, upgraded).await;
+        let (page, serving) = Page::new(self.protocol, self.read_buffer, upgraded).await;
         if is_idle {
             return serving.await;
         }
@@ -143,8 +138,8 @@ fn switching_protocols(accept: &str) -> Response<Full<Bytes>> {
     response
 }
 
-fn problem(status: StatusCode, why: &'static str) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(why));
+fn error_response(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::from(text));
     *response.status_mut() = status;
     response
 }

@@ -1,4 +1,4 @@
-//! What a process uses, from `/proc` (Linux).
+//! The resources that a process uses, from `/proc` (Linux).
 
 use std::collections::HashMap;
 use std::fs;
@@ -6,25 +6,25 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// Reads what a process has used.
+/// Measures the resources of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     pid: u32,
 }
 
-/// The time on a processor of each thread that lives, in nanoseconds, and of all that ever lived, in
-/// ticks.
+/// The processor time of each thread that still runs, in nanoseconds, and of all threads that ever
+/// ran, in ticks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CpuTime {
     threads: HashMap<String, u64>,
     ticks: u64,
 }
 
-/// USER_HZ is 100 on every architecture that matters.
+/// USER_HZ is 100 on all common architectures.
 const TICK: Duration = Duration::from_millis(10);
 
 impl Meter {
-    /// Of the process with this id.
+    /// Creates a meter for the process with this id.
     pub fn new(pid: u32) -> Self {
         Self { pid }
     }
@@ -33,7 +33,7 @@ impl Meter {
         let mut threads = HashMap::new();
         for thread in fs::read_dir(self.path("task")).context("the process has ended")? {
             let thread = thread?;
-            // A thread that ends meanwhile is counted among the ticks.
+            // A thread that ends meanwhile is included in the ticks.
             if let Ok(schedstat) = fs::read_to_string(thread.path().join("schedstat")) {
                 let on_cpu = schedstat
                     .split(' ')
@@ -49,10 +49,10 @@ impl Meter {
         })
     }
 
-    /// User and system time; proc_pid_stat(5).
+    /// The user and system time in ticks; see proc_pid_stat(5).
     fn ticks(self) -> Result<u64> {
         let stat = fs::read_to_string(self.path("stat")).context("the process has ended")?;
-        // The name may have spaces, and ends with the last parenthesis.
+        // The process name may contain spaces; it ends with the last parenthesis.
         let (_, fields) = stat
             .rsplit_once(')')
             .context("the name is in parentheses")?;
@@ -61,15 +61,15 @@ impl Meter {
         Ok(times?.iter().sum())
     }
 
-    /// Its resident memory, in bytes.
+    /// The resident memory in bytes.
     pub fn memory(self) -> Result<u64> {
         let status = fs::read_to_string(self.path("status"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        Ok(1024 * kibibytes.context("no size")?.parse::<u64>()?)
+        Ok(1024 * kibibytes.context("no VmRSS")?.parse::<u64>()?)
     }
 
-    /// Its open descriptors.
+    /// The number of open file descriptors.
     pub fn descriptors(self) -> Result<usize> {
         Ok(fs::read_dir(self.path("fd"))?.count())
     }
@@ -80,8 +80,8 @@ impl Meter {
 }
 
 impl CpuTime {
-    /// The time since `before`. That of threads is exact, but those that ended are not among them:
-    /// their time shows in the ticks, which may be two short.
+    /// The processor time since `before`. The sum over the threads is exact, but lacks threads that
+    /// have ended; their time is in the ticks, which may be two too few.
     pub(super) fn since(&self, before: &CpuTime) -> Duration {
         let threads = self.threads.iter().map(|(thread, time)| {
             let before = before.threads.get(thread).copied().unwrap_or(0);
@@ -97,11 +97,11 @@ impl CpuTime {
     }
 }
 
-/// How long calls took.
+/// The latencies of calls.
 pub(super) struct Latencies(Vec<u32>);
 
 impl Latencies {
-    /// Of microseconds, each.
+    /// Creates them from microseconds.
     pub(super) fn from_micros(mut micros: Vec<u32>) -> Self {
         micros.sort_unstable();
         Self(micros)
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_shows_in_the_processor_time_of_this_process() {
+    fn processor_time_of_this_process_increases() {
         let meter = Meter::new(std::process::id());
         let before = meter.cpu().unwrap();
         let begin = Instant::now();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_times_that_were_measured() {
+    fn percentiles_are_measured_values() {
         let times = Latencies::from_micros((1..=200).rev().collect());
         assert_eq!((times.percentile(50), times.percentile(99)), (100.0, 198.0));
         assert_eq!(Latencies::from_micros(Vec::new()).percentile(99), 0.0);

@@ -1,4 +1,4 @@
-//! Pages that do nothing but answer, at once and always the same.
+//! Pages that answer every call at once with the same result.
 
 mod answer;
 mod handshake;
@@ -7,43 +7,18 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::ValueEnum;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::Message;
 
 pub(super) use self::answer::PageAnswer;
-use super::route::Callee;
-use super::{Route, TargetSelection};
 pub(super) use handshake::{PageHandshake, PageSocket};
 
-/// What is spoken with the pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Dialect {
-    /// The page protocol, as the SDK speaks it.
-    V2,
-    /// The page protocol of mcp-web 0.1.
-    V1,
-    /// What the floor that passes bytes on speaks: `ID BYTES`, and nothing before it.
-    Bytes,
-    /// What the floor that writes MCP speaks: calls and answers of the page protocol, without anything
-    /// before them and without receipts.
-    Minimum,
-}
+use super::dialect::{Dialect, Receipt};
+use super::route::{Callee, TargetSelection};
 
-/// How a page says that it has received a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Receipt {
-    /// In a frame of its own, which the answer follows in the same write.
-    Together,
-    /// In a frame and a write of its own.
-    Apart,
-    /// Not at all.
-    None,
-}
-
-/// How pages present themselves, and what they do.
+/// What the pages of a run have in common.
 #[derive(Clone)]
 pub(super) struct PageSetup {
     pub(super) address: SocketAddr,
@@ -51,14 +26,14 @@ pub(super) struct PageSetup {
     pub(super) dialect: Dialect,
     pub(super) receipt: Receipt,
     pub(super) tools: usize,
-    /// With schemas for arguments and result.
+    /// Whether the tools have schemas for arguments and result.
     pub(super) schemas: bool,
     pub(super) pick: TargetSelection,
     pub(super) answer: Arc<PageAnswer>,
 }
 
 impl PageSetup {
-    /// The tools of one page. The last is called: a search from the front would be seen.
+    /// The tools of a page. The last one is called, so that a linear search would show.
     fn tools(&self, page: usize) -> Vec<String> {
         let name = |tool| match self.pick {
             TargetSelection::Tool => format!("page_{page}_tool_{tool}"),
@@ -68,7 +43,7 @@ impl PageSetup {
     }
 
     fn definition(&self, name: &str) -> Value {
-        let mut tool = json!({ "name": name, "description": "Answers always the same" });
+        let mut tool = json!({ "name": name, "description": "Always returns the same" });
         if self.schemas {
             tool["inputSchema"] = json!({ "type": "object", "properties": {
                 "query": { "type": "string", "maxLength": 200 },
@@ -86,7 +61,7 @@ impl PageSetup {
         tool
     }
 
-    /// What to name to reach one page.
+    /// How to address a page.
     pub(super) fn callee(&self, page: usize) -> Callee {
         Callee {
             tool: self.tools(page).pop().unwrap_or_default(),
@@ -99,16 +74,16 @@ fn session(page: usize) -> String {
     format!("page-{page}")
 }
 
-/// A page, which answers until it is dropped.
+/// A page, which answers calls until it is dropped.
 pub(super) struct Page {
     task: JoinHandle<()>,
 }
 
 impl Page {
-    /// Connects it and registers its tools.
+    /// Connects a page and registers its tools.
     pub(super) async fn open(setup: &PageSetup, number: usize) -> Result<Self> {
         let tools = setup.tools(number);
-        let introduction = PageHandshake {
+        let handshake = PageHandshake {
             address: setup.address,
             dialect: setup.dialect,
             token: &setup.token,
@@ -116,14 +91,14 @@ impl Page {
             document: "the only one",
             tools: tools.iter().map(|name| setup.definition(name)).collect(),
         };
-        let wire = introduction.connect().await?;
+        let socket = handshake.connect().await?;
         let (answer, receipt) = (Arc::clone(&setup.answer), setup.receipt);
         Ok(Self {
-            task: tokio::spawn(serve(wire, answer, receipt)),
+            task: tokio::spawn(serve(socket, answer, receipt)),
         })
     }
 
-    /// Whether the other side has ended the connection.
+    /// Whether the target has closed the connection.
     pub(super) fn has_ended(&self) -> bool {
         self.task.is_finished()
     }
@@ -135,8 +110,8 @@ impl Drop for Page {
     }
 }
 
-async fn serve(mut wire: PageSocket, answer: Arc<PageAnswer>, receipt: Receipt) {
-    while let Some(Ok(frame)) = wire.next().await {
+async fn serve(mut socket: PageSocket, answer: Arc<PageAnswer>, receipt: Receipt) {
+    while let Some(Ok(frame)) = socket.next().await {
         let Message::Text(text) = frame else {
             continue;
         };
@@ -144,20 +119,12 @@ async fn serve(mut wire: PageSocket, answer: Arc<PageAnswer>, receipt: Receipt) 
             continue;
         };
         for frame in frames {
-            if wire.feed(frame).await.is_err() {
+            if socket.feed(frame).await.is_err() {
                 return;
             }
         }
-        if wire.flush().await.is_err() {
+        if socket.flush().await.is_err() {
             return;
         }
-    }
-}
-
-/// Which dialect the pages of a bridge speak whose clients go this way.
-pub(super) fn default_dialect(route: Route) -> Dialect {
-    match route {
-        Route::V1 => Dialect::V1,
-        _ => Dialect::V2,
     }
 }

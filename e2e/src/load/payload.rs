@@ -1,4 +1,4 @@
-//! What the pages answer.
+//! The results of the pages' tools.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-/// A result of a tool: how many bytes of JSON, and of which kind.
+/// The result of a tool: its size in bytes of JSON, and its kind.
 ///
 /// ```
 /// use e2e::load::Payload;
@@ -28,12 +28,12 @@ pub struct Payload {
 enum PayloadKind {
     /// An object with many small rows.
     Rows,
-    /// One string: lines of text, with what must be escaped in them.
+    /// A string with lines of text, some of whose characters must be escaped.
     Text,
 }
 
 impl Payload {
-    /// Its JSON: of exactly so many bytes, and the same each time.
+    /// The JSON, which has exactly this size and is always the same.
     pub fn json(self) -> String {
         match self.kind {
             PayloadKind::Rows => self.rows(),
@@ -61,9 +61,9 @@ impl Payload {
     fn text(self) -> String {
         const LINE: &str =
             r#"A page said \"hello\" to the na\\ïve world: it is 20 °C, and no cloud.\n"#;
-        let room = self.bytes - 2;
-        let lines = LINE.repeat(room / LINE.len());
-        let pad = "x".repeat(room - lines.len());
+        let capacity = self.bytes - 2;
+        let lines = LINE.repeat(capacity / LINE.len());
+        let pad = "x".repeat(capacity - lines.len());
         format!("\"{lines}{pad}\"")
     }
 }
@@ -76,12 +76,12 @@ impl FromStr for Payload {
         let kind = match kind {
             "rows" => PayloadKind::Rows,
             "text" => PayloadKind::Text,
-            _ => bail!("a result is of `rows` or one `text`, not of `{kind}`"),
+            _ => bail!("the kind of a result is `rows` or `text`, not `{kind}`"),
         };
         let (digits, unit) = match (size.strip_suffix("kb"), size.strip_suffix("mb")) {
             (Some(digits), _) => (digits, 1_000),
             (_, Some(digits)) => (digits, 1_000_000),
-            _ => bail!("the size of a result is like `1kb` or `10mb`, not `{size}`"),
+            _ => bail!("the size of a result is written like `1kb` or `10mb`, not `{size}`"),
         };
         let digits: usize = digits.parse().with_context(|| format!("`{size}`"))?;
         if digits == 0 {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_the_size_that_was_asked_for_and_is_compact_json() {
+    fn payloads_are_compact_json_of_the_requested_size() {
         for (name, bytes) in [("1kb", 1_000), ("1kb-text", 1_000), ("3mb-rows", 3_000_000)] {
             let payload: Payload = name.parse().unwrap();
             let json = payload.json();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_payload_is_an_error_that_says_why() {
+    fn invalid_payloads_are_rejected_with_a_reason() {
         for (wrong, why) in [
             ("1gb", "like `1kb`"),
             ("0kb", "at least"),

@@ -1,4 +1,4 @@
-//! The ways of a caller, and the requests that are sent on them.
+//! The routes of callers, and the requests that are sent on them.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::answers::CALL_IDS;
+use super::call_ids::{CALL_IDS, ID_DIGITS};
 
-/// The way of a call.
+/// How callers reach the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Route {
     /// `POST /tool-call`.
@@ -23,42 +23,42 @@ pub enum Route {
     V1,
 }
 
-/// How a call says which page it is for.
+/// How a call selects its page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TargetSelection {
-    /// Each page has tools with names of their own.
+    /// Each page has tools with unique names.
     Tool,
-    /// All pages have the same tools, and a call names its session.
+    /// All pages have the same tools, and a call names the session.
     Session,
 }
 
-/// What each call passes on.
+/// The arguments of each call.
 const ARGUMENTS: &str = r#"{"query":"open cards","limit":20}"#;
 
-/// Which tool of which page is called.
+/// The tool, and the session if it must be named.
 pub(super) struct Callee {
     pub(super) tool: String,
     pub(super) session: Option<String>,
 }
 
-/// Whom a caller speaks with.
+/// The server that a caller sends requests to.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) address: SocketAddr,
     pub(super) token: String,
-    /// The MCP session, where there is one.
+    /// The MCP session, if one is open.
     pub(super) mcp_session: Option<String>,
 }
 
-/// A request that is sent again and again, with another id each time.
+/// A prepared request that is sent many times, each time with another id.
 pub(super) struct RequestTemplate {
     pub(super) bytes: Vec<u8>,
-    id_at: Option<usize>,
+    id_position: Option<usize>,
 }
 
 impl RequestTemplate {
-    pub(super) fn call(route: Route, peer: &Endpoint, callee: &Callee) -> Self {
-        let arguments: Value = serde_json::from_str(ARGUMENTS).expect("they are JSON");
+    pub(super) fn call(route: Route, endpoint: &Endpoint, callee: &Callee) -> Self {
+        let arguments: Value = serde_json::from_str(ARGUMENTS).expect("the constant is JSON");
         let Callee { tool, session } = callee;
         let (path, headers, body) = match route {
             Route::ToolCall => {
@@ -74,7 +74,7 @@ impl RequestTemplate {
                     .map(|id| json!({ "mcp-web/sessionId": id }));
                 (
                     "/mcp",
-                    session_headers(peer),
+                    session_headers(endpoint),
                     rpc_call(tool, &arguments, meta),
                 )
             }
@@ -100,43 +100,59 @@ impl RequestTemplate {
                 ("/", "accept: */*\r\n".to_owned(), body)
             }
         };
-        Self::post(peer, path, &headers, &body.to_string())
+        Self::post(endpoint, path, &headers, &body.to_string())
     }
 
-    /// The first request of a client of 2025-11-25 that can do nothing.
-    pub(super) fn initialize(peer: &Endpoint) -> Self {
+    /// The first request of a client of 2025-11-25 without capabilities.
+    pub(super) fn initialize(endpoint: &Endpoint) -> Self {
         let body = json!({ "jsonrpc": "2.0", "id": CALL_IDS.start, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25",
             "capabilities": {},
             "clientInfo": { "name": "load", "version": "1" },
         } });
-        Self::post(peer, "/mcp", ACCEPT_HEADER, &body.to_string())
+        Self::post(endpoint, "/mcp", ACCEPT_HEADER, &body.to_string())
     }
 
-    /// What follows it. `peer` has its session.
-    pub(super) fn initialized(peer: &Endpoint) -> Self {
+    /// The notification after `initialize`, when `endpoint` has the session.
+    pub(super) fn initialized(endpoint: &Endpoint) -> Self {
         let body = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        Self::post(peer, "/mcp", &session_headers(peer), &body.to_string())
+        Self::post(
+            endpoint,
+            "/mcp",
+            &session_headers(endpoint),
+            &body.to_string(),
+        )
     }
 
-    /// Gives a call of the session up.
-    pub(super) fn cancelled(peer: &Endpoint, id: u64) -> Self {
+    /// Cancels a call of the session.
+    pub(super) fn cancelled(endpoint: &Endpoint, id: u64) -> Self {
         let method = "notifications/cancelled";
         let body = json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": id } });
-        Self::post(peer, "/mcp", &session_headers(peer), &body.to_string())
+        Self::post(
+            endpoint,
+            "/mcp",
+            &session_headers(endpoint),
+            &body.to_string(),
+        )
     }
 
     /// Ends the session.
-    pub(super) fn end_session(peer: &Endpoint) -> Self {
-        Self::with_method("DELETE", peer, "/mcp", &session_headers(peer), "")
+    pub(super) fn end_session(endpoint: &Endpoint) -> Self {
+        Self::with_method("DELETE", endpoint, "/mcp", &session_headers(endpoint), "")
     }
 
-    fn post(peer: &Endpoint, path: &str, headers: &str, body: &str) -> Self {
-        Self::with_method("POST", peer, path, headers, body)
+    fn post(endpoint: &Endpoint, path: &str, headers: &str, body: &str) -> Self {
+        Self::with_method("POST", endpoint, path, headers, body)
     }
 
-    fn with_method(method: &str, peer: &Endpoint, path: &str, headers: &str, body: &str) -> Self {
-        let Endpoint { address, token, .. } = peer;
+    fn with_method(
+        method: &str,
+        endpoint: &Endpoint,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Self {
+        let Endpoint { address, token, .. } = endpoint;
         let length = body.len();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
@@ -145,19 +161,18 @@ impl RequestTemplate {
         );
         let id = body.find(&format!("\"id\":{}", CALL_IDS.start));
         Self {
-            id_at: id.map(|at| head.len() + at + "\"id\":".len()),
+            id_position: id.map(|at| head.len() + at + "\"id\":".len()),
             bytes: (head + body).into_bytes(),
         }
     }
 
-    /// The bytes to send, with this id.
+    /// The bytes of the request with this id.
     pub(super) fn with_id(&mut self, id: u64) -> &[u8] {
-        if let Some(at) = self.id_at {
-            let mut rest = id;
-            let digits = CALL_IDS.start.ilog10() as usize + 1;
-            for place in self.bytes[at..at + digits].iter_mut().rev() {
-                *place = b'0' + (rest % 10) as u8;
-                rest /= 10;
+        if let Some(at) = self.id_position {
+            let mut remaining = id;
+            for digit in self.bytes[at..at + ID_DIGITS].iter_mut().rev() {
+                *digit = b'0' + (remaining % 10) as u8;
+                remaining /= 10;
             }
         }
         &self.bytes
@@ -167,10 +182,10 @@ impl RequestTemplate {
 const ACCEPT_HEADER: &str = "accept: application/json, text/event-stream\r\n";
 
 /// The headers of a request of 2025-11-25 after `initialize`.
-fn session_headers(peer: &Endpoint) -> String {
+fn session_headers(endpoint: &Endpoint) -> String {
     let mut headers = ACCEPT_HEADER.to_owned();
     headers.push_str("mcp-protocol-version: 2025-11-25\r\n");
-    if let Some(id) = &peer.mcp_session {
+    if let Some(id) = &endpoint.mcp_session {
         let _ = write!(headers, "mcp-session-id: {id}\r\n");
     }
     headers
@@ -189,8 +204,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_id_changes_from_one_call_to_the_next() {
-        let peer = Endpoint {
+    fn requests_differ_only_in_their_id() {
+        let endpoint = Endpoint {
             address: ([127, 0, 0, 1], 3001).into(),
             token: "t".to_owned(),
             mcp_session: None,
@@ -199,7 +214,7 @@ mod tests {
             tool: "tool_1".to_owned(),
             session: None,
         };
-        let mut request = RequestTemplate::call(Route::Mcp2026, &peer, &callee);
+        let mut request = RequestTemplate::call(Route::Mcp2026, &endpoint, &callee);
         let first = String::from_utf8(request.with_id(CALL_IDS.start).to_vec()).unwrap();
         let later = String::from_utf8(request.with_id(CALL_IDS.start + 1_234).to_vec()).unwrap();
         assert_ne!(first, later);

@@ -1,4 +1,4 @@
-//! One run: who takes part, and what came of it.
+//! One run: its parameters, and its figures.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,107 +10,109 @@ use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::answers::{AnswerChecker, CALL_IDS};
+use super::answers::AnswerChecker;
+use super::call_ids::CALL_IDS;
 use super::callers::{Caller, Phase, RunProgress};
+use super::dialect::{Dialect, Receipt};
 use super::measure::{Latencies, Meter};
-use super::pages::{Page, PageAnswer, PageSetup, default_dialect};
-use super::route::Endpoint;
-use super::{Dialect, Payload, Receipt, Route, TargetSelection};
+use super::pages::{Page, PageAnswer, PageSetup};
+use super::payload::Payload;
+use super::route::{Endpoint, Route, TargetSelection};
 
 /// How long the last calls of a run may take.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is under load.
+/// The kind of server under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Target {
     /// A bridge.
     Bridge,
-    /// `floor`.
+    /// The program `floor`.
     Floor,
-    /// `floor --mcp`.
+    /// The program `floor --mcp`.
     FloorMcp,
 }
 
-/// Who takes part in a run, and for how long.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Where the target listens.
+    /// The address of the target.
     pub address: SocketAddr,
-    /// What listens there.
+    /// The kind of server at that address.
     pub target: Target,
     /// The token of pages and callers.
     pub token: String,
-    /// How many pages are connected.
+    /// The number of pages.
     pub pages: usize,
-    /// How many tools each of them has.
+    /// The number of tools of each page.
     pub tools: usize,
-    /// Whether these have an input and an output schema.
+    /// Whether the tools have an input and an output schema.
     pub schemas: bool,
-    /// How a call says which page it is for.
+    /// How a call selects its page.
     pub pick: TargetSelection,
-    /// How the pages say that they received a call.
+    /// How the pages acknowledge calls.
     pub receipt: Receipt,
-    /// What the pages speak; what goes with target and route if nothing is said.
+    /// The dialect of the pages; by default the one for target and route.
     pub dialect: Option<Dialect>,
-    /// How many callers there are, each with a connection of its own.
+    /// The number of callers, each with a connection of its own.
     pub callers: usize,
-    /// Their way.
+    /// The route of the callers.
     pub route: Route,
-    /// What the pages answer.
+    /// The result of the pages' tools.
     pub payload: Payload,
-    /// Calls before anything is measured go on for so long.
+    /// The duration of the calls before the measured phase.
     pub warm_up: Duration,
-    /// How long it is measured.
+    /// The duration of the measured phase.
     pub duration: Duration,
     /// The process whose processor time is measured.
     pub meter: Option<Meter>,
 }
 
-/// What a run came to.
+/// The figures of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// Calls that were answered, each of them right.
+    /// The number of calls that were answered, all of them correctly.
     pub calls: u64,
-    /// How long it was measured, in seconds.
+    /// The duration of the measured phase in seconds.
     pub seconds: f64,
-    /// Processor time of the target for each call, in microseconds.
+    /// Processor time of the target per call, in microseconds.
     pub cpu_us: Option<f64>,
-    /// Half of the calls took at most so many microseconds.
+    /// The median latency in microseconds.
     pub p50_us: f64,
-    /// 99 of 100 calls took at most so many microseconds.
+    /// The 99th percentile of the latency in microseconds.
     pub p99_us: f64,
 }
 
 impl Load {
-    /// Connects everybody, lets them warm up, and measures.
+    /// Connects pages and callers, lets the callers warm up, and measures.
     ///
     /// # Errors
-    /// When somebody cannot connect or is refused, or when an answer is not the right one: it says
-    /// which, and what is wrong.
+    /// When a page or a caller cannot connect or is rejected, or when an answer is wrong; the error
+    /// says which.
     pub async fn run(&self) -> Result<Figures> {
         let (pages, callers) = self.connect().await?;
-        let course = RunProgress::new();
+        let progress = RunProgress::new();
         let mut calling = JoinSet::new();
         for caller in callers {
-            calling.spawn(caller.run(Arc::clone(&course)));
+            calling.spawn(caller.run(Arc::clone(&progress)));
         }
         let outcome = tokio::select! {
-            figures = self.measure(&course) => figures,
+            figures = self.measure(&progress) => figures,
             Some(ended) = calling.join_next() => {
                 ended?.and_then(|_| anyhow::bail!("a caller ended too early"))
             }
         };
-        course.set_phase(Phase::Ended);
+        progress.set_phase(Phase::Ended);
         let mut figures = outcome?;
         let mut times = Vec::new();
-        let last = async {
+        let last_answers = async {
             while let Some(ended) = calling.join_next().await {
                 times.extend(ended??);
             }
             anyhow::Ok(())
         };
-        let last = timeout(LAST_ANSWERS_TIMEOUT, last).await;
-        last.context("calls that were under way in the end are not answered")??;
+        let last_answers = timeout(LAST_ANSWERS_TIMEOUT, last_answers).await;
+        last_answers.context("calls that were in flight at the end were not answered")??;
         ensure!(
             !pages.iter().any(Page::has_ended),
             "a page lost its connection"
@@ -121,13 +123,13 @@ impl Load {
         Ok(figures)
     }
 
-    /// Connects everybody and returns the answer to one call.
+    /// Connects pages and callers, and returns the answer to one call.
     ///
     /// # Errors
-    /// As [`Load::run`].
+    /// The same as those of [`Load::run`].
     pub async fn answer(&self) -> Result<Vec<u8>> {
         let (_pages, mut callers) = self.connect().await?;
-        let caller = callers.first_mut().context("nobody calls")?;
+        let caller = callers.first_mut().context("there are no callers")?;
         Ok(caller.call(CALL_IDS.start).await?.to_vec())
     }
 
@@ -150,7 +152,7 @@ impl Load {
             pages.push(page.with_context(|| format!("page {number}"))?);
         }
         let callees: Vec<_> = (0..self.pages).map(|page| setup.callee(page)).collect();
-        let peer = Endpoint {
+        let endpoint = Endpoint {
             address: self.address,
             token: self.token.clone(),
             mcp_session: None,
@@ -158,9 +160,16 @@ impl Load {
         let opens_session = self.route == Route::Mcp2025 && self.target == Target::Bridge;
         let mut callers = Vec::new();
         for number in 0..self.callers {
-            let answers = AnswerChecker::new(self.route, dialect, json.clone());
-            let peer = peer.clone();
-            let caller = Caller::open(self.route, peer, &callees, answers, opens_session, number);
+            let checker = AnswerChecker::new(self.route, dialect, json.clone());
+            let endpoint = endpoint.clone();
+            let caller = Caller::open(
+                self.route,
+                endpoint,
+                &callees,
+                checker,
+                opens_session,
+                number,
+            );
             callers.push(caller.await.with_context(|| format!("caller {number}"))?);
         }
         Ok((pages, callers))
@@ -168,22 +177,22 @@ impl Load {
 
     fn dialect(&self) -> Dialect {
         self.dialect.unwrap_or(match self.target {
-            Target::Bridge => default_dialect(self.route),
+            Target::Bridge => Dialect::for_route(self.route),
             Target::Floor => Dialect::Bytes,
             Target::FloorMcp => Dialect::Minimum,
         })
     }
 
-    async fn measure(&self, course: &RunProgress) -> Result<Figures> {
+    async fn measure(&self, progress: &RunProgress) -> Result<Figures> {
         sleep_until(Instant::now() + self.warm_up).await;
         let cpu = || self.meter.map(Meter::cpu).transpose();
         let (begin, cpu_before) = (Instant::now(), cpu()?);
-        course.set_phase(Phase::Measuring);
+        progress.set_phase(Phase::Measuring);
         sleep_until(begin + self.duration).await;
-        // In this order: what is answered after the processor time was read does not count.
-        let (calls, cpu_after) = (course.calls(), cpu()?);
+        // Read in this order, calls that are answered after the processor time was read do not count.
+        let (calls, cpu_after) = (progress.calls(), cpu()?);
         let seconds = begin.elapsed().as_secs_f64();
-        course.set_phase(Phase::Ended);
+        progress.set_phase(Phase::Ended);
         ensure!(calls > 0, "no call was answered in {seconds:.1} s");
         let used = cpu_before
             .zip(cpu_after)

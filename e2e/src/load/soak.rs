@@ -1,9 +1,10 @@
-//! Everything at once, for long: what shows whether memory and descriptors stay flat.
+//! A mixed load over a long time, which shows whether memory and descriptors stay flat.
 //!
-//! Half of the pages stay; the others reload, go away, break off and come back, each time with other
-//! tools. Callers of every route call small and large tools, give up calls that take long, open MCP
-//! sessions and end them or forget them. Calls to pages that stay must be answered right; those to
-//! others may fail, but must be answered. [`Soak::run`] says now and then what the bridge holds.
+//! Half of the pages stay; the others reload, close, lose their connection and reconnect, each time
+//! with other tools. Callers of every route call small and large tools, cancel calls that take long,
+//! open MCP sessions and end them or abandon them. Calls to pages that stay must be answered
+//! correctly; those to other pages may fail, but must be answered. [`Soak::run`] reports at regular
+//! intervals what the bridge holds.
 
 mod callers;
 mod pages;
@@ -22,38 +23,39 @@ use self::pages::{MovingPage, ToolAnswers};
 use self::samples::Counters;
 pub use self::samples::{Sample, SampleSeries};
 use super::measure::Meter;
+use super::route::Endpoint;
 use crate::random::Random;
 
-/// Who takes part, and for how long.
+/// The participants of a soak, and its duration.
 #[derive(Clone, Debug)]
 pub struct Soak {
-    /// Where the bridge listens.
+    /// The address of the bridge.
     pub address: SocketAddr,
     /// The token of pages and callers.
     pub token: String,
     /// The bridge's process.
     pub meter: Meter,
-    /// Pages, half of which stay.
+    /// The number of pages, half of which stay.
     pub pages: usize,
-    /// Callers, a third of them for each route.
+    /// The number of callers, a third of them for each route.
     pub callers: usize,
-    /// How long it lasts.
+    /// The duration of the soak.
     pub duration: Duration,
-    /// How often it says what the bridge holds.
+    /// The time between two samples of what the bridge holds.
     pub sample_interval: Duration,
-    /// What pages and callers do follows from it.
+    /// The seed that determines what pages and callers do.
     pub seed: u64,
 }
 
 impl Soak {
-    /// Runs to the end and returns what the bridge held in the meantime.
+    /// Runs to the end, calls `on_sample` with each sample, and returns them all.
     ///
     /// # Errors
-    /// When a call that must succeed is answered wrongly or not at all, or a page is refused.
-    pub async fn run(&self, mut say: impl FnMut(&Sample)) -> Result<SampleSeries> {
-        let (tally, tools) = (Arc::new(Counters::default()), Arc::new(ToolAnswers::new()));
+    /// When a call that must succeed has a wrong answer or none, or when a page is rejected.
+    pub async fn run(&self, mut on_sample: impl FnMut(&Sample)) -> Result<SampleSeries> {
+        let (counters, tools) = (Arc::new(Counters::default()), Arc::new(ToolAnswers::new()));
         let mut random = Random::new(self.seed);
-        let mut everyone = JoinSet::new();
+        let mut participants = JoinSet::new();
         let staying = self.pages.div_ceil(2);
         for number in 0..self.pages {
             let page = MovingPage {
@@ -61,38 +63,49 @@ impl Soak {
                 token: self.token.clone(),
                 number,
                 tools: Arc::clone(&tools),
-                tally: Arc::clone(&tally),
+                counters: Arc::clone(&counters),
                 random: Random::new(random.below(u64::MAX)),
             };
             if number < staying {
-                let wire = page.connect(&format!("stays-{number}"), 0).await?;
-                everyone.spawn(page.serve(wire));
+                let socket = page.connect(&format!("stays-{number}"), 0).await?;
+                participants.spawn(page.serve(socket));
             } else {
-                everyone.spawn(page.reconnect_repeatedly());
+                participants.spawn(page.reconnect_repeatedly());
             }
         }
+        let endpoint = Endpoint {
+            address: self.address,
+            token: self.token.clone(),
+            mcp_session: None,
+        };
         for number in 0..self.callers {
-            let random = Random::new(random.below(u64::MAX));
-            let caller = RandomCaller::new(self, number, staying, random, Arc::clone(&tally));
-            everyone.spawn(caller.run());
+            let caller = RandomCaller::new(
+                number,
+                endpoint.clone(),
+                0..staying,
+                staying..self.pages,
+                Random::new(random.below(u64::MAX)),
+                Arc::clone(&counters),
+            );
+            participants.spawn(caller.run());
         }
-        let mut held = SampleSeries::default();
+        let mut series = SampleSeries::default();
         let begin = Instant::now();
         let mut ticks = interval_at(begin + self.sample_interval, self.sample_interval);
         loop {
             tokio::select! {
                 _ = ticks.tick() => {
-                    let sample = tally.sample(self.meter, begin.elapsed())?;
-                    say(&sample);
-                    held.push(sample);
+                    let sample = counters.sample(self.meter, begin.elapsed())?;
+                    on_sample(&sample);
+                    series.push(sample);
                 }
-                Some(ended) = everyone.join_next() => match ended? {
-                    Ok(()) => bail!("somebody stopped too early"),
+                Some(ended) = participants.join_next() => match ended? {
+                    Ok(()) => bail!("a page or caller stopped too early"),
                     Err(error) => return Err(error),
                 },
             }
             if begin.elapsed() >= self.duration {
-                return Ok(held);
+                return Ok(series);
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The load generator and the floors beneath the bridge: they do what they say, so that figures mean
-//! something. How fast anything is, is not asked here: `cargo xtask bench` measures.
+//! The load generator and the floors work as described, so that their figures mean something. These
+//! tests do not measure performance; `cargo xtask bench` does.
 #![allow(clippy::unwrap_used)]
 
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 const ROUTES: [Route; 3] = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026];
 
-/// Several pages and callers, for a moment.
+/// A short run with several pages and callers.
 fn load(address: SocketAddr, target: Target, route: Route, result: &str) -> Load {
     Load {
         address,
@@ -34,20 +34,20 @@ fn load(address: SocketAddr, target: Target, route: Route, result: &str) -> Load
     }
 }
 
-async fn floor(meaning: FloorProtocol) -> SocketAddr {
+async fn floor(protocol: FloorProtocol) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    // It ends with the test's runtime.
-    tokio::spawn(Floor::new(meaning, 4096).serve(listener));
+    // The server ends with the test's runtime.
+    tokio::spawn(Floor::new(protocol, 4096).serve(listener));
     address
 }
 
 #[tokio::test]
 async fn a_bridge_under_load_answers_every_call_by_every_route() {
-    let world = TestBed::bridge().await;
+    let bed = TestBed::bridge().await;
     for route in ROUTES {
         for schemas in [false, true] {
-            let load = load(world.address(), Target::Bridge, route, "1kb");
+            let load = load(bed.address(), Target::Bridge, route, "1kb");
             let figures = Load { schemas, ..load }.run().await.unwrap();
             assert!(figures.calls > 0 && figures.p99_us >= figures.p50_us);
         }
@@ -55,11 +55,11 @@ async fn a_bridge_under_load_answers_every_call_by_every_route() {
 }
 
 #[tokio::test]
-async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
-    let world = TestBed::bridge().await;
+async fn pages_can_be_selected_by_session_and_acknowledge_in_several_ways() {
+    let bed = TestBed::bridge().await;
     for receipt in [Receipt::Apart, Receipt::None] {
         for route in ROUTES {
-            let load = load(world.address(), Target::Bridge, route, "1kb-text");
+            let load = load(bed.address(), Target::Bridge, route, "1kb-text");
             let pick = TargetSelection::Session;
             let figures = Load {
                 receipt,
@@ -76,43 +76,43 @@ async fn pages_may_be_picked_by_session_and_acknowledge_in_several_ways() {
 
 #[tokio::test]
 async fn clients_and_pages_of_mcp_web_0_1_work_under_load() {
-    let world = TestBed::bridge_with(&["--compat", "mcp-web"]).await;
+    let bed = TestBed::bridge_with(&["--compat", "mcp-web"]).await;
     for result in ["1kb", "1kb-text"] {
-        let load = load(world.address(), Target::Bridge, Route::V1, result);
-        // Among several pages a call must name its session there.
+        let load = load(bed.address(), Target::Bridge, Route::V1, result);
+        // With several pages, a call of mcp-web 0.1 must name its session.
         let pick = TargetSelection::Session;
         assert!(Load { pick, ..load }.run().await.unwrap().calls > 0);
     }
 }
 
 #[tokio::test]
-async fn a_soak_says_what_the_bridge_holds_while_everything_goes_on_at_once() {
-    let world = TestBed::bridge().await;
-    let mixed = Soak {
-        address: world.address(),
-        token: world.token().to_owned(),
-        meter: Meter::new(world.process_id()),
+async fn a_soak_reports_what_the_bridge_holds() {
+    let bed = TestBed::bridge().await;
+    let soak = Soak {
+        address: bed.address(),
+        token: bed.token().to_owned(),
+        meter: Meter::new(bed.process_id()),
         pages: 4,
         callers: 6,
         duration: Duration::from_secs(1),
         sample_interval: Duration::from_millis(100),
         seed: 7,
     };
-    let mut said = 0;
-    let held = mixed.run(|_| said += 1).await.unwrap();
-    let last = held.samples().last().unwrap();
-    assert_eq!(said, held.samples().len());
+    let mut samples = 0;
+    let series = soak.run(|_| samples += 1).await.unwrap();
+    let last = series.samples().last().unwrap();
+    assert_eq!(samples, series.samples().len());
     assert!(last.answered > 0 && last.connected >= 4, "{last}");
     assert!(last.memory > 0 && last.descriptors > 0, "{last}");
 }
 
 #[tokio::test]
 async fn both_floors_answer_every_call() {
-    for (target, meaning) in [
+    for (target, protocol) in [
         (Target::Floor, FloorProtocol::Bytes),
         (Target::FloorMcp, FloorProtocol::Mcp),
     ] {
-        let address = floor(meaning).await;
+        let address = floor(protocol).await;
         for route in ROUTES {
             let load = load(address, target, route, "1kb");
             assert!(load.run().await.unwrap().calls > 0);
@@ -121,22 +121,21 @@ async fn both_floors_answer_every_call() {
 }
 
 #[tokio::test]
-async fn the_hand_written_minimum_answers_the_bytes_that_the_bridge_answers() {
-    let world = TestBed::bridge().await;
+async fn the_mcp_floor_answers_the_same_bytes_as_the_bridge() {
+    let bed = TestBed::bridge().await;
     let floor = floor(FloorProtocol::Mcp).await;
     for route in ROUTES {
         for result in ["1kb", "1kb-text", "600kb-rows", "600kb-text"] {
-            let bridge = load(world.address(), Target::Bridge, route, result);
+            let bridge = load(bed.address(), Target::Bridge, route, result);
             let minimum = load(floor, Target::FloorMcp, route, result);
             let expected = bridge.answer().await.unwrap();
             let answered = minimum.answer().await.unwrap();
-            let same = expected == answered;
-            let shown = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..200]).into_owned();
+            let excerpt = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..200]).into_owned();
             assert!(
-                same,
+                expected == answered,
                 "{route:?} {result}: {} is not {}",
-                shown(&answered),
-                shown(&expected)
+                excerpt(&answered),
+                excerpt(&expected)
             );
         }
     }
@@ -144,7 +143,7 @@ async fn the_hand_written_minimum_answers_the_bytes_that_the_bridge_answers() {
 
 #[tokio::test]
 async fn a_target_that_does_not_answer_fails_the_run() {
-    // Its pages wait for what the other floor sends.
+    // The pages of this target do not understand what the floor of bytes sends.
     let address = floor(FloorProtocol::Bytes).await;
     let load = load(address, Target::FloorMcp, Route::ToolCall, "1kb");
     let error = load.run().await.unwrap_err().to_string();

@@ -1,15 +1,13 @@
-//! The hand-written minimum: what the bridge answers, without whatever makes it a bridge.
+//! A hand-written minimum: the bytes that the bridge answers, without anything else that it does.
 
 use bridge::simulation::escape;
-use bridge_protocol::limits::MAX_FRAME_BYTES;
-use bridge_protocol::parts::{Assembler, AssemblyStatus};
 use bytes::Bytes;
-use http::{HeaderValue, request};
+use http::request;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::JSON;
 use super::page::Page;
+use super::wire;
 
 #[derive(Deserialize)]
 struct PlainCall<'a> {
@@ -38,19 +36,15 @@ struct Params<'a> {
 const PROTOCOL: &str = "mcp-protocol-version";
 const STATELESS: &str = "2026-07-28";
 
-/// One call of a tool, by whichever route: the media type and the body of its answer.
-pub(super) async fn call(
-    page: &Page,
-    parts: &request::Parts,
-    body: &[u8],
-) -> Option<(HeaderValue, Bytes)> {
+/// Makes one tool call, on any route, and returns the body of the answer.
+pub(super) async fn call(page: &Page, parts: &request::Parts, body: &[u8]) -> Option<Bytes> {
     if parts.uri.path() == "/tool-call" {
         let call: PlainCall = serde_json::from_slice(body).ok()?;
-        let result = ask(page, call.name, call.arguments).await?;
-        return Some((JSON, written("{", &result, "}")));
+        let result = call_page(page, call.name, call.arguments).await?;
+        return Some(encode_result("{", &result, "}"));
     }
     let RpcCall { id, params } = serde_json::from_slice(body).ok()?;
-    let result = ask(page, params.name, params.arguments).await?;
+    let result = call_page(page, params.name, params.arguments).await?;
     let is_stateless = parts
         .headers
         .get(PROTOCOL)
@@ -61,22 +55,17 @@ pub(super) async fn call(
         ""
     };
     let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{{kind}");
-    Some((JSON, written(&head, &result, ",\"isError\":false}}")))
+    Some(encode_result(&head, &result, ",\"isError\":false}}"))
 }
 
-async fn ask(page: &Page, name: &RawValue, arguments: &RawValue) -> Option<Bytes> {
-    let frame = |id| {
-        format!(
-            "{{\"type\":\"tool-call\",\"requestId\":\"{id}\",\"toolName\":{name},\
-             \"toolInput\":{arguments},\"context\":{{}}}}"
-        )
-    };
-    page.request(frame).await
+async fn call_page(page: &Page, name: &RawValue, arguments: &RawValue) -> Option<Bytes> {
+    page.request(|id| wire::tool_call(id, name, arguments))
+        .await
 }
 
-/// `head`, the members of the result that a page's value is, `tail`. Values are objects without
-/// `_meta` and strings that are no data URL: the generator sends no others.
-fn written(head: &str, value: &[u8], tail: &str) -> Bytes {
+/// Encodes `head`, the members of the result for a page's value, and `tail`. Values are objects
+/// without `_meta`, or strings that are not data URLs: the load generator sends no others.
+fn encode_result(head: &str, value: &[u8], tail: &str) -> Bytes {
     const TEXT: &[u8] = b"\"content\":[{\"type\":\"text\",\"text\":";
     const STRUCTURED: &[u8] = b"}],\"structuredContent\":";
     let is_string = value.first() == Some(&b'"');
@@ -85,7 +74,7 @@ fn written(head: &str, value: &[u8], tail: &str) -> Bytes {
     out.extend_from_slice(head.as_bytes());
     out.extend_from_slice(TEXT);
     if is_string {
-        // Already the text of a JSON string.
+        // The value is already encoded as a JSON string.
         out.extend_from_slice(value);
         out.extend_from_slice(b"}]");
     } else {
@@ -97,39 +86,4 @@ fn written(head: &str, value: &[u8], tail: &str) -> Bytes {
     }
     out.extend_from_slice(tail.as_bytes());
     out.into()
-}
-
-/// Messages of a page that come in parts.
-pub(super) struct Parts(Assembler);
-
-impl Default for Parts {
-    fn default() -> Self {
-        Self(Assembler::new(MAX_FRAME_BYTES))
-    }
-}
-
-impl Parts {
-    /// A message, once it is whole.
-    pub(super) fn take(&mut self, frame: Bytes) -> Option<Bytes> {
-        if frame.first() == Some(&b'{') {
-            return Some(frame);
-        }
-        match self.0.take(str::from_utf8(&frame).ok()?).ok()? {
-            AssemblyStatus::Complete(message) => Some(message.into_owned().into()),
-            AssemblyStatus::Incomplete => None,
-        }
-    }
-}
-
-/// The id and the value in a `call-response`.
-pub(super) fn answer(message: Bytes) -> Option<(u64, Bytes)> {
-    const HEAD: &[u8] = b"{\"type\":\"call-response\",\"requestId\":\"";
-    const RESULT: &[u8] = b"\",\"result\":";
-    let rest = message.strip_prefix(HEAD)?;
-    let end = HEAD.len() + memchr::memchr(b'"', rest)?;
-    let id = str::from_utf8(&message[HEAD.len()..end]).ok()?;
-    let id = id.parse().ok()?;
-    let begin = end + RESULT.len();
-    message[end..].starts_with(RESULT).then_some(())?;
-    Some((id, message.slice(begin..message.len() - 1)))
 }

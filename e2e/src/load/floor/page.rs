@@ -10,18 +10,18 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
-use super::FloorProtocol;
-use super::mcp;
+use super::protocol::FloorProtocol;
+use super::wire;
 
-/// Calls that wait to be written to the socket of a page.
+/// The maximum number of calls that wait to be written to the socket of a page.
 const OUTGOING_QUEUE: usize = 256;
 
 type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
-/// The socket of a page, and who waits for its answers.
+/// The sender of a page's socket, and the callers that wait for its answers.
 pub(super) struct Page {
     outgoing: mpsc::Sender<Message>,
-    waiting: Mutex<PendingAnswers>,
+    pending: Mutex<PendingAnswers>,
 }
 
 #[derive(Default)]
@@ -31,9 +31,9 @@ struct PendingAnswers {
 }
 
 impl Page {
-    /// A page, and what serves its socket until it ends.
+    /// Creates a page and the future that serves its socket until it closes.
     pub(super) async fn new(
-        meaning: FloorProtocol,
+        protocol: FloorProtocol,
         read_buffer: usize,
         upgraded: Upgraded,
     ) -> (Arc<Self>, impl Future<Output = ()>) {
@@ -45,19 +45,19 @@ impl Page {
         let (outgoing, messages) = mpsc::channel(OUTGOING_QUEUE);
         let page = Arc::new(Self {
             outgoing,
-            waiting: Mutex::default(),
+            pending: Mutex::default(),
         });
-        let serving = Arc::clone(&page).serve(meaning, socket, messages);
+        let serving = Arc::clone(&page).serve(protocol, socket, messages);
         (page, serving)
     }
 
     async fn serve(
         self: Arc<Self>,
-        meaning: FloorProtocol,
+        protocol: FloorProtocol,
         mut socket: Socket,
         mut messages: mpsc::Receiver<Message>,
     ) {
-        let mut parts = mcp::Parts::default();
+        let mut assembler = wire::PartAssembler::default();
         loop {
             tokio::select! {
                 Some(message) = messages.recv() => {
@@ -68,9 +68,11 @@ impl Page {
                 frame = socket.next() => match frame {
                     Some(Ok(Message::Text(text))) => {
                         let text = Bytes::from(text);
-                        let answer = match meaning {
-                            FloorProtocol::Bytes => split_id(text),
-                            FloorProtocol::Mcp => parts.take(text).and_then(mcp::answer),
+                        let answer = match protocol {
+                            FloorProtocol::Bytes => wire::parse_bytes(text),
+                            FloorProtocol::Mcp => {
+                                assembler.take(text).and_then(wire::parse_call_response)
+                            }
                         };
                         if let Some((id, answer)) = answer {
                             self.deliver(id, answer);
@@ -84,39 +86,32 @@ impl Page {
     }
 
     fn deliver(&self, id: u64, answer: Bytes) {
-        let caller = self.waiting().callers.remove(&id);
-        // A caller that has gone away needs no answer.
+        let caller = self.pending().callers.remove(&id);
+        // It is no error when the caller has disconnected.
         let _ = caller.map(|caller| caller.send(answer));
     }
 
-    /// Sends what `frame` makes of an id, and waits for the answer with that id.
+    /// Sends the frame for a new id, and waits for the answer with that id.
     pub(super) async fn request(&self, frame: impl FnOnce(u64) -> String) -> Option<Bytes> {
-        let (answer, answered) = oneshot::channel();
+        let (answer, receiver) = oneshot::channel();
         let id = {
-            let mut waiting = self.waiting();
-            waiting.last_id += 1;
-            let id = waiting.last_id;
-            waiting.callers.insert(id, answer);
+            let mut pending = self.pending();
+            pending.last_id += 1;
+            let id = pending.last_id;
+            pending.callers.insert(id, answer);
             id
         };
         self.outgoing.send(Message::text(frame(id))).await.ok()?;
-        answered.await.ok()
+        receiver.await.ok()
     }
 
-    /// Passes bytes that are text.
+    /// Forwards a body, which must be text.
     pub(super) async fn forward(&self, body: &[u8]) -> Option<Bytes> {
         let body = str::from_utf8(body).ok()?;
         self.request(|id| format!("{id} {body}")).await
     }
 
-    fn waiting(&self) -> std::sync::MutexGuard<'_, PendingAnswers> {
-        self.waiting.lock().expect("no holder panics")
+    fn pending(&self) -> std::sync::MutexGuard<'_, PendingAnswers> {
+        self.pending.lock().expect("no holder panics")
     }
-}
-
-/// `ID ANSWER`
-fn split_id(text: Bytes) -> Option<(u64, Bytes)> {
-    let space = memchr::memchr(b' ', &text)?;
-    let id = str::from_utf8(&text[..space]).ok()?.parse().ok()?;
-    Some((id, text.slice(space + 1..)))
 }

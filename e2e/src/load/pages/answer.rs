@@ -2,31 +2,28 @@ use bridge_protocol::limits::PART_BYTES;
 use bridge_protocol::parts;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use super::{Dialect, Receipt};
+use crate::load::dialect::{Dialect, Receipt};
 
-/// A page's answer to whatever it is asked, cut into frames beforehand.
+/// The answer of a page to every call, split into frames beforehand.
 pub(in crate::load) struct PageAnswer {
     dialect: Dialect,
-    /// What stands in the first frame behind the id, and is all of a short message.
+    /// What follows the id in the first frame; for a short message, this is all.
     first: String,
-    /// The frames after it.
+    /// The other frames.
     rest: Vec<Utf8Bytes>,
 }
 
-/// Room for what stands before the result in the first part.
+/// The maximum size of what precedes the result in the first part.
 const HEAD_BYTES: usize = 128;
 
-/// One message in parts is under way at a time: all may have the same number.
+/// Only one message in parts is in flight at a time, so all may have the same number.
 const PART_NUMBER: u64 = 1;
 
 impl PageAnswer {
-    /// `payload`: JSON.
+    /// Prepares the answer; `payload` is JSON.
     pub(in crate::load) fn new(dialect: Dialect, payload: &str) -> Self {
         let has_parts = matches!(dialect, Dialect::V2 | Dialect::Minimum);
-        let close = match dialect {
-            Dialect::Bytes => "",
-            _ => "}",
-        };
+        let close = if dialect == Dialect::Bytes { "" } else { "}" };
         if !has_parts || payload.len() + HEAD_BYTES <= PART_BYTES {
             return Self {
                 dialect,
@@ -45,7 +42,7 @@ impl PageAnswer {
         }
     }
 
-    /// The frames that answer a frame; none where it asks nothing.
+    /// The frames that answer a frame, or `None` if it needs no answer.
     pub(in crate::load) fn frames_for(
         &self,
         frame: &str,
@@ -102,23 +99,23 @@ mod tests {
     const CALL: &str =
         r#"{"type":"tool-call","requestId":"c7","toolName":"t","toolInput":{},"context":{}}"#;
 
-    /// What a bridge hears.
+    /// The messages that a bridge decodes from the answer.
     fn decode_frames(answer: &PageAnswer, frame: &str) -> Vec<PageToBridge> {
         let mut assembler = Assembler::new(usize::MAX);
         let frames = answer.frames_for(frame, Receipt::Together).unwrap();
-        let mut heard = Vec::new();
+        let mut messages = Vec::new();
         for frame in frames {
             let frame = frame.into_text().unwrap();
             assert!(frame.len() <= PART_BYTES + 32, "{}", frame.len());
             if let AssemblyStatus::Complete(text) = assembler.take(&frame).unwrap() {
-                heard.push(PageToBridge::decode(&text).unwrap());
+                messages.push(PageToBridge::decode(&text).unwrap());
             }
         }
-        heard
+        messages
     }
 
     #[test]
-    fn calls_are_received_and_answered_whether_long_or_short() {
+    fn calls_are_acknowledged_and_answered_in_one_frame_or_in_parts() {
         for payload in [
             "{\"a\":1}".to_owned(),
             format!("\"{}\"", "é".repeat(400_000)),
@@ -139,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn heartbeats_are_answered_and_nothing_else_is() {
+    fn heartbeats_are_answered_and_other_messages_are_not() {
         let answer = PageAnswer::new(Dialect::V2, "1");
         let frame = r#"{"type":"heartbeat","sequence":12,"answers":3}"#;
         match decode_frames(&answer, frame).as_slice() {

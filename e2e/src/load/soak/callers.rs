@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,45 +6,44 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::Soak;
 use super::pages::{payload, tool_name};
 use super::samples::{Counters, increment};
-use crate::load::answers::{AnswerChecker, CALL_IDS};
+use crate::load::answers::AnswerChecker;
+use crate::load::call_ids::CALL_IDS;
+use crate::load::callers::open_session;
 use crate::load::connection::Connection;
+use crate::load::dialect::Dialect;
 use crate::load::route::{Callee, Endpoint, RequestTemplate, Route};
-use crate::load::{Dialect, callers};
 use crate::random::Random;
 
-/// A call that must be answered is answered within this, whatever else goes on: longer than a page
-/// may be away.
+/// How long an answer may take, whatever else happens: longer than a page may be away.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A caller gives a slow call up within this.
+/// The maximum time before a slow call is cancelled.
 const MAX_CANCEL_DELAY_MS: u64 = 300;
 
-/// Calls in one conversation, at most.
+/// The maximum number of calls in one conversation.
 const MAX_CONVERSATION_CALLS: u64 = 400;
 
-/// What is called, and how often of a hundred times.
+/// The kinds of tools that are called, and their shares in percent.
 const CALL_MIX: [(&str, u64); 4] = [("small", 80), ("text", 12), ("slow", 6), ("large", 2)];
 
-/// A caller whose conversations last for a while and end in every way.
+/// A caller whose conversations have random lengths and end in every possible way.
 pub(super) struct RandomCaller {
     route: Route,
-    peer: Endpoint,
-    pages: usize,
-    /// Pages from this number on move about.
-    staying_pages: usize,
-    answers: Vec<(&'static str, AnswerChecker)>,
+    endpoint: Endpoint,
+    staying_pages: Range<usize>,
+    moving_pages: Range<usize>,
+    checkers: Vec<(&'static str, AnswerChecker)>,
     random: Random,
-    tally: Arc<Counters>,
-    ids: std::ops::Range<u64>,
+    counters: Arc<Counters>,
+    ids: Range<u64>,
 }
 
-/// Of a hundred calls, so many go to pages that move about: each may wait for its page's grace.
+/// The percentage of calls to moving pages, each of which may wait for its page's grace period.
 const MOVING_PERCENT: u64 = 15;
 
-/// How a conversation goes on.
+/// Whether the conversation continues on its connection.
 enum ConversationState {
     Continue,
     Ended,
@@ -51,100 +51,95 @@ enum ConversationState {
 
 impl RandomCaller {
     pub(super) fn new(
-        mixed: &Soak,
         number: usize,
-        staying_pages: usize,
+        endpoint: Endpoint,
+        staying_pages: Range<usize>,
+        moving_pages: Range<usize>,
         random: Random,
-        tally: Arc<Counters>,
+        counters: Arc<Counters>,
     ) -> Self {
         let route = [Route::ToolCall, Route::Mcp2025, Route::Mcp2026][number % 3];
-        let answers = |kind| (kind, AnswerChecker::new(route, Dialect::V2, payload(kind)));
+        let checker = |kind| (kind, AnswerChecker::new(route, Dialect::V2, payload(kind)));
         Self {
             route,
-            peer: Endpoint {
-                address: mixed.address,
-                token: mixed.token.clone(),
-                mcp_session: None,
-            },
-            pages: mixed.pages,
+            endpoint,
             staying_pages,
-            answers: ["small", "text", "large"].map(answers).into(),
+            moving_pages,
+            checkers: ["small", "text", "large"].map(checker).into(),
             random,
-            tally,
+            counters,
             ids: CALL_IDS,
         }
     }
 
     pub(super) async fn run(mut self) -> Result<()> {
         loop {
-            let mut connection = Connection::open(self.peer.address).await?;
+            let mut connection = Connection::open(self.endpoint.address).await?;
             if self.route == Route::Mcp2025 {
-                self.peer.mcp_session = None;
-                callers::open_session(&mut connection, &mut self.peer).await?;
-                increment(&self.tally.mcp_sessions);
+                self.endpoint.mcp_session = None;
+                open_session(&mut connection, &mut self.endpoint).await?;
+                increment(&self.counters.mcp_sessions);
             }
             for _ in 0..self.random.between(1, MAX_CONVERSATION_CALLS) {
                 if let ConversationState::Ended = self.call(&mut connection).await? {
-                    connection = Connection::open(self.peer.address).await?;
+                    connection = Connection::open(self.endpoint.address).await?;
                 }
             }
-            // One of ten forgets its session, as clients do that crash.
-            if self.peer.mcp_session.is_some() && !self.random.percent(10) {
-                let mut request = RequestTemplate::end_session(&self.peer);
+            // One of ten sessions is abandoned, as by clients that crash.
+            if self.endpoint.mcp_session.is_some() && !self.random.percent(10) {
+                let mut request = RequestTemplate::end_session(&self.endpoint);
                 let ended = connection.request(request.with_id(CALL_IDS.start)).await?;
-                ensure!(
-                    ended.status < 300,
-                    "DELETE is answered with {}",
-                    ended.status
-                );
+                ensure!(ended.status < 300, "DELETE has status {}", ended.status);
             }
         }
     }
 
     async fn call(&mut self, connection: &mut Connection) -> Result<ConversationState> {
         let (page, kind) = (self.page(), self.kind());
-        let id = self.ids.next().context("all ids are used up")?;
+        let id = self.ids.next().context("no ids are left")?;
         let callee = Callee {
             tool: tool_name(page, kind),
             session: None,
         };
-        let mut request = RequestTemplate::call(self.route, &self.peer, &callee);
-        let asked = connection.request(request.with_id(id));
+        let mut request = RequestTemplate::call(self.route, &self.endpoint, &callee);
+        let response = connection.request(request.with_id(id));
         if kind == "slow" {
-            let patience = Duration::from_millis(self.random.below(MAX_CANCEL_DELAY_MS));
-            // An answer says that the page is gone.
-            if timeout(patience, asked).await.is_err() {
+            let delay = Duration::from_millis(self.random.below(MAX_CANCEL_DELAY_MS));
+            // A slow tool never answers: an answer means that the page is gone.
+            if timeout(delay, response).await.is_err() {
                 self.cancel(id).await?;
-                increment(&self.tally.cancelled);
+                increment(&self.counters.cancelled);
                 return Ok(ConversationState::Ended);
             }
-            increment(&self.tally.failed);
+            increment(&self.counters.failed);
             return Ok(ConversationState::Continue);
         }
-        let answer = timeout(ANSWER_TIMEOUT, asked).await;
+        let answer = timeout(ANSWER_TIMEOUT, response).await;
         let answer = answer.with_context(|| format!("no answer to {}", callee.tool))??;
-        let mut answers = self.answers.iter_mut();
-        let (_, answers) = answers.find(|(of, _)| *of == kind).context("a kind")?;
-        match answers.check(answer.message, id) {
-            Ok(()) => increment(&self.tally.answered),
-            Err(_) if page >= self.staying_pages && is_failure(answer.message, id, self.route) => {
-                increment(&self.tally.failed);
+        let mut checkers = self.checkers.iter_mut();
+        let checker = checkers.find(|(checked_kind, _)| *checked_kind == kind);
+        let (_, checker) = checker.context("no checker for this kind")?;
+        let is_moving = !self.staying_pages.contains(&page);
+        match checker.check(answer.message, id) {
+            Ok(()) => increment(&self.counters.answered),
+            Err(_) if is_moving && is_failure(answer.message, id, self.route) => {
+                increment(&self.counters.failed);
             }
             Err(error) => return Err(error.context(format!("status {}", answer.status))),
         }
         Ok(ConversationState::Continue)
     }
 
-    /// What a client does beside closing its connection.
+    /// Cancels a call in addition to closing its connection, where the protocol has a message for it.
     async fn cancel(&mut self, id: u64) -> Result<()> {
         if self.route == Route::Mcp2025 {
-            let mut connection = Connection::open(self.peer.address).await?;
-            let mut request = RequestTemplate::cancelled(&self.peer, id);
-            let heard = connection.request(request.with_id(id)).await?;
+            let mut connection = Connection::open(self.endpoint.address).await?;
+            let mut request = RequestTemplate::cancelled(&self.endpoint, id);
+            let response = connection.request(request.with_id(id)).await?;
             ensure!(
-                heard.status == 202,
-                "a cancel is answered with {}",
-                heard.status
+                response.status == 202,
+                "`notifications/cancelled` has status {}",
+                response.status
             );
         }
         Ok(())
@@ -152,18 +147,18 @@ impl RandomCaller {
 
     fn page(&mut self) -> usize {
         let pages = if self.random.percent(MOVING_PERCENT) {
-            self.staying_pages..self.pages
+            self.moving_pages.clone()
         } else {
-            0..self.staying_pages
+            self.staying_pages.clone()
         };
         pages.start + self.random.below(pages.len() as u64) as usize
     }
 
     fn kind(&mut self) -> &'static str {
-        let mut at = self.random.below(100);
+        let mut number = self.random.below(100);
         for (kind, share) in CALL_MIX {
-            match at.checked_sub(share) {
-                Some(rest) => at = rest,
+            match number.checked_sub(share) {
+                Some(rest) => number = rest,
                 None => return kind,
             }
         }
@@ -171,7 +166,7 @@ impl RandomCaller {
     }
 }
 
-/// Whether it is an honest failure: of this call, in the route's words.
+/// Whether this is an error response to this call in the format of the route.
 fn is_failure(message: &[u8], id: u64, route: Route) -> bool {
     let message: Value = serde_json::from_slice(message).unwrap_or_default();
     let is_error = |result: &Value| result["isError"] == true;

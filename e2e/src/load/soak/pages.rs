@@ -11,20 +11,21 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 
 use super::samples::{Counters, increment};
+use crate::load::Payload;
+use crate::load::dialect::{Dialect, Receipt};
 use crate::load::pages::{PageAnswer, PageHandshake, PageSocket};
-use crate::load::{Dialect, Payload, Receipt};
 use crate::random::Random;
 
-/// What pages do when they are called, by the end of the tool's name.
+/// The kinds of tools of each page; the names of the tools end with them.
 pub(super) const TOOL_KINDS: [&str; 4] = ["small", "text", "large", "slow"];
 
-/// Tools of a page that nobody calls: new definitions each time that it is loaded.
+/// The number of tools of a page that are never called; each document has other ones.
 const EXTRA_TOOLS: u64 = 8;
 
-/// A page is gone for less than this, so that some come back within their grace and some do not.
+/// The maximum time for which a page is gone: some return within their grace period, some do not.
 const MAX_AWAY_MS: u64 = 8_000;
 
-/// The answers of the tools of all pages. `slow` has none.
+/// The answers of all pages by kind of tool. `slow` tools do not answer.
 pub(super) struct ToolAnswers(Vec<(&'static str, PageAnswer)>);
 
 impl ToolAnswers {
@@ -33,7 +34,7 @@ impl ToolAnswers {
         Self(TOOL_KINDS[..3].iter().map(|kind| answer(*kind)).collect())
     }
 
-    /// The frames that answer a frame; none where it asks nothing, or for what takes too long.
+    /// The frames that answer a frame, or `None` if it needs no answer or is a call of a `slow` tool.
     fn answer(&self, frame: &str) -> Option<Vec<Message>> {
         let called = |kind: &str| {
             let end = format!("_{kind}\",\"toolInput\"");
@@ -56,22 +57,22 @@ pub(super) fn payload(kind: &str) -> String {
         "text" => "10kb-text",
         _ => "2mb-rows",
     };
-    let payload: Payload = size.parse().expect("it is one");
+    let payload: Payload = size.parse().expect("the sizes are valid");
     payload.json()
 }
 
-/// The name of a page's tool.
+/// The name of a page's tool of this kind.
 pub(super) fn tool_name(page: usize, kind: &str) -> String {
     format!("page_{page}_{kind}")
 }
 
-/// A page that may stay or move about.
+/// A page that stays connected, or that reconnects again and again.
 pub(super) struct MovingPage {
     pub(super) address: SocketAddr,
     pub(super) token: String,
     pub(super) number: usize,
     pub(super) tools: Arc<ToolAnswers>,
-    pub(super) tally: Arc<Counters>,
+    pub(super) counters: Arc<Counters>,
     pub(super) random: Random,
 }
 
@@ -82,7 +83,7 @@ impl MovingPage {
         let further =
             (0..EXTRA_TOOLS).map(|other| format!("page_{}_{document}_{other}", self.number));
         let definition = |name: String| json!({ "name": name, "description": "Made for a soak" });
-        let introduction = PageHandshake {
+        let handshake = PageHandshake {
             address: self.address,
             dialect: Dialect::V2,
             token: &self.token,
@@ -90,45 +91,45 @@ impl MovingPage {
             document: &format!("document {document} of {session}"),
             tools: called.chain(further).map(definition).collect(),
         };
-        let wire = introduction.connect().await;
-        increment(&self.tally.connected);
-        wire.with_context(|| format!("page {session}"))
+        let socket = handshake.connect().await;
+        increment(&self.counters.connected);
+        socket.with_context(|| format!("page {session}"))
     }
 
-    /// Answers for ever.
-    pub(super) async fn serve(self, mut wire: PageSocket) -> Result<()> {
-        while let ControlFlow::Continue(()) = self.answer(&mut wire).await {}
+    /// Answers calls until the connection ends, which is an error.
+    pub(super) async fn serve(self, mut socket: PageSocket) -> Result<()> {
+        while let ControlFlow::Continue(()) = self.answer(&mut socket).await {}
         bail!("a page that stays lost its connection")
     }
 
-    /// Comes and goes, in every way that pages do.
+    /// Disconnects and reconnects in every way that pages do.
     pub(super) async fn reconnect_repeatedly(mut self) -> Result<()> {
-        let (mut life, mut document) = (0, 0);
+        let (mut tab, mut document) = (0, 0);
         loop {
-            let session = format!("moves-{}-{life}", self.number);
-            let mut wire = self.connect(&session, document).await?;
+            let session = format!("moves-{}-{tab}", self.number);
+            let mut socket = self.connect(&session, document).await?;
             let stays = Duration::from_millis(self.random.span(20_000));
             let answering =
-                async { while let ControlFlow::Continue(()) = self.answer(&mut wire).await {} };
-            // It goes in the middle of a message, too.
+                async { while let ControlFlow::Continue(()) = self.answer(&mut socket).await {} };
+            // The timeout may end the connection in the middle of a message.
             let _ = timeout(stays, answering).await;
             match self.random.below(4) {
-                // Reloads: the same session, another document.
+                // A reload: the same session, another document.
                 0 => {
-                    close(wire, 1001).await;
+                    close(socket, 1001).await;
                     document += 1;
                 }
-                // Is closed, and another tab is opened.
+                // The tab is closed, and another one is opened.
                 1 => {
-                    close(wire, 1000).await;
-                    life += 1;
+                    close(socket, 1000).await;
+                    tab += 1;
                     document += 1;
                 }
-                // Breaks off, and comes back as the same document.
-                2 => drop(wire),
-                // The same after a while.
+                // The connection breaks, and the same document reconnects at once.
+                2 => drop(socket),
+                // The connection breaks, and the same document reconnects after a while.
                 _ => {
-                    drop(wire);
+                    drop(socket);
                     let away = Duration::from_millis(self.random.below(MAX_AWAY_MS));
                     tokio::time::sleep(away).await; // sleep: part of the load
                 }
@@ -136,30 +137,30 @@ impl MovingPage {
         }
     }
 
-    /// Answers one frame. The end of the connection breaks.
-    async fn answer(&self, wire: &mut PageSocket) -> ControlFlow<()> {
-        let frame = match wire.next().await {
+    /// Answers one frame. Breaks at the end of the connection.
+    async fn answer(&self, socket: &mut PageSocket) -> ControlFlow<()> {
+        let frame = match socket.next().await {
             Some(Ok(Message::Text(frame))) => frame,
             Some(Ok(Message::Close(_)) | Err(_)) | None => return ControlFlow::Break(()),
             Some(Ok(_)) => return ControlFlow::Continue(()),
         };
         for answer in self.tools.answer(&frame).into_iter().flatten() {
-            if wire.feed(answer).await.is_err() {
+            if socket.feed(answer).await.is_err() {
                 return ControlFlow::Break(());
             }
         }
-        match wire.flush().await {
+        match socket.flush().await {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
     }
 }
 
-async fn close(mut wire: PageSocket, code: u16) {
+async fn close(mut socket: PageSocket, code: u16) {
     let frame = CloseFrame {
         code: code.into(),
         reason: "".into(),
     };
-    // It may be broken in the middle of a message.
-    let _ = wire.close(Some(frame)).await;
+    // The connection may be in the middle of a message.
+    let _ = socket.close(Some(frame)).await;
 }
