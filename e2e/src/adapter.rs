@@ -1,13 +1,14 @@
-//! A stdio MCP server behind Streamable HTTP, so that test suites which speak HTTP can be run
-//! against `mcp-web-stdio`.
+//! Serves a stdio MCP server over Streamable HTTP, so that test suites for HTTP can test
+//! `mcp-web-stdio`.
 //!
-//! An MCP session (up to 2025-11-25) gets a child process of its own, which ends with `DELETE`.
-//! Requests of 2026-07-28 share one child. Ids and progress tokens are made unique in the child and
-//! given back as they came. What stdio does not say is guessed: a request or a log message of the
-//! server goes onto the response stream that was opened last, list changes onto the GET stream.
+//! Each MCP session (up to 2025-11-25) gets a child process of its own, which ends with `DELETE`.
+//! Requests of 2026-07-28 share one child. Request ids and progress tokens are replaced by unique
+//! ones for the child, and restored in its messages. Stdio does not say which stream a message
+//! belongs to, so the adapter guesses: requests and log messages of the server go to the response
+//! stream that was opened last, list changes to the GET stream.
 //!
-//! Headers of requests, `Origin`, resuming of streams and the statuses of HTTP are the adapter's
-//! own: checks of those say nothing about the program behind it.
+//! Request headers, `Origin`, resumption of streams and HTTP statuses are handled by the adapter:
+//! checks of them say nothing about the program behind it.
 
 mod child;
 mod http_frontend;
@@ -22,7 +23,7 @@ use tokio::task::JoinHandle;
 
 use http_frontend::HttpFrontend;
 
-/// Serves a stdio MCP server at a free port until it is dropped; its children end then as well.
+/// Serves a stdio MCP server on a free port. Server and children stop when this is dropped.
 #[derive(Debug)]
 pub struct Adapter {
     url: String,
@@ -30,19 +31,19 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// Starts listening. `command` makes the command line of a child each time one is needed;
-    /// standard input and output are set here.
+    /// Starts the server. `command` creates the command line of a child each time that one is needed;
+    /// the adapter sets its standard input and output.
     pub async fn start(command: impl Fn() -> Command + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let routes = HttpFrontend::new(Arc::new(command)).into_router();
+        let router = HttpFrontend::new(Arc::new(command)).into_router();
         let server = tokio::spawn(async move {
-            let _ = axum::serve(listener, routes).await;
+            let _ = axum::serve(listener, router).await;
         });
         Self { url, server }
     }
 
-    /// The MCP endpoint.
+    /// The URL of the MCP endpoint.
     pub fn url(&self) -> &str {
         &self.url
     }

@@ -1,4 +1,4 @@
-//! The agent service, beside a bridge of one's own.
+//! The agent service for a test bed.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
@@ -8,15 +8,15 @@ use tokio::process::Command;
 use crate::clients::http;
 use crate::{Format, MockProvider, ProcessGroup, TestBed, program_paths, with_deadline};
 
-/// Where an agent will listen and what its bridge shows it: bridge and agent must know of each
-/// other before either runs.
+/// The address at which an agent will listen, and the token that its bridge sends: bridge and agent
+/// must know each other before either of them starts.
 #[derive(Clone, Debug)]
 pub struct AgentEndpoint {
     address: SocketAddr,
     token: String,
 }
 
-/// A running `mcp-web-agent`. It ends when this is dropped.
+/// A running `mcp-web-agent`. It stops when this is dropped.
 #[derive(Debug)]
 pub struct AgentService {
     process: ProcessGroup,
@@ -24,7 +24,7 @@ pub struct AgentService {
 }
 
 impl AgentEndpoint {
-    /// A port that was free a moment ago.
+    /// Reserves a port that was free a moment ago.
     pub fn reserve() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         Self {
@@ -33,17 +33,17 @@ impl AgentEndpoint {
         }
     }
 
-    /// The agent's URL, without a slash at the end.
+    /// The URL of the agent, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// What the bridge shows.
+    /// The token that the bridge sends.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// The arguments with which a bridge asks an agent here.
+    /// The arguments with which a bridge uses the agent at this endpoint.
     pub fn bridge_arguments(&self) -> [String; 4] {
         [
             "--agent-url".to_owned(),
@@ -55,21 +55,29 @@ impl AgentEndpoint {
 }
 
 impl AgentService {
-    /// Starts an agent for `world`, whose model is what `provider` plays.
+    /// Starts an agent for `bed` whose model is the mock `provider`.
     pub async fn start(
-        place: &AgentEndpoint,
-        world: &TestBed,
+        endpoint: &AgentEndpoint,
+        bed: &TestBed,
         provider: &MockProvider,
         format: Format,
         arguments: &[&str],
     ) -> Self {
-        Self::start_with_key(place, world, provider, format, MockProvider::KEY, arguments).await
+        Self::start_with_key(
+            endpoint,
+            bed,
+            provider,
+            format,
+            MockProvider::KEY,
+            arguments,
+        )
+        .await
     }
 
-    /// The same with another key.
+    /// Starts an agent with another key than the one that the provider accepts.
     pub async fn start_with_key(
-        place: &AgentEndpoint,
-        world: &TestBed,
+        endpoint: &AgentEndpoint,
+        bed: &TestBed,
         provider: &MockProvider,
         format: Format,
         key: &str,
@@ -86,29 +94,29 @@ impl AgentService {
         if let Some(variable) = format.key_variable() {
             command.env(variable, key);
         }
-        Self::start_process(place, &world.url(), command, arguments).await
+        Self::start_process(endpoint, &bed.url(), command, arguments).await
     }
 
     /// Starts an agent without a language model.
     pub async fn start_scripted(
-        place: &AgentEndpoint,
-        world: &TestBed,
+        endpoint: &AgentEndpoint,
+        bed: &TestBed,
         arguments: &[&str],
     ) -> Self {
         let mut command = Command::new(program_paths::built("mcp-web-agent"));
         command.args(["--provider", "commands"]);
-        Self::start_process(place, &world.url(), command, arguments).await
+        Self::start_process(endpoint, &bed.url(), command, arguments).await
     }
 
     pub(crate) async fn start_process(
-        place: &AgentEndpoint,
+        endpoint: &AgentEndpoint,
         bridge: &str,
         mut command: Command,
         arguments: &[&str],
     ) -> Self {
-        command.args(["--bind", &place.address.to_string()]);
+        command.args(["--bind", &endpoint.address.to_string()]);
         command.args(["--bridge-url", bridge]).args(arguments);
-        command.env("MCP_WEB_AGENT_TOKEN", &place.token);
+        command.env("MCP_WEB_AGENT_TOKEN", &endpoint.token);
         for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
             command.env_remove(proxy);
         }
@@ -116,11 +124,11 @@ impl AgentService {
         process.wait_for_line("http://").await;
         Self {
             process,
-            endpoint: place.clone(),
+            endpoint: endpoint.clone(),
         }
     }
 
-    /// How many queries it answers now.
+    /// The number of queries that the agent is working on.
     pub async fn active_queries(&self) -> u64 {
         let url = format!("{}/healthz", self.endpoint.url());
         let answer = async { http().get(&url).send().await?.json().await };
@@ -129,9 +137,9 @@ impl AgentService {
         health["queries"].as_u64().unwrap()
     }
 
-    /// Waits until it answers nothing.
+    /// Waits until the agent works on no query.
     pub async fn wait_until_idle(&self) {
-        with_deadline("the agent to answer nothing", async {
+        with_deadline("the agent to be idle", async {
             while self.active_queries().await > 0 {
                 tokio::task::yield_now().await;
             }
@@ -139,17 +147,17 @@ impl AgentService {
         .await;
     }
 
-    /// Kills it as a crash would.
+    /// Kills the agent like a crash.
     pub async fn crash(&mut self) {
         self.process.kill().await;
     }
 
-    /// Everything it printed.
+    /// Everything that the agent has printed.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// Its process.
+    /// The process of the agent.
     pub(crate) fn process(&self) -> &ProcessGroup {
         &self.process
     }

@@ -1,4 +1,4 @@
-//! A reverse proxy that adds a token, for clients that cannot send a header of ours.
+//! A reverse proxy that adds a token, for clients that cannot send an `Authorization` header.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -18,8 +18,9 @@ use tokio::task::JoinHandle;
 
 use crate::TestBed;
 
-/// Passes every request on with the world's token, `Host` and `Origin` included, and bodies of
-/// both directions as they come. A client that hangs up hangs up on the bridge. Ends on drop.
+/// Forwards every request with the test bed's token. `Host`, `Origin` and the bodies in both
+/// directions are unchanged, and a closed connection closes the one to the bridge. It stops when it
+/// is dropped.
 #[derive(Debug)]
 pub struct AuthProxy {
     url: String,
@@ -27,15 +28,15 @@ pub struct AuthProxy {
 }
 
 impl AuthProxy {
-    /// Starts listening at a free port.
-    pub async fn start(world: &TestBed) -> Self {
+    /// Starts the proxy on a free port.
+    pub async fn start(bed: &TestBed) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let bridge = Bridge {
-            address: world.address(),
-            token: format!("Bearer {}", world.token()).parse().unwrap(),
+            address: bed.address(),
+            token: format!("Bearer {}", bed.token()).parse().unwrap(),
             client: Client::builder(TokioExecutor::new())
                 .pool_max_idle_per_host(0)
                 .build(connector),
@@ -50,7 +51,7 @@ impl AuthProxy {
         Self { url, server }
     }
 
-    /// The bridge's MCP endpoint.
+    /// The URL of the bridge's MCP endpoint through the proxy.
     pub fn mcp_url(&self) -> String {
         format!("{}/mcp", self.url)
     }
@@ -76,7 +77,7 @@ async fn forward(State(bridge): State<Bridge>, mut request: Request) -> Response
         .map_or("/", PathAndQuery::as_str);
     let uri: Uri = format!("http://{}{path}", bridge.address).parse().unwrap();
     *request.uri_mut() = uri;
-    // The client leaves a `Host` that is there as it is.
+    // The client does not change a `Host` header that is present.
     request.headers_mut().insert(AUTHORIZATION, bridge.token);
     match bridge.client.request(request).await {
         Ok(response) => response.map(Body::new),

@@ -1,4 +1,4 @@
-//! What uses the tools: AI clients and scripts.
+//! The clients that use the tools: AI clients and scripts.
 
 mod bulk;
 mod connect;
@@ -36,8 +36,8 @@ pub enum Transport {
 }
 
 pub(crate) fn http() -> reqwest::Client {
-    // In a build of the whole workspace reqwest has TLS, and wants a provider. A second
-    // installation in this process fails and changes nothing.
+    // In a build of the whole workspace, reqwest uses TLS and needs a crypto provider. It does not
+    // matter if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().no_proxy().build().unwrap()
 }

@@ -1,9 +1,8 @@
-//! Pages that do nothing, by the thousand: what each costs a bridge, and what it costs the others.
+//! Thousands of idle pages: what each costs a bridge, and what they cost other clients.
 //!
-//! The program `idle` prints the figures of `docs/benchmarks.md`. Its pages are one process of raw
-//! sockets, so that most of a core is left for the bridge; calls that are timed have a thread of their
-//! own beside them.
-
+//! The program `idle` prints the figures of `docs/benchmarks.md`. The pages are raw sockets in one
+//! process, so that most of a core is left for the bridge. Calls whose latency is measured have a
+//! thread of their own.
 mod caller;
 mod definitions;
 mod idle_cost;
@@ -24,14 +23,14 @@ pub use open_file_limit::raise_open_file_limit;
 pub use registration_cost::{PageRegistrationCost, RegistrationCost, measure_registration};
 pub use server::Target;
 
-pub(crate) use caller::{Caller, Latencies};
+pub(crate) use caller::Caller;
 pub(crate) use definitions::registration_message;
 pub(crate) use idle_pages::IdlePages;
 pub(crate) use latency::measure_latency;
 pub(crate) use page::Page;
 pub(crate) use server::Server;
 
-/// What each of `n` has of a total.
+/// The share of each of `n` in a total.
 pub(crate) fn average(total: u64, n: usize) -> f64 {
     total as f64 / n.max(1) as f64
 }

@@ -1,22 +1,22 @@
-//! Large results, and tools that return them.
+//! Large results of tools.
 
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{NativeAnswer, NativeItem};
 
-/// What a large result consists of.
+/// The kind of a large result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeResult {
-    /// One string: a text block for the client.
+    /// One string, which becomes a text block.
     Text,
-    /// An object with many small rows: for the client its text, in which each quote is escaped, and
-    /// `structuredContent` as well.
+    /// An object with many small rows. Clients get it as a text, in which each quote is escaped, and
+    /// as `structuredContent`.
     Rows,
 }
 
 impl LargeResult {
-    /// A result of exactly so many bytes of JSON.
+    /// A result of exactly this size in JSON.
     pub fn json(self, bytes: usize) -> Box<RawValue> {
         let value = match self {
             LargeResult::Text => json!("x".repeat(bytes - 2)),
@@ -36,7 +36,7 @@ impl LargeResult {
         raw
     }
 
-    /// A tool that returns the same result at each call.
+    /// A tool that always returns the same result of this size.
     pub fn tool(self, name: &str, bytes: usize) -> NativeItem {
         let result = self.json(bytes);
         NativeItem::tool(name, move |_| {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_result_has_the_size_that_was_asked_for() {
+    fn large_results_have_the_requested_size() {
         for large in [LargeResult::Text, LargeResult::Rows] {
             assert_eq!(large.json(100_000).get().len(), 100_000);
         }

@@ -1,13 +1,14 @@
-//! Test kit for whole-system journeys: everything runs for real, nothing is mocked.
+//! Test kit for journeys through the whole system, in which everything runs for real.
 //!
 //! A journey starts a [`TestBed`] (the bridge or the demo as a child process on a free port), opens
-//! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol from Rust) and
-//! lets AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
-//! [`FullClient`]: the same with everything that a server may ask of a client;
-//! [`Inspector`]; [`PlainHttp`]). Whatever was started ends when its value is dropped.
+//! pages in it ([`Browser`]: headless Chromium; [`NativePage`]: the page protocol in Rust) and lets
+//! AI clients use their tools ([`McpClient`]: rmcp over HTTP or through `mcp-web-stdio`;
+//! [`FullClient`]: a client that supports everything that a server may request; [`Inspector`];
+//! [`PlainHttp`]). Everything stops when its value is dropped.
 //!
-//! Nothing sleeps: every wait is a wait for something, under [`within`]'s deadline, and says what
-//! it waited for when it fails. The journeys are in `tests/journeys`; `cargo xtask test` builds
+//! Nothing sleeps: every wait is for an event, has the deadline of [`with_deadline`], and panics with
+//! the name of that event. The journeys are in `tests/journeys`; `cargo xtask test` builds the
+//! programs that they need.
 //! what they need.
 #![allow(clippy::unwrap_used)] // The whole crate is test code: a failed step fails the journey.
 #![warn(missing_docs)]
@@ -21,7 +22,9 @@ pub mod conformance;
 mod deadline;
 pub mod idle;
 mod large;
+mod latencies;
 pub mod load;
+mod meter;
 mod mock_provider;
 mod native_page;
 mod node;

@@ -16,16 +16,17 @@ pub mod soak;
 mod answers;
 mod call_ids;
 mod callers;
-mod connection;
+pub(crate) mod connection;
 mod dialect;
-mod measure;
+
 mod pages;
 mod payload;
 mod route;
 mod run;
 
 pub use dialect::{Dialect, Receipt};
-pub use measure::Meter;
+
+pub use crate::meter::Meter;
 pub use payload::Payload;
 pub use route::{Route, TargetSelection};
 pub use run::{Figures, Load, Target};

@@ -1,7 +1,8 @@
-//! A page without a browser: the page protocol, spoken from Rust.
+//! A page without a browser: the page protocol, implemented in Rust.
 //!
-//! `wire` puts messages together, `tab` is the page as it outlives its connections, `answers` what it
-//! keeps for the next one, `connection` the task in between, `setup` how it presents itself.
+//! `wire` assembles messages from frames, `tab` is the state of the page that survives its
+//! connections, `unacknowledged` keeps answers for the next connection, `connection` is the task of
+//! one connection, and `setup` has the page's settings and credentials.
 
 mod call;
 mod connection;
@@ -30,7 +31,7 @@ use self::tab::{Acknowledgement, EventSenders, OwnerRequest, Tab};
 use self::wire::Wire;
 use crate::{TestBed, with_deadline};
 
-/// A connected page. Dropping it cuts its connection as a crash of the machine would.
+/// A connected page. If it is dropped, its connection breaks as if the machine had crashed.
 pub struct NativePage {
     credentials: Credentials,
     authenticated: Box<Authenticated>,
@@ -43,32 +44,33 @@ pub struct NativePage {
     connection: Option<ActiveConnection>,
 }
 
-/// A connection that lasts, or has ended.
+/// The task of the current or last connection.
 struct ActiveConnection {
     task: JoinHandle<(Tab, Option<u16>)>,
     cut: oneshot::Sender<()>,
 }
 
-/// A page that does nothing at all. It goes on when this is dropped.
+/// A page that does nothing until this is dropped.
 pub struct PausedPage {
     _resume: oneshot::Sender<()>,
 }
 
 impl NativePage {
-    /// Connects, authenticates with the world's token and registers `items`.
-    pub async fn open(world: &TestBed, session: &str, items: Vec<NativeItem>) -> Self {
-        Self::open_with(world, session, NativeSetup::default(), items).await
+    /// Connects, authenticates with the test bed's token and registers `items`.
+    pub async fn open(bed: &TestBed, session: &str, items: Vec<NativeItem>) -> Self {
+        Self::open_with(bed, session, NativeSetup::default(), items).await
     }
 
-    /// The same with manners of its own.
+    /// Connects with `setup`, authenticates and registers `items`.
     pub async fn open_with(
-        world: &TestBed,
+        bed: &TestBed,
         session: &str,
         setup: NativeSetup,
         items: Vec<NativeItem>,
     ) -> Self {
-        let page = Self::try_open(world, session, setup).await;
-        let page = page.unwrap_or_else(|refused| panic!("the bridge refused {refused:?}"));
+        let page = Self::try_open(bed, session, setup).await;
+        let page =
+            page.unwrap_or_else(|failure| panic!("the bridge rejects the page: {failure:?}"));
         let registered = page.register(items).await;
         assert_eq!(registered.errors, [], "every definition is accepted");
         page
@@ -77,69 +79,69 @@ impl NativePage {
     /// Connects and authenticates.
     ///
     /// # Errors
-    /// When the bridge refuses the page.
+    /// When the bridge rejects the page.
     pub async fn try_open(
-        world: &TestBed,
+        bed: &TestBed,
         session: &str,
         setup: NativeSetup,
     ) -> Result<Self, AuthenticationFailed> {
-        let credentials = Credentials::new(world, session, &setup);
-        let (wire, authenticated) = credentials.authenticate(world).await?;
-        let (requests, request) = mpsc::channel(16);
-        let (call, calls) = mpsc::unbounded_channel();
-        let (cancel, cancels) = mpsc::unbounded_channel();
-        let (subscribed, subscriptions) = mpsc::unbounded_channel();
-        let (answer, answers) = mpsc::unbounded_channel();
-        let (tell, told) = mpsc::unbounded_channel();
-        let heard = EventSenders {
-            calls: call,
-            cancels: cancel,
-            subscriptions: subscribed,
-            acknowledgements: answer,
-            query_messages: tell,
+        let credentials = Credentials::new(bed, session, &setup);
+        let (wire, authenticated) = credentials.authenticate(bed).await?;
+        let (request_sender, requests) = mpsc::channel(16);
+        let (call_sender, calls) = mpsc::unbounded_channel();
+        let (cancel_sender, cancels) = mpsc::unbounded_channel();
+        let (subscription_sender, subscription_updates) = mpsc::unbounded_channel();
+        let (acknowledgement_sender, acknowledgements) = mpsc::unbounded_channel();
+        let (query_sender, query_messages) = mpsc::unbounded_channel();
+        let events = EventSenders {
+            calls: call_sender,
+            cancels: cancel_sender,
+            subscriptions: subscription_sender,
+            acknowledgements: acknowledgement_sender,
+            query_messages: query_sender,
         };
-        let tab = Tab::new(setup, request, heard);
+        let tab = Tab::new(setup, requests, events);
         Ok(Self {
             credentials,
             connection: Some(ActiveConnection::new(tab, wire, authenticated.clone())),
             authenticated,
-            requests,
+            requests: request_sender,
             calls: Mutex::new(calls),
             cancels: Mutex::new(cancels),
-            subscription_updates: Mutex::new(subscriptions),
-            acknowledgements: Mutex::new(answers),
-            query_messages: Mutex::new(told),
+            subscription_updates: Mutex::new(subscription_updates),
+            acknowledgements: Mutex::new(acknowledgements),
+            query_messages: Mutex::new(query_messages),
         })
     }
 
-    /// Cuts the connection, if it lasts, and connects again as the same page: what runs goes on,
-    /// what is awaited is sent again, everything is registered again.
-    pub async fn reconnect(&mut self, world: &TestBed) {
+    /// Breaks the connection if it is open, and connects again as the same page: running calls
+    /// continue, awaited answers are sent again, and all items are registered again.
+    pub async fn reconnect(&mut self, bed: &TestBed) {
         let (tab, _) = self.disconnected().await;
-        self.reconnect_tab(tab, world).await;
+        self.reconnect_tab(tab, bed).await;
     }
 
-    /// Waits until the bridge ends the connection, connects again as the same page and returns the
+    /// Waits until the bridge ends the connection, and connects again as the same page. Returns the
     /// close code, if there was one.
-    pub async fn reconnect_after_close(&mut self, world: &TestBed) -> Option<u16> {
+    pub async fn reconnect_after_close(&mut self, bed: &TestBed) -> Option<u16> {
         let (tab, code) = self.wait_ended().await;
-        self.reconnect_tab(tab, world).await;
+        self.reconnect_tab(tab, bed).await;
         code
     }
 
-    async fn reconnect_tab(&mut self, tab: Tab, world: &TestBed) {
-        let registers = !tab.items.is_empty();
-        let admitted = self.credentials.authenticate(world).await;
+    async fn reconnect_tab(&mut self, tab: Tab, bed: &TestBed) {
+        let has_items = !tab.items.is_empty();
+        let result = self.credentials.authenticate(bed).await;
         let (wire, authenticated) =
-            admitted.unwrap_or_else(|refused| panic!("the bridge refused {refused:?}"));
+            result.unwrap_or_else(|failure| panic!("the bridge rejects the page: {failure:?}"));
         self.authenticated = authenticated.clone();
         self.connection = Some(ActiveConnection::new(tab, wire, authenticated));
-        if registers {
+        if has_items {
             self.recv_registered().await;
         }
     }
 
-    /// What the bridge said when it let the page in for the last time.
+    /// The bridge's answer to the last `authenticate`.
     pub fn authenticated(&self) -> &Authenticated {
         &self.authenticated
     }
@@ -171,15 +173,15 @@ impl NativePage {
         }
     }
 
-    /// The next call that reached the page.
-    pub async fn called(&self) -> CallId {
+    /// Waits for the next call that reaches the page.
+    pub async fn next_call(&self) -> CallId {
         let mut calls = self.calls.lock().await;
         with_deadline("a call to reach the page", calls.recv())
             .await
             .expect("the page is connected")
     }
 
-    /// The next call that the bridge cancelled, and why.
+    /// Waits for the next call that the bridge cancels; returns the code, too.
     pub async fn next_cancel(&self) -> (CallId, ErrorCode) {
         let mut cancels = self.cancels.lock().await;
         with_deadline("a call to be cancelled", cancels.recv())
@@ -187,7 +189,7 @@ impl NativePage {
             .expect("the page is connected")
     }
 
-    /// The next list of subscribed resources; there is one after each change.
+    /// Waits for the next list of subscribed resources; there is one after each change.
     pub async fn next_subscriptions(&self) -> Vec<String> {
         let mut subscriptions = self.subscription_updates.lock().await;
         with_deadline("the subscriptions to change", subscriptions.recv())
@@ -195,25 +197,25 @@ impl NativePage {
             .expect("the page is connected")
     }
 
-    /// Says that the content of a resource changed.
+    /// Reports that the content of a resource has changed.
     pub async fn resource_updated(&self, uri: &str) {
         let uri = uri.to_owned();
         self.send(PageToBridge::ResourceUpdated(ResourceUpdated { uri }))
             .await;
     }
 
-    /// Sends a message as it is.
+    /// Sends a message without any checks.
     pub async fn send(&self, message: PageToBridge) {
         self.send_request(OwnerRequest::Send(Box::new(message)))
             .await;
     }
 
-    /// Asks the agent.
-    pub async fn ask(&self, query: Query) {
+    /// Sends a query to the agent.
+    pub async fn send_query(&self, query: Query) {
         self.send(PageToBridge::Query(query)).await;
     }
 
-    /// No longer wants to know.
+    /// Cancels a query.
     pub async fn cancel_query(&self, query: &QueryId) {
         let uuid = query.clone();
         let reason = Some("enough".to_owned());
@@ -221,23 +223,23 @@ impl NativePage {
             .await;
     }
 
-    /// The next message about any of its queries, and when it came.
-    pub async fn told(&self) -> (Instant, BridgeToPage) {
-        let mut told = self.query_messages.lock().await;
-        with_deadline("word of a query", told.recv())
+    /// Waits for the next message about any of the page's queries, and returns when it arrived.
+    pub async fn next_query_message(&self) -> (Instant, BridgeToPage) {
+        let mut messages = self.query_messages.lock().await;
+        with_deadline("a message about a query", messages.recv())
             .await
             .expect("the page is connected")
     }
 
-    /// A message about any of its queries that has come already.
+    /// A message about any of the page's queries that has already arrived.
     pub async fn try_next_query_message(&self) -> Option<(Instant, BridgeToPage)> {
         self.query_messages.lock().await.try_recv().ok()
     }
 
-    /// Presents a fresh token on the open socket, and whenever it connects again.
+    /// Presents a new token on the open socket, and uses it for later connections.
     ///
     /// # Errors
-    /// When the bridge refuses it; the former one counts on.
+    /// When the bridge rejects it; the previous token remains valid.
     pub async fn renew(&mut self, token: &str) -> Result<Renewed, RenewalFailed> {
         let auth_token = token.to_owned();
         self.send(PageToBridge::Renew(Renew { auth_token })).await;
@@ -248,7 +250,7 @@ impl NativePage {
         }
     }
 
-    /// Says that the browser freezes the page, or that it goes on.
+    /// Reports that the browser freezes the page, or that the page runs again.
     pub async fn freeze(&self, frozen: bool) {
         self.send(PageToBridge::PageState(PageState {
             visibility: Visibility::Hidden,
@@ -259,19 +261,17 @@ impl NativePage {
         .await;
     }
 
-    /// Stands still as a page does whose main thread is busy: it reads and says nothing.
+    /// Pauses the page as if its main thread were busy: it neither reads nor sends anything.
     pub async fn pause(&self) -> PausedPage {
-        let (standing, stands) = oneshot::channel();
-        let (go_on, goes_on) = oneshot::channel();
-        self.send_request(OwnerRequest::Pause(standing, goes_on))
+        let (paused_sender, paused) = oneshot::channel();
+        let (resume, resumed) = oneshot::channel();
+        self.send_request(OwnerRequest::Pause(paused_sender, resumed))
             .await;
-        with_deadline("the page to stand still", stands)
-            .await
-            .unwrap();
-        PausedPage { _resume: go_on }
+        with_deadline("the page to pause", paused).await.unwrap();
+        PausedPage { _resume: resume }
     }
 
-    /// Says `leaving`, as a document does that goes away, and stays connected.
+    /// Sends `leaving`, like a document that is unloaded, but stays connected.
     pub async fn leave(&self) {
         self.send(PageToBridge::Leaving {}).await;
     }
@@ -282,7 +282,7 @@ impl NativePage {
         self.wait_ended().await;
     }
 
-    /// Ends the TCP connection without a close frame: the other side sees 1006.
+    /// Ends the TCP connection without a close frame; the bridge sees code 1006.
     pub fn cut(self) {}
 
     /// Waits until the bridge closes the socket and returns its code, if it sent one.
@@ -291,15 +291,15 @@ impl NativePage {
     }
 
     async fn wait_ended(&mut self) -> (Tab, Option<u16>) {
-        let connection = self.connection.as_mut().expect("it was connected");
+        let connection = self.connection.as_mut().expect("the page was connected");
         with_deadline("the page socket to end", &mut connection.task)
             .await
             .expect("the connection does not panic")
     }
 
     async fn disconnected(&mut self) -> (Tab, Option<u16>) {
-        let connection = self.connection.take().expect("it was connected");
-        // One that has ended cannot be cut any more.
+        let connection = self.connection.take().expect("the page was connected");
+        // The send fails if the connection has already ended.
         let _ = connection.cut.send(());
         with_deadline("the page socket to end", connection.task)
             .await
@@ -312,8 +312,8 @@ impl NativePage {
     }
 
     async fn recv_acknowledgement(&self) -> Acknowledgement {
-        let mut answers = self.acknowledgements.lock().await;
-        with_deadline("an acknowledgement of the bridge", answers.recv())
+        let mut acknowledgements = self.acknowledgements.lock().await;
+        with_deadline("an acknowledgement of the bridge", acknowledgements.recv())
             .await
             .expect("the page is connected")
     }
@@ -329,10 +329,10 @@ impl Drop for NativePage {
 
 impl ActiveConnection {
     fn new(tab: Tab, wire: Wire, authenticated: Box<Authenticated>) -> Self {
-        let (cut, is_cut) = oneshot::channel();
+        let (cut, cut_receiver) = oneshot::channel();
         let connection = Connection::new(tab, wire);
         Self {
-            task: tokio::spawn(connection.run(authenticated, is_cut)),
+            task: tokio::spawn(connection.run(authenticated, cut_receiver)),
             cut,
         }
     }

@@ -1,4 +1,4 @@
-//! Projects that run under Node with the pinned packages.
+//! Node projects with the pinned packages.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use tokio::process::Command;
 
 use crate::{ProcessGroup, program_paths};
 
-/// A copy of a folder of this crate in a folder of its own, gone on drop.
+/// A copy of a folder of this crate in a temporary folder, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct NodeProject {
     folder: TempDir,
 }
 
 impl NodeProject {
-    /// Copies `e2e/<folder>` (files only).
+    /// Copies the files of `e2e/<folder>`.
     pub fn copy_of(folder: &str) -> Self {
         let source = program_paths::workspace().join("e2e").join(folder);
         let project = TempDir::with_prefix("mcp-web-node-").unwrap();
@@ -27,25 +27,25 @@ impl NodeProject {
         Self { folder: project }
     }
 
-    /// Where it is.
+    /// The path of the copy.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Makes the pinned packages importable.
+    /// Links the pinned packages into the project.
     pub fn link_packages(&self) {
         self.link(&program_paths::node_modules());
     }
 
-    /// Makes these packages importable.
+    /// Links these packages into the project.
     pub fn link(&self, node_modules: &Path) {
         std::os::unix::fs::symlink(node_modules, self.path().join("node_modules")).unwrap();
     }
 
-    /// Starts Node 22 in the project with `arguments`.
+    /// Starts Node 22 in the project. `name` is used in messages.
     pub fn node(&self, name: &str, arguments: &[&str]) -> ProcessGroup {
         let mut command = Command::new(program_paths::node());
-        // Journeys read what it prints, and with `CI` set some programs colour it even in a pipe.
+        // Journeys read the output, and with `CI` set some programs colour it even in a pipe.
         command
             .args(arguments)
             .env("NO_COLOR", "1")

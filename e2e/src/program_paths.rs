@@ -1,23 +1,23 @@
-//! Where the programs are that the journeys run. `cargo xtask test` installs and builds them all.
+//! The paths of the programs that the journeys run. `cargo xtask test` installs and builds them.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// The workspace's folder.
+/// The folder of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the crate is a folder of the workspace")
 }
 
-/// A program of this workspace, built beside the test or the program that runs it.
+/// A program of this workspace, in the same folder as the test or program that runs it.
 pub fn built(name: &str) -> PathBuf {
-    let own = env::current_exe().expect("a program knows its own path");
+    let own = env::current_exe().expect("the path of the executable is known");
     // target/<profile>/deps/<test> or target/<profile>/<program>
     let mut folders = own.ancestors().skip(1);
     let profile = folders.find(|folder| !folder.ends_with("deps"));
     require_existing(
-        profile.expect("a program lies in a folder").join(name),
+        profile.expect("an executable is in a folder").join(name),
         name,
     )
 }
@@ -28,7 +28,7 @@ pub fn sdk_package() -> PathBuf {
     require_existing(path_from_env("MCP_WEB_SDK_DIR", default), "the built SDK")
 }
 
-/// Node 22: the Inspector needs it.
+/// Node 22, which the Inspector needs.
 pub fn node() -> PathBuf {
     let default = workspace().join("target/tools/node22/bin/node");
     require_existing(path_from_env("MCP_WEB_NODE", default), "Node 22")
@@ -52,16 +52,18 @@ pub fn clients_node_modules() -> PathBuf {
     )
 }
 
-/// The name and the version of one of them.
+/// The name and version of one of these packages.
 pub fn clients_package(name: &str) -> String {
     let manifest = clients_node_modules().join(name).join("package.json");
     let manifest = std::fs::read_to_string(manifest).expect("the package is installed");
-    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it has a manifest");
-    let version = manifest["version"].as_str().expect("it has a version");
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("it is JSON");
+    let version = manifest["version"]
+        .as_str()
+        .expect("a package has a version");
     format!("{name} {version}")
 }
 
-/// The Python environment with the libraries on this major version of the MCP SDK.
+/// The Python environment with the libraries for this major version of the MCP SDK.
 pub fn clients_python(major: u8) -> PathBuf {
     let default = workspace().join(format!("target/tools/clients-python-{major}"));
     require_existing(
@@ -78,7 +80,7 @@ pub fn chromium() -> PathBuf {
     )
 }
 
-/// The WebDriver server of that Chromium.
+/// The WebDriver server for Chromium.
 pub fn chromedriver() -> PathBuf {
     require_existing(
         path_from_env("MCP_WEB_CHROMEDRIVER", "/usr/bin/chromedriver".into()),
@@ -86,7 +88,7 @@ pub fn chromedriver() -> PathBuf {
     )
 }
 
-/// Where screenshots go.
+/// The folder for screenshots.
 pub fn screenshots() -> PathBuf {
     let folder = workspace().join("target/e2e-screenshots");
     std::fs::create_dir_all(&folder).expect("the target folder can be written");

@@ -1,4 +1,4 @@
-//! A web server that is not the bridge: pages of an app usually come from somewhere else.
+//! A web server other than the bridge, because the pages of an app usually come from another origin.
 
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -16,16 +16,16 @@ use tokio::task::JoinHandle;
 
 use crate::{TestBed, TokenIssuer, program_paths, with_deadline};
 
-/// Scripts of the site itself and the SDK from any loopback port, but no WebAssembly.
+/// Allows scripts of the site and the SDK from any loopback port, but no WebAssembly.
 const NO_WASM_POLICY: &str = "default-src 'self'; script-src 'self' http://127.0.0.1:*; \
                        connect-src http://127.0.0.1:* ws://127.0.0.1:*";
 
-/// All that the SDK needs but its WebSocket.
+/// Allows everything that the SDK needs except its WebSocket.
 const NO_SOCKET_POLICY: &str = "default-src 'self'; connect-src http://127.0.0.1:*; \
                          script-src 'self' http://127.0.0.1:* 'wasm-unsafe-eval'";
 
-/// Serves `e2e/pages` on a free port and keeps the beacons that its pages send. A copy of the SDK
-/// without its wasm lies under `/sdk/`, all of it under `/whole-sdk/`.
+/// Serves `e2e/pages` on a free port and stores the beacons that its pages send. `/sdk/` has a copy of
+/// the SDK without its wasm, `/whole-sdk/` a complete one.
 #[derive(Debug)]
 pub struct StaticSite {
     url: String,
@@ -45,11 +45,11 @@ impl StaticSite {
         Self::serve(Router::new().route("/", get(index))).await
     }
 
-    async fn serve(more: Router) -> Self {
+    async fn serve(extra_routes: Router) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (beacon, beacons) = mpsc::unbounded_channel();
-        let routes = routes(Arc::new(beacon)).merge(more);
+        let routes = routes(Arc::new(beacon)).merge(extra_routes);
         let server = tokio::spawn(async move {
             let _ = axum::serve(listener, routes).await;
         });
@@ -60,46 +60,46 @@ impl StaticSite {
         }
     }
 
-    /// Base URL without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// The app of the journeys (`e2e/pages/app.js`), connected to `world`.
-    pub fn app(&self, world: &TestBed) -> String {
-        self.page("app.html", world)
+    /// The URL of the app of the journeys (`e2e/pages/app.js`), connected to `bed`.
+    pub fn app(&self, bed: &TestBed) -> String {
+        self.page("app.html", bed)
     }
 
-    /// A page of mcp-web 0.1 (`e2e/pages/v1.js`), which makes its own token.
-    pub fn v1_page(&self, world: &TestBed) -> String {
-        format!("{}/v1.html?bridge={}", self.url, world.url())
+    /// The URL of a page of mcp-web 0.1 (`e2e/pages/v1.js`), which generates its own token.
+    pub fn v1_page(&self, bed: &TestBed) -> String {
+        format!("{}/v1.html?bridge={}", self.url, bed.url())
     }
 
-    /// The page that clients are driven against (`e2e/pages/clients.js`), connected to `world`.
-    pub fn clients_page(&self, world: &TestBed) -> String {
-        self.page("clients.html", world)
+    /// The URL of the page for real clients (`e2e/pages/clients.js`), connected to `bed`.
+    pub fn clients_page(&self, bed: &TestBed) -> String {
+        self.page("clients.html", bed)
     }
 
-    /// The same app under a content security policy that forbids WebAssembly.
-    pub fn app_without_wasm(&self, world: &TestBed) -> String {
-        self.page("no-wasm.html", world)
+    /// The URL of the app with a content security policy that forbids WebAssembly.
+    pub fn app_without_wasm(&self, bed: &TestBed) -> String {
+        self.page("no-wasm.html", bed)
     }
 
-    /// The same app under a content security policy that forbids its WebSocket.
-    pub fn app_without_socket(&self, world: &TestBed) -> String {
-        self.page("no-socket.html", world)
+    /// The URL of the app with a content security policy that forbids its WebSocket.
+    pub fn app_without_socket(&self, bed: &TestBed) -> String {
+        self.page("no-socket.html", bed)
     }
 
-    /// A page at `origin` (another name or scheme for this site) with the same app in an iframe, which
-    /// is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
+    /// The URL of a page at `origin` (another name or scheme of this site) with the app in an iframe,
+    /// which is written as `<iframe {attributes} src=…>` and comes from `app_origin`.
     pub fn framed_app(
         &self,
-        world: &TestBed,
+        bed: &TestBed,
         origin: &str,
         attributes: &str,
         app_origin: &str,
     ) -> String {
-        let app = self.app_at(app_origin, world);
+        let app = self.app_at(app_origin, bed);
         let query: String = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("attributes", attributes)
             .append_pair("src", &app)
@@ -107,38 +107,39 @@ impl StaticSite {
         format!("{origin}/frame.html?{query}")
     }
 
-    /// The same app at another name or scheme for this site, with the SDK from there, too.
-    pub fn app_at(&self, origin: &str, world: &TestBed) -> String {
-        let app = self.app(world).replacen(&self.url, origin, 1);
+    /// The URL of the app at another name or scheme of this site, with the SDK from the same origin.
+    pub fn app_at(&self, origin: &str, bed: &TestBed) -> String {
+        let app = self.app(bed).replacen(&self.url, origin, 1);
         format!("{app}&sdk={origin}/whole-sdk/mcp-web.js")
     }
 
-    /// The host and port at which the site listens.
+    /// The host and port of the site.
     pub fn address(&self) -> &str {
         self.url.trim_start_matches("http://")
     }
 
-    /// The same app with the SDK from elsewhere than its bridge.
-    pub fn app_with_sdk(&self, world: &TestBed, sdk: &str) -> String {
-        format!("{}&sdk={sdk}/mcp-web.js", self.app(world))
+    /// The URL of the app with the SDK from another server than its bridge.
+    pub fn app_with_sdk(&self, bed: &TestBed, sdk: &str) -> String {
+        format!("{}&sdk={sdk}/mcp-web.js", self.app(bed))
     }
 
-    /// The same app with tokens that it fetches anew whenever it needs one.
-    pub fn app_with_issuer(&self, world: &TestBed, issuer: &TokenIssuer) -> String {
-        format!("{}&tokens={}", self.app(world), issuer.url())
+    /// The URL of the app with tokens that it fetches from `issuer` whenever it needs one.
+    pub fn app_with_issuer(&self, bed: &TestBed, issuer: &TokenIssuer) -> String {
+        format!("{}&tokens={}", self.app(bed), issuer.url())
     }
 
-    /// An SDK whose wasm its server does not have.
+    /// The URL of an SDK whose wasm is missing on the server.
     pub fn sdk_without_wasm(&self) -> String {
         format!("{}/sdk", self.url)
     }
 
-    /// What the conformance suites ask of a server (`e2e/pages/conformance`), connected to `world`.
-    pub fn conformance(&self, world: &TestBed) -> String {
-        self.page("conformance.html", world)
+    /// The URL of the page that the conformance suites require of a server (`e2e/pages/conformance`),
+    /// connected to `bed`.
+    pub fn conformance(&self, bed: &TestBed) -> String {
+        self.page("conformance.html", bed)
     }
 
-    /// The next beacon of a page: the app sends one from `pagehide`, with the time.
+    /// Waits for the next beacon of a page: the app sends one from `pagehide`, with the time.
     pub async fn beacon(&self) -> String {
         let mut beacons = self.beacons.lock().await;
         with_deadline("a beacon of the page", beacons.recv())
@@ -146,8 +147,8 @@ impl StaticSite {
             .expect("the server runs")
     }
 
-    fn page(&self, page: &str, world: &TestBed) -> String {
-        let (site, bridge, token) = (&self.url, world.url(), world.token());
+    fn page(&self, page: &str, bed: &TestBed) -> String {
+        let (site, bridge, token) = (&self.url, bed.url(), bed.token());
         format!("{site}/{page}?bridge={bridge}&token={token}")
     }
 }
@@ -164,19 +165,19 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
     const V1: &str = include_str!("../pages/v1.html");
     const CONFORMANCE: &str = include_str!("../pages/conformance.html");
     const CLIENTS: &str = include_str!("../pages/clients.html");
-    let page = || async { typed("text/html; charset=utf-8", PAGE) };
+    let page = || async { with_content_type("text/html; charset=utf-8", PAGE) };
     let no_wasm = async move || ([(CONTENT_SECURITY_POLICY, NO_WASM_POLICY)], page().await);
     let no_socket = async move || ([(CONTENT_SECURITY_POLICY, NO_SOCKET_POLICY)], page().await);
-    // A document without an origin of its own gets no modules but those for everybody.
+    // A document with an opaque origin loads a module only if every origin may.
     let script = || async {
-        let for_everybody = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
+        let any_origin = [(ACCESS_CONTROL_ALLOW_ORIGIN, "*")];
         (
-            for_everybody,
-            typed("text/javascript; charset=utf-8", SCRIPT),
+            any_origin,
+            with_content_type("text/javascript; charset=utf-8", SCRIPT),
         )
     };
-    let conformance = || async { typed("text/html; charset=utf-8", CONFORMANCE) };
-    let keep = async move |time: String| {
+    let conformance = || async { with_content_type("text/html; charset=utf-8", CONFORMANCE) };
+    let store = async move |time: String| {
         let _ = beacon.send(time);
     };
     Router::new()
@@ -187,16 +188,16 @@ fn routes(beacon: Arc<mpsc::UnboundedSender<String>>) -> Router {
         .route("/app.js", get(script))
         .route(
             "/v1.html",
-            get(async || typed("text/html; charset=utf-8", V1)),
+            get(async || with_content_type("text/html; charset=utf-8", V1)),
         )
         .route(
             "/clients.html",
-            get(async || typed("text/html; charset=utf-8", CLIENTS)),
+            get(async || with_content_type("text/html; charset=utf-8", CLIENTS)),
         )
         .route("/{file}", get(page_script))
         .route("/conformance.html", get(conformance))
         .route("/conformance/{file}", get(conformance_script))
-        .route("/beacon", post(keep))
+        .route("/beacon", post(store))
         .route("/sdk/{file}", get(sdk_script))
         .route("/whole-sdk/{file}", get(sdk_file))
 }
@@ -210,14 +211,14 @@ async fn frame(Query(frame): Query<HashMap<String, String>>) -> Html<String> {
 }
 
 async fn sdk_file(Path(file): Path<String>) -> impl IntoResponse {
-    let kind = if file.ends_with(".wasm") {
+    let content_type = if file.ends_with(".wasm") {
         "application/wasm"
     } else {
         "text/javascript; charset=utf-8"
     };
-    let for_everybody = (ACCESS_CONTROL_ALLOW_ORIGIN, "*");
+    let any_origin = (ACCESS_CONTROL_ALLOW_ORIGIN, "*");
     std::fs::read(program_paths::sdk_package().join(file))
-        .map(|content| ([(CONTENT_TYPE, kind), for_everybody], content))
+        .map(|content| ([(CONTENT_TYPE, content_type), any_origin], content))
         .map_err(|_| StatusCode::NOT_FOUND)
 }
 
@@ -243,6 +244,6 @@ fn script(folder: &std::path::Path, file: &str) -> impl IntoResponse + use<> {
         .ok_or(StatusCode::NOT_FOUND)
 }
 
-fn typed(kind: &'static str, text: &'static str) -> impl IntoResponse {
-    ([(CONTENT_TYPE, kind)], text)
+fn with_content_type(content_type: &'static str, text: &'static str) -> impl IntoResponse {
+    ([(CONTENT_TYPE, content_type)], text)
 }

@@ -1,4 +1,4 @@
-//! A running bridge of one's own.
+//! A bridge or a demo for one test.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::{ProcessGroup, program_paths};
 
-/// Worlds exist side by side, except for those in which time is measured.
+/// Test beds exist side by side, except for those that measure time.
 static TEST_BEDS: RwLock<()> = RwLock::const_new(());
 
 /// A bridge (or the demo, which is one with a page) as a child process on a free port.
 ///
-/// Each journey has its own, so that journeys run side by side. Everything stops on drop.
+/// Each test has its own, so that tests run side by side. All processes stop when it is dropped.
 #[derive(Debug)]
 pub struct TestBed {
     program: Program,
@@ -26,7 +26,7 @@ pub struct TestBed {
     _companions: Option<(Option<ProcessGroup>, TempDir)>,
 }
 
-/// Held as long as the world exists.
+/// Held as long as the test bed exists.
 #[derive(Debug)]
 enum Exclusivity {
     Shared {
@@ -51,7 +51,7 @@ impl Program {
         }
     }
 
-    /// What it prints before its URL once it listens.
+    /// What the program prints before its URL once it listens.
     fn announcement(self) -> &'static str {
         match self {
             Program::Bridge => "listening on http://",
@@ -66,39 +66,39 @@ impl TestBed {
         Self::bridge_with(&[]).await
     }
 
-    /// Starts `mcp-web-bridge` with further arguments.
+    /// Starts `mcp-web-bridge` with more arguments.
     pub async fn bridge_with(arguments: &[&str]) -> Self {
         Self::start(Program::Bridge, arguments, Exclusivity::shared().await).await
     }
 
-    /// Starts `mcp-web-bridge` while no other world exists, to measure how long something takes.
+    /// Starts `mcp-web-bridge` while no other test bed exists, to measure how long something takes.
     pub async fn bridge_exclusive() -> Self {
         Self::start(Program::Bridge, &[], Exclusivity::exclusive().await).await
     }
 
-    /// Starts `demo-app`. No language model answers its page, whatever keys this machine has.
+    /// Starts `demo-app` without a language model, even if this machine has keys.
     pub async fn demo() -> Self {
         Self::demo_with(&["--agent-provider", "commands"]).await
     }
 
-    /// Starts `demo-app` with further arguments.
+    /// Starts `demo-app` with more arguments.
     pub async fn demo_with(arguments: &[&str]) -> Self {
         Self::start(Program::Demo, arguments, Exclusivity::shared().await).await
     }
 
-    /// Starts a bridge as a guide says: `script` is for a shell that finds the programs of this
-    /// workspace and, in place of ports and a home, has ones of its own. It cannot be started again.
+    /// Starts a bridge as a guide says. A shell runs `script` with the programs of this workspace, a
+    /// free port and a temporary home. This bridge cannot be restarted.
     pub async fn from_shell(script: &str, variables: &[(&str, &str)]) -> Self {
-        let place = Exclusivity::shared().await;
+        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let bridge = shell(script, variables, &home);
-        Self::from_processes(bridge, None, home, place).await
+        Self::from_processes(bridge, None, home, exclusivity).await
     }
 
-    /// The same with an agent that a second shell starts. The ports that the guide names are others
-    /// here.
+    /// Starts a bridge and an agent as a guide says, each in a shell of its own. The ports in the
+    /// guide are replaced by free ones.
     pub async fn from_two_shells(bridge: &str, agent: &str, variables: &[(&str, &str)]) -> Self {
-        let place = Exclusivity::shared().await;
+        let exclusivity = Exclusivity::shared().await;
         let home = TempDir::with_prefix("mcp-web-home-").unwrap();
         let port = free_port();
         let bind = format!("127.0.0.1:{port}");
@@ -107,18 +107,18 @@ impl TestBed {
         agent.env("MCP_WEB_AGENT_BIND", "127.0.0.1:0");
         let mut agent = ProcessGroup::start("mcp-web-agent", agent);
         let line = agent.wait_for_line("listening on http://").await;
-        let there = format!("localhost:{}", port_in(&line));
-        let bridge = bridge.replace("localhost:3003", &there);
+        let agent_host = format!("localhost:{}", port_in(&line));
+        let bridge = bridge.replace("localhost:3003", &agent_host);
         let mut bridge = shell(&bridge, variables, &home);
         bridge.env("MCP_WEB_BIND", bind);
-        Self::from_processes(bridge, Some(agent), home, place).await
+        Self::from_processes(bridge, Some(agent), home, exclusivity).await
     }
 
     async fn from_processes(
         bridge: Command,
         agent: Option<ProcessGroup>,
         home: TempDir,
-        place: Exclusivity,
+        exclusivity: Exclusivity,
     ) -> Self {
         let program = Program::Bridge;
         let mut process = ProcessGroup::start(program.name(), bridge);
@@ -129,12 +129,12 @@ impl TestBed {
             process,
             address: (Ipv4Addr::LOCALHOST, port_in(&line)).into(),
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: place,
+            _exclusivity: exclusivity,
             _companions: Some((agent, home)),
         }
     }
 
-    async fn start(program: Program, arguments: &[&str], place: Exclusivity) -> Self {
+    async fn start(program: Program, arguments: &[&str], exclusivity: Exclusivity) -> Self {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.into()).collect();
         let bind = (Ipv4Addr::LOCALHOST, 0).into();
         let (process, address) = listen(program, &arguments, bind).await;
@@ -144,73 +144,73 @@ impl TestBed {
             process,
             address,
             token: "a-token-for-one-journey-0123456789".to_owned(),
-            _exclusivity: place,
+            _exclusivity: exclusivity,
             _companions: None,
         }
     }
 
-    /// The token of the pages and clients in this world.
+    /// The token of the pages and clients in this test bed.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Takes the token that a page made for itself, as a person does who copies the page's
-    /// configuration into an AI client.
+    /// Sets the token to one that a page generated, like a user who copies the page's configuration
+    /// into an AI client.
     pub fn set_token(&mut self, token: String) {
         self.token = token;
     }
 
-    /// Base URL without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// URL of the MCP endpoint.
+    /// The URL of the MCP endpoint.
     pub fn mcp_url(&self) -> String {
         format!("{}/mcp", self.url())
     }
 
-    /// URL of the page socket for `session`.
+    /// The URL of the page socket for `session`.
     pub fn page_url(&self, session: &str) -> String {
         format!("ws://{}/ws?session={session}", self.address)
     }
 
-    /// Where the bridge listens.
+    /// The address of the bridge.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Everything the bridge printed.
+    /// Everything that the bridge has printed.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// The bridge's process.
+    /// The process id of the bridge.
     pub fn process_id(&self) -> u32 {
         self.process.id()
     }
 
     /// The processor time that the bridge has used so far.
     pub fn cpu_time(&self) -> Duration {
-        self.process.cpu_time()
+        self.process.meter().cpu_time().unwrap()
     }
 
-    /// The most memory that the bridge has used so far, in bytes.
+    /// The peak memory of the bridge, in bytes.
     pub fn peak_memory(&self) -> u64 {
-        self.process.peak_memory()
+        self.process.meter().peak_memory().unwrap()
     }
 
-    /// Kills the bridge as a crash would. [`TestBed::restart`] brings it back.
+    /// Kills the bridge like a crash. [`TestBed::restart`] starts it again.
     pub async fn crash(&mut self) {
         self.process.kill().await;
     }
 
-    /// Stops the bridge as an operator would. [`TestBed::restart`] brings it back.
+    /// Stops the bridge like an operator. [`TestBed::restart`] starts it again.
     pub async fn stop(&mut self) {
         self.process.terminate().await;
     }
 
-    /// Starts the bridge again on the port it had.
+    /// Starts the bridge again on the same port.
     pub async fn restart(&mut self) {
         let (process, address) = listen(self.program, &self.arguments, self.address).await;
         assert_eq!(address, self.address, "the port is the same as before");
@@ -219,7 +219,7 @@ impl TestBed {
 }
 
 impl Exclusivity {
-    // Neither wait has a deadline of its own: the journeys that are waited for have theirs.
+    // Neither wait has a deadline: the tests that are waited for have deadlines of their own.
 
     async fn shared() -> Self {
         let guard = TEST_BEDS.read().await;
@@ -245,10 +245,10 @@ async fn listen(
     (process, address)
 }
 
-/// A shell that runs a block of a guide.
+/// A shell that runs a code block of a guide.
 fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
     let programs = program_paths::built("mcp-web-bridge");
-    let programs = programs.parent().expect("a program lies in a folder");
+    let programs = programs.parent().expect("an executable is in a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("sh");
     command
@@ -261,8 +261,8 @@ fn shell(script: &str, variables: &[(&str, &str)], home: &TempDir) -> Command {
     command
 }
 
-/// One that the system has just given and taken back, for a program that must know another's before
-/// that has one.
+/// A port that was free a moment ago, for a program whose address another one must know before it
+/// starts.
 fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     listener.local_addr().unwrap().port()

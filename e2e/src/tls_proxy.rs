@@ -1,4 +1,4 @@
-//! https in front of a [`StaticSite`](crate::StaticSite), with a certificate that nobody signed.
+//! HTTPS in front of a [`StaticSite`](crate::StaticSite), with a self-signed certificate.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::StaticSite;
 
-/// Ends TLS and passes everything on to the site. Ends on drop.
+/// Terminates TLS and forwards the bytes to the site. It stops when it is dropped.
 #[derive(Debug)]
 pub struct TlsProxy {
     url: String,
@@ -20,10 +20,10 @@ pub struct TlsProxy {
 }
 
 impl TlsProxy {
-    /// What makes Chromium take the certificate.
+    /// The flag that makes Chromium accept the certificate.
     pub const CHROMIUM_FLAG: &str = "--ignore-certificate-errors";
 
-    /// Starts listening at a free port.
+    /// Starts the proxy on a free port.
     pub async fn start(site: &StaticSite) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -32,7 +32,7 @@ impl TlsProxy {
         Self { url, accepting }
     }
 
-    /// Base URL without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -45,14 +45,14 @@ impl Drop for TlsProxy {
 }
 
 fn acceptor() -> TlsAcceptor {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+    let certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(certificate.signing_key.serialize_der()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
+        .with_single_cert(vec![certificate.cert.der().clone()], key)
         .unwrap();
     TlsAcceptor::from(Arc::new(config))
 }
@@ -60,12 +60,12 @@ fn acceptor() -> TlsAcceptor {
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, site: String) {
     let mut connections = JoinSet::new();
     loop {
-        let (outside, _) = listener.accept().await.unwrap();
+        let (client, _) = listener.accept().await.unwrap();
         let (acceptor, site) = (acceptor.clone(), site.clone());
         connections.spawn(async move {
-            let mut outside = acceptor.accept(outside).await?;
-            let mut inside = TcpStream::connect(site).await?;
-            copy_bidirectional(&mut outside, &mut inside).await
+            let mut client = acceptor.accept(client).await?;
+            let mut site_connection = TcpStream::connect(site).await?;
+            copy_bidirectional(&mut client, &mut site_connection).await
         });
     }
 }

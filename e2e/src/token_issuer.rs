@@ -1,4 +1,4 @@
-//! Somebody who issues signed tokens, as an app's own backend does.
+//! An issuer of signed tokens, like the backend of an app.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// The secret of tests, known to everybody.
+/// The secret that signs all tokens of tests.
 const SECRET: &str = "a-secret-that-only-tests-may-use-0123456789";
 
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "mcp-web";
 
-/// Serves fresh tokens of one person at `/token`, and at `/issued` how many it has issued. It ends on
-/// drop.
+/// Serves new tokens of one user at `/token`, and at `/issued` the number of issued tokens. It stops
+/// when it is dropped.
 #[derive(Debug)]
 pub struct TokenIssuer {
     url: String,
@@ -39,13 +39,13 @@ struct State {
 }
 
 impl TokenIssuer {
-    /// Starts the server. Its tokens live for so long.
-    pub async fn start(person: &str, life: Duration) -> Self {
+    /// Starts the server. Its tokens are valid for `token_lifetime`.
+    pub async fn start(subject: &str, token_lifetime: Duration) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let url = format!("http://{}/token", listener.local_addr().unwrap());
         let state = Arc::new(State {
-            subject: person.to_owned(),
-            token_lifetime: life,
+            subject: subject.to_owned(),
+            token_lifetime,
             issued: AtomicUsize::new(0),
             refuses: AtomicBool::new(false),
         });
@@ -65,7 +65,7 @@ impl TokenIssuer {
         Self { url, state, server }
     }
 
-    /// What makes a bridge accept its tokens.
+    /// The arguments with which a bridge accepts the tokens.
     pub fn bridge_arguments() -> [&'static str; 8] {
         [
             "--jwt-secret",
@@ -79,17 +79,17 @@ impl TokenIssuer {
         ]
     }
 
-    /// Where an app fetches a token.
+    /// The URL at which an app fetches a token.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Whether it refuses to issue tokens from now on.
+    /// Sets whether requests for tokens are rejected from now on.
     pub fn set_refusing(&self, refuses: bool) {
         self.state.refuses.store(refuses, Ordering::SeqCst);
     }
 
-    /// A token of the person that outlives a journey.
+    /// A token of the user that is valid for longer than any journey.
     pub fn long_lived_token(&self) -> String {
         sign_token(&self.state.subject, Duration::from_secs(3600))
     }
@@ -116,14 +116,14 @@ impl Drop for TokenIssuer {
     }
 }
 
-/// A token with all scopes.
-pub(crate) fn sign_token(person: &str, life: Duration) -> String {
+/// Signs a token with all scopes.
+pub(crate) fn sign_token(subject: &str, lifetime: Duration) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let claims = json!({
         "iss": ISSUER,
         "aud": AUDIENCE,
-        "sub": person,
-        "exp": (now + life).as_secs_f64(),
+        "sub": subject,
+    "exp": (now + lifetime).as_secs_f64(),
         "scope": "page tools:read tools:call query",
         "roles": ["editor"],
     });

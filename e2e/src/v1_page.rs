@@ -9,10 +9,10 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::{TestBed, with_deadline};
 
-/// What a tool of such a page answers to its input.
+/// The handler of a tool: it returns the answer to its input.
 pub type V1Handler = fn(&Value) -> Value;
 
-/// Connected, with its tools registered, until it is dropped.
+/// A connected page. It disconnects when this is dropped.
 #[derive(Debug)]
 pub struct V1Page {
     serving: JoinHandle<()>,
@@ -25,18 +25,18 @@ impl Drop for V1Page {
 }
 
 impl V1Page {
-    /// Opens a session with tools, each given as it is registered, beside what it answers.
-    pub async fn open(world: &TestBed, session: &str, tools: Vec<(Value, V1Handler)>) -> Self {
-        let url = format!("ws://{}/?session={session}", world.address());
+    /// Opens a session with tools: each has the definition that is registered, and its handler.
+    pub async fn open(bed: &TestBed, session: &str, tools: Vec<(Value, V1Handler)>) -> Self {
+        let url = format!("ws://{}/?session={session}", bed.address());
         let connecting = tokio_tungstenite::connect_async(url);
         let (mut socket, _) = with_deadline("the upgrade", connecting).await.unwrap();
-        let hello = json!({ "type": "authenticate", "sessionId": session,
-            "authToken": world.token(), "timestamp": 1 });
-        send(&mut socket, &hello).await;
-        let welcome = with_deadline("the welcome", recv(&mut socket))
+        let authenticate = json!({ "type": "authenticate", "sessionId": session,
+            "authToken": bed.token(), "timestamp": 1 });
+        send(&mut socket, &authenticate).await;
+        let answer = with_deadline("the answer to `authenticate`", recv(&mut socket))
             .await
             .unwrap();
-        assert_eq!(welcome["type"], "authenticated", "{welcome}");
+        assert_eq!(answer["type"], "authenticated", "{answer}");
         for (tool, _) in &tools {
             send(
                 &mut socket,
@@ -56,10 +56,10 @@ async fn serve(mut socket: Socket, tools: Vec<(Value, V1Handler)>) {
         if message["type"] != "tool-call" {
             continue;
         }
-        let called = tools
+        let tool = tools
             .iter()
             .find(|(tool, _)| tool["name"] == message["toolName"]);
-        let result = match called {
+        let result = match tool {
             Some((_, handler)) => handler(&message["toolInput"]),
             None => json!({ "error": "Tool not found" }),
         };
@@ -70,11 +70,11 @@ async fn serve(mut socket: Socket, tools: Vec<(Value, V1Handler)>) {
 }
 
 async fn send(socket: &mut Socket, frame: &Value) {
-    // A bridge that is gone ends the page at its next look.
+    // If the connection has ended, the next read notices it.
     let _ = socket.send(Message::Text(frame.to_string().into())).await;
 }
 
-/// The next frame; `None` when the connection is over.
+/// The next message, or `None` at the end of the connection.
 async fn recv(socket: &mut Socket) -> Option<Value> {
     loop {
         match socket.next().await? {

@@ -1,4 +1,4 @@
-//! One child process: lines in, lines out, and where its answers go.
+//! A child process with a stdio MCP server.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,15 +8,12 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc;
 
-use super::routes::{Key, Routes};
+use super::routes::{Messages, RequestKey, Routes};
 
-/// Messages to the child that wait for it to read; nothing in a test comes near it.
+/// How many messages may wait for the child to read them; more than any test sends.
 const INPUT_QUEUE: usize = 4096;
 
-/// Messages of the child, in order.
-pub(super) type Messages = mpsc::UnboundedReceiver<Value>;
-
-/// A running child. Dropping it ends its input, which is how a client says goodbye.
+/// A running child. Dropping it closes its standard input, which asks a stdio server to exit.
 #[derive(Debug)]
 pub(super) struct Child {
     input: mpsc::Sender<Value>,
@@ -33,46 +30,46 @@ impl Child {
             .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
         let (input, lines) = mpsc::channel(INPUT_QUEUE);
         let routes = Arc::new(Mutex::new(Routes::default()));
-        let stdin = process.stdin.take().expect("it was asked for");
-        let stdout = process.stdout.take().expect("it was asked for");
+        let stdin = process.stdin.take().expect("standard input is piped");
+        let stdout = process.stdout.take().expect("standard output is piped");
         tokio::spawn(write_lines(stdin, lines));
         tokio::spawn(read_lines(process, stdout, routes.clone()));
         Self { input, routes }
     }
 
-    /// Sends a request. Its messages end with its answer, or without one when the child is gone.
-    pub(super) async fn request(&self, mut request: Value) -> (Key, Messages) {
+    /// Sends a request. The stream of its messages ends with its answer, or when the child exits.
+    pub(super) async fn request(&self, mut request: Value) -> (RequestKey, Messages) {
         let (key, messages) = self.routes().register(&mut request);
         self.send(request).await;
         (key, messages)
     }
 
-    /// Sends a notification or a reply.
+    /// Sends a notification or a response.
     pub(super) async fn notify(&self, mut message: Value) {
         self.routes().rename_cancelled(&mut message);
         self.send(message).await;
     }
 
-    /// The caller of a stateless request hung up, which is its way to cancel.
-    pub(super) fn cancel(&self, key: Key) {
+    /// Cancels a stateless request, whose caller has closed the connection.
+    pub(super) fn cancel(&self, key: RequestKey) {
         if self.routes().close(key) {
             let cancel = serde_json::json!({
                 "jsonrpc": "2.0",
                 "method": "notifications/cancelled",
                 "params": { "requestId": key },
             });
-            // A child that is gone has nothing to cancel.
+            // A child that has exited has nothing to cancel.
             let _ = self.input.try_send(cancel);
         }
     }
 
-    /// What belongs to no request, from now on.
+    /// Returns the stream of the messages that belong to no request.
     pub(super) fn listen(&self) -> Messages {
         self.routes().listen()
     }
 
     async fn send(&self, message: Value) {
-        // Without a child the routes are closed: each caller hears of it.
+        // When the child has exited, its streams have ended, so each caller notices.
         let _ = self.input.send(message).await;
     }
 
@@ -83,7 +80,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // The writer ends with its channel, the child with its input, the reader with the child.
+        // The writer stops with its channel, the child with its input, the reader with the child.
         self.routes().end();
     }
 }
@@ -103,7 +100,7 @@ async fn read_lines(mut process: Process, stdout: ChildStdout, routes: Arc<Mutex
         match serde_json::from_str(&line) {
             Ok(message) => routes.lock().expect("no holder panics").dispatch(message),
             Err(error) => {
-                eprintln!("{error} in a line on standard output, which ends the child: {line}");
+                eprintln!("{error} in a line on standard output, so the child is killed: {line}");
                 let _ = process.start_kill();
                 break;
             }

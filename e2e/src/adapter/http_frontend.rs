@@ -1,4 +1,4 @@
-//! The HTTP side: POST, GET and DELETE of one endpoint.
+//! The HTTP side of the adapter: POST, GET and DELETE on one endpoint.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 
-use super::child::{Child, Messages};
-use super::routes::Key;
+use super::child::Child;
+use super::routes::{Messages, RequestKey};
 
 const SESSION_HEADER: &str = "mcp-session-id";
 const VERSION_HEADER: &str = "mcp-protocol-version";
@@ -27,14 +27,14 @@ const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 const CAPABILITIES_META: &str = "io.modelcontextprotocol/clientCapabilities";
 
-type MakeCommand = Arc<dyn Fn() -> Command + Send + Sync>;
+type CommandFactory = Arc<dyn Fn() -> Command + Send + Sync>;
 
-/// The children and who may talk to which.
+/// The children: one for each MCP session, and one for all stateless requests.
 #[derive(Clone)]
 pub(super) struct HttpFrontend(Arc<Inner>);
 
 struct Inner {
-    command: MakeCommand,
+    command: CommandFactory,
     sessions: Mutex<HashMap<String, Arc<Child>>>,
     next_session: AtomicU64,
     shared: OnceCell<Arc<Child>>,
@@ -42,12 +42,14 @@ struct Inner {
 
 impl fmt::Debug for HttpFrontend {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Door").finish_non_exhaustive()
+        formatter
+            .debug_struct("HttpFrontend")
+            .finish_non_exhaustive()
     }
 }
 
 impl HttpFrontend {
-    pub(super) fn new(command: MakeCommand) -> Self {
+    pub(super) fn new(command: CommandFactory) -> Self {
         Self(Arc::new(Inner {
             command,
             sessions: Mutex::default(),
@@ -78,8 +80,8 @@ impl HttpFrontend {
         Some(child.ok_or_else(|| StatusCode::NOT_FOUND.into_response()))
     }
 
-    /// The child of all stateless requests, told its era by a discovery: a first request without
-    /// `_meta` would be taken for one that forgot to initialize.
+    /// The child of all stateless requests. A discovery tells it its era, because it would take a
+    /// first request without `_meta` for one of a client that forgot to initialize.
     async fn shared(&self) -> Arc<Child> {
         let start = async || {
             let child = self.spawn();
@@ -103,7 +105,7 @@ impl HttpFrontend {
 }
 
 async fn handle_post(
-    State(door): State<HttpFrontend>,
+    State(frontend): State<HttpFrontend>,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
@@ -114,96 +116,97 @@ async fn handle_post(
         return error_response(-32020, "MCP-Protocol-Version and _meta differ", id);
     }
     let is_request = message.get("id").is_some() && message.get("method").is_some();
-    let meta_is_whole = has_required_meta(&message);
-    let begins_session = message["method"] == "initialize" && !meta_is_whole;
+    let meta_is_complete = has_required_meta(&message);
+    let begins_session = message["method"] == "initialize" && !meta_is_complete;
     if begins_session {
-        return start_session(&door, message).await;
+        return start_session(&frontend, message).await;
     }
-    let (child, stateless) = match door.session(&headers) {
+    let (child, stateless) = match frontend.session(&headers) {
         Some(Ok(child)) => (child, false),
         Some(Err(response)) => return response,
-        None => (door.shared().await, true),
+        None => (frontend.shared().await, true),
     };
     if !is_request {
         child.notify(message).await;
         return StatusCode::ACCEPTED.into_response();
     }
     let (key, messages) = child.request(message).await;
-    let hang_up = DisconnectGuard {
+    let guard = DisconnectGuard {
         child,
         key,
         cancels: stateless,
     };
-    respond(messages, hang_up, meta_is_whole).await
+    respond(messages, guard, meta_is_complete).await
 }
 
-async fn start_session(door: &HttpFrontend, message: Value) -> Response {
-    let child = door.spawn();
+async fn start_session(frontend: &HttpFrontend, message: Value) -> Response {
+    let child = frontend.spawn();
     let (key, messages) = child.request(message).await;
-    let number = door.0.next_session.fetch_add(1, Ordering::Relaxed);
+    let number = frontend.0.next_session.fetch_add(1, Ordering::Relaxed);
     let id = format!("adapter-session-{number}");
-    door.sessions().insert(id.clone(), child.clone());
-    let hang_up = DisconnectGuard {
+    frontend.sessions().insert(id.clone(), child.clone());
+    let guard = DisconnectGuard {
         child,
         key,
         cancels: false,
     };
-    let mut response = respond(messages, hang_up, true).await;
-    let id = HeaderValue::from_str(&id).expect("it is visible ASCII");
+    let mut response = respond(messages, guard, true).await;
+    let id = HeaderValue::from_str(&id).expect("the id is visible ASCII");
     response.headers_mut().insert(SESSION_HEADER, id);
     response
 }
 
-async fn handle_get(State(door): State<HttpFrontend>, headers: HeaderMap) -> Response {
-    match door.session(&headers) {
+async fn handle_get(State(frontend): State<HttpFrontend>, headers: HeaderMap) -> Response {
+    match frontend.session(&headers) {
         Some(Ok(child)) => Sse::new(event_stream(Vec::new(), child.listen(), None)).into_response(),
         Some(Err(response)) => response,
         None => StatusCode::METHOD_NOT_ALLOWED.into_response(),
     }
 }
 
-async fn handle_delete(State(door): State<HttpFrontend>, headers: HeaderMap) -> Response {
+async fn handle_delete(State(frontend): State<HttpFrontend>, headers: HeaderMap) -> Response {
     let id = headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
     let Some(id) = id else {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     };
-    match door.sessions().remove(id) {
+    match frontend.sessions().remove(id) {
         Some(_) => StatusCode::NO_CONTENT.into_response(),
         None => StatusCode::NOT_FOUND.into_response(),
     }
 }
 
-/// JSON when the first message is the answer, with the status that belongs to it; else a stream.
+/// Responds with JSON and the matching status if the first message is the answer, and otherwise with
+/// a stream.
 async fn respond(
     mut messages: Messages,
-    hang_up: DisconnectGuard,
-    meta_is_whole: bool,
+    guard: DisconnectGuard,
+    meta_is_complete: bool,
 ) -> Response {
     let Some(first) = messages.recv().await else {
         return StatusCode::BAD_GATEWAY.into_response();
     };
     if first.get("method").is_none() {
-        let status = if hang_up.cancels {
-            http_status(&first, meta_is_whole)
+        let status = if guard.cancels {
+            http_status(&first, meta_is_complete)
         } else {
             StatusCode::OK
         };
         return (status, Json(first)).into_response();
     }
-    Sse::new(event_stream(vec![first], messages, Some(hang_up))).into_response()
+    Sse::new(event_stream(vec![first], messages, Some(guard))).into_response()
 }
 
-/// What 2026-07-28 asks of the HTTP leg (basic/transports/streamable-http).
-fn http_status(answer: &Value, meta_is_whole: bool) -> StatusCode {
+/// The HTTP status that 2026-07-28 requires (basic/transports/streamable-http).
+fn http_status(answer: &Value, meta_is_complete: bool) -> StatusCode {
     match answer["error"]["code"].as_i64() {
         Some(-32601) => StatusCode::NOT_FOUND,
         Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
-        Some(-32602) if !meta_is_whole => StatusCode::BAD_REQUEST,
+        Some(-32602) if !meta_is_complete => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
 
-/// Whether a request has the `_meta` that 2026-07-28 demands of each.
+/// Whether a request has the `_meta` that 2026-07-28 requires.
 fn has_required_meta(message: &Value) -> bool {
     let meta = &message["params"]["_meta"];
     meta[VERSION_META].is_string() && meta[CAPABILITIES_META].is_object()
@@ -212,23 +215,23 @@ fn has_required_meta(message: &Value) -> bool {
 fn event_stream(
     first: Vec<Value>,
     messages: Messages,
-    hang_up: Option<DisconnectGuard>,
+    guard: Option<DisconnectGuard>,
 ) -> impl Stream<Item = Result<Event, Infallible>> + Send + 'static {
-    let state = (first.into_iter(), messages, hang_up);
-    stream::unfold(state, async |(mut first, mut messages, hang_up)| {
+    let state = (first.into_iter(), messages, guard);
+    stream::unfold(state, async |(mut first, mut messages, guard)| {
         let message = match first.next() {
             Some(message) => message,
             None => messages.recv().await?,
         };
         let event = Event::default().event("message").data(message.to_string());
-        Some((Ok(event), (first, messages, hang_up)))
+        Some((Ok(event), (first, messages, guard)))
     })
 }
 
-/// Dropped with its response: a stateless caller that did not wait for the answer cancels.
+/// Cancels a stateless request when its response is dropped before the answer.
 struct DisconnectGuard {
     child: Arc<Child>,
-    key: Key,
+    key: RequestKey,
     cancels: bool,
 }
 
@@ -240,7 +243,7 @@ impl Drop for DisconnectGuard {
     }
 }
 
-/// The id of a request whose header names another version than its body.
+/// The id of a request whose header and body name different protocol versions.
 fn version_mismatch(headers: &HeaderMap, message: &Value) -> Option<Value> {
     let named = message
         .get("params")?

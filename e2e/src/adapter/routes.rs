@@ -1,24 +1,26 @@
-//! Which message of a child belongs to which open request, by ids of our own. Plain data.
+//! Assigns the messages of a child to open requests, whose ids are unique in the child.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::child::Messages;
+/// Messages of the child, in order.
+pub(super) type Messages = mpsc::UnboundedReceiver<Value>;
 
-/// The id of a request in the child, and its progress token there.
-pub(super) type Key = u64;
+/// The id of a request in the child, which is also its progress token there.
+pub(super) type RequestKey = u64;
 
 const SUBSCRIPTION_META: &str = "io.modelcontextprotocol/subscriptionId";
 const LOG_LEVEL_META: &str = "io.modelcontextprotocol/logLevel";
 
+/// The open requests of a child, and the stream for messages that belong to no request.
 #[derive(Debug, Default)]
 pub(super) struct Routes {
-    last: Key,
-    open: BTreeMap<Key, OpenRequest>,
+    last: RequestKey,
+    open: BTreeMap<RequestKey, OpenRequest>,
     listener: Option<mpsc::UnboundedSender<Value>>,
-    /// Came while nobody listened.
+    /// Messages for the stream that arrived while it was not open.
     buffered: Vec<Value>,
     ended: bool,
 }
@@ -33,13 +35,13 @@ struct OpenRequest {
 }
 
 impl Routes {
-    /// A request is about to be sent: gives it an id that is unique in the child.
-    pub(super) fn register(&mut self, request: &mut Value) -> (Key, Messages) {
+    /// Registers a request that is about to be sent, and replaces its id by one that is unique.
+    pub(super) fn register(&mut self, request: &mut Value) -> (RequestKey, Messages) {
         self.last += 1;
         let key = self.last;
         let (messages, receiver) = mpsc::unbounded_channel();
         let id = std::mem::replace(&mut request["id"], json!(key));
-        let listens = request["method"] == "subscriptions/listen";
+        let is_listener = request["method"] == "subscriptions/listen";
         let meta = request.pointer_mut("/params/_meta");
         let wants_log = meta
             .as_ref()
@@ -52,7 +54,7 @@ impl Routes {
                 id,
                 progress,
                 wants_log,
-                is_listener: listens,
+                is_listener,
                 messages,
             };
             self.open.insert(key, open);
@@ -60,7 +62,7 @@ impl Routes {
         (key, receiver)
     }
 
-    /// Names the request of a `notifications/cancelled` as the child knows it.
+    /// Replaces the request id in a `notifications/cancelled` by the one that the child knows.
     pub(super) fn rename_cancelled(&self, message: &mut Value) {
         if message["method"] != "notifications/cancelled" {
             return;
@@ -73,29 +75,29 @@ impl Routes {
         }
     }
 
-    /// True if the request was still open.
-    pub(super) fn close(&mut self, key: Key) -> bool {
+    /// Closes a request, and returns whether it was open.
+    pub(super) fn close(&mut self, key: RequestKey) -> bool {
         self.open.remove(&key).is_some()
     }
 
-    /// Opens the stream for what belongs to no request; an older one ends.
+    /// Opens the stream for messages that belong to no request, and closes an older one.
     pub(super) fn listen(&mut self) -> Messages {
         let (listener, messages) = mpsc::unbounded_channel();
-        for kept in self.buffered.drain(..) {
-            let _ = listener.send(kept);
+        for message in self.buffered.drain(..) {
+            let _ = listener.send(message);
         }
         self.listener = (!self.ended).then_some(listener);
         messages
     }
 
-    /// The child is gone: all streams end.
+    /// Ends all streams, because the child has exited.
     pub(super) fn end(&mut self) {
         self.ended = true;
         self.open.clear();
         self.listener = None;
     }
 
-    /// A message of the child, passed on to whom it concerns.
+    /// Forwards a message of the child to the request that it belongs to.
     pub(super) fn dispatch(&mut self, mut message: Value) {
         if message.get("method").is_none() {
             return self.route_response(message);
@@ -125,7 +127,7 @@ impl Routes {
         }
     }
 
-    fn subscription_of(&self, message: &mut Value) -> Option<Key> {
+    fn subscription_of(&self, message: &mut Value) -> Option<RequestKey> {
         let id = message.pointer_mut(&pointer("/params/_meta", SUBSCRIPTION_META))?;
         let key = id.as_u64()?;
         *id = self.open.get(&key)?.id.clone();
@@ -142,25 +144,23 @@ impl Routes {
         self.forward(key, message);
     }
 
-    /// The response stream for a message that does not say which.
-    fn stream_for(&self, message: &Value) -> Option<Key> {
+    /// Guesses the response stream for a message that does not name one.
+    fn stream_for(&self, message: &Value) -> Option<RequestKey> {
         let method = message["method"].as_str().unwrap_or_default();
-        let shared =
+        let is_shared =
             method.ends_with("list_changed") || method == "notifications/resources/updated";
-        if shared && self.listener.is_some() {
+        if is_shared && self.listener.is_some() {
             return None;
         }
-        let log = method == "notifications/message";
+        let is_log = method == "notifications/message";
         let calls = || self.open.iter().rev().filter(|(_, open)| !open.is_listener);
-        let asked_for_log = calls().find(|(_, open)| log && open.wants_log);
-        asked_for_log
-            .or_else(|| calls().next())
-            .map(|(key, _)| *key)
+        let log_call = calls().find(|(_, open)| is_log && open.wants_log);
+        log_call.or_else(|| calls().next()).map(|(key, _)| *key)
     }
 
-    fn forward(&mut self, key: Key, message: Value) {
+    fn forward(&mut self, key: RequestKey, message: Value) {
         if let Some(open) = self.open.get(&key) {
-            // In an MCP session a caller that hung up did not cancel: its messages are lost.
+            // In an MCP session, closing the connection does not cancel; the messages are lost.
             let _ = open.messages.send(message);
         }
     }

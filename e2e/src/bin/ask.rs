@@ -1,4 +1,4 @@
-//! `ask`: how soon a page hears a model, and what hundreds of queries at once take.
+//! The `ask` program: how soon a page receives a model's answer, and the cost of concurrent queries.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -10,14 +10,14 @@ use e2e::idle::raise_open_file_limit;
 use e2e::query_cost::{measure_concurrent_queries, measure_first_token};
 use serde::Serialize;
 
-/// Starts a bridge, an agent and a provider, asks queries, and prints what they took.
+/// Starts a bridge, an agent and a mock provider, sends queries, and prints what they cost
 #[derive(Parser)]
 struct Arguments {
-    /// How many queries are asked on each wire, one after the other
+    /// How many queries are sent in each provider's format, one after the other
     #[arg(long, default_value_t = 500)]
     queries: usize,
 
-    /// How many queries are asked at once
+    /// How many queries are sent at once
     #[arg(long, default_value_t = 500)]
     at_once: usize,
 
@@ -28,14 +28,14 @@ struct Arguments {
 
 impl Arguments {
     async fn run(&self) -> Result<()> {
-        // In the bridge, in the agent and here each query has several connections.
+        // Each query has several connections, in the bridge, in the agent and here.
         raise_open_file_limit(4 * self.at_once)?;
         for format in Format::AGENT_FORMATS {
             self.print(&measure_first_token(format, self.queries).await);
         }
-        let many = measure_concurrent_queries(self.at_once).await;
-        self.print(&many);
-        ensure!(many.completed == many.queries, "queries were lost");
+        let figures = measure_concurrent_queries(self.at_once).await;
+        self.print(&figures);
+        ensure!(figures.completed == figures.queries, "queries were lost");
         Ok(())
     }
 
@@ -47,7 +47,7 @@ impl Arguments {
     }
 }
 
-/// One thread: the rest of the machine is for bridge and agent.
+/// One thread, so that the rest of the machine is free for bridge and agent.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Arguments::parse().run().await {

@@ -1,4 +1,4 @@
-//! `idle`: what pages that do nothing cost, and what they cost others.
+//! The `idle` program: what idle pages cost, and what they cost other clients.
 
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -12,34 +12,34 @@ use e2e::idle::{
 };
 use serde::Serialize;
 
-/// Starts bridges, opens pages at them, and prints what both cost.
+/// Starts bridges, connects idle pages, and prints their cost
 #[derive(Parser)]
 struct Arguments {
-    /// What is measured
+    /// What to measure
     #[arg(value_enum, default_value = "all")]
     what: Measurement,
 
-    /// How many pages do nothing
+    /// The number of idle pages
     #[arg(default_value_t = 10_000)]
     pages: usize,
 
-    /// How long they are watched, in seconds
+    /// How long the pages are observed, in seconds
     #[arg(default_value_t = 60)]
     rest: u64,
 
-    /// Only pages that register these
+    /// Measure only pages with these definitions
     #[arg(long, value_enum)]
     sets: Option<DefinitionSets>,
 
-    /// Only pages of which so many have one token
+    /// Measure only this many pages per token
     #[arg(long)]
     per_token: Option<usize>,
 
-    /// How often the bridge looks after pages at rest, in seconds
+    /// The bridge's interval between heartbeats of idle pages, in seconds
     #[arg(long, default_value_t = 25)]
     heartbeat: u64,
 
-    /// How many pages of one token register 100 tools each
+    /// The number of pages of one token that register 100 tools each
     #[arg(long, default_value_t = 300)]
     registering: usize,
 
@@ -50,30 +50,30 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Measurement {
-    /// Memory and heartbeats of pages that do nothing
+    /// Memory and heartbeats of idle pages
     Resting,
-    /// Calls and lists of one token beside those of others, and the same at the floor
+    /// Calls and lists of one token with many other sessions, and calls at the floor
     Beside,
-    /// Many pages of one token, one after the other
+    /// The registration of many pages of one token
     Registering,
-    /// One after the other
+    /// All of them, one after the other
     All,
 }
 
 impl Arguments {
     async fn run(&self) -> Result<()> {
         raise_open_file_limit(self.pages.max(self.registering))?;
-        let wanted = |part| self.what == Measurement::All || self.what == part;
-        if wanted(Measurement::Resting) {
-            self.resting().await;
+        let includes = |part| self.what == Measurement::All || self.what == part;
+        if includes(Measurement::Resting) {
+            self.measure_idle_pages().await;
         }
-        if wanted(Measurement::Beside) {
+        if includes(Measurement::Beside) {
             for target in [Target::Bridge, Target::Floor] {
                 let others = [0, self.pages / 10, self.pages];
                 measure_neighbour_cost(target, &others, |figures| self.print(&figures)).await;
             }
         }
-        if wanted(Measurement::Registering) {
+        if includes(Measurement::Registering) {
             for sets in self.sets() {
                 self.print(&measure_registration(sets, self.registering, 100).await);
             }
@@ -81,18 +81,18 @@ impl Arguments {
         Ok(())
     }
 
-    async fn resting(&self) {
+    async fn measure_idle_pages(&self) {
         let rest = Duration::from_secs(self.rest);
         let heartbeat = Duration::from_secs(self.heartbeat);
-        for per_token in self.per_token.map_or(vec![1, 50], |it| vec![it]) {
+        for per_token in self.per_token.map_or(vec![1, 50], |count| vec![count]) {
             for sets in self.sets() {
-                let spread = PageDistribution {
+                let distribution = PageDistribution {
                     pages: self.pages,
                     per_token,
                     sets,
                     tools: 10,
                 };
-                self.print(&measure_idle_cost(spread, rest, heartbeat).await);
+                self.print(&measure_idle_cost(distribution, rest, heartbeat).await);
             }
         }
     }
@@ -110,7 +110,7 @@ impl Arguments {
     }
 }
 
-/// One thread: the rest of the machine is the bridge's.
+/// One thread, so that the rest of the machine is free for the bridge.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match Arguments::parse().run().await {

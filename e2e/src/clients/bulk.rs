@@ -1,4 +1,4 @@
-//! A client that asks for much and decodes nothing: beside it, what takes time is the bridge.
+//! A client that fetches much data and decodes nothing, so that the bridge is the bottleneck.
 
 use std::process::Stdio;
 
@@ -11,18 +11,18 @@ use super::connect::environment;
 use super::http;
 use crate::{TestBed, Transport, program_paths, with_deadline};
 
-/// So that a large line comes in large pieces.
+/// Large, so that a large line is read in few pieces.
 const READ_BUFFER: usize = 1024 * 1024;
 
-/// A client of MCP 2026-07-28, where each request stands alone.
+/// A client of MCP 2026-07-28, which has no sessions.
 pub enum BulkClient {
     /// Over HTTP.
     Http {
-        /// The MCP endpoint.
+        /// The URL of the MCP endpoint.
         url: String,
-        /// The world's token.
+        /// The token of the test bed.
         token: String,
-        /// Keeps connections open between requests.
+        /// The HTTP client, which keeps connections open between requests.
         client: reqwest::Client,
     },
     /// Through `mcp-web-stdio`.
@@ -33,25 +33,25 @@ pub enum BulkClient {
 pub struct StdioPipes {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
-    /// Ends with its input, and with this value.
+    /// The child ends with its input, and when it is dropped.
     _child: Child,
 }
 
 impl BulkClient {
-    /// A client of `world`.
-    pub fn new(world: &TestBed, leg: Transport) -> Self {
-        match leg {
+    /// Creates a client of `bed`.
+    pub fn new(bed: &TestBed, transport: Transport) -> Self {
+        match transport {
             Transport::Http => Self::Http {
-                url: world.mcp_url(),
-                token: world.token().to_owned(),
+                url: bed.mcp_url(),
+                token: bed.token().to_owned(),
                 client: http(),
             },
-            Transport::Stdio => Self::stdio(world),
+            Transport::Stdio => Self::stdio(bed),
         }
     }
 
-    fn stdio(world: &TestBed) -> Self {
-        let environment = environment(world);
+    fn stdio(bed: &TestBed) -> Self {
+        let environment = environment(bed);
         let variables = environment.as_object().into_iter().flatten();
         let mut child = Command::new(program_paths::built("mcp-web-stdio"))
             .envs(variables.map(|(key, value)| (key, value.as_str().unwrap_or_default())))
@@ -60,8 +60,8 @@ impl BulkClient {
             .kill_on_drop(true)
             .spawn()
             .expect("the program starts");
-        let input = child.stdin.take().expect("it was asked for");
-        let output = child.stdout.take().expect("it was asked for");
+        let input = child.stdin.take().expect("standard input is piped");
+        let output = child.stdout.take().expect("standard output is piped");
         Self::Stdio(Box::new(StdioPipes {
             input,
             output: BufReader::with_capacity(READ_BUFFER, output),
@@ -69,7 +69,7 @@ impl BulkClient {
         }))
     }
 
-    /// Calls a tool without arguments and returns the answer as it came.
+    /// Calls a tool without arguments and returns the raw answer.
     pub async fn call(&mut self, tool: &str) -> Bytes {
         let called = async {
             match self {

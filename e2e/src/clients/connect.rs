@@ -1,4 +1,4 @@
-//! rmcp's transports, set up as an AI client would from its configuration.
+//! Connects rmcp clients as AI clients do, from a configuration.
 
 use std::process::Stdio;
 
@@ -15,15 +15,15 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use super::http;
 use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
-/// What stands in a client's configuration to reach `world`.
-pub(super) fn server_config(world: &TestBed, leg: Transport) -> Value {
-    match leg {
-        Transport::Http => json!({ "url": world.mcp_url(), "headers": bearer(world) }),
-        Transport::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(world) }),
+/// The entry of a client's configuration for `bed`.
+pub(super) fn server_config(bed: &TestBed, transport: Transport) -> Value {
+    match transport {
+        Transport::Http => json!({ "url": bed.mcp_url(), "headers": bearer(bed) }),
+        Transport::Stdio => json!({ "command": "mcp-web-stdio", "env": environment(bed) }),
     }
 }
 
-/// The longest message that rmcp reads, over either leg, unless it is told otherwise.
+/// The largest message that rmcp reads by default, over either transport.
 const DEFAULT_MAX_MESSAGE_BYTES: u64 = 16 * 1024 * 1024;
 
 fn max_message_bytes(server: &Value) -> usize {
@@ -31,20 +31,20 @@ fn max_message_bytes(server: &Value) -> usize {
     usize::try_from(bytes.unwrap_or(DEFAULT_MAX_MESSAGE_BYTES)).unwrap()
 }
 
-/// Connects a client that has `server` in its configuration: `url` and `headers`, or `command`,
-/// `args` and `env`, where the command is one of this workspace. `maxMessageBytes` is the longest
-/// message that it reads.
+/// Connects a client with `server` in its configuration: `url` and `headers`, or `command`, `args` and
+/// `env`, where the command is a program of this workspace. `maxMessageBytes` is the size of the
+/// largest message that it reads.
 pub(super) async fn connect<H: ClientHandler>(
     client: H,
     server: &Value,
     era: Era,
 ) -> RunningService<RoleClient, H> {
-    let leg = match server["url"].as_str() {
+    let transport = match server["url"].as_str() {
         Some(_) => Transport::Http,
         None => Transport::Stdio,
     };
-    let what = format!("a client to connect ({leg:?}, {era:?})");
-    let service = match leg {
+    let what = format!("a client to connect ({transport:?}, {era:?})");
+    let service = match transport {
         Transport::Http => {
             let connected = client.serve_with_lifecycle(streamable_http(server), lifecycle(era));
             with_deadline(what, connected).await
@@ -54,7 +54,7 @@ pub(super) async fn connect<H: ClientHandler>(
             with_deadline(what, connected).await
         }
     };
-    service.unwrap_or_else(|error| panic!("{leg:?}, {era:?}: {error}"))
+    service.unwrap_or_else(|error| panic!("{transport:?}, {era:?}: {error}"))
 }
 
 fn lifecycle(era: Era) -> ClientLifecycleMode {
@@ -66,20 +66,20 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
     }
 }
 
-fn bearer(world: &TestBed) -> Value {
-    json!({ "Authorization": format!("Bearer {}", world.token()) })
+fn bearer(bed: &TestBed) -> Value {
+    json!({ "Authorization": format!("Bearer {}", bed.token()) })
 }
 
-pub(super) fn environment(world: &TestBed) -> Value {
-    json!({ "MCP_SERVER_URL": world.mcp_url(), "AUTH_TOKEN": world.token() })
+pub(super) fn environment(bed: &TestBed) -> Value {
+    json!({ "MCP_SERVER_URL": bed.mcp_url(), "AUTH_TOKEN": bed.token() })
 }
 
 fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Client> {
     let headers = pairs(&server["headers"]).map(|(name, value)| {
-        let name: HeaderName = name.parse().expect("the name of a header");
-        (name, value.parse().expect("the value of a header"))
+        let name: HeaderName = name.parse().expect("a valid header name");
+        (name, value.parse().expect("a valid header value"))
     });
-    let url = server["url"].as_str().expect("it is over HTTP");
+    let url = server["url"].as_str().expect("the server has a URL");
     let mut config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(headers.collect())
         .max_concurrent_requests(64);
@@ -87,7 +87,7 @@ fn streamable_http(server: &Value) -> StreamableHttpClientTransport<reqwest::Cli
     StreamableHttpClientTransport::with_client(http(), config)
 }
 
-/// The child ends with its input, and with the task that waits for it.
+/// Starts a stdio server. It ends with its input, and the task that waits for it ends with it.
 fn stdio(server: &Value) -> AsyncRwTransport<RoleClient, ChildStdout, ChildStdin> {
     let program = server["command"].as_str().expect("a URL or a command");
     let mut command = Command::new(program_paths::built(program));
@@ -100,13 +100,13 @@ fn stdio(server: &Value) -> AsyncRwTransport<RoleClient, ChildStdout, ChildStdin
         .kill_on_drop(true)
         .spawn()
         .expect("the command starts");
-    let output = child.stdout.take().expect("it was asked for");
-    let input = child.stdin.take().expect("it was asked for");
+    let output = child.stdout.take().expect("standard output is piped");
+    let input = child.stdin.take().expect("standard input is piped");
     tokio::spawn(async move { child.wait().await });
     AsyncRwTransport::new_client(output, input).with_max_line_length(max_message_bytes(server))
 }
 
 fn pairs(object: &Value) -> impl Iterator<Item = (&str, &str)> {
     let fields = object.as_object().into_iter().flatten();
-    fields.map(|(key, value)| (key.as_str(), value.as_str().expect("it is a text")))
+    fields.map(|(key, value)| (key.as_str(), value.as_str().expect("a string")))
 }

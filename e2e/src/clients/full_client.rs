@@ -1,5 +1,5 @@
-//! An rmcp client that can do whatever a server may ask of one, and keeps what it hears.
-#![allow(deprecated)] // rmcp marks sampling, roots and logging so; clients and servers use them.
+//! An rmcp client that supports everything that a server may request, and records notifications.
+#![allow(deprecated)] // rmcp deprecates sampling, roots and logging; clients and servers use them.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ use super::InFlightCall;
 use super::connect::{connect, server_config};
 use crate::{Era, TestBed, Transport, with_deadline};
 
-/// An AI client whose user accepts every form with the name Ada, whose model says hello, and which
+/// An AI client whose user accepts every form with the name Ada, whose model answers hello, and which
 /// has one root.
 pub struct FullClient {
     service: RunningService<RoleClient, FullClientHandler>,
@@ -32,37 +32,37 @@ pub struct FullClient {
     era: Era,
 }
 
-/// What a client is told.
+/// A request or notification that a client receives.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
-    /// What it must decide, and never does.
+    /// A request that the client must decide on, and never does.
     InputRequested,
-    /// How far a call is.
+    /// The progress of a call.
     Progress(f64),
-    /// What a call logs.
+    /// A log message of a call.
     Log(Value),
-    /// A resource that changed.
+    /// The URI of a resource that has changed.
     Updated(String),
 }
 
 impl FullClient {
-    /// Connects, and asks for every log message.
-    pub async fn connect(world: &TestBed, leg: Transport, era: Era) -> Self {
-        Self::connect_with(world, leg, era, true).await
+    /// Connects, and enables log messages of all levels.
+    pub async fn connect(bed: &TestBed, transport: Transport, era: Era) -> Self {
+        Self::connect_with(bed, transport, era, true).await
     }
 
-    /// The same with a user and a model that never answer.
-    pub async fn connect_undecided(world: &TestBed, leg: Transport, era: Era) -> Self {
-        Self::connect_with(world, leg, era, false).await
+    /// Connects with a user and a model that never answer.
+    pub async fn connect_undecided(bed: &TestBed, transport: Transport, era: Era) -> Self {
+        Self::connect_with(bed, transport, era, false).await
     }
 
-    async fn connect_with(world: &TestBed, leg: Transport, era: Era, answers: bool) -> Self {
-        let (tell, heard) = mpsc::unbounded_channel();
-        let able = FullClientHandler {
-            event_sender: tell.clone(),
-            responds: answers,
+    async fn connect_with(bed: &TestBed, transport: Transport, era: Era, responds: bool) -> Self {
+        let (event_sender, events) = mpsc::unbounded_channel();
+        let handler = FullClientHandler {
+            event_sender: event_sender.clone(),
+            responds,
         };
-        let service = connect(able, &server_config(world, leg), era).await;
+        let service = connect(handler, &server_config(bed, transport), era).await;
         if era == Era::Initialize {
             let level = SetLevelRequestParams::new(LoggingLevel::Debug);
             with_deadline("logging/setLevel", service.set_level(level))
@@ -71,14 +71,14 @@ impl FullClient {
         }
         Self {
             service,
-            events: Mutex::new(heard),
+            events: Mutex::new(events),
             subscriptions: HashMap::new(),
-            event_sender: tell,
+            event_sender,
             era,
         }
     }
 
-    /// Calls a tool and answers what it asks.
+    /// Calls a tool and answers its requests.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<CallToolResult, ServiceError> {
         let mut parameters = CallToolRequestParams::new(tool.to_owned());
         parameters.arguments = arguments.as_object().cloned();
@@ -90,12 +90,12 @@ impl FullClient {
         with_deadline("the result of a call", self.service.call_tool(parameters)).await
     }
 
-    /// Sends a call, whose first round is the caller's to look at in MCP 2026-07-28.
+    /// Sends a call without answering its requests in MCP 2026-07-28.
     pub async fn start_call(&self, tool: &str, arguments: Value) -> InFlightCall {
         InFlightCall::start(&self.service, tool, arguments).await
     }
 
-    /// Gets a prompt and answers what it asks.
+    /// Gets a prompt and answers its requests.
     pub async fn prompt(
         &self,
         name: &str,
@@ -106,32 +106,34 @@ impl FullClient {
         with_deadline("a prompt", self.service.get_prompt(parameters)).await
     }
 
-    /// Reads a resource and answers what it asks.
+    /// Reads a resource and answers its requests.
     pub async fn read(&self, uri: &str) -> Result<ReadResourceResult, ServiceError> {
         let parameters = ReadResourceRequestParams::new(uri);
         with_deadline("a resource", self.service.read_resource(parameters)).await
     }
 
-    /// Completions of a prompt's argument.
-    pub async fn complete_prompt(&self, prompt: &str, argument: &str, begun: &str) -> Vec<String> {
-        let completions = self.service.complete_prompt_simple(prompt, argument, begun);
+    /// Completes a prompt's argument.
+    pub async fn complete_prompt(&self, prompt: &str, argument: &str, prefix: &str) -> Vec<String> {
+        let completions = self
+            .service
+            .complete_prompt_simple(prompt, argument, prefix);
         with_deadline("completions", completions).await.unwrap()
     }
 
-    /// Completions of a template's variable.
+    /// Completes a template's variable.
     pub async fn complete_resource(
         &self,
         uri_template: &str,
         variable: &str,
-        begun: &str,
+        prefix: &str,
     ) -> Vec<String> {
         let completions = self
             .service
-            .complete_resource_simple(uri_template, variable, begun);
+            .complete_resource_simple(uri_template, variable, prefix);
         with_deadline("completions", completions).await.unwrap()
     }
 
-    /// Subscribes to a resource as the era has it.
+    /// Subscribes to a resource, as the client's era requires.
     pub async fn subscribe(&mut self, uri: &str) {
         if self.era == Era::Initialize {
             let subscribed = self.service.subscribe(SubscribeRequestParams::new(uri));
@@ -141,21 +143,21 @@ impl FullClient {
         }
         let filter = SubscriptionFilter::builder().resource_subscription(uri);
         let subscription = with_deadline("listen", self.service.listen(filter.build())).await;
-        let (mut subscription, tell) = (subscription.unwrap(), self.event_sender.clone());
+        let (mut subscription, event_sender) = (subscription.unwrap(), self.event_sender.clone());
         let listening = tokio::spawn(async move {
             while let Ok(Some(notification)) = subscription.next().await {
                 if let ServerNotification::ResourceUpdatedNotification(updated) = notification {
-                    let _ = tell.send(ClientEvent::Updated(updated.params.uri));
+                    let _ = event_sender.send(ClientEvent::Updated(updated.params.uri));
                 }
             }
         });
         self.subscriptions.insert(uri.to_owned(), listening);
     }
 
-    /// Takes a subscription back as the era has it.
+    /// Unsubscribes from a resource, as the client's era requires.
     pub async fn unsubscribe(&mut self, uri: &str) {
         match self.subscriptions.remove(uri) {
-            // Its stream ends with the task that holds it.
+            // The subscription's stream ends with its task.
             Some(listening) => listening.abort(),
             None => {
                 let parameters = UnsubscribeRequestParams::new(uri);
@@ -167,10 +169,10 @@ impl FullClient {
         }
     }
 
-    /// The next thing that it is told.
+    /// Waits for the next request or notification.
     pub async fn next_event(&self) -> ClientEvent {
-        let mut heard = self.events.lock().await;
-        with_deadline("something to be told", heard.recv())
+        let mut events = self.events.lock().await;
+        with_deadline("an event of the client", events.recv())
             .await
             .expect("the client is connected")
     }
@@ -197,8 +199,8 @@ impl FullClientHandler {
         }
     }
 
-    fn emit(&self, heard: ClientEvent) {
-        let _ = self.event_sender.send(heard);
+    fn emit(&self, event: ClientEvent) {
+        let _ = self.event_sender.send(event);
     }
 }
 
@@ -255,10 +257,10 @@ impl ClientHandler for FullClientHandler {
     }
 
     fn get_info(&self) -> ClientConfig {
-        let client = Implementation::new("able", env!("CARGO_PKG_VERSION"));
+        let client = Implementation::new("handler", env!("CARGO_PKG_VERSION"));
         let capabilities: ClientCapabilities =
             serde_json::from_value(json!({ "roots": {}, "sampling": {}, "elicitation": {} }))
-                .expect("these are capabilities");
+                .expect("the capabilities are valid");
         ClientConfig::new(capabilities, client).with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 }

@@ -1,4 +1,4 @@
-//! The MCP Inspector's command line: a client that is not ours and not rmcp's.
+//! The command line of the MCP Inspector: a client that uses neither our code nor rmcp.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::{Era, TestBed, Transport, program_paths, with_deadline};
 
-/// Runs the Inspector against a world. Each request is a conversation of its own.
+/// Runs the Inspector against a test bed. Each request has a connection of its own.
 #[derive(Debug)]
 pub struct Inspector {
     target: Vec<String>,
@@ -18,11 +18,11 @@ pub struct Inspector {
 }
 
 impl Inspector {
-    /// Chooses leg and era.
-    pub fn new(world: &TestBed, leg: Transport, era: Era) -> Self {
-        let target = match leg {
-            Transport::Http => over_http(world),
-            Transport::Stdio => over_stdio(world, &program_paths::built("mcp-web-stdio")),
+    /// Creates an Inspector for a transport and an era.
+    pub fn new(bed: &TestBed, transport: Transport, era: Era) -> Self {
+        let target = match transport {
+            Transport::Http => over_http(bed),
+            Transport::Stdio => over_stdio(bed, &program_paths::built("mcp-web-stdio")),
         };
         let era = match era {
             Era::Initialize => "legacy",
@@ -76,9 +76,9 @@ impl Inspector {
     }
 }
 
-fn over_http(world: &TestBed) -> Vec<String> {
-    let header = format!("Authorization: Bearer {}", world.token());
-    let url = world.mcp_url();
+fn over_http(bed: &TestBed) -> Vec<String> {
+    let header = format!("Authorization: Bearer {}", bed.token());
+    let url = bed.mcp_url();
     [
         "--transport",
         "http",
@@ -91,9 +91,9 @@ fn over_http(world: &TestBed) -> Vec<String> {
     .to_vec()
 }
 
-fn over_stdio(world: &TestBed, program: &Path) -> Vec<String> {
-    let url = format!("MCP_SERVER_URL={}", world.mcp_url());
-    let token = format!("AUTH_TOKEN={}", world.token());
+fn over_stdio(bed: &TestBed, program: &Path) -> Vec<String> {
+    let url = format!("MCP_SERVER_URL={}", bed.mcp_url());
+    let token = format!("AUTH_TOKEN={}", bed.token());
     let program = program.display().to_string();
     [&program, "-e", &url, "-e", &token]
         .map(str::to_owned)

@@ -1,4 +1,4 @@
-//! rmcp's client over either leg, in either era.
+//! rmcp's client over either transport, in either era.
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig,
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use super::connect::{connect, server_config};
 use crate::{Era, TestBed, Transport, with_deadline};
 
-/// An AI client with an open conversation, which hears when the list of tools changes.
+/// A connected AI client that notices when the list of tools changes.
 pub struct McpClient {
     service: RunningService<RoleClient, ListChangeHandler>,
     changes: watch::Receiver<u64>,
@@ -24,35 +24,35 @@ pub struct McpClient {
 }
 
 impl McpClient {
-    /// Connects to `world` and, in the era where one must ask for it, subscribes to changes.
-    pub async fn connect(world: &TestBed, leg: Transport, era: Era) -> Self {
-        Self::from_config(&server_config(world, leg), era).await
+    /// Connects to `bed` and, in the era that requires it, subscribes to changes.
+    pub async fn connect(bed: &TestBed, transport: Transport, era: Era) -> Self {
+        Self::from_config(&server_config(bed, transport), era).await
     }
 
-    /// The same with a client that reads messages of up to so many bytes: rmcp alone drops those
-    /// over 16 MiB.
+    /// Connects with a client that reads messages of up to `max_message_bytes`; by default, rmcp drops
+    /// those over 16 MiB.
     pub async fn connect_with_limit(
-        world: &TestBed,
-        leg: Transport,
+        bed: &TestBed,
+        transport: Transport,
         era: Era,
         max_message_bytes: usize,
     ) -> Self {
-        let mut server = server_config(world, leg);
+        let mut server = server_config(bed, transport);
         server["maxMessageBytes"] = max_message_bytes.into();
         Self::from_config(&server, era).await
     }
 
-    /// Connects as an AI client does that has `server` in its configuration: `url` and `headers`,
-    /// or `command`, `args` and `env`, where the command is one of this workspace.
+    /// Connects like an AI client with `server` in its configuration: `url` and `headers`, or
+    /// `command`, `args` and `env`, where the command is a program of this workspace.
     pub async fn from_config(server: &Value, era: Era) -> Self {
-        let (changed, changes) = watch::channel(0);
+        let (change_counter, changes) = watch::channel(0);
         let listener = ListChangeHandler {
-            changed: changed.clone(),
+            change_counter: change_counter.clone(),
         };
         let service = connect(listener, server, era).await;
         let subscription = match era {
             Era::Initialize => None,
-            Era::Discover => Some(subscribe(service.peer().clone(), changed).await),
+            Era::Discover => Some(subscribe(service.peer().clone(), change_counter).await),
         };
         Self {
             service,
@@ -75,7 +75,7 @@ impl McpClient {
         resources.into_iter().map(|it| it.uri).collect()
     }
 
-    /// What `resources/read` answers.
+    /// The result of `resources/read`.
     pub async fn read(&self, uri: &str) -> Value {
         let params = ReadResourceRequestParams::new(uri);
         let read = with_deadline("resources/read", self.service.read_resource(params)).await;
@@ -83,8 +83,8 @@ impl McpClient {
         serde_json::to_value(result).unwrap()
     }
 
-    /// Waits until `tools/list` fulfils `condition`, looking again only when the client was told
-    /// that the list changed.
+    /// Waits until `tools/list` fulfils `condition`. The list is read again only after a notification
+    /// that it has changed.
     pub async fn wait_for_tools(
         &mut self,
         what: &str,
@@ -99,23 +99,23 @@ impl McpClient {
             let what = format!("list_changed, so that {what}; the list was {tools:?}");
             with_deadline(what, self.changes.changed())
                 .await
-                .expect("the listener lives");
+                .expect("the handler is alive");
         }
     }
 
-    /// How often the client was told that the list changed.
+    /// How many times the client was notified that the list had changed.
     pub fn changes(&self) -> u64 {
         *self.changes.borrow()
     }
 
-    /// Waits until the client was told of more than `seen` changes.
+    /// Waits until the client has been notified of more than `seen` changes.
     pub async fn wait_for_change(&mut self, seen: u64) {
         with_deadline("list_changed", self.changes.wait_for(|&count| count > seen))
             .await
-            .expect("the listener lives");
+            .expect("the handler is alive");
     }
 
-    /// Ends the conversation: over stdio the end of the child's input.
+    /// Disconnects; over stdio, this closes the child's standard input.
     pub async fn close(mut self) {
         let closed = with_deadline("the client to close", self.service.close()).await;
         closed.expect("the client does not panic");
@@ -126,7 +126,7 @@ impl McpClient {
         self.start_call(tool, arguments).await.result().await
     }
 
-    /// Calls a tool of a bridge that may be gone, and waits for whatever comes of it.
+    /// Calls a tool of a bridge that may be gone, and waits for any outcome.
     pub(crate) async fn try_call(
         &self,
         tool: &str,
@@ -151,7 +151,7 @@ impl Drop for McpClient {
     }
 }
 
-/// A call that was sent.
+/// A call that was sent and may not have ended.
 pub struct InFlightCall {
     handle: RequestHandle<RoleClient>,
 }
@@ -177,7 +177,7 @@ impl InFlightCall {
         }
     }
 
-    /// Waits until the server wants the client to answer something first (MCP 2026-07-28).
+    /// Waits until the server requests input of the client (MCP 2026-07-28).
     pub async fn input_required(self) {
         match with_deadline("the first round of a call", self.handle.await_response()).await {
             Ok(ServerResult::InputRequiredResult(_)) => {}
@@ -185,8 +185,8 @@ impl InFlightCall {
         }
     }
 
-    /// Cancels as the era and leg have it: by `notifications/cancelled`, or over HTTP in 2026 by
-    /// ending the request's stream.
+    /// Cancels the call as era and transport require: with `notifications/cancelled` or, over HTTP in
+    /// 2026-07-28, by closing the request's stream.
     pub async fn cancel(self) {
         let cancelled = self.handle.cancel(Some("the user stopped it".to_owned()));
         with_deadline("the cancel to be sent", cancelled)
@@ -197,12 +197,12 @@ impl InFlightCall {
 
 #[derive(Clone)]
 struct ListChangeHandler {
-    changed: watch::Sender<u64>,
+    change_counter: watch::Sender<u64>,
 }
 
 impl ClientHandler for ListChangeHandler {
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.send_modify(|count| *count += 1);
+        self.change_counter.send_modify(|count| *count += 1);
     }
 
     fn get_info(&self) -> ClientConfig {
@@ -212,23 +212,23 @@ impl ClientHandler for ListChangeHandler {
     }
 }
 
-async fn subscribe(peer: Peer<RoleClient>, changed: watch::Sender<u64>) -> JoinHandle<()> {
+async fn subscribe(peer: Peer<RoleClient>, change_counter: watch::Sender<u64>) -> JoinHandle<()> {
     let subscription = listen(&peer).await;
     let mut subscription = subscription.unwrap_or_else(|error| panic!("listen: {error}"));
     tokio::spawn(async move {
         loop {
             match subscription.next().await {
                 Ok(Some(ServerNotification::ToolListChangedNotification(_))) => {
-                    changed.send_modify(|count| *count += 1);
+                    change_counter.send_modify(|count| *count += 1);
                 }
                 Ok(Some(_)) => {}
-                // The connection broke: a client subscribes again, and looks again.
+                // The connection broke: subscribe again, and report a change that may have been missed.
                 Ok(None) | Err(_) => {
                     let Ok(next) = listen(&peer).await else {
                         return;
                     };
                     subscription = next;
-                    changed.send_modify(|count| *count += 1);
+                    change_counter.send_modify(|count| *count += 1);
                 }
             }
         }

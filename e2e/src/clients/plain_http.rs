@@ -1,4 +1,4 @@
-//! A script that calls tools without speaking MCP.
+//! A script that calls tools without MCP.
 
 use reqwest::{Method, Response};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::http;
 use crate::{TestBed, with_deadline};
 
-/// Plain HTTP with the world's token.
+/// A plain HTTP client with the test bed's token.
 #[derive(Clone)]
 pub struct PlainHttp {
     url: String,
@@ -15,16 +15,16 @@ pub struct PlainHttp {
 }
 
 impl PlainHttp {
-    /// A client of `world`.
-    pub fn new(world: &TestBed) -> Self {
+    /// Creates a client of `bed`.
+    pub fn new(bed: &TestBed) -> Self {
         Self {
-            url: world.url(),
-            token: world.token().to_owned(),
+            url: bed.url(),
+            token: bed.token().to_owned(),
             client: http(),
         }
     }
 
-    /// The same with another token than the world's, such as that of a query.
+    /// Replaces the token, for example by that of a query.
     #[must_use]
     pub fn with_token(mut self, token: &str) -> Self {
         token.clone_into(&mut self.token);
@@ -37,7 +37,7 @@ impl PlainHttp {
             .await
     }
 
-    /// The same in a session.
+    /// `POST /tool-call` with the id of a session.
     pub(crate) async fn call_in_session(
         &self,
         session: &str,
@@ -57,12 +57,12 @@ impl PlainHttp {
         response.json().await
     }
 
-    /// Sends a body to a URL that holds its own credential.
+    /// Posts a body to a URL that contains its own credential.
     pub async fn post_json(url: &str, body: &Value) -> Value {
         Self::send_json(Method::POST, url, body).await
     }
 
-    /// The same with another method.
+    /// Sends a body with any method to a URL that contains its own credential.
     pub async fn send_json(method: Method, url: &str, body: &Value) -> Value {
         let answer = async {
             let response = http().request(method, url).json(body).send().await?;

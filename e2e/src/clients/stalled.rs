@@ -7,25 +7,25 @@ use tokio::net::{TcpSocket, TcpStream};
 use super::http;
 use crate::{TestBed, with_deadline};
 
-/// An MCP session (2025-11-25) with a stream whose receive buffer is as small as may be.
+/// An MCP session (2025-11-25) with a stream whose receive buffer is as small as possible.
 pub struct StalledClient {
     _stream: TcpStream,
 }
 
 impl StalledClient {
-    /// Initialises a session, opens its stream, and reads no more than that it is open.
-    pub async fn connect(world: &TestBed) -> Self {
-        let session = initialize_session(world).await;
+    /// Initializes a session, opens its stream, and reads no more than the beginning of the head.
+    pub async fn connect(bed: &TestBed) -> Self {
+        let session = initialize_session(bed).await;
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(1).unwrap();
-        let mut stream = with_deadline("a connection", socket.connect(world.address()))
+        let mut stream = with_deadline("a connection", socket.connect(bed.address()))
             .await
             .unwrap();
         let head = format!(
             "GET /mcp HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
              accept: text/event-stream\r\nmcp-session-id: {session}\r\n\r\n",
-            world.address(),
-            world.token(),
+            bed.address(),
+            bed.token(),
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut first = [0; 12];
@@ -37,23 +37,23 @@ impl StalledClient {
     }
 }
 
-async fn initialize_session(world: &TestBed) -> String {
+async fn initialize_session(bed: &TestBed) -> String {
     let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "stalled", "version": "1.0.0" } } });
-    let answer = post(world, None, &initialize).await;
+    let answer = post(bed, None, &initialize).await;
     let session = answer.headers()["mcp-session-id"].to_str().unwrap();
     let session = session.to_owned();
     with_deadline("initialize", answer.bytes()).await.unwrap();
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    post(world, Some(&session), &initialized).await;
+    post(bed, Some(&session), &initialized).await;
     session
 }
 
-async fn post(world: &TestBed, session: Option<&str>, message: &Value) -> reqwest::Response {
+async fn post(bed: &TestBed, session: Option<&str>, message: &Value) -> reqwest::Response {
     let mut request = http()
-        .post(world.mcp_url())
-        .bearer_auth(world.token())
+        .post(bed.mcp_url())
+        .bearer_auth(bed.token())
         .header("accept", "application/json, text/event-stream")
         .json(message);
     if let Some(session) = session {

@@ -1,5 +1,5 @@
-//! Ten thousand pages at rest: how fast they come, what they take, and whether anybody else
-//! notices.
+//! The cost of ten thousand idle pages: how fast they connect, the memory and processor time that they
+//! use, and how they affect the latency of other clients.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,67 +10,70 @@ use super::{
     IdlePages, LatencySummary, PageDistribution, Server, Target, average, measure_latency,
 };
 
-/// How long calls are timed, before the pages come and beside them, unless the rest is shorter.
+/// How long latency is measured, without and with the pages, unless `rest` is shorter.
 const CALLS_DURATION: Duration = Duration::from_secs(20);
 
-/// What was measured of pages that do nothing.
+/// The cost of idle pages.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct IdleCost {
-    /// What they are.
+    /// The pages.
     #[serde(flatten)]
-    pub spread: PageDistribution,
-    /// How fast they connected and registered.
+    pub distribution: PageDistribution,
+    /// How many pages connected and registered per second.
     pub pages_per_second: f64,
-    /// Processor time of the bridge for one of them to do so, in microseconds.
+    /// Processor time of the bridge per page for that, in microseconds.
     pub connecting_us: f64,
-    /// Resident memory of each, in KiB, when all had answered heartbeats.
+    /// Resident memory per page in KiB, after the first heartbeats.
     pub kib: f64,
-    /// The same at the end of the rest.
+    /// Resident memory per page in KiB, at the end of the rest.
     pub kib_after_rest: f64,
-    /// Processor time of the bridge at rest, in hundredths of a core.
+    /// Processor time of the bridge during the rest, in percent of a core.
     pub cpu_at_rest: f64,
-    /// Calls before the pages came.
-    pub alone: LatencySummary,
-    /// Calls beside them.
-    pub beside: LatencySummary,
-    /// Calls of those beside them that took more than twice `alone.p99_us`.
-    pub over: usize,
+    /// The latency of calls before the pages connect.
+    #[serde(rename = "alone")]
+    pub baseline: LatencySummary,
+    /// The latency of calls with the idle pages.
+    #[serde(rename = "beside")]
+    pub under_load: LatencySummary,
+    /// The number of calls with the idle pages that took more than twice the p99 of the baseline.
+    #[serde(rename = "over")]
+    pub slow_calls: usize,
 }
 
-/// Lets the pages come, and watches them for so long.
+/// Connects the pages, and measures their cost while they do nothing for `rest`.
 pub async fn measure_idle_cost(
-    spread: PageDistribution,
+    distribution: PageDistribution,
     rest: Duration,
     heartbeat: Duration,
 ) -> IdleCost {
-    let bridge = Server::bridge(spread.pages, heartbeat).await;
-    let calls_for = CALLS_DURATION.min(rest);
-    let alone = measure_latency(&bridge.address, calls_for).await;
+    let bridge = Server::bridge(distribution.pages, heartbeat).await;
+    let calls_duration = CALLS_DURATION.min(rest);
+    let baseline = measure_latency(&bridge.address, calls_duration).await;
 
     let (before, cpu) = (bridge.resident_bytes(), bridge.cpu_time());
-    let mut crowd = IdlePages::new(Target::Bridge, &bridge.address, spread);
-    let took = crowd.grow_to(spread.pages).await;
-    let connecting = bridge.cpu_time() - cpu;
-    // The first heartbeat of each has come by then: they begin within one and a half intervals.
+    let mut pages = IdlePages::new(Target::Bridge, &bridge.address, distribution);
+    let connecting_time = pages.grow_to(distribution.pages).await;
+    let connecting_cpu = bridge.cpu_time() - cpu;
+    // Each page has had its first heartbeat by then: they start within one and a half intervals.
     tokio::time::sleep(heartbeat * 3 / 2).await; // sleep: it is what is measured
     let resident = bridge.resident_bytes();
     let cpu = bridge.cpu_time();
     tokio::time::sleep(rest).await; // sleep: it is what is measured
-    let resting = bridge.cpu_time() - cpu;
-    let later = bridge.resident_bytes();
-    let beside = measure_latency(&bridge.address, calls_for).await;
+    let rest_cpu = bridge.cpu_time() - cpu;
+    let resident_after_rest = bridge.resident_bytes();
+    let under_load = measure_latency(&bridge.address, calls_duration).await;
 
-    let kib = |bytes: u64| average(bytes.saturating_sub(before), spread.pages) / 1024.0;
+    let kib = |bytes: u64| average(bytes.saturating_sub(before), distribution.pages) / 1024.0;
     IdleCost {
-        spread,
-        pages_per_second: spread.pages as f64 / took.as_secs_f64(),
-        connecting_us: average(connecting.as_micros() as u64, spread.pages),
+        distribution,
+        pages_per_second: distribution.pages as f64 / connecting_time.as_secs_f64(),
+        connecting_us: average(connecting_cpu.as_micros() as u64, distribution.pages),
         kib: kib(resident),
-        kib_after_rest: kib(later),
-        cpu_at_rest: 100.0 * resting.as_secs_f64() / rest.as_secs_f64().max(0.001),
-        over: beside.count_over(2 * alone.permille(990)),
-        alone: (&alone).into(),
-        beside: (&beside).into(),
+        kib_after_rest: kib(resident_after_rest),
+        cpu_at_rest: 100.0 * rest_cpu.as_secs_f64() / rest.as_secs_f64().max(0.001),
+        slow_calls: under_load.count_over(2 * baseline.permille(990)),
+        baseline: (&baseline).into(),
+        under_load: (&under_load).into(),
     }
 }
 
@@ -81,11 +84,11 @@ impl fmt::Display for IdleCost {
             per_token,
             sets,
             tools,
-        } = self.spread;
+        } = self.distribution;
         writeln!(
             f,
             "{pages} pages, {per_token} per token, {} sets of {tools}: {:.0} pages/s, {:.0} µs of CPU \
-             each; {:.1} KiB a page (after a rest {:.1}); at rest {:.2} % of a core",
+             each; {:.1} KiB a page ({:.1} after the rest); at rest {:.2} % of a core",
             sets.name(),
             self.pages_per_second,
             self.connecting_us,
@@ -93,11 +96,11 @@ impl fmt::Display for IdleCost {
             self.kib_after_rest,
             self.cpu_at_rest,
         )?;
-        writeln!(f, "  calls alone : {}", self.alone)?;
-        let (beside, over) = (self.beside, self.over);
+        writeln!(f, "  calls without pages: {}", self.baseline)?;
+        let (under_load, slow_calls) = (self.under_load, self.slow_calls);
         write!(
             f,
-            "  calls beside: {beside}, {over} over twice the p99 alone"
+            "  calls with pages:    {under_load}, {slow_calls} over twice the p99 without pages"
         )
     }
 }

@@ -1,71 +1,71 @@
-//! Calls at a low, steady rate: how long one takes that nothing waits before.
+//! The latency of calls at a low, constant rate, so that no call waits for another one.
 //!
-//! Page and caller have a thread of their own, so that the process of ten thousand pages does not
-//! show in their times.
+//! Page and caller have a thread of their own, so that the process with ten thousand pages does not
+//! affect their latency.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Caller, DefinitionSets, Latencies, Page, registration_message};
+use super::{Caller, DefinitionSets, Page, registration_message};
+use crate::latencies::Latencies;
 
-/// Between calls.
+/// The time between calls.
 const CALL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Before those that count.
+/// The number of calls before those that are measured.
 const WARM_UP_CALLS: usize = 200;
 
 const TOKEN: &str = "the-token-that-calls-0123456789abcdef";
 
-/// How long calls took.
+/// The latency of calls.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LatencySummary {
-    /// How many there were.
+    /// The number of calls.
     pub calls: usize,
-    /// The middle one, in microseconds.
+    /// The median, in microseconds.
     pub p50_us: f64,
-    /// 99 of a hundred took no longer.
+    /// The 99th percentile, in microseconds.
     pub p99_us: f64,
-    /// The one that took longest.
+    /// The slowest call, in microseconds.
     pub slowest_us: f64,
 }
 
-/// Calls a page for so long.
-pub(crate) async fn measure_latency(address: &str, lasts: Duration) -> Latencies {
+/// Measures the latency of calls to one page for this long.
+pub(crate) async fn measure_latency(address: &str, duration: Duration) -> Latencies {
     let address = address.to_owned();
     let calling = tokio::task::spawn_blocking(move || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
-        runtime.block_on(time_calls(&address, lasts))
+        runtime.block_on(time_calls(&address, duration))
     });
     calling.await.unwrap()
 }
 
-async fn time_calls(address: &str, lasts: Duration) -> Latencies {
+async fn time_calls(address: &str, duration: Duration) -> Latencies {
     let mut page = Page::open(address, TOKEN, "callee").await;
     page.register(&registration_message(DefinitionSets::Identical, 0, 10))
         .await;
     let callee = tokio::spawn(async move { page.serve(r#"{"ok":true}"#).await });
     let mut caller = Caller::connect(address, TOKEN).await;
-    caller.calls("update_card_0", WARM_UP_CALLS).await;
-    let times = lasts.as_millis() / CALL_INTERVAL.as_millis();
+    caller.call_repeatedly("update_card_0", WARM_UP_CALLS).await;
+    let times = duration.as_millis() / CALL_INTERVAL.as_millis();
     let times = usize::try_from(times).unwrap_or(usize::MAX).max(1);
-    let pace = caller
+    let latencies = caller
         .call_at_interval(CALL_INTERVAL, "update_card_0", times)
         .await;
     callee.abort();
-    pace
+    latencies
 }
 
 impl From<&Latencies> for LatencySummary {
-    fn from(pace: &Latencies) -> Self {
-        let micros = |permille| pace.permille(permille).as_secs_f64() * 1e6;
+    fn from(latencies: &Latencies) -> Self {
         Self {
-            calls: pace.len(),
-            p50_us: micros(500),
-            p99_us: micros(990),
-            slowest_us: micros(1000),
+            calls: latencies.len(),
+            p50_us: latencies.permille_us(500),
+            p99_us: latencies.permille_us(990),
+            slowest_us: latencies.permille_us(1000),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A realm beside others: what a call and a list cost when there are many other sessions, and what
-//! as many open sockets cost the floor.
+//! The cost of a call and of a list when there are many other sessions, and the cost of the same
+//! number of open sockets for the floor.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,30 +17,30 @@ const WARM_UP: usize = 500;
 const TOKEN: &str = "the-token-that-calls-0123456789abcdef";
 const TOOL: &str = "update_card_0";
 
-/// They say nothing while they are measured, or as good as nothing.
+/// Long enough that the other pages send next to nothing while requests are measured.
 const HEARTBEAT: Duration = Duration::from_secs(60);
 
-/// Processor time of the server for a request, beside so many other sessions.
+/// Processor time of the server per request, with other sessions.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct NeighbourCost {
-    /// Which server.
+    /// The kind of server.
     pub target: Target,
-    /// How many others there are.
+    /// The number of other sessions.
     pub others: usize,
-    /// For a call, in microseconds.
+    /// Processor time per call, in microseconds.
     pub call_us: f64,
-    /// For the list of tools; the floor has none.
+    /// Processor time per list of tools, in microseconds; the floor has no lists.
     pub list_us: Option<f64>,
 }
 
-/// Measures beside these numbers of other sessions, which grow.
+/// Measures with each of these numbers of other sessions, which are in ascending order.
 pub async fn measure_neighbour_cost(
     target: Target,
     others: &[usize],
-    mut tell: impl FnMut(NeighbourCost),
+    mut on_result: impl FnMut(NeighbourCost),
 ) {
-    let most = others.iter().copied().max().unwrap_or_default();
-    let server = Server::start(target, most, HEARTBEAT).await;
+    let max_others = others.iter().copied().max().unwrap_or_default();
+    let server = Server::start(target, max_others, HEARTBEAT).await;
     let callee = match target {
         Target::Bridge => {
             let mut page = Page::open(&server.address, TOKEN, "callee").await;
@@ -51,27 +51,27 @@ pub async fn measure_neighbour_cost(
         Target::Floor => Page::open_at_floor(&server.address, "callee").await,
     };
     let callee = tokio::spawn(callee.serve(r#"{"ok":true}"#));
-    let spread = PageDistribution {
-        pages: most,
+    let distribution = PageDistribution {
+        pages: max_others,
         per_token: 1,
         sets: DefinitionSets::Distinct,
         tools: 10,
     };
-    let mut crowd = IdlePages::new(target, &server.address, spread);
+    let mut pages = IdlePages::new(target, &server.address, distribution);
     let mut caller = Caller::connect(&server.address, TOKEN).await;
     if target == Target::Floor {
         caller.wait_until_answered().await;
     }
     for &others in others {
-        crowd.grow_to(others).await;
-        caller.calls(TOOL, WARM_UP).await;
+        pages.grow_to(others).await;
+        caller.call_repeatedly(TOOL, WARM_UP).await;
         let (mut calls, mut lists) = (Vec::new(), Vec::new());
         if target == Target::Bridge {
             caller.list_repeatedly(WARM_UP).await;
         }
         for _ in 0..MEASURED_ROUNDS {
             let before = server.cpu_time();
-            caller.calls(TOOL, REQUESTS).await;
+            caller.call_repeatedly(TOOL, REQUESTS).await;
             calls.push(server.cpu_time() - before);
             if target == Target::Bridge {
                 let before = server.cpu_time();
@@ -79,7 +79,7 @@ pub async fn measure_neighbour_cost(
                 lists.push(server.cpu_time() - before);
             }
         }
-        tell(NeighbourCost {
+        on_result(NeighbourCost {
             target,
             others,
             call_us: median_us(calls).unwrap_or_default(),
@@ -89,7 +89,7 @@ pub async fn measure_neighbour_cost(
     callee.abort();
 }
 
-/// Of one request; `None` where there was none.
+/// The median per request, in microseconds; `None` without rounds.
 fn median_us(mut rounds: Vec<Duration>) -> Option<f64> {
     rounds.sort();
     let median = rounds.get(rounds.len() / 2)?;

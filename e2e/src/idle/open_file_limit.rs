@@ -1,31 +1,31 @@
-//! Each page is an open file, here and in the server.
+//! The limit of open files: each page is an open file, in this process and in the server.
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Files beside those of pages: pipes, callers, what libraries open.
+/// Files other than those of pages: pipes, callers, and what libraries open.
 const RESERVED_FILES: u64 = 200;
 
-/// Lets this process, and those that it starts, open a file for each page.
+/// Raises the limit so that this process and its children can open a file for each page.
 ///
 /// # Errors
 ///
-/// When the system allows fewer, with what to do about it.
+/// When the system does not allow it; the error says what to do.
 pub fn raise_open_file_limit(pages: usize) -> Result<()> {
-    let wanted = pages as u64 + RESERVED_FILES;
+    let required = pages as u64 + RESERVED_FILES;
     let mut limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= wanted) {
+    if limit.current.is_none_or(|current| current >= required) {
         return Ok(());
     }
-    let most = limit.maximum.unwrap_or(u64::MAX);
+    let max = limit.maximum.unwrap_or(u64::MAX);
     ensure!(
-        most >= wanted,
-        "{pages} pages need {wanted} open files in one process, and this one may have {most}: raise \
-         the limit (`ulimit -n {wanted}` as root, or LimitNOFILE of the service that starts you), or \
-         measure fewer pages"
+        max >= required,
+        "{pages} pages need {required} open files in one process, but this one may open only {max}: \
+         raise the limit (`ulimit -n {required}` as root, or LimitNOFILE of the service), or measure \
+         fewer pages"
     );
-    limit.current = Some(wanted);
-    setrlimit(Resource::Nofile, limit).context("the limit of open files cannot be raised")
+    limit.current = Some(required);
+    setrlimit(Resource::Nofile, limit).context("cannot raise the limit of open files")
 }
 
 #[cfg(test)]
@@ -33,12 +33,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_above_the_systems_is_an_error_with_advice() {
+    fn exceeding_the_limit_of_the_system_is_an_error_with_advice() {
         raise_open_file_limit(1).unwrap();
-        let Some(most) = getrlimit(Resource::Nofile).maximum else {
+        let Some(max) = getrlimit(Resource::Nofile).maximum else {
             return assert!(raise_open_file_limit(1_000_000).is_ok());
         };
-        let pages = usize::try_from(most).unwrap();
+        let pages = usize::try_from(max).unwrap();
         let error = raise_open_file_limit(pages).unwrap_err().to_string();
         assert!(error.contains("ulimit -n"), "{error}");
     }

@@ -1,4 +1,4 @@
-//! A page that costs its process a few hundred bytes: a socket, and what it has to say.
+//! A page that costs its process a few hundred bytes: a socket without buffers of its own.
 
 use std::cell::RefCell;
 use std::io::ErrorKind;
@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-/// Each thread reads into one buffer: an idle page owns none.
+/// Each thread reads into one shared buffer, so that an idle page owns none.
 const READ_BYTES: usize = 64 * 1024;
 
 thread_local! {
@@ -16,7 +16,7 @@ thread_local! {
 /// The socket of a page.
 pub(crate) struct Page {
     socket: TcpStream,
-    /// What came of a frame that is not whole.
+    /// The bytes of a frame that is not complete yet.
     partial_frame: Vec<u8>,
 }
 
@@ -24,16 +24,16 @@ impl Page {
     /// Opens the socket and authenticates.
     pub(crate) async fn open(address: &str, token: &str, session: &str) -> Self {
         let mut page = Self::connect(address, &format!("session={session}")).await;
-        let hello = format!(
+        let authenticate = format!(
             r#"{{"type":"authenticate","protocol":2,"authToken":"{token}","sessionId":"{session}","documentId":"d-{session}","origin":"http://localhost:5173","pageTitle":"Board","app":{{"name":"board"}}}}"#
         );
-        page.send(&hello).await;
+        page.send(&authenticate).await;
         let answer = page.recv().await.expect("an answer to `authenticate`");
         assert!(answer.contains(r#""type":"authenticated""#), "{answer}");
         page
     }
 
-    /// Opens the socket at a floor, which asks nothing. One that is `idle` is never called.
+    /// Opens a socket at a floor, which has no handshake. With the query `idle`, it is never called.
     pub(crate) async fn open_at_floor(address: &str, query: &str) -> Self {
         Self::connect(address, query).await
     }
@@ -55,7 +55,7 @@ impl Page {
         page
     }
 
-    /// Registers and waits until the bridge has taken it.
+    /// Registers tools and waits until the bridge has accepted them.
     pub(crate) async fn register(&mut self, registration: &str) {
         self.send(registration).await;
         loop {
@@ -67,7 +67,7 @@ impl Page {
         }
     }
 
-    /// Answers heartbeats and calls until the bridge closes the socket. Each call has this result.
+    /// Answers heartbeats and calls until the bridge closes the socket. Each call returns `result`.
     pub(crate) async fn serve(mut self, result: &str) {
         while let Some(message) = self.recv().await {
             if message.contains(r#""type":"heartbeat""#) {
@@ -107,7 +107,7 @@ impl Page {
         }
     }
 
-    /// The next message; `None` when the socket ended.
+    /// The next message, or `None` at the end of the connection.
     async fn recv(&mut self) -> Option<String> {
         loop {
             while let Some((opcode, payload)) = self.parse_frame() {
@@ -147,7 +147,7 @@ impl Page {
         Some((first & 0x0f, payload))
     }
 
-    /// False when the socket ended.
+    /// Reads what is available. Returns `false` at the end of the connection.
     async fn read_socket(&mut self) -> bool {
         loop {
             if self.socket.readable().await.is_err() {
@@ -173,12 +173,12 @@ impl Page {
     async fn send_frame(&mut self, opcode: u8, payload: &[u8]) {
         let mut bytes = Vec::with_capacity(payload.len() + 14);
         push_frame(&mut bytes, opcode, payload);
-        // A socket that is gone shows itself at the next read.
+        // If the connection has ended, the next read notices it.
         let _ = self.socket.write_all(&bytes).await;
     }
 }
 
-/// A masked frame; the mask is zero, so that it costs the page nothing.
+/// Appends a masked frame. The mask is zero, so that it costs nothing.
 fn push_frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     bytes.push(0x80 | opcode);
     match payload.len() {
@@ -196,7 +196,7 @@ fn push_frame(bytes: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     bytes.extend_from_slice(payload);
 }
 
-/// `ID BYTES`, where messages of a bridge are objects.
+/// Parses `ID BYTES`, the format of a floor; messages of a bridge are JSON objects.
 fn parse_floor_call(message: &str) -> Option<(u64, &str)> {
     let (id, rest) = message.split_once(' ')?;
     Some((id.parse().ok()?, rest))

@@ -1,4 +1,5 @@
-//! Many pages of one token register many tools each: each page as fast as the first.
+//! The cost of registration for many pages of one token: the last page should cost as little as the
+//! first one.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,34 +11,35 @@ use super::{DefinitionSets, Page, Server, average, registration_message};
 const TOKEN: &str = "the-token-of-all-0123456789abcdef";
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// So many pages before one are its neighbours: one alone is at the mercy of the scheduler.
+/// The median is taken over this many pages, because a single value depends on the scheduler.
 const NEIGHBOURS: usize = 10;
 
-/// What pages of one token took to connect and register.
+/// The cost of connecting and registering the pages of one token.
 #[derive(Clone, Debug, Serialize)]
 pub struct RegistrationCost {
-    /// Whether they registered the same.
+    /// Whether the pages registered the same tools.
     pub sets: DefinitionSets,
-    /// How many there were.
+    /// The number of pages.
     pub pages: usize,
-    /// How many tools each.
+    /// The number of tools of each page.
     pub tools: usize,
-    /// The tenth, the last, and two between.
-    pub near: Vec<PageRegistrationCost>,
-    /// Processor time for one, in microseconds.
+    /// The cost at the tenth page, the last one, and two in between.
+    #[serde(rename = "near")]
+    pub samples: Vec<PageRegistrationCost>,
+    /// The average processor time per page, in microseconds.
     pub average_us: f64,
 }
 
-/// The median of a page and those just before it.
+/// The median cost of a page and the pages just before it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PageRegistrationCost {
-    /// The how manieth page.
+    /// The number of the page, counted from 1.
     pub page: usize,
-    /// Processor time for it, in microseconds.
+    /// Its processor time, in microseconds.
     pub cpu_us: f64,
 }
 
-/// Lets `pages` pages of one token register `tools` tools each, one after the other.
+/// Registers `tools` tools on each of `pages` pages of one token, one page after the other.
 pub async fn measure_registration(
     sets: DefinitionSets,
     pages: usize,
@@ -45,30 +47,30 @@ pub async fn measure_registration(
 ) -> RegistrationCost {
     let bridge = Server::bridge(pages, HEARTBEAT).await;
     let mut open = Vec::new();
-    let mut each: Vec<Duration> = Vec::new();
+    let mut costs: Vec<Duration> = Vec::new();
     for n in 0..pages {
         let message = registration_message(sets, n, tools);
         let before = bridge.cpu_time();
         let mut page = Page::open(&bridge.address, TOKEN, &format!("page-{n}")).await;
         page.register(&message).await;
-        each.push(bridge.cpu_time() - before);
+        costs.push(bridge.cpu_time() - before);
         open.push(tokio::spawn(async move { page.serve("null").await }));
     }
-    let total: Duration = each.iter().sum();
-    let places = [NEIGHBOURS.min(pages), pages / 3, 2 * pages / 3, pages];
+    let total: Duration = costs.iter().sum();
+    let sampled = [NEIGHBOURS.min(pages), pages / 3, 2 * pages / 3, pages];
     RegistrationCost {
         sets,
         pages,
         tools,
-        near: places.map(|page| median_near(&each, page)).into(),
+        samples: sampled.map(|page| median_near(&costs, page)).into(),
         average_us: average(total.as_micros() as u64, pages),
     }
 }
 
-fn median_near(each: &[Duration], page: usize) -> PageRegistrationCost {
-    let mut around = each[page.saturating_sub(NEIGHBOURS)..page].to_vec();
-    around.sort();
-    let median = around.get(around.len() / 2);
+fn median_near(costs: &[Duration], page: usize) -> PageRegistrationCost {
+    let mut neighbours = costs[page.saturating_sub(NEIGHBOURS)..page].to_vec();
+    neighbours.sort();
+    let median = neighbours.get(neighbours.len() / 2);
     PageRegistrationCost {
         page,
         cpu_us: median.map_or(0.0, |cpu| cpu.as_secs_f64() * 1e6),
@@ -82,8 +84,8 @@ impl fmt::Display for RegistrationCost {
             f,
             "{pages} pages of one token, {sets} sets of {tools}: CPU per page"
         )?;
-        for near in &self.near {
-            write!(f, ", near page {} {:.0} µs", near.page, near.cpu_us)?;
+        for sample in &self.samples {
+            write!(f, ", near page {} {:.0} µs", sample.page, sample.cpu_us)?;
         }
         write!(f, "; {:.0} µs on average", self.average_us)
     }

@@ -1,4 +1,4 @@
-//! The server whose cost is measured: a child process, read through `/proc`.
+//! The server that is measured, in a child process.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,24 +8,24 @@ use tokio::process::Command;
 
 use crate::ProcessGroup;
 
-/// What is measured.
+/// The kind of server that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Target {
     /// The bridge.
     Bridge,
-    /// The floor that passes bytes on.
+    /// The floor that forwards bytes.
     Floor,
 }
 
-/// A server in a process of its own.
+/// A server in a child process.
 pub(crate) struct Server {
     process: ProcessGroup,
     pub(crate) address: String,
 }
 
 impl Server {
-    /// Starts the one that lies beside this program.
+    /// Starts a server from the folder of this program.
     pub(crate) async fn start(target: Target, pages: usize, heartbeat: Duration) -> Self {
         match target {
             Target::Bridge => Self::bridge(pages, heartbeat).await,
@@ -35,17 +35,17 @@ impl Server {
         }
     }
 
-    /// A bridge with room for so many pages, of as many tokens.
+    /// Starts a bridge whose limits allow this many pages, each with a token of its own.
     pub(crate) async fn bridge(pages: usize, heartbeat: Duration) -> Self {
         let mut command = Command::new(sibling_program("mcp-web-bridge"));
-        let most = (pages + 16).to_string();
+        let max_realms = (pages + 16).to_string();
         command.args(["--bind", "127.0.0.1:0", "--log", "warn"]);
-        command.args(["--max-realms", &most, "--max-sessions", &most]);
+        command.args(["--max-realms", &max_realms, "--max-sessions", &max_realms]);
         let connections = (2 * pages + 1_000).to_string();
         command.args(["--max-connections", &connections]);
         let heartbeat = format!("{}ms", heartbeat.as_millis());
         command.args(["--heartbeat", &heartbeat]);
-        // A caller may be silent while others come.
+        // A caller is silent while more pages connect.
         command.args(["--request-head-within", "1h"]);
         Self::start_process("mcp-web-bridge", command).await
     }
@@ -58,15 +58,14 @@ impl Server {
         Self { process, address }
     }
 
-    /// Resident memory in bytes.
+    /// The resident memory in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
-        self.process.resident_memory()
+        self.process.meter().exact_memory().unwrap()
     }
 
-    /// Processor time of all threads so far, by the scheduler's own clock: `stat` counts in
-    /// hundredths of a second.
+    /// The processor time of all threads so far.
     pub(crate) fn cpu_time(&self) -> Duration {
-        self.process.cpu_of_threads()
+        self.process.meter().cpu_time_of_threads().unwrap()
     }
 }
 
@@ -75,7 +74,7 @@ fn sibling_program(name: &str) -> PathBuf {
     let program = own.with_file_name(name);
     assert!(
         program.exists(),
-        "{} is not there: build it first, with `cargo build --profile profiling -p bridge -p e2e --bins`",
+        "{} does not exist: build it with `cargo build --profile profiling -p bridge -p e2e --bins`",
         program.display()
     );
     program

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
@@ -79,20 +79,20 @@ impl Caller {
     }
 
     /// Calls one page after the other until the run has ended. Returns the latencies of the measured
-    /// calls in microseconds.
-    pub(super) async fn run(mut self, progress: Arc<RunProgress>) -> Result<Vec<u32>> {
-        let mut times = Vec::new();
+    /// calls.
+    pub(super) async fn run(mut self, progress: Arc<RunProgress>) -> Result<Vec<Duration>> {
+        let mut latencies = Vec::new();
         for id in CALL_IDS {
             let begin = Instant::now();
             self.call(id).await?;
             if progress.is_in_phase(Phase::Measuring) {
-                times.push(u32::try_from(begin.elapsed().as_micros()).unwrap_or(u32::MAX));
+                latencies.push(begin.elapsed());
                 progress.calls.fetch_add(1, Ordering::Relaxed);
             } else if progress.is_in_phase(Phase::Ended) {
                 break;
             }
         }
-        Ok(times)
+        Ok(latencies)
     }
 
     /// Makes one call, and returns its answer when it is correct.

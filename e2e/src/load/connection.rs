@@ -11,18 +11,18 @@ use tokio::net::TcpStream;
 const READ_BYTES: usize = 16 * 1024;
 
 /// A persistent connection, with the buffers for the current response.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     socket: TcpStream,
     received: Vec<u8>,
     body: Vec<u8>,
 }
 
 /// A response, which is valid until the next request.
-pub(super) struct HttpResponse<'a> {
-    pub(super) status: u16,
-    pub(super) mcp_session: Option<String>,
+pub(crate) struct HttpResponse<'a> {
+    pub(crate) status: u16,
+    pub(crate) mcp_session: Option<String>,
     /// The JSON message: the body, or the data of the last event that has data.
-    pub(super) message: &'a [u8],
+    pub(crate) message: &'a [u8],
 }
 
 /// The parsed head of a response.
@@ -40,7 +40,7 @@ enum BodyLength {
 }
 
 impl Connection {
-    pub(super) async fn open(address: SocketAddr) -> Result<Self> {
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
         let socket = TcpStream::connect(address).await;
         let socket = socket.with_context(|| format!("nothing listens on {address}"))?;
         socket.set_nodelay(true)?;
@@ -52,7 +52,7 @@ impl Connection {
     }
 
     /// Sends a request and reads the response to its end.
-    pub(super) async fn request(&mut self, request: &[u8]) -> Result<HttpResponse<'_>> {
+    pub(crate) async fn request(&mut self, request: &[u8]) -> Result<HttpResponse<'_>> {
         self.socket.write_all(request).await?;
         self.received.clear();
         self.body.clear();

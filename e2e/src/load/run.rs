@@ -14,10 +14,11 @@ use super::answers::AnswerChecker;
 use super::call_ids::CALL_IDS;
 use super::callers::{Caller, Phase, RunProgress};
 use super::dialect::{Dialect, Receipt};
-use super::measure::{Latencies, Meter};
 use super::pages::{Page, PageAnswer, PageSetup};
 use super::payload::Payload;
 use super::route::{Endpoint, Route, TargetSelection};
+use crate::latencies::Latencies;
+use crate::meter::Meter;
 
 /// How long the last calls of a run may take.
 const LAST_ANSWERS_TIMEOUT: Duration = Duration::from_secs(60);
@@ -104,10 +105,10 @@ impl Load {
         };
         progress.set_phase(Phase::Ended);
         let mut figures = outcome?;
-        let mut times = Vec::new();
+        let mut latencies = Vec::new();
         let last_answers = async {
             while let Some(ended) = calling.join_next().await {
-                times.extend(ended??);
+                latencies.extend(ended??);
             }
             anyhow::Ok(())
         };
@@ -117,9 +118,9 @@ impl Load {
             !pages.iter().any(Page::has_ended),
             "a page lost its connection"
         );
-        let times = Latencies::from_micros(times);
-        figures.p50_us = times.percentile(50);
-        figures.p99_us = times.percentile(99);
+        let latencies = Latencies::new(latencies);
+        figures.p50_us = latencies.permille_us(500);
+        figures.p99_us = latencies.permille_us(990);
         Ok(figures)
     }
 

@@ -22,8 +22,9 @@ use self::callers::RandomCaller;
 use self::pages::{MovingPage, ToolAnswers};
 use self::samples::Counters;
 pub use self::samples::{Sample, SampleSeries};
-use super::measure::Meter;
+
 use super::route::Endpoint;
+use crate::meter::Meter;
 use crate::random::Random;
 
 /// The participants of a soak, and its duration.

@@ -1,4 +1,4 @@
-//! What a handler of a native page knows of its call, and what it can do during it.
+//! The calls of a native page, and what a handler can do during one.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Number, Value};
 use tokio::sync::{mpsc, oneshot};
 
-/// A client's answer on its way to the handler that asked.
+/// Passes the client's response to the handler that requested it.
 pub(super) type Responder = oneshot::Sender<Result<Value, ClientError>>;
 
-/// What a handler does.
+/// An action of a handler.
 pub(super) enum HandlerAction {
     Send(Box<PageToBridge>),
     AskClient(ClientRequests, Vec<Responder>),
 }
 
-/// A call as it arrives.
+/// A call that has arrived.
 pub(super) struct IncomingCall {
     pub(super) id: CallId,
     pub(super) item: Item,
@@ -86,19 +86,19 @@ fn item(kind: Kind, name: String) -> Item {
     Item { kind, name }
 }
 
-/// A call, in the hands of its handler.
+/// A call, as its handler sees it.
 #[derive(Clone)]
 pub struct NativeCall {
-    /// Its id.
+    /// The id of the call.
     pub id: CallId,
-    /// What is wanted.
+    /// What is called, with its input.
     pub request: CallInput,
-    /// What the bridge tells of it.
+    /// What the bridge adds to the call.
     pub context: Box<CallContext>,
     pub(super) actions: mpsc::UnboundedSender<HandlerAction>,
 }
 
-/// What a call asks for.
+/// What is called, with its input.
 #[derive(Clone, Debug)]
 pub enum CallInput {
     /// A tool with these arguments.
@@ -109,14 +109,14 @@ pub enum CallInput {
     Resource {
         /// Its URI.
         uri: String,
-        /// The variables of the template that it fits.
+        /// The variables of the template that it matches.
         variables: Option<BTreeMap<String, String>>,
     },
     /// Completions.
     Completion {
-        /// What is being written.
+        /// The argument that is being completed.
         argument: Argument,
-        /// What is written already.
+        /// The arguments that are complete already.
         arguments: BTreeMap<String, String>,
     },
 }
@@ -130,7 +130,7 @@ impl NativeCall {
         }
     }
 
-    /// Says how far the call is, whether the client wants to hear it or not.
+    /// Reports progress, whether the client wants it or not.
     pub fn progress(&self, progress: u64, total: Option<u64>, message: Option<&str>) {
         self.perform(HandlerAction::Send(Box::new(PageToBridge::CallProgress(
             CallProgress {
@@ -142,7 +142,7 @@ impl NativeCall {
         ))));
     }
 
-    /// Logs, whether the client wants to hear it or not.
+    /// Sends a log message, whether the client wants it or not.
     pub fn log(&self, level: LogLevel, data: &Value) {
         self.perform(HandlerAction::Send(Box::new(PageToBridge::CallLog(
             CallLog {
@@ -154,14 +154,20 @@ impl NativeCall {
         ))));
     }
 
-    /// Asks the client one thing.
-    pub async fn ask(&self, key: &str, method: &str, params: Value) -> Result<Value, ClientError> {
-        let mut answers = self.ask_all(vec![(key, method, params)]).await;
-        answers.remove(0)
+    /// Sends a request to the client, and waits for its response.
+    pub async fn request_client(
+        &self,
+        key: &str,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, ClientError> {
+        let mut responses = self.request_client_all(vec![(key, method, params)]).await;
+        responses.remove(0)
     }
 
-    /// Asks the client several things (key, method, parameters) in one round.
-    pub async fn ask_all(
+    /// Sends several requests (key, method, parameters) to the client in one round, and waits for all
+    /// responses.
+    pub async fn request_client_all(
         &self,
         requests: Vec<(&str, &str, Value)>,
     ) -> Vec<Result<Value, ClientError>> {
@@ -171,23 +177,23 @@ impl NativeCall {
             params: to_raw(&params),
         };
         let requests: Vec<ClientRequest> = requests.into_iter().map(request).collect();
-        let (responders, answers): (Vec<_>, Vec<_>) =
+        let (responders, responses): (Vec<_>, Vec<_>) =
             requests.iter().map(|_| oneshot::channel()).unzip();
         let requests = ClientRequests {
             request_id: self.id.clone(),
             requests,
         };
         self.perform(HandlerAction::AskClient(requests, responders));
-        let answers = join_all(answers).await;
-        answers
+        let responses = join_all(responses).await;
+        responses
             .into_iter()
-            .map(|answer| answer.expect("a handler that waits ends before its connection"))
+            .map(|response| response.expect("a handler that waits ends before its connection"))
             .collect()
     }
 
-    fn perform(&self, deed: HandlerAction) {
-        // A connection that is gone aborts its handlers.
-        let _ = self.actions.send(deed);
+    fn perform(&self, action: HandlerAction) {
+        // If the connection has ended, its handlers have been aborted.
+        let _ = self.actions.send(action);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The task that owns a native page's socket: one for each connection of a page.
+//! The task that owns the socket of a native page during one connection.
 
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ impl Connection {
         Self { tab, wire }
     }
 
-    /// Returns the page and the close code that the bridge sent, if any.
+    /// Runs until the connection ends. Returns the page and the close code of the bridge, if any.
     pub(super) async fn run(
         mut self,
         authenticated: Box<Authenticated>,
@@ -41,30 +41,30 @@ impl Connection {
         loop {
             let tab = &mut self.tab;
             tokio::select! {
-                // What a handler did comes before what it came to.
-                biased;
-                Some(deed) = tab.actions.1.recv() => self.on_handler_action(deed).await,
-                Some((id, outcome)) = tab.finished.1.recv() => {
-                    let text = self.tab.finished(id, outcome);
-                    self.wire.send(&text).await;
-                }
-                message = self.wire.recv() => match message {
-                    Ok(message) => self.on_message(message).await,
-                    Err(code) => return code,
-                },
-                Some(request) = tab.requests.recv() => self.on_owner_request(request).await,
-            }
+            // The messages of a handler are sent before its result.
+                            biased;
+                            Some(action) = tab.actions.1.recv() => self.on_handler_action(action).await,
+                            Some((id, outcome)) = tab.finished.1.recv() => {
+                                let text = self.tab.finished(id, outcome);
+                                self.wire.send(&text).await;
+                            }
+                            message = self.wire.recv() => match message {
+                                Ok(message) => self.on_message(message).await,
+                                Err(code) => return code,
+                            },
+                            Some(request) = tab.requests.recv() => self.on_owner_request(request).await,
+                        }
         }
     }
 
-    /// Goes on where the connection before ended.
+    /// Resumes after the previous connection: sends awaited answers and registers all items.
     async fn resume(&mut self, authenticated: &Authenticated) {
         for text in self.tab.connected(authenticated) {
             self.wire.send(&text).await;
         }
         if !self.tab.items.is_empty() {
-            let everything = self.tab.registration();
-            self.send(everything).await;
+            let registration = self.tab.registration();
+            self.send(registration).await;
         }
     }
 
@@ -80,12 +80,12 @@ impl Connection {
                     self.tab.cancelled(id, ErrorCode::CallCancelled);
                 }
                 for id in alive.request_ids {
-                    if let Some(called) = self.tab.unconfirmed.remove(&id) {
-                        self.tab.start(called);
+                    if let Some(call) = self.tab.unconfirmed.remove(&id) {
+                        self.tab.start(call);
                     }
                 }
             }
-            BridgeToPage::ClientResponses(answers) => self.tab.client_answered(answers),
+            BridgeToPage::ClientResponses(responses) => self.tab.client_answered(responses),
             BridgeToPage::Subscriptions(subscriptions) => {
                 let _ = self.tab.events.subscriptions.send(subscriptions.uris);
             }
@@ -107,7 +107,7 @@ impl Connection {
             BridgeToPage::RenewalFailed(failure) => {
                 self.tab.acknowledge(Acknowledgement::Renewal(Err(failure)))
             }
-            of_query @ (BridgeToPage::QueryAccepted(_)
+            message @ (BridgeToPage::QueryAccepted(_)
             | BridgeToPage::QueryProgress(_)
             | BridgeToPage::QueryComplete(_)
             | BridgeToPage::QueryFailure(_)
@@ -116,24 +116,24 @@ impl Connection {
                     .tab
                     .events
                     .query_messages
-                    .send((Instant::now(), of_query));
+                    .send((Instant::now(), message));
             }
             _ => {}
         }
     }
 
-    async fn on_call(&mut self, called: IncomingCall) {
-        let request_id = called.id.clone();
+    async fn on_call(&mut self, call: IncomingCall) {
+        let request_id = call.id.clone();
         if self.tab.setup.acknowledges {
             self.send(PageToBridge::CallReceived(CallReceived {
                 request_id: request_id.clone(),
             }))
             .await;
         }
-        match self.tab.on_call(&called) {
-            CallStart::Now => self.tab.start(called),
+        match self.tab.on_call(&call) {
+            CallStart::Now => self.tab.start(call),
             CallStart::WhenAlive => {
-                self.tab.unconfirmed.insert(request_id.clone(), called);
+                self.tab.unconfirmed.insert(request_id.clone(), call);
                 let request_ids = vec![request_id];
                 self.send(PageToBridge::CallsCheck(CallsCheck { request_ids }))
                     .await;
@@ -142,8 +142,8 @@ impl Connection {
         }
     }
 
-    async fn on_handler_action(&mut self, deed: HandlerAction) {
-        let message = match deed {
+    async fn on_handler_action(&mut self, action: HandlerAction) {
+        let message = match action {
             HandlerAction::Send(message) => *message,
             HandlerAction::AskClient(requests, responders) => {
                 self.tab.await_client(&requests, responders);
@@ -168,9 +168,9 @@ impl Connection {
                 .await;
             }
             OwnerRequest::Send(message) => self.send(*message).await,
-            OwnerRequest::Pause(standing, go_on) => {
-                let _ = standing.send(());
-                let _ = go_on.await;
+            OwnerRequest::Pause(paused, resumed) => {
+                let _ = paused.send(());
+                let _ = resumed.await;
             }
             OwnerRequest::Close(code) => self.wire.close(code).await,
         }

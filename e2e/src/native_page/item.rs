@@ -1,4 +1,4 @@
-//! What a native page registers, and what its handlers come to.
+//! The items that a native page registers, and the outcomes of their handlers.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::NativeCall;
 use super::call::to_raw;
 
-/// What a handler comes to.
+/// The outcome of a handler.
 pub type NativeOutcome = Result<NativeAnswer, Box<NativeFailure>>;
 
 pub(super) type Handler =
     Arc<dyn Fn(NativeCall) -> BoxFuture<'static, NativeOutcome> + Send + Sync>;
 
-/// A tool, prompt, resource or template, and the closures that answer for it.
+/// A tool, prompt, resource or template, and the closures that handle its calls.
 #[derive(Clone)]
 pub struct NativeItem {
     pub(super) kind: Kind,
@@ -26,7 +26,7 @@ pub struct NativeItem {
 }
 
 impl NativeItem {
-    /// An item with its whole MCP definition.
+    /// Creates an item from its complete MCP definition.
     pub fn new<F>(
         kind: Kind,
         definition: Value,
@@ -43,7 +43,7 @@ impl NativeItem {
         }
     }
 
-    /// A tool that takes any object.
+    /// A tool that accepts any object.
     pub fn tool<F>(name: &str, handler: impl Fn(NativeCall) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = NativeOutcome> + Send + 'static,
@@ -56,7 +56,7 @@ impl NativeItem {
         Self::new(Kind::Tool, definition, handler)
     }
 
-    /// A prompt that takes the named arguments, none of which is required.
+    /// A prompt with these arguments, none of which is required.
     pub fn prompt<F>(
         name: &str,
         arguments: &[&str],
@@ -93,7 +93,7 @@ impl NativeItem {
         Self::new(Kind::ResourceTemplate, definition, handler)
     }
 
-    /// A tool that answers with its arguments.
+    /// A tool that returns its arguments.
     pub fn echo() -> Self {
         Self::tool("echo", async |call| Ok(call.input().into()))
     }
@@ -103,7 +103,7 @@ impl NativeItem {
         Self::tool("hang", |_| std::future::pending())
     }
 
-    /// Answers completions of a prompt's or template's arguments too. Without it there are none.
+    /// Adds completions of the arguments of a prompt or template.
     pub fn with_completer<F>(
         mut self,
         completer: impl Fn(NativeCall) -> F + Send + Sync + 'static,
@@ -140,23 +140,23 @@ where
 pub enum NativeAnswer {
     /// A tool's value, or the MCP result object of the other kinds.
     Value(Value),
-    /// The same, written already: a large one need not be written again for each call.
+    /// JSON that is encoded already, so that a large value need not be encoded for each call.
     Raw(Box<RawValue>),
-    /// Nothing at all.
+    /// An empty response.
     Nothing,
     /// A tool's content blocks.
     Content {
         /// An array of MCP `ContentBlock`s.
         content: Value,
-        /// `structuredContent` beside them.
+        /// `structuredContent` in addition to them.
         structured: Option<Value>,
-        /// `_meta` beside them.
+        /// `_meta` in addition to them.
         meta: Option<Value>,
     },
 }
 
 impl NativeAnswer {
-    /// A tool's content blocks alone.
+    /// Content blocks without anything else.
     pub fn content(blocks: Value) -> Self {
         Self::Content {
             content: blocks,
@@ -166,7 +166,7 @@ impl NativeAnswer {
     }
 
     pub(super) fn into_response(self, request_id: CallId) -> CallResponse {
-        let nothing = CallResponse {
+        let empty = CallResponse {
             request_id,
             result: None,
             content: None,
@@ -174,14 +174,14 @@ impl NativeAnswer {
             meta: None,
         };
         match self {
-            Self::Nothing => nothing,
+            Self::Nothing => empty,
             Self::Value(value) => CallResponse {
                 result: Some(to_raw(&value)),
-                ..nothing
+                ..empty
             },
-            Self::Raw(written) => CallResponse {
-                result: Some(written),
-                ..nothing
+            Self::Raw(json) => CallResponse {
+                result: Some(json),
+                ..empty
             },
             Self::Content {
                 content,
@@ -191,7 +191,7 @@ impl NativeAnswer {
                 content: Some(to_raw(&content)),
                 structured_content: structured.as_ref().map(to_raw),
                 meta: meta.as_ref().map(to_raw),
-                ..nothing
+                ..empty
             },
         }
     }
@@ -206,18 +206,18 @@ impl From<Value> for NativeAnswer {
 /// The failure of a call.
 #[derive(Clone, Debug)]
 pub struct NativeFailure {
-    /// What kind of failure.
+    /// The error code.
     pub code: ErrorCode,
-    /// In words.
+    /// The message for people.
     pub message: String,
-    /// More, for programs.
+    /// More details for programs.
     pub data: Option<Value>,
     /// Content blocks instead of the message.
     pub content: Option<Value>,
 }
 
 impl NativeFailure {
-    /// A failure of this kind.
+    /// Creates a failure with this code and message.
     pub fn new(code: ErrorCode, message: &str) -> Box<Self> {
         Box::new(Self {
             code,
@@ -240,7 +240,7 @@ impl NativeFailure {
     }
 }
 
-/// The response, or the failure that takes its place when it is larger than may be.
+/// Returns the response, or a failure if it is larger than the limit.
 pub(super) fn enforce_limit(
     response: CallResponse,
     limit: usize,
@@ -259,7 +259,7 @@ pub(super) fn enforce_limit(
     Err(NativeFailure::new(ErrorCode::ResultTooLarge, &message))
 }
 
-/// A handler that threw.
+/// A handler that has thrown an error with this message.
 impl From<&str> for Box<NativeFailure> {
     fn from(message: &str) -> Self {
         NativeFailure::new(ErrorCode::HandlerFailed, message)

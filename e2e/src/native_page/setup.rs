@@ -1,4 +1,4 @@
-//! How a native page presents itself, keeps to the protocol or does not, and is let in.
+//! The settings of a native page, and its credentials.
 
 use bridge_protocol::{
     App, Authenticate, Authenticated, AuthenticationFailed, BridgeToPage, PageToBridge,
@@ -7,18 +7,18 @@ use bridge_protocol::{
 use super::wire::Wire;
 use crate::TestBed;
 
-/// A page's manners. The default keeps to the protocol.
+/// How a page behaves. The default complies with the protocol.
 #[derive(Clone)]
 pub struct NativeSetup {
-    /// Another token than the world's.
+    /// The token, if it is not the test bed's.
     pub token: Option<String>,
     /// The name of the session.
     pub name: Option<String>,
     /// The app.
     pub app: App,
-    /// Says that it received a call, before the handler runs.
+    /// Whether the page acknowledges a call before the handler runs.
     pub acknowledges: bool,
-    /// Measures a result before it sends it, and fails the call when it is too large.
+    /// Whether the page fails a call whose result is larger than the bridge accepts.
     pub measures: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for NativeSetup {
     }
 }
 
-/// What is sent to be let in, again and again the same.
+/// What the page sends in `authenticate`, on each connection.
 #[derive(Clone)]
 pub(super) struct Credentials {
     pub(super) session: String,
@@ -49,8 +49,8 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    pub(super) fn new(world: &TestBed, session: &str, setup: &NativeSetup) -> Self {
-        let token = setup.token.as_deref().unwrap_or_else(|| world.token());
+    pub(super) fn new(bed: &TestBed, session: &str, setup: &NativeSetup) -> Self {
+        let token = setup.token.as_deref().unwrap_or_else(|| bed.token());
         Self {
             session: session.to_owned(),
             token: token.to_owned(),
@@ -62,11 +62,11 @@ impl Credentials {
     /// Connects and authenticates.
     pub(super) async fn authenticate(
         &self,
-        world: &TestBed,
+        bed: &TestBed,
     ) -> Result<(Wire, Box<Authenticated>), AuthenticationFailed> {
-        let mut wire = Wire::open(&world.page_url(&self.session)).await;
-        let hello = PageToBridge::Authenticate(self.authenticate_message());
-        wire.send(&hello.encode()).await;
+        let mut wire = Wire::open(&bed.page_url(&self.session)).await;
+        let message = PageToBridge::Authenticate(self.authenticate_message());
+        wire.send(&message.encode()).await;
         match wire.recv_first().await {
             BridgeToPage::Authenticated(authenticated) => Ok((wire, Box::new(authenticated))),
             BridgeToPage::AuthenticationFailed(failure) => Err(failure),

@@ -1,4 +1,4 @@
-//! What a native page has and remembers, whether it is connected or not.
+//! The state of a native page, which survives its connections.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,14 +13,14 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
-use super::NativeSetup;
 use super::call::{
     CallInput, HandlerAction, IncomingCall, NativeCall, Responder, from_raw, to_raw,
 };
 use super::item::{NativeItem, NativeOutcome, enforce_limit};
-use crate::native_page::unacknowledged::UnacknowledgedResponses;
+use super::setup::NativeSetup;
+use super::unacknowledged::UnacknowledgedResponses;
 
-/// What the page's owner wants.
+/// A request of the test that owns the page.
 pub(super) enum OwnerRequest {
     Register(Vec<NativeItem>),
     Unregister(Vec<Item>),
@@ -29,7 +29,7 @@ pub(super) enum OwnerRequest {
     Close(u16),
 }
 
-/// What the bridge acknowledged.
+/// A message with which the bridge acknowledges a request of the page.
 #[derive(Debug)]
 pub(super) enum Acknowledgement {
     Registered(Registered),
@@ -37,28 +37,28 @@ pub(super) enum Acknowledgement {
     Renewal(Result<Renewed, RenewalFailed>),
 }
 
-/// Where the page's owner hears what the bridge says.
+/// The channels to the test that owns the page.
 pub(super) struct EventSenders {
     pub(super) calls: mpsc::UnboundedSender<CallId>,
     pub(super) cancels: mpsc::UnboundedSender<(CallId, ErrorCode)>,
     pub(super) subscriptions: mpsc::UnboundedSender<Vec<String>>,
     pub(super) acknowledgements: mpsc::UnboundedSender<Acknowledgement>,
-    /// Of queries, with the time at which it came.
+    /// Messages about queries, with the time of their arrival.
     pub(super) query_messages: mpsc::UnboundedSender<(Instant, BridgeToPage)>,
 }
 
-/// What becomes of a call that arrives.
+/// Whether the handler of a call that arrives is started.
 pub(super) enum CallStart {
     Now,
-    /// It comes late: somebody may still wait for it, or not.
+    /// The call is late, so the page first asks the bridge whether the call is alive.
     WhenAlive,
-    /// It came before.
+    /// The call has arrived before.
     Never,
 }
 
 type Channel<T> = (mpsc::UnboundedSender<T>, mpsc::UnboundedReceiver<T>);
 
-/// The page, and the calls that run.
+/// The page and its running calls.
 pub(super) struct Tab {
     pub(super) setup: NativeSetup,
     pub(super) requests: mpsc::Receiver<OwnerRequest>,
@@ -73,7 +73,7 @@ pub(super) struct Tab {
     received: HashSet<CallId>,
     bridge: Option<BridgeId>,
     max_result_bytes: usize,
-    /// What the bridge's clock shows when ours shows the Unix epoch.
+    /// The time of the bridge's clock minus that of this machine's clock.
     clock_offset_ms: i128,
 }
 
@@ -105,7 +105,7 @@ impl Tab {
         let _ = self.events.acknowledgements.send(answer);
     }
 
-    /// The bridge let the page in: the answers that it must have again.
+    /// The page has connected: returns the answers that must be sent again.
     pub(super) fn connected(&mut self, authenticated: &Authenticated) -> Vec<String> {
         self.max_result_bytes = authenticated.limits.max_result_bytes;
         self.clock_offset_ms = i128::from(authenticated.now_ms) - unix_ms();
@@ -119,16 +119,16 @@ impl Tab {
         } else {
             &[]
         };
-        let over: Vec<_> = self.running.keys().cloned().collect();
-        for id in over.into_iter().filter(|id| !awaited.contains(id)) {
+        let running: Vec<_> = self.running.keys().cloned().collect();
+        for id in running.into_iter().filter(|id| !awaited.contains(id)) {
             self.cancelled(id, ErrorCode::CallCancelled);
         }
-        let kept = self.answers.start_connection(awaited);
+        let unacknowledged = self.answers.start_connection(awaited);
         let is_lost = |id: &&CallId| {
-            !self.running.contains_key(id) && !kept.iter().any(|(kept, _)| kept == *id)
+            !self.running.contains_key(id) && !unacknowledged.iter().any(|(call, _)| call == *id)
         };
         let lost: Vec<_> = awaited.iter().filter(is_lost).map(call_lost).collect();
-        let answers = kept.into_iter().chain(lost);
+        let answers = unacknowledged.into_iter().chain(lost);
         answers
             .map(|(id, text)| {
                 self.answers.push(id, text.clone());
@@ -137,63 +137,65 @@ impl Tab {
             .collect()
     }
 
-    pub(super) fn on_call(&mut self, called: &IncomingCall) -> CallStart {
-        if !self.received.insert(called.id.clone()) {
+    pub(super) fn on_call(&mut self, call: &IncomingCall) -> CallStart {
+        if !self.received.insert(call.id.clone()) {
             return CallStart::Never;
         }
-        let _ = self.events.calls.send(called.id.clone());
+        let _ = self.events.calls.send(call.id.clone());
         let now = unix_ms() + self.clock_offset_ms;
-        let sent = called.context.sent_ms.map_or(now, i128::from);
-        match now - sent > to_ms(STALE_AFTER) {
-            true => CallStart::WhenAlive,
-            false => CallStart::Now,
+        let sent = call.context.sent_ms.map_or(now, i128::from);
+        if now - sent > to_ms(STALE_AFTER) {
+            CallStart::WhenAlive
+        } else {
+            CallStart::Now
         }
     }
 
-    pub(super) fn start(&mut self, called: IncomingCall) {
+    pub(super) fn start(&mut self, call: IncomingCall) {
         let IncomingCall {
             id,
             item,
-            request: wanted,
+            request,
             context,
-        } = called;
+        } = call;
         let finished = self.finished.0.clone();
-        let handler = self.items.get(&item).map(|native| match &wanted {
+        let handler = self.items.get(&item).map(|native| match &request {
             CallInput::Completion { .. } => native.completer.clone(),
             _ => Some(native.handler.clone()),
         });
         let handler = match handler {
             Some(Some(handler)) => handler,
             Some(None) => {
-                let nothing = json!({ "values": [] });
-                let _ = finished.send((id, Ok(nothing.into())));
+                let no_values = json!({ "values": [] });
+                let _ = finished.send((id, Ok(no_values.into())));
                 return;
             }
             None => {
-                let failure = format!("nothing is called {}", item.name);
+                let failure = format!("the page has no {}", item.name);
                 let _ = finished.send((id, Err(failure.as_str().into())));
                 return;
             }
         };
-        let work = handler(NativeCall {
+        let outcome = handler(NativeCall {
             id: id.clone(),
-            request: wanted,
+            request,
             context,
             actions: self.actions.0.clone(),
         });
         let key = id.clone();
         let task = tokio::spawn(async move {
-            let _ = finished.send((id, work.await));
+            let _ = finished.send((id, outcome.await));
         });
         self.running.insert(key, task.abort_handle());
     }
 
-    /// The answer to a call, as it is sent.
+    /// Ends a call, and returns the message with its answer.
     pub(super) fn finished(&mut self, id: CallId, outcome: NativeOutcome) -> String {
         self.end_call(&id);
-        let limit = match self.setup.measures {
-            true => self.max_result_bytes,
-            false => usize::MAX,
+        let limit = if self.setup.measures {
+            self.max_result_bytes
+        } else {
+            usize::MAX
         };
         let response = outcome.map(|answer| answer.into_response(id.clone()));
         let text = match response.and_then(|response| enforce_limit(response, limit)) {
@@ -204,7 +206,7 @@ impl Tab {
         text
     }
 
-    /// Nobody waits for a call any more.
+    /// Ends a call that nobody waits for any more.
     pub(super) fn cancelled(&mut self, id: CallId, code: ErrorCode) {
         self.end_call(&id);
         let _ = self.events.cancels.send((id, code));
@@ -225,16 +227,16 @@ impl Tab {
         }
     }
 
-    pub(super) fn client_answered(&mut self, answers: ClientResponses) {
-        for ClientResponse { key, result, error } in answers.responses {
-            let waiting = self.waiting.remove(&(answers.request_id.clone(), key));
-            let answer = match (result, error) {
+    pub(super) fn client_answered(&mut self, responses: ClientResponses) {
+        for ClientResponse { key, result, error } in responses.responses {
+            let responder = self.waiting.remove(&(responses.request_id.clone(), key));
+            let response = match (result, error) {
                 (_, Some(error)) => Err(error),
                 (Some(result), None) => Ok(from_raw(&result)),
-                (None, None) => panic!("an answer has a result or an error"),
+                (None, None) => panic!("a response has a result or an error"),
             };
-            if let Some(waiting) = waiting {
-                let _ = waiting.send(answer);
+            if let Some(responder) = responder {
+                let _ = responder.send(response);
             }
         }
     }
@@ -246,7 +248,7 @@ impl Tab {
         registration
     }
 
-    /// Everything once more.
+    /// The message that registers all items again.
     pub(super) fn registration(&self) -> PageToBridge {
         registration(self.items.values())
     }

@@ -1,4 +1,4 @@
-//! The answers that the bridge may not have taken: kept until it says that it has.
+//! Answers that the bridge has not acknowledged yet.
 
 use std::collections::VecDeque;
 
@@ -7,23 +7,23 @@ use bridge_protocol::CallId;
 const MAX_KEPT: usize = 64;
 const MAX_KEPT_BYTES: usize = 32 * 1024 * 1024;
 
-/// Answers in the order in which they were sent.
+/// The answers, in the order in which they were sent.
 #[derive(Default)]
 pub(super) struct UnacknowledgedResponses {
     responses: VecDeque<UnacknowledgedResponse>,
-    /// Answers sent on this connection.
+    /// How many answers were sent on this connection.
     sent: u64,
 }
 
 struct UnacknowledgedResponse {
     call: CallId,
     text: String,
-    /// Which one it was on this connection; 0 before it is sent there.
+    /// The number of the answer on this connection, from 1.
     number: u64,
 }
 
 impl UnacknowledgedResponses {
-    /// An answer is sent now, or will be when the page is connected again.
+    /// Adds an answer that is sent now, or when the page is connected again.
     pub(super) fn push(&mut self, call: CallId, text: String) {
         self.sent += 1;
         let number = self.sent;
@@ -34,19 +34,22 @@ impl UnacknowledgedResponses {
         }
     }
 
-    /// The bridge has taken so many on this connection.
+    /// Removes the first `answers` answers of this connection, which the bridge has received.
     pub(super) fn acknowledge(&mut self, answers: u64) {
-        self.responses.retain(|kept| kept.number > answers);
+        self.responses.retain(|response| response.number > answers);
     }
 
-    /// A new connection: those that are still awaited, to be sent again.
+    /// Starts a new connection, and returns the answers that are awaited and must be sent again.
     pub(super) fn start_connection(&mut self, awaited: &[CallId]) -> Vec<(CallId, String)> {
-        let kept = std::mem::take(self).responses.into_iter();
-        let wanted = kept.filter(|kept| awaited.contains(&kept.call));
-        wanted.map(|kept| (kept.call, kept.text)).collect()
+        let responses = std::mem::take(self).responses.into_iter();
+        let awaited = responses.filter(|response| awaited.contains(&response.call));
+        awaited
+            .map(|response| (response.call, response.text))
+            .collect()
     }
 
     fn bytes(&self) -> usize {
-        self.responses.iter().map(|kept| kept.text.len()).sum()
+        let texts = self.responses.iter().map(|response| &response.text);
+        texts.map(String::len).sum()
     }
 }

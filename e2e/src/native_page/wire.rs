@@ -1,4 +1,4 @@
-//! A native page's socket: messages out of frames and back.
+//! The socket of a native page: messages from frames, and frames from messages.
 
 use bridge_protocol::BridgeToPage;
 use bridge_protocol::limits::PART_BYTES;
@@ -11,19 +11,19 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 
 use crate::with_deadline;
 
-/// A page takes what its bridge sends: requests of clients, whose size the bridge limits.
+/// The largest message that the page accepts, such as a client's response; the bridge limits those.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024 * 1024;
 
 pub(super) struct Wire {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     assembler: Assembler,
-    /// Messages that were sent in parts.
+    /// The number of messages that were sent in parts.
     split_messages: u64,
 }
 
 impl Wire {
     pub(super) async fn open(url: &str) -> Self {
-        // As browsers do: else each answer waits for the peer's acknowledgement of the receipt.
+        // As browsers do; otherwise each answer waits for the peer's acknowledgement of the receipt.
         let connected = connect_async_with_config(url, None, true);
         let (socket, _) = with_deadline("the page socket", connected).await.unwrap();
         Self {
@@ -33,14 +33,14 @@ impl Wire {
         }
     }
 
-    /// The answer to `authenticate`.
+    /// Receives the answer to `authenticate`.
     pub(super) async fn recv_first(&mut self) -> BridgeToPage {
         let first = with_deadline("the answer to `authenticate`", self.recv()).await;
         first.unwrap_or_else(|code| panic!("the bridge closed the page socket: {code:?}"))
     }
 
-    /// The next message; the close code, if one was sent, when the socket ended. May be dropped
-    /// and called again.
+    /// Receives the next message. At the end of the connection, the error is the close code, if there
+    /// was one. This is cancel safe.
     pub(super) async fn recv(&mut self) -> Result<BridgeToPage, Option<u16>> {
         loop {
             let frame = match self.socket.next().await {
@@ -55,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// Sends a message. A socket that is gone shows itself at the next read.
+    /// Sends a message. If the connection has ended, the next read notices it.
     pub(super) async fn send(&mut self, text: &str) {
         if text.len() <= PART_BYTES {
             let _ = self.socket.send(Message::text(text)).await;

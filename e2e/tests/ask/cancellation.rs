@@ -40,11 +40,11 @@ async fn before_the_model_says_anything() {
         let scripts = with_working_script(Turn::silent());
         let asking = QueryTestBed::start_with(format, scripts, &[], &ONE_QUERY).await;
         let page = asking.page(vec![]).await;
-        page.ask(query("q-1", "Hello there")).await;
+        page.send_query(query("q-1", "Hello there")).await;
         asking.provider.wait_for_request(0).await;
         let exchange = cancel_and_wait(&asking, &page, 0).await;
         assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
-        let (_, accepted) = page.told().await;
+        let (_, accepted) = page.next_query_message().await;
         assert!(accepted.encode().contains("query_accepted"));
         can_ask_again(&asking, &page, format).await;
     }
@@ -59,7 +59,7 @@ async fn while_the_model_speaks() {
         let asking =
             QueryTestBed::start_with(format, with_working_script(turn), &[], &ONE_QUERY).await;
         let page = asking.page(vec![]).await;
-        page.ask(query("q-1", "Hello there")).await;
+        page.send_query(query("q-1", "Hello there")).await;
         let mut heard = QueryEvents::default();
         heard.collect_until(&page, "q-1", "text").await;
         let exchange = cancel_and_wait(&asking, &page, 0).await;
@@ -76,8 +76,8 @@ async fn while_a_tool_runs_which_is_cancelled_too() {
     ]);
     let asking = QueryTestBed::start_with(Format::Anthropic, script, &[], &ONE_QUERY).await;
     let page = asking.page(vec![NativeItem::hang()]).await;
-    page.ask(query("q-1", "Hello")).await;
-    let calls = [page.called().await, page.called().await];
+    page.send_query(query("q-1", "Hello")).await;
+    let calls = [page.next_call().await, page.next_call().await];
     let mut heard = QueryEvents::default();
     heard.collect_until(&page, "q-1", "tool-started").await;
     heard.collect_until(&page, "q-1", "tool-started").await;
@@ -108,8 +108,8 @@ async fn after_a_tool_while_the_model_thinks_about_its_result() {
     for format in Format::AGENT_FORMATS {
         let asking = QueryTestBed::start_with(format, script.clone(), &[], &ONE_QUERY).await;
         let page = asking.page(vec![NativeItem::echo()]).await;
-        page.ask(query("q-1", "Hello")).await;
-        page.called().await;
+        page.send_query(query("q-1", "Hello")).await;
+        page.next_call().await;
         let mut heard = QueryEvents::default();
         heard.collect_until(&page, "q-1", "tool-finished").await;
         asking.provider.wait_for_request(1).await;

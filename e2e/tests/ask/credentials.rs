@@ -29,7 +29,7 @@ async fn a_token_that_is_foreign_or_of_a_query_that_is_over_opens_nothing() {
     let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
     let world = TestBed::bridge_with(&["--agent-url", &url]).await;
     let page = NativePage::open(&world, "board", vec![NativeItem::echo()]).await;
-    page.ask(query("q-over", "Hello")).await;
+    page.send_query(query("q-over", "Hello")).await;
     let token = with_deadline("the token of a query", token.recv())
         .await
         .unwrap();

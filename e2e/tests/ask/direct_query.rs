@@ -16,7 +16,7 @@ async fn a_frontend_asks_the_agent_itself_with_the_token_of_its_page() {
     assert_eq!(told[0]["type"], "query_accepted");
     assert_eq!(told.last().unwrap()["type"], "query_complete", "{told:?}");
     assert_eq!(told.last().unwrap()["result"], "Done.");
-    page.called().await;
+    page.next_call().await;
     assert!(
         page.try_next_query_message().await.is_none(),
         "its socket hears nothing"

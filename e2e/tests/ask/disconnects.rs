@@ -17,7 +17,7 @@ async fn a_page_that_is_gone_for_good_ends_its_query() {
     let bridge = ["--query-attach", "200ms"];
     let asking = QueryTestBed::start_with(Format::Anthropic, hanging(), &[], &bridge).await;
     let page = asking.page(vec![]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
@@ -32,7 +32,7 @@ async fn a_broken_connection_does_not_end_the_query() {
     let turn = Turn::from_text("one ").pause_after(1).text("two");
     let asking = QueryTestBed::start(Format::Gemini, turn).await;
     let mut page = asking.page(vec![]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     let mut heard = QueryEvents::default();
     heard.collect_until(&page, "q-1", "text").await;
     page.reconnect(&asking.world).await;
@@ -51,7 +51,7 @@ async fn a_broken_connection_does_not_end_the_query() {
 async fn an_agent_that_dies_fails_its_queries_at_once() {
     let mut asking = QueryTestBed::start(Format::Ollama, hanging()).await;
     let page = asking.page(vec![]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     let mut heard = QueryEvents::default();
     heard.collect_until(&page, "q-1", "text").await;
     let now = Instant::now();
@@ -73,7 +73,7 @@ async fn an_agent_that_dies_fails_its_queries_at_once() {
 async fn a_bridge_that_dies_ends_what_the_agent_does_for_it() {
     let mut asking = QueryTestBed::start(Format::Anthropic, hanging()).await;
     let page = asking.page(vec![]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
@@ -95,11 +95,11 @@ async fn a_query_id_can_be_used_once() {
     let asking = QueryTestBed::start(Format::OpenAi, turn).await;
     let page = asking.page(vec![]).await;
     let other = NativePage::open(&asking.world, "other", vec![]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     let mut heard = QueryEvents::default();
     heard.collect_until(&page, "q-1", "text").await;
     // From the same page it asks nothing, from another it fails.
-    page.ask(query("q-1", "Something else")).await;
+    page.send_query(query("q-1", "Something else")).await;
     let refused = QueryEvents::run(&other, query("q-1", "Hello")).await;
     assert_eq!(refused.last()["code"], "QueryCompleted", "{refused:?}");
     asking.provider.resume_one();

@@ -1,11 +1,11 @@
-//! The program that measures queries does what it says. How fast anything is, is not asked here:
-//! `cargo xtask bench --only ask` measures.
+//! The measurements of queries work as described. These tests do not measure performance;
+//! `cargo xtask bench --only ask` does.
 
 use e2e::Format;
 use e2e::query_cost::{measure_concurrent_queries, measure_first_token};
 
 #[tokio::test]
-async fn first_words_are_timed_on_every_wire() {
+async fn first_tokens_are_timed_in_every_format() {
     for format in Format::AGENT_FORMATS {
         let figures = measure_first_token(format, 5).await;
         assert!(
@@ -16,7 +16,7 @@ async fn first_words_are_timed_on_every_wire() {
 }
 
 #[tokio::test]
-async fn queries_at_once_are_all_answered() {
+async fn concurrent_queries_are_all_answered() {
     let figures = measure_concurrent_queries(40).await;
     assert_eq!(figures.completed, 40, "{figures}");
     assert!(figures.during_mib > 0.0, "{figures}");

@@ -22,7 +22,7 @@ async fn a_reloaded_page_gets_the_events_it_missed() {
     ]);
     let asking = QueryTestBed::start(Format::OpenAi, script).await;
     let page = asking.page(vec![NativeItem::echo()]).await;
-    page.ask(query("q-1", "Hello")).await;
+    page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;

@@ -91,7 +91,7 @@ impl QueryEvents {
     /// Asks and hears everything.
     pub(crate) async fn run(page: &NativePage, query: Query) -> Self {
         let uuid = query.uuid.as_str().to_owned();
-        page.ask(query).await;
+        page.send_query(query).await;
         Self::collect_rest(page, &uuid).await
     }
 
@@ -106,7 +106,7 @@ impl QueryEvents {
 
     /// Hears the next event, which must be of this query.
     pub(crate) async fn next(&mut self, page: &NativePage, uuid: &str) -> &Value {
-        let (_, message) = page.told().await;
+        let (_, message) = page.next_query_message().await;
         let mut event: Value = serde_json::from_str(&message.encode()).unwrap();
         assert_eq!(event["uuid"], uuid, "{event}");
         event.as_object_mut().unwrap().remove("uuid");

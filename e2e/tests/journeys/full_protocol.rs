@@ -131,13 +131,15 @@ async fn ask(call: NativeCall) -> NativeOutcome {
         "messages": [{ "role": "user", "content": { "type": "text", "text": "say hello" } }],
         "maxTokens": 10,
     });
-    let first = call.ask_all(vec![
+    let first = call.request_client_all(vec![
         ("elicit-1", "elicitation/create", form()),
         ("sample-1", "sampling/createMessage", sampling),
         ("roots-1", "roots/list", json!({})),
     ]);
     let first: Vec<Value> = first.await.into_iter().map(Result::unwrap).collect();
-    let second = call.ask("elicit-2", "elicitation/create", form()).await;
+    let second = call
+        .request_client("elicit-2", "elicitation/create", form())
+        .await;
     let answer = json!({
         "first": [
             first[0]["content"]["name"],
@@ -151,7 +153,9 @@ async fn ask(call: NativeCall) -> NativeOutcome {
 
 async fn greet(call: NativeCall) -> NativeOutcome {
     let whom = call.input()["whom"].clone();
-    let who = call.ask("elicit-1", "elicitation/create", form()).await;
+    let who = call
+        .request_client("elicit-1", "elicitation/create", form())
+        .await;
     let who = who.unwrap()["content"]["name"].clone();
     let text = format!(
         "{} greets {}",

@@ -52,7 +52,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
     }
     let mut counts = Vec::new();
     for _ in 0..3 {
-        let answer = client.answer().await;
+        let answer = client.recv().await;
         assert!(answer["result"].get("isError").is_none(), "{answer}");
         counts.push(printed(&answer["result"])["count"].as_u64().unwrap());
     }
@@ -64,7 +64,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
     assert_eq!(printed(&failed), json!({ "error": "Nothing to write" }));
     assert_eq!(failed["isError"], true);
 
-    let resources = client.ask("resources/list", json!({})).await;
+    let resources = client.request("resources/list", json!({})).await;
     let uris = resources["resources"].as_array().unwrap().iter();
     let uris: Vec<_> = uris.map(|it| it["uri"].as_str().unwrap()).collect();
     assert_eq!(
@@ -72,7 +72,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
         ["sessions://list", "groceries://list", "groceries://bytes"]
     );
     let read = client
-        .ask("resources/read", json!({ "uri": "groceries://bytes" }))
+        .request("resources/read", json!({ "uri": "groceries://bytes" }))
         .await;
     assert_eq!(read["contents"][0]["blob"], "AP8=", "{read}");
 
@@ -94,7 +94,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
         [&known[0]["session_id"], &known[1]["session_id"]],
         [&first, &second]
     );
-    let listed = client.ask("tools/list", json!({})).await;
+    let listed = client.request("tools/list", json!({})).await;
     let required = &listed["tools"][1]["inputSchema"]["required"];
     assert_eq!(*required, json!(["session_id", "text"]));
     assert_eq!(listed["_meta"]["available_sessions"], known);
@@ -116,7 +116,7 @@ async fn its_stdio_client_lists_calls_and_reads_in_one_tab_and_in_two() {
         known = sessions(&mut client).await;
     }
     let params = json!({ "name": "list_items", "_meta": { "sessionId": reloaded } });
-    let items = client.ask("tools/call", params).await;
+    let items = client.request("tools/call", params).await;
     assert!(
         items["content"][0]["text"]
             .as_str()

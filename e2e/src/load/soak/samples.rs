@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::load::Meter;
+use crate::meter::Meter;
 
 /// Counts of what has happened so far.
 #[derive(Debug, Default)]

@@ -12,15 +12,14 @@ pub struct Meter {
     pid: u32,
 }
 
-/// The processor time of each thread that still runs, in nanoseconds, and of all threads that ever
-/// ran, in ticks.
+/// The processor time of each thread that still runs, and of all threads that ever ran.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CpuTime {
-    threads: HashMap<String, u64>,
-    ticks: u64,
+pub(crate) struct CpuTime {
+    threads: HashMap<String, Duration>,
+    total: Duration,
 }
 
-/// USER_HZ is 100 on all common architectures.
+/// The resolution of the processor time of a process: USER_HZ is 100 on all common architectures.
 const TICK: Duration = Duration::from_millis(10);
 
 impl Meter {
@@ -29,44 +28,73 @@ impl Meter {
         Self { pid }
     }
 
-    pub(super) fn cpu(self) -> Result<CpuTime> {
+    pub(crate) fn cpu(self) -> Result<CpuTime> {
+        Ok(CpuTime {
+            threads: self.threads()?,
+            total: self.cpu_time()?,
+        })
+    }
+
+    /// The processor time of each thread that still runs, by the clock of the scheduler.
+    fn threads(self) -> Result<HashMap<String, Duration>> {
         let mut threads = HashMap::new();
         for thread in fs::read_dir(self.path("task")).context("the process has ended")? {
             let thread = thread?;
-            // A thread that ends meanwhile is included in the ticks.
+            // A thread may end meanwhile.
             if let Ok(schedstat) = fs::read_to_string(thread.path().join("schedstat")) {
-                let on_cpu = schedstat
+                let nanos = schedstat
                     .split(' ')
                     .next()
                     .and_then(|time| time.parse().ok());
                 let name = thread.file_name().to_string_lossy().into_owned();
-                threads.insert(name, on_cpu.unwrap_or(0));
+                threads.insert(name, Duration::from_nanos(nanos.unwrap_or(0)));
             }
         }
-        Ok(CpuTime {
-            threads,
-            ticks: self.ticks()?,
-        })
+        Ok(threads)
     }
 
-    /// The user and system time in ticks; see proc_pid_stat(5).
-    fn ticks(self) -> Result<u64> {
+    /// The processor time of the threads that still run, by the clock of the scheduler, which is more
+    /// precise than [`cpu_time`](Self::cpu_time).
+    pub(crate) fn cpu_time_of_threads(self) -> Result<Duration> {
+        Ok(self.threads()?.values().sum())
+    }
+
+    /// The user and system time in hundredths of a second; see proc_pid_stat(5).
+    pub(crate) fn cpu_time(self) -> Result<Duration> {
         let stat = fs::read_to_string(self.path("stat")).context("the process has ended")?;
         // The process name may contain spaces; it ends with the last parenthesis.
         let (_, fields) = stat
             .rsplit_once(')')
             .context("the name is in parentheses")?;
         let times = fields.split_whitespace().skip(11).take(2);
-        let times: Result<Vec<u64>, _> = times.map(str::parse).collect();
-        Ok(times?.iter().sum())
+        let times: Result<Vec<u32>, _> = times.map(str::parse).collect();
+        Ok(TICK * times?.iter().sum::<u32>())
     }
 
     /// The resident memory in bytes.
     pub fn memory(self) -> Result<u64> {
-        let status = fs::read_to_string(self.path("status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        self.size("status", "VmRSS:")
+    }
+
+    /// The peak of the resident memory in bytes.
+    pub(crate) fn peak_memory(self) -> Result<u64> {
+        self.size("status", "VmHWM:")
+    }
+
+    /// The resident memory in bytes. Unlike [`memory`](Self::memory), this is exact; see
+    /// proc_pid_status(5).
+    pub(crate) fn exact_memory(self) -> Result<u64> {
+        self.size("smaps_rollup", "Rss:")
+    }
+
+    fn size(self, file: &str, field: &str) -> Result<u64> {
+        let text = fs::read_to_string(self.path(file)).context("the process has ended")?;
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
         let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB"));
-        Ok(1024 * kibibytes.context("no VmRSS")?.parse::<u64>()?)
+        Ok(1024
+            * kibibytes
+                .with_context(|| format!("no {field}"))?
+                .parse::<u64>()?)
     }
 
     /// The number of open file descriptors.
@@ -81,35 +109,19 @@ impl Meter {
 
 impl CpuTime {
     /// The processor time since `before`. The sum over the threads is exact, but lacks threads that
-    /// have ended; their time is in the ticks, which may be two too few.
-    pub(super) fn since(&self, before: &CpuTime) -> Duration {
+    /// have ended; their time is in the total, which may be two ticks too small.
+    pub(crate) fn since(&self, before: &CpuTime) -> Duration {
         let threads = self.threads.iter().map(|(thread, time)| {
-            let before = before.threads.get(thread).copied().unwrap_or(0);
+            let before = before.threads.get(thread).copied().unwrap_or_default();
             time.saturating_sub(before)
         });
-        let exact = Duration::from_nanos(threads.sum());
-        let ticks = TICK * u32::try_from(self.ticks - before.ticks).unwrap_or(u32::MAX);
-        if ticks > exact + 2 * TICK {
-            ticks
+        let exact: Duration = threads.sum();
+        let total = self.total.saturating_sub(before.total);
+        if total > exact + 2 * TICK {
+            total
         } else {
             exact
         }
-    }
-}
-
-/// The latencies of calls.
-pub(super) struct Latencies(Vec<u32>);
-
-impl Latencies {
-    /// Creates them from microseconds.
-    pub(super) fn from_micros(mut micros: Vec<u32>) -> Self {
-        micros.sort_unstable();
-        Self(micros)
-    }
-
-    pub(super) fn percentile(&self, percent: usize) -> f64 {
-        let last = self.0.len().saturating_sub(1);
-        f64::from(self.0.get(last * percent / 100).copied().unwrap_or(0))
     }
 }
 
@@ -129,12 +141,5 @@ mod tests {
         }
         assert!(meter.memory().unwrap() > 0);
         assert!(meter.descriptors().unwrap() > 0);
-    }
-
-    #[test]
-    fn percentiles_are_measured_values() {
-        let times = Latencies::from_micros((1..=200).rev().collect());
-        assert_eq!((times.percentile(50), times.percentile(99)), (100.0, 198.0));
-        assert_eq!(Latencies::from_micros(Vec::new()).percentile(99), 0.0);
     }
 }
