@@ -1,4 +1,4 @@
-//! Headless Chromium, driven through chromedriver.
+//! Headless Chromium, controlled through chromedriver.
 
 use std::path::PathBuf;
 
@@ -15,10 +15,10 @@ use url::{ParseError, Url};
 
 use crate::{DEADLINE, ProcessGroup, program_paths, with_deadline};
 
-/// More than two browsers at a time make every one of them slow.
+/// More than two browsers at the same time slow each other down.
 static BROWSER_SLOTS: Semaphore = Semaphore::const_new(2);
 
-/// What makes Chromium quiet, offline and runnable as root.
+/// Flags for a Chromium without background traffic that can run as root.
 const CHROMIUM_FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",
@@ -31,7 +31,7 @@ const CHROMIUM_FLAGS: [&str; 9] = [
     "--disable-sync",
 ];
 
-/// A browser with a fresh profile and a chromedriver of its own. Both end on drop.
+/// A browser with a fresh profile and its own chromedriver. Both stop when this is dropped.
 #[derive(Debug)]
 pub struct Browser {
     client: Client,
@@ -40,25 +40,28 @@ pub struct Browser {
     _permit: SemaphorePermit<'static>,
 }
 
-/// `prefers-color-scheme`.
+/// The value of `prefers-color-scheme`.
 #[derive(Clone, Copy, Debug)]
 pub enum ColorScheme {
-    /// Dark on light.
+    /// Dark text on a light background.
     Light,
-    /// Light on dark.
+    /// Light text on a dark background.
     Dark,
 }
 
 impl Browser {
-    /// Starts Chromium with one empty window.
+    /// Starts Chromium with an empty window.
     pub async fn open() -> Self {
         Self::open_with(&[]).await
     }
 
-    /// The same with further command-line flags.
+    /// Starts Chromium with more command-line flags.
     pub async fn open_with(flags: &[&str]) -> Self {
-        // Waiting for one's turn has no deadline of its own: the journeys that hold it have theirs.
-        let permit = BROWSER_SLOTS.acquire().await.expect("never closed");
+        // This wait has no deadline: the tests that hold the permits have deadlines of their own.
+        let permit = BROWSER_SLOTS
+            .acquire()
+            .await
+            .expect("the semaphore is never closed");
         let profile = TempDir::with_prefix("mcp-web-chromium-").unwrap();
         let (driver, port) = start_driver(&profile).await;
         let mut builder = ClientBuilder::new(HttpConnector::new());
@@ -82,21 +85,21 @@ impl Browser {
             .unwrap_or_else(|error| panic!("cannot open the page: {error}"));
     }
 
-    /// Loads the page again.
+    /// Reloads the page.
     pub async fn reload(&self) {
         with_deadline("the page to reload", self.client.refresh())
             .await
             .unwrap();
     }
 
-    /// Goes back to the page before.
+    /// Goes back to the previous page.
     pub async fn back(&self) {
-        with_deadline("the page before", self.client.back())
+        with_deadline("the previous page", self.client.back())
             .await
             .unwrap();
     }
 
-    /// Opens a second tab and turns to it.
+    /// Opens a new tab and switches to it.
     pub async fn open_tab(&self) {
         let tab = with_deadline("a new tab", self.client.new_window(true))
             .await
@@ -104,7 +107,7 @@ impl Browser {
         self.client.switch_to_window(tab.handle).await.unwrap();
     }
 
-    /// Turns to the tab whose title contains `title`.
+    /// Switches to the tab whose title contains `title`.
     pub async fn switch_to_tab(&self, title: &str) {
         let tabs = with_deadline("the tabs", self.client.windows())
             .await
@@ -118,22 +121,22 @@ impl Browser {
         panic!("no tab has the title {title:?}");
     }
 
-    /// Goes into the `nth` frame of the document (or of the frame it is in), from 0: what runs in
-    /// the page runs there.
-    pub async fn enter_frame(&self, nth: u16) {
-        with_deadline("a frame", self.client.enter_frame(nth))
+    /// Enters the frame with this index, from 0, of the current document. Scripts then run in that
+    /// frame.
+    pub async fn enter_frame(&self, index: u16) {
+        with_deadline("a frame", self.client.enter_frame(index))
             .await
             .unwrap();
     }
 
-    /// Goes back from a frame to the document of the tab.
+    /// Returns from a frame to the top-level document of the tab.
     pub async fn leave_frames(&self) {
-        // To turn to a tab is to turn to its outermost document.
+        // Switching to a tab selects its top-level document.
         let tab = self.client.window().await.unwrap();
         self.client.switch_to_window(tab).await.unwrap();
     }
 
-    /// Closes the tab in front. The browser ends with its last one.
+    /// Closes the current tab. The browser stops with its last tab.
     pub async fn close_tab(&self) {
         with_deadline("the tab to close", self.client.close_window())
             .await
@@ -141,7 +144,7 @@ impl Browser {
     }
 
     /// Runs `body`, the body of an async function with the parameter `args`, in the page and
-    /// returns what it returns. A throw fails the journey.
+    /// returns its value. An exception fails the test.
     pub async fn eval(&self, body: &str, args: Value) -> Value {
         let script = format!(
             "const [args, done] = arguments;
@@ -152,37 +155,36 @@ impl Browser {
         self.run(&script, args).await
     }
 
-    /// Waits in the page until the expression `condition` is truthy, and returns its value.
-    ///
-    /// The expression may await. While it throws it counts as not yet true.
+    /// Waits in the page until the expression `condition` is truthy, and returns its value. The
+    /// expression may await; an exception counts as not yet true.
     pub async fn wait_for(&self, condition: &str) -> Value {
         let script = format!(
             "const [limit, done] = arguments;
              const end = performance.now() + limit;
-             let last = 'it was never true';
-             const look = async () => {{
+let last = 'it was never true';
+const check = async () => {{
                try {{
                  const value = await ({condition});
                  if (value) return done({{ value }});
                  last = `it is ${{JSON.stringify(value)}}`;
                }} catch (error) {{ last = String(error); }}
-               if (performance.now() > end) done({{ error: `waited for it in vain: ${{last}}` }});
-               else setTimeout(look, 15);
+               if (performance.now() > end) done({{ error: `timed out: ${{last}}` }});
+               else setTimeout(check, 15);
              }};
-             look();"
+check();"
         );
         self.run_named(condition, &script, json!(DEADLINE.as_millis()))
             .await
     }
 
-    /// The text that the page shows.
+    /// The visible text of the page.
     pub async fn text(&self) -> String {
         let text = self.eval("return document.body.innerText", json!(null));
         text.await.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Stops the processes in which pages run (SIGSTOP), as a machine that sleeps or a browser that
-    /// suspends tabs does. Nothing can be asked of a page until the value is dropped.
+    /// Stops the renderer processes (SIGSTOP), as when a machine sleeps or a browser suspends tabs. No
+    /// script can run in a page until the value is dropped.
     pub fn suspend_pages(&self) -> SuspendedPages {
         let renderers = self.driver.descendants("--type=renderer");
         assert!(!renderers.is_empty(), "there is no page to suspend");
@@ -192,13 +194,13 @@ impl Browser {
         SuspendedPages(renderers)
     }
 
-    /// Saves what the page looks like, once it stands still, as
-    /// `target/e2e-screenshots/<name>.png`.
+    /// Saves a screenshot as `target/e2e-screenshots/<name>.png` once all finite animations have
+    /// ended.
     pub async fn screenshot(&self, name: &str) -> PathBuf {
-        let moving = "document.getAnimations().filter((animation) =>
+        let running = "document.getAnimations().filter((animation) =>
             animation.playState === 'running'
             && animation.effect.getComputedTiming().endTime < Infinity)";
-        self.wait_for(&format!("{moving}.length === 0")).await;
+        self.wait_for(&format!("{running}.length === 0")).await;
         let image = with_deadline("a screenshot", self.client.screenshot())
             .await
             .unwrap();
@@ -207,7 +209,7 @@ impl Browser {
         path
     }
 
-    /// Makes the tab look like one of a device with this colour scheme and size in CSS pixels.
+    /// Emulates a device with this colour scheme and size in CSS pixels.
     pub async fn emulate(&self, scheme: ColorScheme, width: u32, height: u32) {
         let scheme = match scheme {
             ColorScheme::Light => "light",
@@ -227,7 +229,7 @@ impl Browser {
         .await;
     }
 
-    /// What the page wrote to its console (and the browser about it) since the last look.
+    /// The console messages of the page, and those of the browser about it, since the last call.
     pub async fn console(&self) -> Vec<String> {
         let entries = self
             .send_command("se/log", json!({ "type": "browser" }))
@@ -238,7 +240,7 @@ impl Browser {
             .collect()
     }
 
-    /// A command of the Chrome DevTools Protocol.
+    /// Runs a command of the Chrome DevTools Protocol.
     pub async fn devtools(&self, command: &str, parameters: Value) -> Value {
         let body = json!({ "cmd": command, "params": parameters });
         self.send_command("goog/cdp/execute", body).await
@@ -261,25 +263,25 @@ impl Browser {
         let mut answer = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
         if let Some(error) = answer["error"].as_str() {
             let console = self.console().await.join("\n");
-            panic!("{what}: {error}; the console says:\n{console}");
+            panic!("{what}: {error}; the console contains:\n{console}");
         }
         answer["value"].take()
     }
 }
 
-/// chromedriver, and the port on which it listens.
+/// Starts chromedriver, and returns the port on which it listens.
 async fn start_driver(profile: &TempDir) -> (ProcessGroup, u16) {
     loop {
         let mut command = Command::new(program_paths::chromedriver());
         command.arg("--port=0");
-        // What Chromium leaves behind goes with its profile.
+        // Files that Chromium leaves behind are deleted with its profile.
         command.env("TMPDIR", profile.path());
         let mut driver = ProcessGroup::start("chromedriver", command);
         let line = driver
             .wait_for_line_or_end("started successfully on port")
             .await;
         let Some(line) = line else {
-            // It takes a free port of IPv6, and ends when that of IPv4 is not free.
+            // It chooses a port that is free on IPv6, and exits if that is not free on IPv4.
             let log = driver.log();
             assert!(log.contains("Address already in use"), "{log}");
             continue;
@@ -293,14 +295,14 @@ async fn start_driver(profile: &TempDir) -> (ProcessGroup, u16) {
     }
 }
 
-/// Pages that stand still. They go on when this is dropped.
+/// Pages that are suspended. They resume when this is dropped.
 #[derive(Debug)]
 pub struct SuspendedPages(Vec<Pid>);
 
 impl Drop for SuspendedPages {
     fn drop(&mut self) {
         for renderer in &self.0 {
-            // One that has ended meanwhile is no error.
+            // It is no error if the process has ended meanwhile.
             let _ = kill_process(*renderer, Signal::CONT);
         }
     }
@@ -311,18 +313,18 @@ fn capabilities(profile: &TempDir, flags: &[&str]) -> Capabilities {
     let mut args: Vec<String> = all.map(|&flag| flag.to_owned()).collect();
     args.push(format!("--user-data-dir={}", profile.path().display()));
     let capabilities = json!({
-        "goog:chromeOptions": { "binary": program_paths::chromium(), "args": args },
-        "goog:loggingPrefs": { "browser": "ALL" },
-        // A wait inside the page ends by its own deadline, which says more.
-        "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },
-    });
+            "goog:chromeOptions": { "binary": program_paths::chromium(), "args": args },
+            "goog:loggingPrefs": { "browser": "ALL" },
+    // A wait in the page times out before, with a better message.
+            "timeouts": { "script": 2 * DEADLINE.as_millis(), "pageLoad": DEADLINE.as_millis() },
+        });
     match capabilities {
         Value::Object(capabilities) => capabilities,
-        _ => unreachable!("an object was written above"),
+        _ => unreachable!("the macro creates an object"),
     }
 }
 
-/// A command that chromedriver has beyond WebDriver.
+/// A command of chromedriver that is not part of WebDriver.
 #[derive(Debug)]
 struct DriverCommand {
     path: &'static str,

@@ -1,8 +1,8 @@
-//! The official conformance suites (`@modelcontextprotocol/conformance`), run under Node against an
+//! Runs the official conformance suites (`@modelcontextprotocol/conformance`) under Node against an
 //! MCP endpoint.
 //!
-//! Nothing that a suite finds gets lost: what failed, warned or was not applicable must be named in
-//! a list of [`Exception`]s with its reason, and an exception that no longer happens is a fault too.
+//! Everything that a suite finds counts: each failure, warning and check that does not apply must be
+//! in a list of [`Exception`]s with its reason, and an exception that is not needed is a fault, too.
 
 mod exceptions;
 mod output;
@@ -17,10 +17,10 @@ pub use self::exceptions::{Exception, ExceptionEffect};
 pub use self::output::{Check, Report, Scenario, Status};
 use crate::program_paths;
 
-/// The longest that a suite may take. The scenarios run one after the other, each has 30 s.
+/// The time limit for a suite. The scenarios run one after the other, with 30 s each.
 const SUITE_DEADLINE: Duration = Duration::from_secs(240);
 
-/// A pinned suite and what of it to run.
+/// A pinned suite, and the part of it that is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Suite {
     name: &'static str,
@@ -29,33 +29,33 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Every scenario of version 0.1.16.
+    /// All scenarios of version 0.1.16.
     pub const V0_1: Suite = Suite {
         name: "0.1.16 --suite all",
         package: "conformance-0-1",
         selection: ["--suite", "all"],
     };
 
-    /// What version 0.2.0-alpha.12 requires of a server of 2025-11-25.
+    /// The requirements of version 0.2.0-alpha.12 for a server of 2025-11-25.
     pub const V0_2_OF_2025_11_25: Suite = Suite {
         name: "0.2.0-alpha.12 --requirements 2025-11-25",
         package: "conformance-0-2",
         selection: ["--requirements", "2025-11-25"],
     };
 
-    /// What version 0.2.0-alpha.12 requires of a server of 2026-07-28.
+    /// The requirements of version 0.2.0-alpha.12 for a server of 2026-07-28.
     pub const V0_2_OF_2026_07_28: Suite = Suite {
         name: "0.2.0-alpha.12 --requirements 2026-07-28",
         package: "conformance-0-2",
         selection: ["--requirements", "2026-07-28"],
     };
 
-    /// Its version and what is run of it.
+    /// The version of the suite and the part of it that is run.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Runs it against the endpoint `url`, which must need no header.
+    /// Runs the suite against the endpoint `url`, which must accept requests without a token.
     pub async fn run(&self, url: &str) -> Report {
         let results = TempDir::with_prefix("mcp-web-conformance-").unwrap();
         let entry = program_paths::node_modules()

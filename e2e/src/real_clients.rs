@@ -1,9 +1,9 @@
-//! MCP clients that nobody here wrote, driven against a page in Chromium, and the table of what each
-//! of them does.
+//! MCP clients of other projects, run against a page in Chromium, and the table of their features.
 //!
-//! A *library* has a driver: a program of `e2e/clients` that walks through the [`ClientStep`]s and prints
-//! what it saw. A *command line* (Codex, Gemini CLI, Claude Code) is run as it is, with a model that a
-//! [`Provider`](crate::Provider) plays. Either way the steps are judged here, and come to a [`ClientRow`].
+//! A *library* has a driver: a program of `e2e/clients` that performs the [`ClientStep`]s and prints the
+//! results. A *command line* (Codex, Gemini CLI, Claude Code) runs unchanged, with a
+//! [`MockProvider`](crate::MockProvider) as its model. In both cases the results are checked here, and
+//! become a [`ClientRow`] of the table.
 
 mod app;
 mod command_line;

@@ -1,28 +1,28 @@
-//! What may end otherwise than well, and why.
+//! The checks that may fail, with the reasons.
 
 use std::fmt::Write as _;
 
 use super::{Check, Report, Scenario, Status};
 
-/// A check that need not pass, or cannot say anything.
+/// A check that may fail, or that does not apply.
 #[derive(Clone, Copy, Debug)]
 pub struct Exception {
-    /// Which scenario.
+    /// The name of the scenario.
     pub scenario: &'static str,
-    /// Which check of it; `*` for all.
+    /// The id of the check; `*` for all checks of the scenario.
     pub check: &'static str,
-    /// What it does.
+    /// The effect of the exception.
     pub effect: ExceptionEffect,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// What an exception does.
+/// The effect of an exception.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExceptionEffect {
-    /// It fails, warns or is skipped; if it does no longer, the exception must go.
+    /// The check fails, warns or is skipped. If it does not, the exception must be removed.
     Fails,
-    /// Whatever it comes to says nothing about what is tested here: it is not counted.
+    /// The result says nothing about the tested server, so the check is not counted.
     NotApplicable,
 }
 
@@ -32,7 +32,7 @@ impl Exception {
     }
 }
 
-/// How many checks ended in which way.
+/// The number of checks by outcome.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     passed: usize,
@@ -43,22 +43,19 @@ struct Counts {
 }
 
 impl Report {
-    /// Everything that is not as it should be: what failed, warned or was skipped without an
-    /// exception, and exceptions that nothing needs.
-    pub fn complaints(&self, exceptions: &[Exception]) -> Vec<String> {
+    /// All problems: checks that failed, warned or were skipped without an exception, and exceptions
+    /// that are not needed.
+    pub fn problems(&self, exceptions: &[Exception]) -> Vec<String> {
         let bad = self.checks().filter(|(scenario, check)| {
             is_bad(check.status) && !exceptions.iter().any(|it| it.covers(scenario, check))
         });
         let bad = bad.map(|(scenario, check)| {
-            let (
-                name,
-                Check {
-                    id,
-                    status,
-                    message: says,
-                },
-            ) = (&scenario.name, check);
-            format!("{name}: {id}: {status:?}: {says}")
+            let Check {
+                id,
+                status,
+                message,
+            } = check;
+            format!("{}: {id}: {status:?}: {message}", scenario.name)
         });
         let stale = exceptions
             .iter()
@@ -74,7 +71,7 @@ impl Report {
         })
     }
 
-    /// The counts, marked for the report of all tests, and each exception with its reason.
+    /// The counts, in lines that the test report shows, and each exception with its reason.
     pub fn summary(&self, title: &str, exceptions: &[Exception]) -> String {
         let mut summary = String::new();
         for scored in [true, false] {
@@ -91,12 +88,12 @@ impl Report {
                 failed,
                 warnings,
                 skipped,
-                not_applicable: foreign,
+                not_applicable,
             } = self.counts(scored, exceptions);
             let _ = writeln!(
                 summary,
                 "figures: conformance {title}{kind}: {number} scenarios, {passed} checks passed, \
-                 {failed} failed, {warnings} warnings, {skipped} skipped, {foreign} not about us"
+{failed} failed, {warnings} warnings, {skipped} skipped, {not_applicable} not applicable"
             );
         }
         for it in exceptions {
@@ -109,7 +106,7 @@ impl Report {
         summary
     }
 
-    /// How many checks passed in scenarios that are scored.
+    /// The number of passed checks in scenarios that are scored.
     pub fn passed(&self, exceptions: &[Exception]) -> usize {
         self.counts(true, exceptions).passed
     }
@@ -120,12 +117,12 @@ impl Report {
             .checks()
             .filter(|(scenario, _)| scenario.not_scored.is_none() == scored);
         for (scenario, check) in checks {
-            let foreign = exceptions.iter().any(|it| {
+            let not_applicable = exceptions.iter().any(|it| {
                 it.effect == ExceptionEffect::NotApplicable && it.covers(scenario, check)
             });
             let counter = match check.status {
                 Status::Info => continue,
-                _ if foreign => &mut counts.not_applicable,
+                _ if not_applicable => &mut counts.not_applicable,
                 Status::Success => &mut counts.passed,
                 Status::Failure => &mut counts.failed,
                 Status::Warning => &mut counts.warnings,
@@ -161,41 +158,41 @@ mod tests {
         }
     }
 
-    fn exception(check: &'static str, judgement: ExceptionEffect) -> Exception {
+    fn exception(check: &'static str, effect: ExceptionEffect) -> Exception {
         Exception {
             scenario: "scenario",
             check,
-            effect: judgement,
+            effect,
             reason: "because",
         }
     }
 
     #[test]
-    fn warnings_and_skipped_checks_are_complaints_too() {
+    fn warnings_and_skipped_checks_are_problems_too() {
         for status in [Status::Failure, Status::Warning, Status::Skipped] {
-            let complaint = format!("scenario: other: {status:?}: what it says");
-            assert_eq!(report(status).complaints(&[]), [complaint]);
+            let problem = format!("scenario: other: {status:?}: what it says");
+            assert_eq!(report(status).problems(&[]), [problem]);
             let known = exception("other", ExceptionEffect::Fails);
-            assert!(report(status).complaints(&[known]).is_empty());
+            assert!(report(status).problems(&[known]).is_empty());
         }
-        assert!(report(Status::Info).complaints(&[]).is_empty());
+        assert!(report(Status::Info).problems(&[]).is_empty());
     }
 
     #[test]
-    fn an_exception_that_nothing_needs_is_a_complaint() {
+    fn an_exception_that_is_not_needed_is_a_problem() {
         let stale = exception("other", ExceptionEffect::Fails);
-        let complaints = report(Status::Success).complaints(&[stale]);
-        assert_eq!(complaints, ["scenario: other: the exception is not needed"]);
+        let problems = report(Status::Success).problems(&[stale]);
+        assert_eq!(problems, ["scenario: other: the exception is not needed"]);
         let gone = exception("gone", ExceptionEffect::NotApplicable);
-        assert_eq!(report(Status::Success).complaints(&[gone]).len(), 1);
+        assert_eq!(report(Status::Success).problems(&[gone]).len(), 1);
     }
 
     #[test]
     fn not_applicable_checks_are_not_counted_as_passed() {
-        let foreign = exception("*", ExceptionEffect::NotApplicable);
-        let summary = report(Status::Failure).summary("suite", &[foreign]);
+        let not_applicable = exception("*", ExceptionEffect::NotApplicable);
+        let summary = report(Status::Failure).summary("suite", &[not_applicable]);
         assert!(
-            summary.starts_with("figures: conformance suite: 1 scenarios, 0 checks passed, 0 failed, 0 warnings, 0 skipped, 2 not about us\n"),
+summary.starts_with("figures: conformance suite: 1 scenarios, 0 checks passed, 0 failed, 0 warnings, 0 skipped, 2 not applicable\n"),
             "{summary}"
         );
         assert!(summary.contains("because"), "{summary}");

@@ -1,56 +1,56 @@
-//! What a suite leaves behind: a folder with `checks.json` per scenario, and what it prints.
+//! The output of a suite: a folder with `checks.json` per scenario, and what it prints.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// What became of a suite.
+/// The results of a suite.
 #[derive(Debug)]
 pub struct Report {
-    /// In the order in which they ran.
+    /// The scenarios, in the order in which they ran.
     pub scenarios: Vec<Scenario>,
 }
 
-/// One scenario.
+/// The results of a scenario.
 #[derive(Debug)]
 pub struct Scenario {
-    /// Its name.
+    /// The name of the scenario.
     pub name: String,
-    /// Why the suite runs it without demanding that it passes.
+    /// Why the suite does not score the scenario, if it does not.
     pub not_scored: Option<String>,
-    /// What it checked.
+    /// The checks of the scenario.
     pub checks: Vec<Check>,
 }
 
-/// One check.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Check {
-    /// Its id; a scenario may use one several times.
+    /// The id, which a scenario may use several times.
     pub id: String,
-    /// How it ended.
+    /// The status of the check.
     pub status: Status,
-    /// What it is about, and what went wrong.
+    /// What the check is about, and what went wrong.
     pub message: String,
 }
 
-/// How a check ended.
+/// The status of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As it should.
+    /// The check passed.
     Success,
-    /// Against a MUST.
+    /// A MUST is violated.
     Failure,
-    /// Against a SHOULD.
+    /// A SHOULD is violated.
     Warning,
-    /// Not at all.
+    /// The check was not run.
     Skipped,
-    /// It is no check but a remark.
+    /// The entry is a remark.
     Info,
 }
 
 impl Report {
-    /// Reads what the suite wrote into `folder` and printed.
+    /// Loads the files in `folder`, and parses what the suite printed.
     pub(super) fn load(folder: &Path, printed: &str) -> Self {
         let names = printed
             .lines()
@@ -73,22 +73,22 @@ impl Report {
     }
 }
 
-/// A scenario that broke down has no file.
+/// Loads the checks of a scenario. One without a file has crashed, which is a failure.
 fn load_checks(folder: &Path, scenario: &str) -> Vec<Check> {
-    let written = find_folder(folder, scenario)
+    let text = find_folder(folder, scenario)
         .and_then(|folder| fs::read_to_string(folder.join("checks.json")).ok());
-    let Some(written) = written else {
+    let Some(text) = text else {
         return vec![Check {
             id: scenario.to_owned(),
             status: Status::Failure,
-            message: "the scenario broke down".to_owned(),
+            message: "the scenario crashed".to_owned(),
         }];
     };
-    let checks: Vec<Value> = serde_json::from_str(&written).unwrap();
+    let checks: Vec<Value> = serde_json::from_str(&text).unwrap();
     checks.iter().map(Check::parse).collect()
 }
 
-/// The folders are called `server-SCENARIO-TIME`.
+/// Finds the folder of a scenario, which is called `server-SCENARIO-TIME`.
 fn find_folder(folder: &Path, scenario: &str) -> Option<PathBuf> {
     let prefix = format!("server-{scenario}-");
     let mut entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
@@ -100,7 +100,7 @@ fn find_folder(folder: &Path, scenario: &str) -> Option<PathBuf> {
     entry.map(|entry| entry.path())
 }
 
-/// Lines such as `  ✗ tasks-lifecycle (extension)`, after the one that begins with `Not scored`.
+/// Finds the reason in a line such as `  ✗ tasks-lifecycle (extension)` after `Not scored`.
 fn not_scored_reason(printed: &str, scenario: &str) -> Option<String> {
     let (_, list) = printed.split_once("\nNot scored for ")?;
     let found = list.lines().find_map(|line| {
@@ -111,8 +111,8 @@ fn not_scored_reason(printed: &str, scenario: &str) -> Option<String> {
 }
 
 impl Check {
-    fn parse(written: &Value) -> Self {
-        let text = |key: &str| written[key].as_str().unwrap_or_default();
+    fn parse(json: &Value) -> Self {
+        let text = |key: &str| json[key].as_str().unwrap_or_default();
         let status = match text("status") {
             "SUCCESS" => Status::Success,
             "WARNING" => Status::Warning,
@@ -143,7 +143,7 @@ mod tests {
         ✗ tasks-lifecycle (extension)\n";
 
     #[test]
-    fn reads_scenarios_and_their_checks() {
+    fn scenarios_and_checks_are_parsed() {
         let folder = folder();
         let caching = folder
             .path()
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_without_a_file_failed() {
+    fn a_scenario_without_a_file_is_a_failure() {
         let report = Report::load(folder().path(), PRINTED);
         assert_eq!(report.scenarios.len(), 2);
         for (scenario, check) in report.checks() {

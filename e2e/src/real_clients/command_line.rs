@@ -1,4 +1,4 @@
-//! A command line that is an AI client, with a model that a provider plays.
+//! AI clients with a command line, and a mock provider as their model.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::process::Command;
 
 use crate::{Exchange, Format, MockProvider, ProcessGroup, Script, with_deadline};
 
-/// A whole run, on a busy machine with two cores.
+/// The time limit for a run, on a busy machine with two cores.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A command line, with a home of its own.
+/// A command line with a home of its own.
 #[derive(Debug)]
 pub struct CommandLine {
     home: TempDir,
@@ -20,17 +20,17 @@ pub struct CommandLine {
     format: Format,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct CommandLineRun {
-    /// Everything it printed.
+    /// Everything that the program printed.
     pub log: String,
     exchanges: Vec<Exchange>,
     format: Format,
 }
 
 impl CommandLine {
-    /// A model that says what the script says, on this wire.
+    /// Starts a model that follows the script, in this format.
     pub async fn new(format: Format, script: Script) -> Self {
         Self {
             home: TempDir::with_prefix("mcp-web-client-").unwrap(),
@@ -39,24 +39,24 @@ impl CommandLine {
         }
     }
 
-    /// Its home, which is its working folder too.
+    /// The home, which is also the working directory.
     pub fn home(&self) -> &Path {
         self.home.path()
     }
 
-    /// Writes a file below its home.
+    /// Writes a file in the home.
     pub fn write(&self, path: &str, text: &str) {
         let path = self.home().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    /// Where the provider listens.
+    /// The provider of the model.
     pub fn provider(&self) -> &MockProvider {
         &self.provider
     }
 
-    /// The program, with nothing of this process's environment.
+    /// The command for the program, without the environment of this process.
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -69,7 +69,7 @@ impl CommandLine {
         command
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub async fn run(&self, name: &str, command: Command) -> CommandLineRun {
         let mut process = ProcessGroup::start(name, command);
         let ended = process.wait_for_end(RUN_TIMEOUT).await;
@@ -77,7 +77,7 @@ impl CommandLine {
         self.finish(process.log())
     }
 
-    /// Runs it until this is done, then interrupts it as a person does.
+    /// Runs the program until `done` completes, and then interrupts it like a user.
     pub async fn run_until(
         &self,
         name: &str,
@@ -114,48 +114,48 @@ impl CommandLineRun {
         let body = request.map_or(&Value::Null, |it| &it.body);
         let mut names = Vec::new();
         collect_names(&body["tools"], "", &mut names);
-        // Tools that are looked for by name are told in instructions.
-        let said = array(&body["messages"]).iter();
-        let told = said.filter(|message| message["role"] == "system");
-        names.extend(told.map(Value::to_string));
+        // Tools that are searched for by name are listed in the instructions.
+        let messages = array(&body["messages"]).iter();
+        let instructions = messages.filter(|message| message["role"] == "system");
+        names.extend(instructions.map(Value::to_string));
         names
     }
 
-    /// Whether the model was told of a tool whose name has this in it, in the request for this turn.
+    /// Whether the request for this turn offers a tool whose name contains `name`.
     pub fn offers_tool(&self, name: &str, turn: usize) -> bool {
         self.tools(turn).iter().any(|tool| tool.contains(name))
     }
 
-    /// What the model was given for the call of this turn: the newest results in the next request.
+    /// The result of this turn's call that the model received: the newest results in the next request.
     pub fn output(&self, turn: usize) -> ToolOutput {
         let next = self.exchanges.iter().find(|it| it.turn == Some(turn + 1));
         let Some(next) = next else {
             panic!(
-                "the model was not asked for turn {}:\n{}",
+                "the program did not request turn {}:\n{}",
                 turn + 1,
                 self.log
             )
         };
         match self.format {
-            Format::Anthropic => anthropic(&next.body),
-            Format::Gemini => gemini(&next.body),
-            _ => responses(&next.body),
+            Format::Anthropic => anthropic_output(&next.body),
+            Format::Gemini => gemini_output(&next.body),
+            _ => responses_output(&next.body),
         }
     }
 
-    /// Whether the model was asked for this turn.
+    /// Whether the program requested this turn.
     pub fn reached_turn(&self, turn: usize) -> bool {
         self.exchanges.iter().any(|it| it.turn == Some(turn))
     }
 }
 
-/// What a model is given as the result of a call.
+/// The result of a call, as the model receives it.
 #[derive(Clone, Debug, Default)]
 pub struct ToolOutput {
-    /// All texts.
+    /// All texts of the result.
     pub text: String,
-    /// The bytes of each picture, as base64.
-    pub pictures: Vec<usize>,
+    /// The sizes of the images in base64.
+    pub images: Vec<usize>,
 }
 
 impl ToolOutput {
@@ -170,7 +170,7 @@ impl ToolOutput {
             .as_str()
             .or(block["inlineData"]["data"].as_str())
             .or(block["image_url"].as_str());
-        self.pictures.extend(data.map(str::len));
+        self.images.extend(data.map(str::len));
     }
 
     fn add_blocks(&mut self, content: &Value) {
@@ -182,17 +182,17 @@ impl ToolOutput {
     }
 }
 
-fn collect_names(value: &Value, space: &str, names: &mut Vec<String>) {
+fn collect_names(value: &Value, prefix: &str, names: &mut Vec<String>) {
     match value {
         Value::Array(items) => items
             .iter()
-            .for_each(|item| collect_names(item, space, names)),
+            .for_each(|item| collect_names(item, prefix, names)),
         Value::Object(fields) => {
             let name = fields
                 .get("name")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            let name = format!("{space}{name}");
+            let name = format!("{prefix}{name}");
             for (key, inner) in fields {
                 if matches!(key.as_str(), "tools" | "functionDeclarations") {
                     collect_names(inner, &format!("{name}."), names);
@@ -208,10 +208,10 @@ fn array(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn anthropic(body: &Value) -> ToolOutput {
+fn anthropic_output(body: &Value) -> ToolOutput {
     let mut output = ToolOutput::default();
-    let said = array(&body["messages"]).iter().rev();
-    let mut results = said.filter(|message| message["role"] == "user");
+    let messages = array(&body["messages"]).iter().rev();
+    let mut results = messages.filter(|message| message["role"] == "user");
     for block in results
         .next()
         .map_or(&[][..], |message| array(&message["content"]))
@@ -223,7 +223,7 @@ fn anthropic(body: &Value) -> ToolOutput {
     output
 }
 
-fn gemini(body: &Value) -> ToolOutput {
+fn gemini_output(body: &Value) -> ToolOutput {
     let mut output = ToolOutput::default();
     let last = array(&body["contents"]).last();
     for part in last.map_or(&[][..], |last| array(&last["parts"])) {
@@ -233,7 +233,7 @@ fn gemini(body: &Value) -> ToolOutput {
     output
 }
 
-fn responses(body: &Value) -> ToolOutput {
+fn responses_output(body: &Value) -> ToolOutput {
     let mut output = ToolOutput::default();
     let items = array(&body["input"]).iter().rev();
     let results = items.take_while(|item| item["type"] != "function_call");

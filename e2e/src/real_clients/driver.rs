@@ -1,4 +1,4 @@
-//! A client library with its driver.
+//! Client libraries, each with a driver.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::process::Command;
 use super::{ClientRow, ClientStep, ClientsApp, StepResult};
 use crate::{NodeProject, ProcessGroup, program_paths};
 
-/// The whole walk of a driver, on a busy machine with two cores.
-const WALK_TIMEOUT: Duration = Duration::from_secs(120);
+/// The time limit for a driver, on a busy machine with two cores.
+const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What the text of a large result has at least, if it was cut.
+/// The minimum size of a large result that was truncated.
 const MIN_CUT_BYTES: u64 = 8_000;
 
 /// How a driver reaches the bridge.
@@ -20,17 +20,17 @@ const MIN_CUT_BYTES: u64 = 8_000;
 pub enum DriverTransport {
     /// Streamable HTTP.
     Http,
-    /// `mcp-web-stdio`.
+    /// The program `mcp-web-stdio`.
     Stdio,
-    /// Another program that carries stdio to the bridge. In its command line and its environment stand
-    /// `{url}`, `{token}`, `{home}` (a folder of its own), `{node}`, `{modules}` (the npm packages) and
-    /// `{python}` (the environment with the Python packages).
+    /// Another program that connects stdio with the bridge. Its command line and environment may
+    /// contain `{url}`, `{token}`, `{home}` (a folder of its own), `{node}`, `{modules}` (the npm
+    /// packages) and `{python}` (the environment with the Python packages).
     Proxy {
-        /// The package that it is.
+        /// The package of the program.
         package: Package,
         /// The program and its arguments.
         command: &'static [&'static str],
-        /// Its environment.
+        /// The environment of the program.
         environment: &'static [(&'static str, &'static str)],
     },
 }
@@ -38,9 +38,9 @@ pub enum DriverTransport {
 /// A package of `e2e/clients`.
 #[derive(Clone, Copy, Debug)]
 pub enum Package {
-    /// Of npm.
+    /// A package of npm.
     Npm(&'static str),
-    /// Of PyPI, in the environment of the MCP SDK 1.
+    /// A package of PyPI, in the environment of the MCP SDK 1.
     Python(&'static str),
 }
 
@@ -51,17 +51,17 @@ impl Package {
             Package::Python(name) => {
                 let version = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))";
                 let python = program_paths::clients_python(1).join("bin/python");
-                let said = std::process::Command::new(python)
+                let output = std::process::Command::new(python)
                     .args(["-c", version, name])
                     .output();
-                let said = said.expect("the environment has an interpreter");
-                format!("{name} {}", String::from_utf8_lossy(&said.stdout).trim())
+                let output = output.expect("the environment has an interpreter");
+                format!("{name} {}", String::from_utf8_lossy(&output.stdout).trim())
             }
         }
     }
 }
 
-/// A driver of `e2e/clients`, and what its client is known not to do.
+/// A driver of `e2e/clients`, and the known limitations of its client.
 #[derive(Debug)]
 pub struct Driver {
     script: &'static str,
@@ -73,7 +73,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A script on Node: `NAME.mjs`; or in Python: `NAME.py`.
+    /// Creates a driver from a script for Node, `NAME.mjs`, or for Python, `NAME.py`.
     pub fn new(script: &'static str, server: DriverTransport) -> Self {
         Self {
             script,
@@ -85,26 +85,26 @@ impl Driver {
         }
     }
 
-    /// With a variable in its environment.
+    /// Adds an environment variable.
     pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
         self.environment.push((name, value));
         self
     }
 
-    /// The client fails in this step, and why. If it does not, the test fails.
+    /// Declares that a step fails, and why. The test fails if it does not.
     pub fn except(mut self, step: ClientStep, why: &'static str) -> Self {
         self.exceptions.push((step, why));
         self
     }
 
-    /// It works, and this is to be known.
+    /// Adds a remark to a step that works.
     pub fn remark(mut self, step: ClientStep, what: &'static str) -> Self {
         self.remarks.push((step, what));
         self
     }
 
-    /// It loses reports of progress that it reads together with the answer: those that it hears must be
-    /// in order, and may be none.
+    /// Declares that the client loses progress that it reads together with the answer: what it
+    /// receives must be in order, and may be nothing.
     pub fn loses_progress(mut self) -> Self {
         self.is_lossy = true;
         self.remark(
@@ -113,15 +113,15 @@ impl Driver {
         )
     }
 
-    /// Runs it against a page of its own, and judges each step.
+    /// Runs the driver against a page of its own, and checks each step.
     pub async fn run(self, name: &str) {
         let app = ClientsApp::open().await;
         let lines = self.run_script(&app).await;
         let line = |step: &str| lines.iter().find(|line| line["step"] == step);
-        let connected = line("connect").unwrap_or_else(|| panic!("{name} says nothing"));
+        let connected = line("connect").unwrap_or_else(|| panic!("{name} prints nothing"));
         let client = connected["client"].as_str().unwrap_or(name);
         let proxy;
-        let (client, over) = match &self.server {
+        let (client, transport) = match &self.server {
             DriverTransport::Http => (client, "HTTP"),
             DriverTransport::Stdio => (client, "stdio"),
             DriverTransport::Proxy { package, .. } => {
@@ -129,13 +129,13 @@ impl Driver {
                 (&*proxy, "HTTP, for a client on stdio")
             }
         };
-        let mut row = ClientRow::new(client, over, connected["protocol"].as_str());
+        let mut row = ClientRow::new(client, transport, connected["protocol"].as_str());
         for step in ClientStep::ALL {
-            let cell = match line(step.name()) {
-                Some(line) => self.judge(step, line, &app).await,
-                None => StepResult::Failed(format!("it printed no such line: {lines:?}")),
+            let result = match line(step.name()) {
+                Some(line) => self.check_step(step, line, &app).await,
+                None => StepResult::Failed(format!("the driver printed no such line: {lines:?}")),
             };
-            row.set(step, self.apply_exceptions(step, cell));
+            row.set(step, self.apply_exceptions(step, result));
         }
         row.finish(name);
     }
@@ -143,20 +143,16 @@ impl Driver {
     async fn run_script(&self, app: &ClientsApp) -> Vec<Value> {
         let project = NodeProject::copy_of("clients/node");
         project.link(&program_paths::clients_node_modules());
-        let mut command = match self.script.ends_with(".py") {
-            true => {
-                let mut command = Command::new(self.python());
-                let script = program_paths::workspace()
-                    .join("e2e/clients/python")
-                    .join(self.script);
-                command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
-                command
-            }
-            false => {
-                let mut command = Command::new(program_paths::node());
-                command.arg(self.script);
-                command
-            }
+        let mut command = if self.script.ends_with(".py") {
+            let mut command = Command::new(self.python());
+            let scripts = program_paths::workspace().join("e2e/clients/python");
+            command.arg(scripts.join(self.script));
+            command.env("PYTHONDONTWRITEBYTECODE", "1");
+            command
+        } else {
+            let mut command = Command::new(program_paths::node());
+            command.arg(self.script);
+            command
         };
         command
             .arg(self.config(app, project.path()).to_string())
@@ -165,7 +161,7 @@ impl Driver {
             .env("HOME", project.path())
             .envs(self.environment.iter().copied());
         let mut driver = ProcessGroup::start(self.script, command);
-        let ended = driver.wait_for_end(WALK_TIMEOUT).await;
+        let ended = driver.wait_for_end(RUN_TIMEOUT).await;
         assert!(ended, "{} does not end:\n{}", self.script, driver.log());
         let lines = driver.log();
         let lines = lines.lines().filter(|line| line.starts_with("{\"step\":"));
@@ -174,7 +170,7 @@ impl Driver {
             .collect()
     }
 
-    /// The interpreter of the environment that has the library.
+    /// The interpreter of the environment with the library.
     fn python(&self) -> PathBuf {
         let major = match self.script {
             "mcp_sdk_1.py" | "langchain_adapters.py" => 1,
@@ -184,7 +180,7 @@ impl Driver {
     }
 
     fn config(&self, app: &ClientsApp, home: &std::path::Path) -> Value {
-        let (url, token) = (app.world.mcp_url(), app.world.token());
+        let (url, token) = (app.bed.mcp_url(), app.bed.token());
         match &self.server {
             DriverTransport::Http => json!({ "url": url, "token": token }),
             DriverTransport::Stdio => json!({
@@ -225,8 +221,8 @@ impl Driver {
         }
     }
 
-    /// What a line of the driver comes to.
-    async fn judge(&self, step: ClientStep, line: &Value, app: &ClientsApp) -> StepResult {
+    /// The result of a step, from the driver's line about it.
+    async fn check_step(&self, step: ClientStep, line: &Value, app: &ClientsApp) -> StepResult {
         if let Some(lacks) = line["lacks"].as_str() {
             return StepResult::Lacks(lacks.to_owned());
         }
@@ -244,64 +240,65 @@ impl Driver {
             ClientStep::Picture => {
                 line["mimeType"] == "image/png" && line["bytes"].as_u64() > Some(1_000)
             }
-            ClientStep::Large => return judge_large(line),
+            ClientStep::Large => return check_large_result(line),
             ClientStep::ListChanged => line["heard"] == true && has(&line["tools"], "second"),
-            ClientStep::Progress => self.judge_progress(&line["messages"]),
+            ClientStep::Progress => self.is_progress_complete(&line["messages"]),
             ClientStep::Cancel => text.starts_with("cancelled"),
             ClientStep::Elicitation => text == "Hello Ada",
             ClientStep::Leaving => app.is_without_clients().await,
         };
-        match works {
-            true => StepResult::Works,
-            false => StepResult::Failed(line.to_string()),
+        if works {
+            StepResult::Works
+        } else {
+            StepResult::Failed(line.to_string())
         }
     }
 
-    fn judge_progress(&self, messages: &Value) -> bool {
+    fn is_progress_complete(&self, messages: &Value) -> bool {
         let all = ["step 1", "step 2", "step 3", "step 4"];
         let Some(messages) = messages.as_array() else {
             return false;
         };
-        match self.is_lossy {
-            false => messages.iter().eq(all.iter()),
-            true => {
-                let mut all = all.iter();
-                messages.iter().all(|heard| all.any(|step| heard == step))
-            }
+        if !self.is_lossy {
+            return messages.iter().eq(all.iter());
         }
+        let mut all = all.iter();
+        messages
+            .iter()
+            .all(|message| all.any(|step| message == step))
     }
 
-    /// With what is known of the client.
-    fn apply_exceptions(&self, step: ClientStep, cell: StepResult) -> StepResult {
-        let of = |list: &[(ClientStep, &'static str)]| {
-            let found = list.iter().find(|(of, _)| *of == step);
-            found.map(|(_, why)| (*why).to_owned())
+    /// Applies what is known of the client to the result of a step.
+    fn apply_exceptions(&self, step: ClientStep, result: StepResult) -> StepResult {
+        let find = |list: &[(ClientStep, &'static str)]| {
+            let found = list.iter().find(|(listed, _)| *listed == step);
+            found.map(|(_, text)| (*text).to_owned())
         };
-        match (cell, of(&self.exceptions)) {
+        match (result, find(&self.exceptions)) {
             (StepResult::Failed(_), Some(why)) => StepResult::Lacks(why),
             (StepResult::Works, Some(why)) => {
-                StepResult::Failed(format!("it works now, and is known not to: {why}"))
+                StepResult::Failed(format!("it works, although it is known not to: {why}"))
             }
             (StepResult::Works, None) => {
-                of(&self.remarks).map_or(StepResult::Works, StepResult::WorksBut)
+                find(&self.remarks).map_or(StepResult::Works, StepResult::WorksBut)
             }
-            (cell, _) => cell,
+            (result, _) => result,
         }
     }
 }
 
-/// A large text came whole, or it was cut with a note in front.
-fn judge_large(line: &Value) -> StepResult {
+/// Checks that a large text is complete, or was truncated with a note at its beginning.
+fn check_large_result(line: &Value) -> StepResult {
     let begins = line["begins"].as_str().unwrap_or_default();
     let bytes = line["text_bytes"].as_u64().unwrap_or_default();
     let ends = line["ends"].as_str().unwrap_or_default();
     if bytes == 3_000_000 && ends.ends_with("THE END") {
         return StepResult::Works;
     }
-    match begins.starts_with("[Cut:") && begins.contains("get_result") && bytes > MIN_CUT_BYTES {
-        true => StepResult::WorksBut(
-            "cut with a note and a handle: it reads no event over 1 MiB".to_owned(),
-        ),
-        false => StepResult::Failed(line.to_string()),
+    if begins.starts_with("[Cut:") && begins.contains("get_result") && bytes > MIN_CUT_BYTES {
+        let remark = "cut with a note and a handle: it reads no event over 1 MiB";
+        StepResult::WorksBut(remark.to_owned())
+    } else {
+        StepResult::Failed(line.to_string())
     }
 }

@@ -1,39 +1,40 @@
-//! What a client did, as a row of the table in `docs/clients.md`.
+//! A row of the table in `docs/clients.md`: the features of a client.
 
-use crate::program_paths;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a client may do.
+use crate::program_paths;
+
+/// A feature that a client may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientStep {
     /// Lists the tools.
     List,
-    /// Calls one.
+    /// Calls a tool.
     Call,
-    /// Calls one with wrong arguments, and hands out the error's words.
+    /// Calls a tool with wrong arguments, and passes on the text of the error.
     Wrong,
-    /// Hands out a picture.
+    /// Passes on an image.
     Picture,
-    /// Hands out a text of three million bytes, or the note with which it was cut.
+    /// Passes on a text of three million bytes, or the note that it was truncated.
     Large,
-    /// Hears that the list of tools has changed.
+    /// Notices that the list of tools has changed.
     ListChanged,
-    /// Hears of progress.
+    /// Receives progress.
     Progress,
-    /// Cancels a call, and the page hears of it.
+    /// Cancels a call, and the page is notified.
     Cancel,
-    /// Asks the person.
+    /// Asks its user for input.
     Elicitation,
-    /// Ends its MCP session when it leaves.
+    /// Ends its MCP session before it exits.
     Leaving,
 }
 
 impl ClientStep {
-    /// All, in the order in which they are made.
+    /// All steps, in the order in which they are performed.
     pub const ALL: [Self; 10] = [
         Self::List,
         Self::Call,
@@ -47,7 +48,7 @@ impl ClientStep {
         Self::Leaving,
     ];
 
-    /// As the drivers call it.
+    /// The name that the drivers use.
     pub fn name(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -64,59 +65,63 @@ impl ClientStep {
     }
 }
 
-/// How a step went.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepResult {
-    /// As it should.
+    /// The step works.
     Works,
-    /// So, and this is to be known about it.
+    /// The step works, with this remark.
     WorksBut(String),
-    /// The client itself does not do it.
+    /// The client does not have this feature.
     Lacks(String),
-    /// It failed.
+    /// The step failed.
     Failed(String),
 }
 
-/// A client on one leg.
+/// A client on one transport.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClientRow {
-    /// Its name and version.
+    /// The name and version of the client.
     pub client: String,
-    /// How it reaches the bridge.
-    pub over: String,
-    /// The revision of MCP that it speaks, as far as it says.
+    /// How the client reaches the bridge.
+    #[serde(rename = "over")]
+    pub transport: String,
+    /// The revision of MCP that it uses, if it says so.
     pub protocol: Option<String>,
-    /// What it did.
-    pub cells: BTreeMap<ClientStep, StepResult>,
+    /// The results of the steps.
+    #[serde(rename = "cells")]
+    pub results: BTreeMap<ClientStep, StepResult>,
 }
 
 impl ClientRow {
-    /// One without cells.
-    pub fn new(client: &str, over: &str, protocol: Option<&str>) -> Self {
+    /// Creates a row without results.
+    pub fn new(client: &str, transport: &str, protocol: Option<&str>) -> Self {
         Self {
             client: client.to_owned(),
-            over: over.to_owned(),
+            transport: transport.to_owned(),
             protocol: protocol.map(str::to_owned),
-            cells: BTreeMap::new(),
+            results: BTreeMap::new(),
         }
     }
 
-    /// Says how a step went.
-    pub fn set(&mut self, step: ClientStep, cell: StepResult) {
-        self.cells.insert(step, cell);
+    /// Sets the result of a step.
+    pub fn set(&mut self, step: ClientStep, result: StepResult) {
+        self.results.insert(step, result);
     }
 
-    /// Writes it down under this name for the table, and fails the test if a step failed or is
-    /// missing.
+    /// Saves the row under this name, for the table.
+    ///
+    /// # Panics
+    /// When a step failed or has no result.
     pub fn finish(self, name: &str) {
         let folder = rows_folder();
         std::fs::create_dir_all(&folder).unwrap();
         let text = serde_json::to_string_pretty(&self).unwrap();
         std::fs::write(folder.join(format!("{name}.json")), text).unwrap();
         for step in ClientStep::ALL {
-            match self.cells.get(&step) {
-                None => panic!("{name}: nothing is known of {}", step.name()),
+            match self.results.get(&step) {
+                None => panic!("{name}: {} has no result", step.name()),
                 Some(StepResult::Failed(why)) => panic!("{name}: {} failed: {why}", step.name()),
                 Some(_) => {}
             }
@@ -124,7 +129,7 @@ impl ClientRow {
     }
 }
 
-/// Where the rows lie that the table is made of.
+/// The folder with the rows of the table.
 fn rows_folder() -> PathBuf {
     let default = program_paths::workspace().join("target/clients/rows");
     std::env::var_os("MCP_WEB_CLIENTS_ROWS").map_or(default, PathBuf::from)

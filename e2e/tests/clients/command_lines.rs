@@ -80,7 +80,7 @@ async fn judge_run(row: &mut ClientRow, run: &CommandLineRun, app: &ClientsApp) 
     let is_told = text.contains("text") && text.contains("required");
     row.set(ClientStep::Wrong, cell_for(is_told, &text));
     let picture = run.output(PICTURE);
-    let is_seen = picture.pictures.iter().any(|bytes| *bytes > 1_000);
+    let is_seen = picture.images.iter().any(|bytes| *bytes > 1_000);
     row.set(ClientStep::Picture, cell_for(is_seen, &picture.text));
     let ToolOutput { text, .. } = run.output(LARGE);
     let is_noted = text.find("[Cut:").is_some_and(|at| at < 200) && text.contains("get_result");
@@ -115,12 +115,12 @@ fn stdio_server(app: &ClientsApp) -> Value {
     json!({
         "command": program_paths::built("mcp-web-stdio"),
         "args": [],
-        "env": { "MCP_SERVER_URL": app.world.mcp_url(), "AUTH_TOKEN": app.world.token() },
+        "env": { "MCP_SERVER_URL": app.bed.mcp_url(), "AUTH_TOKEN": app.bed.token() },
     })
 }
 
 fn bearer(app: &ClientsApp) -> String {
-    format!("Bearer {}", app.world.token())
+    format!("Bearer {}", app.bed.token())
 }
 
 mod claude_code {
@@ -140,7 +140,7 @@ mod claude_code {
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
         let server = match leg {
-            Transport::Http => json!({ "type": "http", "url": app.world.mcp_url(),
+            Transport::Http => json!({ "type": "http", "url": app.bed.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
             Transport::Stdio => stdio_server(app),
         };
@@ -226,7 +226,7 @@ mod gemini {
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Gemini, script).await;
         let mut server = match leg {
-            Transport::Http => json!({ "httpUrl": app.world.mcp_url(),
+            Transport::Http => json!({ "httpUrl": app.bed.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
             Transport::Stdio => stdio_server(app),
         };
@@ -268,7 +268,7 @@ mod gemini {
         let run = client.run("Gemini CLI", command).await;
         judge_run(&mut row, &run, &app).await;
         let wrong = "it checks the arguments itself, and the bridge is not asked";
-        if row.cells[&ClientStep::Wrong] == StepResult::Works {
+        if row.results[&ClientStep::Wrong] == StepResult::Works {
             row.set(ClientStep::Wrong, StepResult::WorksBut(wrong.to_owned()));
         }
         let ToolOutput { text, .. } = run.output(ELICITATION);
@@ -339,13 +339,13 @@ mod codex {
         let server = match leg {
             Transport::Http => format!(
                 "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
-                app.world.mcp_url()
+                app.bed.mcp_url()
             ),
             Transport::Stdio => format!(
                 "command = \"{}\"\nenv = {{ MCP_SERVER_URL = \"{}\", AUTH_TOKEN = \"{}\" }}\n",
                 program_paths::built("mcp-web-stdio").display(),
-                app.world.mcp_url(),
-                app.world.token()
+                app.bed.mcp_url(),
+                app.bed.token()
             ),
         };
         let base_url = client.provider().base_url(Format::OpenAiResponses);
@@ -396,7 +396,7 @@ tool_timeout_sec = {TIMEOUT}
         command
             .env("CODEX_HOME", client.home())
             .env("PLAYED_KEY", MockProvider::KEY)
-            .env("WEB_TOKEN", app.world.token())
+            .env("WEB_TOKEN", app.bed.token())
             .args([
                 "exec",
                 "--json",
@@ -422,7 +422,7 @@ tool_timeout_sec = {TIMEOUT}
                 false => StepResult::Failed(text),
             },
         );
-        if row.cells[&ClientStep::ListChanged] == StepResult::Works {
+        if row.results[&ClientStep::ListChanged] == StepResult::Works {
             let feature =
                 "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
             row.set(

@@ -184,8 +184,8 @@ async fn run_suite(
     };
     let summary = report.summary(&format!("{} {over}", suite.name()), exceptions);
     std::io::stdout().write_all(summary.as_bytes()).unwrap();
-    let complaints = report.complaints(exceptions);
-    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+    let problems = report.problems(exceptions);
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
     let found = (report.scenarios.len(), report.passed(exceptions));
     assert_eq!(found, expected, "none is gone unnoticed");
 }

@@ -1,8 +1,8 @@
-//! What the user of this client would say: yes, with what is proposed.
+//! The answers of this client and its user to requests: always yes, with the proposed values.
 
 use serde_json::{Map, Value, json};
 
-/// The result of a request of the server.
+/// The result for a request of the server, or `None` for an unknown method.
 pub(crate) fn respond_to(request: &Value) -> Option<Value> {
     match request["method"].as_str()? {
         "elicitation/create" => Some(elicitation_result(&request["params"])),
@@ -21,7 +21,7 @@ pub(crate) fn respond_to(request: &Value) -> Option<Value> {
 fn elicitation_result(params: &Value) -> Value {
     let schema = &params["requestedSchema"];
     let required = schema["required"].as_array();
-    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
     let mut content = Map::new();
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let value = match property.get("default") {
@@ -34,8 +34,8 @@ fn elicitation_result(params: &Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
-/// Arguments that a schema of a tool or a prompt asks for.
-pub(crate) fn arguments(schema: &Value) -> Value {
+/// Arguments for all required properties of a tool's schema.
+pub(crate) fn arguments_for(schema: &Value) -> Value {
     let required = schema["required"].as_array().into_iter().flatten();
     let names = required.filter_map(Value::as_str);
     let pairs = names.map(|name| (name.to_owned(), example(&schema["properties"][name])));

@@ -1,12 +1,12 @@
-//! Everything that a server offers, listed and used.
+//! Lists and uses everything that a server offers.
 
 use serde_json::{Map, Value, json};
 
 use crate::answers;
 use crate::peer::Peer;
 
-/// Lists the tools and calls them all: with the arguments that the scenario prescribes, or with
-/// what their schemas ask for.
+/// Lists and calls all tools: with the arguments that the scenario prescribes, or with arguments that
+/// match their schemas.
 pub(crate) async fn use_tools(peer: &mut Peer, context: &Value) {
     let tools = list(peer, "tools/list", "tools").await;
     if let Some(calls) = context["toolCalls"].as_array() {
@@ -18,23 +18,23 @@ pub(crate) async fn use_tools(peer: &mut Peer, context: &Value) {
     for tool in &tools {
         let schema = &tool["inputSchema"];
         let arguments = match schema["properties"].get("schema") {
-            // The scenario on JSON Schema wants to see what arrived of the schema.
+            // The scenario about JSON Schema requires the schema that the client received.
             Some(_) => json!({ "schema": json_schema_tool(&tools) }),
-            None => answers::arguments(schema),
+            None => answers::arguments_for(schema),
         };
         call_tool(peer, &tool["name"], &arguments).await;
     }
 }
 
-/// The input schema of the tool that the scenario on JSON Schema is about.
+/// The input schema of the tool that the scenario about JSON Schema tests.
 fn json_schema_tool(tools: &[Value]) -> &Value {
-    let focal = tools
+    let tool = tools
         .iter()
         .find(|tool| tool["inputSchema"].get("$defs").is_some());
-    &focal.expect("a tool with definitions")["inputSchema"]
+    &tool.expect("a tool with definitions")["inputSchema"]
 }
 
-/// Calls a tool, and again with what it still needs as often as it asks (2026-07-28).
+/// Calls a tool, and calls it again as long as it requires input (2026-07-28).
 async fn call_tool(peer: &mut Peer, name: &Value, arguments: &Value) {
     let mut params = json!({ "name": name, "arguments": arguments });
     loop {
@@ -54,8 +54,8 @@ async fn call_tool(peer: &mut Peer, name: &Value, arguments: &Value) {
     }
 }
 
-/// Lists the resources and their templates, and reads them all.
-pub(crate) async fn resources(peer: &mut Peer, capabilities: &Value) {
+/// Lists and reads the resources, and lists the templates.
+pub(crate) async fn use_resources(peer: &mut Peer, capabilities: &Value) {
     if capabilities.get("resources").is_none() {
         return;
     }
@@ -66,14 +66,14 @@ pub(crate) async fn resources(peer: &mut Peer, capabilities: &Value) {
     list(peer, "resources/templates/list", "resourceTemplates").await;
 }
 
-/// Lists the prompts and gets them all.
+/// Lists and gets all prompts.
 pub(crate) async fn use_prompts(peer: &mut Peer, capabilities: &Value) {
     if capabilities.get("prompts").is_none() {
         return;
     }
     for prompt in list(peer, "prompts/list", "prompts").await {
-        let wanted = prompt["arguments"].as_array().into_iter().flatten();
-        let names = wanted.filter_map(|argument| argument["name"].as_str());
+        let arguments = prompt["arguments"].as_array().into_iter().flatten();
+        let names = arguments.filter_map(|argument| argument["name"].as_str());
         let arguments: Map<String, Value> =
             names.map(|name| (name.to_owned(), json!("text"))).collect();
         let params = json!({ "name": prompt["name"], "arguments": arguments });
@@ -81,7 +81,7 @@ pub(crate) async fn use_prompts(peer: &mut Peer, capabilities: &Value) {
     }
 }
 
-/// Lists the skills (an extension) without loading one.
+/// Lists the skills (an extension) without loading them.
 pub(crate) async fn list_skills(peer: &mut Peer, capabilities: &Value) {
     if capabilities["extensions"]
         .get("io.modelcontextprotocol/skills")

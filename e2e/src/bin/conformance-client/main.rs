@@ -1,8 +1,9 @@
-//! The AI client that the conformance suite's client scenarios run: `conformance-client PROGRAM URL`
-//! starts `PROGRAM` (`mcp-web-stdio`) with the URL of the suite's server and does over its stdio
-//! what a client would do there: list everything, use everything that is listed.
+//! The AI client that the client scenarios of the conformance suite run. `conformance-client PROGRAM
+//! URL` starts `PROGRAM` (`mcp-web-stdio`) with the URL of the suite's server, and uses it over stdio
+//! like a client: it lists everything, and uses everything that is listed.
 //!
-//! The suite names the protocol version and, for some scenarios, calls to make in the environment.
+//! The suite passes the protocol version and, for some scenarios, the calls to make in environment
+//! variables.
 #![allow(clippy::unwrap_used)] // A failed step fails the scenario.
 
 mod answers;
@@ -27,7 +28,7 @@ async fn main() {
     let mut peer = Peer::start(&program, &url, version);
     let capabilities = peer.handshake().await;
     exercise::use_tools(&mut peer, &context).await;
-    exercise::resources(&mut peer, &capabilities).await;
+    exercise::use_resources(&mut peer, &capabilities).await;
     exercise::use_prompts(&mut peer, &capabilities).await;
     exercise::list_skills(&mut peer, &capabilities).await;
     peer.close().await;

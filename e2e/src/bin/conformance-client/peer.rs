@@ -1,4 +1,4 @@
-//! `mcp-web-stdio` as its client sees it: lines in and out.
+//! The connection to `mcp-web-stdio` as a client has it.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
@@ -9,6 +9,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::answers;
 
+/// A running `mcp-web-stdio`.
 pub(crate) struct Peer {
     child: Child,
     input: ChildStdin,
@@ -18,7 +19,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts the program. It says on standard error what it does, for the suite to keep.
+    /// Starts the program. Its log on standard error is kept by the suite.
     pub(crate) fn start(program: &OsStr, url: &OsStr, version: &str) -> Self {
         let mut child = Command::new(program)
             .env("MCP_SERVER_URL", url)
@@ -40,7 +41,7 @@ impl Peer {
         }
     }
 
-    /// Opens the conversation in the way of the version and gives the server's capabilities.
+    /// Connects as the version requires, and returns the server's capabilities.
     pub(crate) async fn handshake(&mut self) -> Value {
         if self.is_stateless() {
             let discovered = self.request("server/discover", json!({})).await;
@@ -57,7 +58,7 @@ impl Peer {
         initialized["result"]["capabilities"].clone()
     }
 
-    /// The answer to a request. What the server asks meanwhile is answered as well.
+    /// Sends a request and returns its answer. Requests of the server are answered meanwhile.
     pub(crate) async fn request(&mut self, method: &str, mut params: Value) -> Value {
         if self.is_stateless() {
             params["_meta"] = json!({
@@ -93,7 +94,7 @@ impl Peer {
         self.send(&reply).await;
     }
 
-    /// Ends the input and waits until the program is gone.
+    /// Closes the input and waits until the program has exited.
     pub(crate) async fn close(mut self) {
         drop(self.input);
         let status = self.child.wait().await.unwrap();
@@ -111,7 +112,7 @@ impl Peer {
 
     async fn receive(&mut self) -> Value {
         let line = self.output.next_line().await.unwrap();
-        let line = line.expect("mcp-web-stdio stays");
+        let line = line.expect("mcp-web-stdio is running");
         eprintln!("received {line}");
         serde_json::from_str(&line).unwrap()
     }
