@@ -1,4 +1,4 @@
-//! The agent asked by itself, as `curl -N -X PUT` does.
+//! A client that sends queries to the agent directly.
 
 use e2e::{Script, Turn, with_deadline};
 use reqwest::{Client, Response};
@@ -6,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::test_bed::QueryTestBed;
 
-/// A client of the agent's own routes.
+/// An HTTP client for the agent's own routes.
 pub(crate) fn client() -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().unwrap()
 }
 
-/// Asks the agent itself, as `curl -N -X PUT` does.
+/// Sends a query to the agent, like `curl -N -X PUT`.
 pub(crate) async fn put_query(
-    asking: &QueryTestBed,
+    bed: &QueryTestBed,
     bearer: &str,
     token: Option<&str>,
     body: &Value,
 ) -> Response {
-    let url = format!("{}/query", asking.endpoint.url());
+    let url = format!("{}/query", bed.endpoint.url());
     let mut request = client().put(url).bearer_auth(bearer).json(body);
     request = request.header("accept", "text/event-stream");
     if let Some(token) = token {
@@ -30,8 +30,8 @@ pub(crate) async fn put_query(
         .unwrap()
 }
 
-/// The events of a stream.
-pub(crate) async fn events(answer: Response) -> Vec<Value> {
+/// Reads the events of a stream to its end.
+pub(crate) async fn read_events(answer: Response) -> Vec<Value> {
     assert_eq!(answer.status(), 200);
     assert_eq!(answer.headers()["content-type"], "text/event-stream");
     let text = with_deadline("the whole stream", answer.text())
@@ -42,7 +42,7 @@ pub(crate) async fn events(answer: Response) -> Vec<Value> {
         .collect()
 }
 
-/// A call, then an answer.
+/// A script with a call, and then an answer.
 pub(crate) fn script() -> Script {
     Script::new([
         Turn::from_call("echo", json!({ "n": 1 })),

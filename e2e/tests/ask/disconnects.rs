@@ -1,4 +1,4 @@
-//! What becomes of a query when the page, the bridge or the agent goes away.
+//! What happens to a query when its page, the bridge or the agent disconnects.
 
 use std::time::{Duration, Instant};
 
@@ -13,101 +13,100 @@ fn hanging() -> Turn {
 }
 
 #[tokio::test]
-async fn a_page_that_is_gone_for_good_ends_its_query() {
+async fn a_query_ends_when_its_page_is_gone_for_good() {
     let bridge = ["--query-attach", "200ms"];
-    let asking = QueryTestBed::start_with(Format::Anthropic, hanging(), &[], &bridge).await;
-    let page = asking.page(vec![]).await;
+    let bed = QueryTestBed::start_with(Format::Anthropic, hanging(), &[], &bridge).await;
+    let page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
     page.close(1001).await;
-    let exchange = asking.provider.wait_for_end(0).await;
+    let exchange = bed.provider.wait_for_end(0).await;
     assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
-    asking.assert_idle_without_leaks().await;
+    bed.assert_idle_without_leaks().await;
 }
 
 #[tokio::test]
 async fn a_broken_connection_does_not_end_the_query() {
     let turn = Turn::from_text("one ").pause_after(1).text("two");
-    let asking = QueryTestBed::start(Format::Gemini, turn).await;
-    let mut page = asking.page(vec![]).await;
+    let bed = QueryTestBed::start(Format::Gemini, turn).await;
+    let mut page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
-    let mut heard = QueryEvents::default();
-    heard.collect_until(&page, "q-1", "text").await;
-    page.reconnect(&asking.world).await;
-    asking.provider.resume_one();
+    let mut events = QueryEvents::default();
+    events.collect_until(&page, "q-1", "text").await;
+    page.reconnect(&bed.bridge).await;
+    bed.provider.resume_one();
     let rest = QueryEvents::collect_rest(&page, "q-1").await;
-    heard.0.extend(rest.0);
-    let story = heard.summary();
+    events.0.extend(rest.0);
     assert_eq!(
-        story,
+        events.summary(),
         ["accepted", "says one two", r#"completes "one two""#]
     );
-    asking.assert_idle_without_leaks().await;
+    bed.assert_idle_without_leaks().await;
 }
 
 #[tokio::test]
-async fn an_agent_that_dies_fails_its_queries_at_once() {
-    let mut asking = QueryTestBed::start(Format::Ollama, hanging()).await;
-    let page = asking.page(vec![]).await;
+async fn a_crash_of_the_agent_fails_its_queries_at_once() {
+    let mut bed = QueryTestBed::start(Format::Ollama, hanging()).await;
+    let page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
-    let mut heard = QueryEvents::default();
-    heard.collect_until(&page, "q-1", "text").await;
+    let mut events = QueryEvents::default();
+    events.collect_until(&page, "q-1", "text").await;
     let now = Instant::now();
-    asking.agent.crash().await;
-    heard.collect_until(&page, "q-1", "query_failure").await;
+    bed.agent.crash().await;
+    events.collect_until(&page, "q-1", "query_failure").await;
     assert!(
         now.elapsed() < Duration::from_secs(2),
         "{:?}",
         now.elapsed()
     );
-    assert_eq!(heard.last()["code"], "AgentUnavailable", "{heard:?}");
-    let exchange = asking.provider.wait_for_end(0).await;
+    assert_eq!(events.last()["code"], "AgentUnavailable", "{events:?}");
+    let exchange = bed.provider.wait_for_end(0).await;
     assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
-    let heard = QueryEvents::run(&page, query("q-2", "Hello")).await;
-    assert_eq!(heard.last()["code"], "AgentUnavailable", "{heard:?}");
+    let events = QueryEvents::run(&page, query("q-2", "Hello")).await;
+    assert_eq!(events.last()["code"], "AgentUnavailable", "{events:?}");
 }
 
 #[tokio::test]
-async fn a_bridge_that_dies_ends_what_the_agent_does_for_it() {
-    let mut asking = QueryTestBed::start(Format::Anthropic, hanging()).await;
-    let page = asking.page(vec![]).await;
+async fn a_crash_of_the_bridge_ends_the_work_of_its_agent() {
+    let mut bed = QueryTestBed::start(Format::Anthropic, hanging()).await;
+    let page = bed.page(vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
     let now = Instant::now();
-    asking.world.crash().await;
-    let exchange = asking.provider.wait_for_end(0).await;
+    bed.bridge.crash().await;
+    let exchange = bed.provider.wait_for_end(0).await;
     assert_eq!(exchange.outcome(), Some(ExchangeOutcome::ClosedByClient));
     assert!(
         now.elapsed() < Duration::from_secs(2),
         "{:?}",
         now.elapsed()
     );
-    asking.agent.wait_until_idle().await;
+    bed.agent.wait_until_idle().await;
 }
 
 #[tokio::test]
 async fn a_query_id_can_be_used_once() {
     let turn = Turn::from_text("one ").pause_after(1).text("two");
-    let asking = QueryTestBed::start(Format::OpenAi, turn).await;
-    let page = asking.page(vec![]).await;
-    let other = NativePage::open(&asking.world, "other", vec![]).await;
+    let bed = QueryTestBed::start(Format::OpenAi, turn).await;
+    let page = bed.page(vec![]).await;
+    let other = NativePage::open(&bed.bridge, "other", vec![]).await;
     page.send_query(query("q-1", "Hello")).await;
-    let mut heard = QueryEvents::default();
-    heard.collect_until(&page, "q-1", "text").await;
-    // From the same page it asks nothing, from another it fails.
+    let mut events = QueryEvents::default();
+    events.collect_until(&page, "q-1", "text").await;
+    // From the same page, it is ignored; from another page, it fails.
     page.send_query(query("q-1", "Something else")).await;
-    let refused = QueryEvents::run(&other, query("q-1", "Hello")).await;
-    assert_eq!(refused.last()["code"], "QueryCompleted", "{refused:?}");
-    asking.provider.resume_one();
-    heard.collect_until(&page, "q-1", "query_complete").await;
-    assert_eq!(heard.last()["result"], "one two");
-    // The page hears once more what has come of it.
+    let rejected = QueryEvents::run(&other, query("q-1", "Hello")).await;
+    assert_eq!(rejected.last()["code"], "QueryCompleted", "{rejected:?}");
+    bed.provider.resume_one();
+    events.collect_until(&page, "q-1", "query_complete").await;
+    assert_eq!(events.last()["result"], "one two");
+    // The page receives the result of the query once more.
     let again = QueryEvents::run(&page, query("q-1", "Hello")).await;
     assert_eq!(again.last()["result"], "one two", "{again:?}");
-    asking.assert_idle_without_leaks().await;
-    assert_eq!(asking.provider.exchanges().len(), 1);
+    bed.assert_idle_without_leaks().await;
+    assert_eq!(bed.provider.exchanges().len(), 1);
 }

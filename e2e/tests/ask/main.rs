@@ -1,5 +1,5 @@
-//! A page asks: native pages, real bridges and real agents, and a provider that says what a script
-//! says, on the wires of four real ones.
+//! Queries of pages: native pages, real bridges and agents, and a mock provider with scripted answers
+//! in the formats of four real ones.
 #![allow(clippy::unwrap_used)]
 
 mod cancellation;

@@ -1,4 +1,4 @@
-//! The provider itself, before anything is asked of an agent.
+//! The mock provider itself, without an agent.
 
 mod documented_shapes;
 mod rejections;
@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use e2e::{Format, MockProvider};
 use serde_json::{Value, json};
 
-/// What clients of this provider send with a key.
+/// The headers that clients of this provider send with a key.
 fn headers(format: Format, key: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut add = |name: &'static str, value: String| {
@@ -61,7 +61,7 @@ fn first_request(format: Format, prompt: &str) -> Value {
     }
 }
 
-/// Asks as a client with a good key does.
+/// Sends a request like a client with a valid key.
 async fn send(provider: &MockProvider, format: Format, body: &Value) -> reqwest::Response {
     let headers = headers(format, MockProvider::KEY);
     send_with(provider, format, headers, body).await

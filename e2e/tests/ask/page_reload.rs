@@ -1,4 +1,4 @@
-//! A page that is loaded again takes its query up.
+//! A reloaded page attaches to its query.
 
 use bridge_protocol::{PageToBridge, QueryAttach};
 use e2e::{Format, NativeItem, NativePage, Script, Turn};
@@ -20,21 +20,21 @@ async fn a_reloaded_page_gets_the_events_it_missed() {
             .call("echo", json!({ "n": 1 })),
         Turn::from_text("two"),
     ]);
-    let asking = QueryTestBed::start(Format::OpenAi, script).await;
-    let page = asking.page(vec![NativeItem::echo()]).await;
+    let bed = QueryTestBed::start(Format::OpenAi, script).await;
+    let page = bed.page(vec![NativeItem::echo()]).await;
     page.send_query(query("q-1", "Hello")).await;
     QueryEvents::default()
         .collect_until(&page, "q-1", "text")
         .await;
     page.close(1001).await;
-    // The model goes on meanwhile, and wants a tool: it waits for the page.
-    asking.provider.resume_one();
-    asking.provider.wait_for_end(0).await;
-    let page = asking.page(vec![NativeItem::echo()]).await;
+    // The model continues meanwhile and calls a tool, which waits for the page.
+    bed.provider.resume_one();
+    bed.provider.wait_for_end(0).await;
+    let page = bed.page(vec![NativeItem::echo()]).await;
     attach(&page, "q-1").await;
-    let heard = QueryEvents::collect_rest(&page, "q-1").await;
+    let events = QueryEvents::collect_rest(&page, "q-1").await;
     assert_eq!(
-        heard.summary(),
+        events.summary(),
         [
             "accepted",
             "says one ",
@@ -44,8 +44,8 @@ async fn a_reloaded_page_gets_the_events_it_missed() {
             r#"completes "two""#,
         ]
     );
-    asking.assert_idle_without_leaks().await;
+    bed.assert_idle_without_leaks().await;
     attach(&page, "q-unknown").await;
-    let heard = QueryEvents::collect_rest(&page, "q-unknown").await;
-    assert_eq!(heard.last()["code"], "QueryNotFound");
+    let events = QueryEvents::collect_rest(&page, "q-unknown").await;
+    assert_eq!(events.last()["code"], "QueryNotFound");
 }

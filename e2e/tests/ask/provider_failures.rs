@@ -1,5 +1,5 @@
-//! The failure table: what a page hears when the provider fails, on each of the four wires, and that
-//! nothing runs or counts afterwards.
+//! What a page receives when the provider fails, in each of the four formats. Afterwards nothing runs,
+//! and nothing counts against the limits.
 
 use std::time::Duration;
 
@@ -11,69 +11,69 @@ use serde_json::json;
 
 use crate::test_bed::{QueryEvents, QueryTestBed, query, query_tool};
 
-/// How the provider fails, and what becomes of the query.
+/// How the provider fails, and how the query ends.
 struct FailureCase {
     name: &'static str,
     turn: Turn,
     code: &'static str,
-    /// How often the provider is asked.
+    /// The number of requests to the provider.
     requests: usize,
-    /// Whether this provider can fail so.
+    /// The providers that can fail in this way.
     formats: &'static [Format],
 }
 
 const NOT_OLLAMA: &[Format] = &[Format::Anthropic, Format::OpenAi, Format::Gemini];
 
-fn case(name: &'static str, turn: Turn, code: &'static str, asked: usize) -> FailureCase {
+fn case(name: &'static str, turn: Turn, code: &'static str, requests: usize) -> FailureCase {
     FailureCase {
         name,
         turn,
         code,
-        requests: asked,
+        requests,
         formats: &Format::AGENT_FORMATS,
     }
 }
 
 fn cases() -> Vec<FailureCase> {
-    let saying = || Turn::from_text("I begin").text(" and go on");
-    let calling = || Turn::from_call("look", json!({ "where": "everywhere" }));
-    let soon = |status| Turn::refused(status).header("retry-after-ms", "10");
+    let text = || Turn::from_text("I begin").text(" and go on");
+    let call = || Turn::from_call("look", json!({ "where": "everywhere" }));
+    let busy = |status| Turn::refused(status).header("retry-after-ms", "10");
     vec![
         case("401", Turn::refused(401), "ModelUnauthorized", 1),
         case("403", Turn::refused(403), "ModelUnauthorized", 1),
         case("404", Turn::refused(404), "ModelRequestRefused", 1),
         case("413", Turn::refused(413), "ModelRequestRefused", 1),
-        case("429", soon(429), "ModelRateLimited", 3),
-        case("500", soon(500), "ModelUnavailable", 3),
-        case("503", soon(503), "ModelUnavailable", 3),
-        case("529", soon(529), "ModelUnavailable", 3),
+        case("429", busy(429), "ModelRateLimited", 3),
+        case("500", busy(500), "ModelUnavailable", 3),
+        case("503", busy(503), "ModelUnavailable", 3),
+        case("529", busy(529), "ModelUnavailable", 3),
         case(
             "error",
-            saying().broken(1, BreakMode::Error),
+            text().broken(1, BreakMode::Error),
             "ModelStreamBroken",
             1,
         ),
         case(
             "cut",
-            saying().broken(1, BreakMode::Cut),
+            text().broken(1, BreakMode::Cut),
             "ModelStreamBroken",
             1,
         ),
         case(
             "end",
-            saying().broken(1, BreakMode::End),
+            text().broken(1, BreakMode::End),
             "ModelStreamUnfinished",
             1,
         ),
         case(
             "end-call",
-            calling().broken(2, BreakMode::End),
+            call().broken(2, BreakMode::End),
             "ModelStreamUnfinished",
             1,
         ),
         case(
             "hang",
-            saying().broken(1, BreakMode::Hang),
+            text().broken(1, BreakMode::Hang),
             "ModelUnavailable",
             1,
         ),
@@ -82,14 +82,14 @@ fn cases() -> Vec<FailureCase> {
             formats: NOT_OLLAMA,
             ..case(
                 "arguments",
-                calling().arguments_cut_off(),
+                call().arguments_cut_off(),
                 "ModelArgumentsCutOff",
                 1,
             )
         },
         case(
             "length",
-            saying().stop(StopReason::Length),
+            text().stop(StopReason::Length),
             "ModelLengthReached",
             1,
         ),
@@ -97,7 +97,7 @@ fn cases() -> Vec<FailureCase> {
             formats: NOT_OLLAMA,
             ..case(
                 "refusal",
-                saying().stop(StopReason::Refusal),
+                text().stop(StopReason::Refusal),
                 "ModelRefused",
                 1,
             )
@@ -105,70 +105,74 @@ fn cases() -> Vec<FailureCase> {
     ]
 }
 
-async fn fails_as_the_table_says(format: Format) {
+async fn check_failures(format: Format) {
     let mut scripts = Scripts::from(Turn::from_text("Fine."));
-    for row in cases() {
-        scripts = scripts.with(row.name, row.turn);
+    for case in cases() {
+        scripts = scripts.with(case.name, case.turn);
     }
     let limits = ["--provider-silence", "1s", "--first-token-within", "1s"];
-    // Room for one query: what were still counted would keep the next one out.
-    let asking = QueryTestBed::start_with(format, scripts, &limits, &["--max-queries", "1"]).await;
-    let page = asking.page(vec![e2e::NativeItem::echo()]).await;
-    let mut asked = 0;
-    for row in cases()
+    // The limit is one query: a failed one that still counted would prevent the next.
+    let bed = QueryTestBed::start_with(format, scripts, &limits, &["--max-queries", "1"]).await;
+    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let mut requests = 0;
+    for case in cases()
         .into_iter()
-        .filter(|row| row.formats.contains(&format))
+        .filter(|case| case.formats.contains(&format))
     {
-        let prompt = format!("Hello [[{}]]", row.name);
-        let heard = QueryEvents::run(&page, query(&format!("q-{}", row.name), &prompt)).await;
-        let last = heard.last();
+        let prompt = format!("Hello [[{}]]", case.name);
+        let events = QueryEvents::run(&page, query(&format!("q-{}", case.name), &prompt)).await;
+        let last = events.last();
         assert_eq!(
-            last["code"], row.code,
-            "{format:?}, {}: {heard:?}",
-            row.name
+            last["code"], case.code,
+            "{format:?}, {}: {events:?}",
+            case.name
         );
-        assert_eq!(heard.0[0]["type"], "query_accepted");
+        assert_eq!(events.0[0]["type"], "query_accepted");
         let text = last.to_string();
         assert!(
             !text.contains(MockProvider::KEY) && text.contains(format.name()),
             "{text}"
         );
-        if ["error", "cut", "end", "hang"].contains(&row.name) {
-            assert_eq!(heard.summary()[1], "says I begin", "{format:?}: {heard:?}");
+        if ["error", "cut", "end", "hang"].contains(&case.name) {
+            assert_eq!(
+                events.summary()[1],
+                "says I begin",
+                "{format:?}: {events:?}"
+            );
         }
-        assert_eq!(heard.notes().len(), row.requests - 1, "{heard:?}");
-        asking.assert_idle_without_leaks().await;
-        let exchanges = asking.provider.exchanges().split_off(asked);
-        assert_eq!(exchanges.len(), row.requests, "{format:?}, {}", row.name);
-        asked += row.requests;
+        assert_eq!(events.notes().len(), case.requests - 1, "{events:?}");
+        bed.assert_idle_without_leaks().await;
+        let exchanges = bed.provider.exchanges().split_off(requests);
+        assert_eq!(exchanges.len(), case.requests, "{format:?}, {}", case.name);
+        requests += case.requests;
     }
-    let heard = QueryEvents::run(&page, query("q-last", "Hello")).await;
-    assert_eq!(heard.last()["result"], "Fine.");
-    asking.assert_idle_without_leaks().await;
+    let events = QueryEvents::run(&page, query("q-last", "Hello")).await;
+    assert_eq!(events.last()["result"], "Fine.");
+    bed.assert_idle_without_leaks().await;
 }
 
 #[tokio::test]
-async fn anthropic_fails_as_the_table_says() {
-    fails_as_the_table_says(Format::Anthropic).await;
+async fn failures_of_anthropic_have_the_expected_codes() {
+    check_failures(Format::Anthropic).await;
 }
 
 #[tokio::test]
-async fn openai_fails_as_the_table_says() {
-    fails_as_the_table_says(Format::OpenAi).await;
+async fn failures_of_openai_have_the_expected_codes() {
+    check_failures(Format::OpenAi).await;
 }
 
 #[tokio::test]
-async fn gemini_fails_as_the_table_says() {
-    fails_as_the_table_says(Format::Gemini).await;
+async fn failures_of_gemini_have_the_expected_codes() {
+    check_failures(Format::Gemini).await;
 }
 
 #[tokio::test]
-async fn ollama_fails_as_the_table_says() {
-    fails_as_the_table_says(Format::Ollama).await;
+async fn failures_of_ollama_have_the_expected_codes() {
+    check_failures(Format::Ollama).await;
 }
 
 #[tokio::test]
-async fn a_busy_provider_is_asked_again_when_it_says_so() {
+async fn a_busy_provider_is_retried_after_the_delay_it_demands() {
     let busy = Turn::refused(429)
         .header("retry-after", "1")
         .text("At last.")
@@ -178,29 +182,29 @@ async fn a_busy_provider_is_asked_again_when_it_says_so() {
     let scripts = Scripts::from(busy)
         .with("overloaded", overloaded)
         .with("without", without);
-    let asking = QueryTestBed::start(Format::Anthropic, scripts).await;
-    let page = asking.page(vec![]).await;
-    let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
-    assert_eq!(heard.last()["result"], "At last.", "{heard:?}");
-    assert_eq!(heard.notes().len(), 1, "{heard:?}");
+    let bed = QueryTestBed::start(Format::Anthropic, scripts).await;
+    let page = bed.page(vec![]).await;
+    let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+    assert_eq!(events.last()["result"], "At last.", "{events:?}");
+    assert_eq!(events.notes().len(), 1, "{events:?}");
     let (first, second) = (
-        asking.provider.wait_for_end(0).await,
-        asking.provider.wait_for_end(1).await,
+        bed.provider.wait_for_end(0).await,
+        bed.provider.wait_for_end(1).await,
     );
     assert_eq!(first.outcome(), Some(ExchangeOutcome::Refused(429)));
     let waited = second.arrived - first.end.unwrap().1;
     assert!(waited >= Duration::from_secs(1), "{waited:?}");
-    let heard = QueryEvents::run(&page, query("q-2", "Hello [[overloaded]]")).await;
-    assert_eq!(heard.last()["result"], "At last.", "{heard:?}");
-    assert_eq!(heard.notes().len(), 2, "{heard:?}");
-    let heard = QueryEvents::run(&page, query("q-3", "Hello [[without]]")).await;
-    assert_eq!(heard.last()["result"], "At last.", "{heard:?}");
-    assert_eq!(heard.notes().len(), 1, "{heard:?}");
-    asking.assert_idle_without_leaks().await;
+    let events = QueryEvents::run(&page, query("q-2", "Hello [[overloaded]]")).await;
+    assert_eq!(events.last()["result"], "At last.", "{events:?}");
+    assert_eq!(events.notes().len(), 2, "{events:?}");
+    let events = QueryEvents::run(&page, query("q-3", "Hello [[without]]")).await;
+    assert_eq!(events.last()["result"], "At last.", "{events:?}");
+    assert_eq!(events.notes().len(), 1, "{events:?}");
+    bed.assert_idle_without_leaks().await;
 }
 
 #[tokio::test]
-async fn nothing_is_asked_again_once_something_was_said() {
+async fn a_response_that_has_started_is_not_retried() {
     let script = Script::new([
         Turn::from_call("echo", json!({})),
         Turn::from_text("I begin")
@@ -208,66 +212,66 @@ async fn nothing_is_asked_again_once_something_was_said() {
             .broken(1, BreakMode::Error)
             .times(1),
     ]);
-    let asking = QueryTestBed::start(Format::OpenAi, script).await;
-    let page = asking.page(vec![e2e::NativeItem::echo()]).await;
-    let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
-    assert_eq!(heard.last()["code"], "ModelStreamBroken", "{heard:?}");
-    asking.assert_idle_without_leaks().await;
-    assert_eq!(asking.provider.exchanges().len(), 2);
+    let bed = QueryTestBed::start(Format::OpenAi, script).await;
+    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+    assert_eq!(events.last()["code"], "ModelStreamBroken", "{events:?}");
+    bed.assert_idle_without_leaks().await;
+    assert_eq!(bed.provider.exchanges().len(), 2);
 }
 
 #[tokio::test]
-async fn a_wrong_key_and_a_provider_that_is_not_there_are_told_apart() {
+async fn a_wrong_key_and_an_unreachable_provider_have_different_codes() {
     for format in Format::AGENT_FORMATS {
         let provider = MockProvider::start(Turn::from_text("Hello")).await;
-        let place = AgentEndpoint::reserve();
-        let arguments = place.bridge_arguments();
+        let endpoint = AgentEndpoint::reserve();
+        let arguments = endpoint.bridge_arguments();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let world = TestBed::bridge_with(&arguments).await;
+        let bridge = TestBed::bridge_with(&arguments).await;
         let key = "sk-a-key-that-nobody-knows-0123456789";
         let start = AgentService::start_with_key;
-        let gone = AgentEndpoint::reserve().url();
+        let unreachable = AgentEndpoint::reserve().url();
         if format.key_variable().is_some() {
-            let agent = start(&place, &world, &provider, format, key, &[]).await;
-            let page = e2e::NativePage::open(&world, "board", vec![]).await;
-            let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
+            let agent = start(&endpoint, &bridge, &provider, format, key, &[]).await;
+            let page = e2e::NativePage::open(&bridge, "board", vec![]).await;
+            let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
             assert_eq!(
-                heard.last()["code"],
+                events.last()["code"],
                 "ModelUnauthorized",
-                "{format:?}: {heard:?}"
+                "{format:?}: {events:?}"
             );
-            assert!(!format!("{heard:?}{}", agent.log()).contains(key));
+            assert!(!format!("{events:?}{}", agent.log()).contains(key));
         }
-        let arguments = ["--base-url", &gone, "--retries", "1"];
-        let _agent = start(&place, &world, &provider, format, key, &arguments).await;
-        let page = e2e::NativePage::open(&world, "another", vec![]).await;
-        let heard = QueryEvents::run(&page, query("q-2", "Hello")).await;
+        let arguments = ["--base-url", &unreachable, "--retries", "1"];
+        let _agent = start(&endpoint, &bridge, &provider, format, key, &arguments).await;
+        let page = e2e::NativePage::open(&bridge, "another", vec![]).await;
+        let events = QueryEvents::run(&page, query("q-2", "Hello")).await;
         assert_eq!(
-            heard.last()["code"],
+            events.last()["code"],
             "ModelUnavailable",
-            "{format:?}: {heard:?}"
+            "{format:?}: {events:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn a_response_tool_that_is_never_called_and_too_little_time_are_failures() {
-    let asking = QueryTestBed::start(
+async fn a_missing_call_of_the_response_tool_and_a_timeout_are_failures() {
+    let bed = QueryTestBed::start(
         Format::Anthropic,
         Scripts::from(Script::new((0..9).map(|_| Turn::from_text("No."))))
             .with("silent", Turn::silent()),
     )
     .await;
-    let page = asking.page(vec![e2e::NativeItem::echo()]).await;
-    let mut asked = query("q-1", "Hello");
-    asked.response_tool = Some(query_tool("echo"));
-    let heard = QueryEvents::run(&page, asked).await;
-    assert_eq!(heard.last()["code"], "ResponseToolNotCalled", "{heard:?}");
-    let mut asked = query("q-2", "Hello [[silent]]");
-    asked.timeout = Some(300);
-    let heard = QueryEvents::run(&page, asked).await;
-    assert_eq!(heard.last()["code"], "QueryTimeout", "{heard:?}");
-    asking.assert_idle_without_leaks().await;
-    let last = asking.provider.exchanges().pop().unwrap();
+    let page = bed.page(vec![e2e::NativeItem::echo()]).await;
+    let mut request = query("q-1", "Hello");
+    request.response_tool = Some(query_tool("echo"));
+    let events = QueryEvents::run(&page, request).await;
+    assert_eq!(events.last()["code"], "ResponseToolNotCalled", "{events:?}");
+    let mut request = query("q-2", "Hello [[silent]]");
+    request.timeout = Some(300);
+    let events = QueryEvents::run(&page, request).await;
+    assert_eq!(events.last()["code"], "QueryTimeout", "{events:?}");
+    bed.assert_idle_without_leaks().await;
+    let last = bed.provider.exchanges().pop().unwrap();
     assert_eq!(last.outcome(), Some(ExchangeOutcome::ClosedByClient));
 }

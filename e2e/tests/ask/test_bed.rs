@@ -1,4 +1,4 @@
-//! What a test of a query needs: provider, bridge, agent, and the ear of a page.
+//! The test bed for queries: a provider, a bridge, an agent, and the events that a page receives.
 
 use bridge_protocol::{Query, QueryTool};
 use e2e::{
@@ -6,15 +6,15 @@ use e2e::{
 };
 use serde_json::{Value, json};
 
-/// A provider, an agent that asks it, and a bridge that asks the agent.
+/// A bridge, its agent, and the provider of the agent's model.
 pub(crate) struct QueryTestBed {
     pub(crate) provider: MockProvider,
-    pub(crate) world: TestBed,
+    pub(crate) bridge: TestBed,
     pub(crate) agent: AgentService,
     pub(crate) endpoint: AgentEndpoint,
 }
 
-/// The key and the tokens that nobody may ever read anywhere.
+/// The key and the token that must not be in any log.
 const SECRETS: [&str; 2] = [MockProvider::KEY, "what-a-bridge-shows-its-agent"];
 
 impl QueryTestBed {
@@ -22,45 +22,46 @@ impl QueryTestBed {
         Self::start_with(format, scripts, &[], &[]).await
     }
 
-    /// With further arguments for the agent and the bridge.
+    /// Starts it with more arguments for the agent and the bridge.
     pub(crate) async fn start_with(
         format: Format,
         scripts: impl Into<Scripts>,
-        of_agent: &[&str],
-        of_bridge: &[&str],
+        agent_arguments: &[&str],
+        bridge_arguments: &[&str],
     ) -> Self {
         let provider = MockProvider::start(scripts.into()).await;
-        let place = AgentEndpoint::reserve();
-        let arguments = place.bridge_arguments();
+        let endpoint = AgentEndpoint::reserve();
+        let arguments = endpoint.bridge_arguments();
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        arguments.extend(of_bridge);
-        let world = TestBed::bridge_with(&arguments).await;
-        let agent = AgentService::start(&place, &world, &provider, format, of_agent).await;
+        arguments.extend(bridge_arguments);
+        let bridge = TestBed::bridge_with(&arguments).await;
+        let agent =
+            AgentService::start(&endpoint, &bridge, &provider, format, agent_arguments).await;
         Self {
             provider,
-            world,
+            bridge,
             agent,
-            endpoint: place,
+            endpoint,
         }
     }
 
-    /// A page with these tools.
+    /// Opens a page with these tools.
     pub(crate) async fn page(&self, tools: Vec<NativeItem>) -> NativePage {
-        NativePage::open(&self.world, "board", tools).await
+        NativePage::open(&self.bridge, "board", tools).await
     }
 
-    /// Waits until nothing runs for any query, and looks whether a secret was written anywhere.
+    /// Waits until no query is in progress, and checks that no log contains a secret.
     pub(crate) async fn assert_idle_without_leaks(&self) {
         self.provider.wait_until_idle().await;
         self.agent.wait_until_idle().await;
-        let logs = [self.agent.log(), self.world.log()].join("\n");
+        let logs = [self.agent.log(), self.bridge.log()].join("\n");
         for secret in SECRETS {
             assert!(!logs.contains(secret), "{logs}");
         }
     }
 }
 
-/// A query with a prompt and nothing else.
+/// A query with only a prompt.
 pub(crate) fn query(uuid: &str, prompt: &str) -> Query {
     Query {
         uuid: uuid.into(),
@@ -73,7 +74,7 @@ pub(crate) fn query(uuid: &str, prompt: &str) -> Query {
     }
 }
 
-/// A tool, as a query names it.
+/// A tool in the list of a query.
 pub(crate) fn query_tool(name: &str) -> QueryTool {
     QueryTool {
         name: name.to_owned(),
@@ -83,29 +84,29 @@ pub(crate) fn query_tool(name: &str) -> QueryTool {
     }
 }
 
-/// What a page hears of one query, to its last word.
+/// The events of one query that a page has received.
 #[derive(Debug, Default)]
 pub(crate) struct QueryEvents(pub(crate) Vec<Value>);
 
 impl QueryEvents {
-    /// Asks and hears everything.
+    /// Sends a query and receives all of its events.
     pub(crate) async fn run(page: &NativePage, query: Query) -> Self {
         let uuid = query.uuid.as_str().to_owned();
         page.send_query(query).await;
         Self::collect_rest(page, &uuid).await
     }
 
-    /// Hears what is still to come.
+    /// Receives the remaining events.
     pub(crate) async fn collect_rest(page: &NativePage, uuid: &str) -> Self {
-        let mut heard = Self::default();
-        while !heard.is_complete() {
-            heard.next(page, uuid).await;
+        let mut events = Self::default();
+        while !events.is_complete() {
+            events.next_event(page, uuid).await;
         }
-        heard
+        events
     }
 
-    /// Hears the next event, which must be of this query.
-    pub(crate) async fn next(&mut self, page: &NativePage, uuid: &str) -> &Value {
+    /// Receives the next event, which must be of this query.
+    pub(crate) async fn next_event(&mut self, page: &NativePage, uuid: &str) -> &Value {
         let (_, message) = page.next_query_message().await;
         let mut event: Value = serde_json::from_str(&message.encode()).unwrap();
         assert_eq!(event["uuid"], uuid, "{event}");
@@ -114,10 +115,10 @@ impl QueryEvents {
         self.0.last().unwrap()
     }
 
-    /// Hears until something of this kind is told.
+    /// Receives events until one of this kind arrives.
     pub(crate) async fn collect_until(&mut self, page: &NativePage, uuid: &str, kind: &str) {
         loop {
-            let event = self.next(page, uuid).await;
+            let event = self.next_event(page, uuid).await;
             if event["type"] == kind || event["content"]["type"] == kind {
                 return;
             }
@@ -136,24 +137,23 @@ impl QueryEvents {
         self.0.last().unwrap()
     }
 
-    /// In one line: pieces of text put together, the ends of parallel calls in the order of their
-    /// beginnings.
+    /// One line per event. Consecutive texts are joined, and the ends of parallel calls are sorted.
     pub(crate) fn summary(&self) -> Vec<String> {
-        let mut story: Vec<String> = Vec::new();
+        let mut lines: Vec<String> = Vec::new();
         for event in &self.0 {
-            let word = event_summary(event);
-            match (story.last_mut(), word.strip_prefix("says ")) {
+            let line = event_summary(event);
+            match (lines.last_mut(), line.strip_prefix("says ")) {
                 (Some(last), Some(text)) if last.starts_with("says ") => last.push_str(text),
-                _ => story.push(word),
+                _ => lines.push(line),
             }
         }
-        for run in story.chunk_by_mut(|one, other| is_call_end(one) && is_call_end(other)) {
-            run.sort();
+        for ends in lines.chunk_by_mut(|one, other| is_call_end(one) && is_call_end(other)) {
+            ends.sort();
         }
-        story
+        lines
     }
 
-    /// The notes.
+    /// The texts of the notes.
     pub(crate) fn notes(&self) -> Vec<&str> {
         let contents = self.0.iter().map(|event| &event["content"]);
         let notes = contents.filter(|content| content["type"] == "note");
@@ -161,8 +161,8 @@ impl QueryEvents {
     }
 }
 
-fn is_call_end(word: &str) -> bool {
-    word.starts_with("ended ") || word.starts_with("failed ")
+fn is_call_end(line: &str) -> bool {
+    line.starts_with("ended ") || line.starts_with("failed ")
 }
 
 fn event_summary(event: &Value) -> String {
@@ -191,9 +191,9 @@ fn event_summary(event: &Value) -> String {
     }
 }
 
-/// A tool that takes a title, and says how many there are when two of its calls run at once.
-pub(crate) fn adding_tool(side_by_side: usize) -> NativeItem {
-    let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(side_by_side));
+/// A tool that adds a card. Its calls return only when `parallel_calls` of them run at the same time.
+pub(crate) fn adding_tool(parallel_calls: usize) -> NativeItem {
+    let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(parallel_calls));
     let definition = json!({
         "name": "add_card",
         "description": "Adds a card",
@@ -205,9 +205,9 @@ pub(crate) fn adding_tool(side_by_side: usize) -> NativeItem {
         },
     });
     NativeItem::new(bridge_protocol::Kind::Tool, definition, move |call| {
-        let meeting = meeting.clone();
+        let barrier = barrier.clone();
         async move {
-            meeting.wait().await;
+            barrier.wait().await;
             Ok(json!({ "added": call.input()["title"] }).into())
         }
     })

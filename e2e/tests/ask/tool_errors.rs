@@ -1,13 +1,12 @@
-//! Calls that go wrong are the model's to read, not the end of the query.
+//! Failed calls are reported to the model; they do not end the query.
 
-use crate::test_bed;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use e2e::{Format, NativeItem, Script, Turn};
 use serde_json::json;
 
-use crate::test_bed::{QueryEvents, QueryTestBed, query, query_tool};
+use crate::test_bed::{QueryEvents, QueryTestBed, adding_tool, query, query_tool};
 
 /// A tool that counts its calls.
 fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> NativeItem {
@@ -19,7 +18,7 @@ fn counting_tool(name: &str, count: &Arc<AtomicUsize>) -> NativeItem {
 }
 
 #[tokio::test]
-async fn unknown_tools_throwing_tools_and_bad_arguments_go_back_to_the_model() {
+async fn unknown_tools_failing_tools_and_bad_arguments_are_reported_to_the_model() {
     for format in Format::AGENT_FORMATS {
         let script = Script::new([
             Turn::from_call("no_such_tool", json!({}))
@@ -27,14 +26,14 @@ async fn unknown_tools_throwing_tools_and_bad_arguments_go_back_to_the_model() {
                 .call("add_card", json!({ "name": 1 })),
             Turn::from_text("I could not."),
         ]);
-        let asking = QueryTestBed::start(format, script).await;
-        let throwing = NativeItem::tool("throwing", async |_| Err("the disk is full".into()));
-        let page = asking.page(vec![throwing, test_bed::adding_tool(1)]).await;
-        let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
-        let mut story = heard.summary();
-        story[1..7].sort();
+        let bed = QueryTestBed::start(format, script).await;
+        let failing = NativeItem::tool("throwing", async |_| Err("the disk is full".into()));
+        let page = bed.page(vec![failing, adding_tool(1)]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+        let mut summary = events.summary();
+        summary[1..7].sort();
         assert_eq!(
-            story[4..],
+            summary[4..],
             [
                 "failed 1 no_such_tool",
                 "failed 2 throwing",
@@ -44,23 +43,19 @@ async fn unknown_tools_throwing_tools_and_bad_arguments_go_back_to_the_model() {
             ],
             "{format:?}"
         );
-        let finished = |tool: &str| {
-            let mut contents = heard.0.iter().map(|event| &event["content"]);
-            let of_tool = contents.find(|it| it["type"] == "tool-finished" && it["tool"] == tool);
-            of_tool.unwrap()["error"].as_str().unwrap().to_owned()
+        let error = |tool: &str| {
+            let mut contents = events.0.iter().map(|event| &event["content"]);
+            let end = contents.find(|it| it["type"] == "tool-finished" && it["tool"] == tool);
+            end.unwrap()["error"].as_str().unwrap().to_owned()
         };
-        assert!(finished("no_such_tool").contains("There is no tool `no_such_tool`"));
-        assert!(finished("throwing").contains("the disk is full"));
-        assert!(
-            finished("add_card").contains("title"),
-            "{}",
-            finished("add_card")
-        );
-        let told = asking.provider.wait_for_end(1).await.body.to_string();
-        for words in ["There is no tool", "the disk is full", "title"] {
-            assert!(told.contains(words), "{format:?}: {told}");
+        assert!(error("no_such_tool").contains("There is no tool `no_such_tool`"));
+        assert!(error("throwing").contains("the disk is full"));
+        assert!(error("add_card").contains("title"), "{}", error("add_card"));
+        let body = bed.provider.wait_for_end(1).await.body.to_string();
+        for text in ["There is no tool", "the disk is full", "title"] {
+            assert!(body.contains(text), "{format:?}: {body}");
         }
-        asking.assert_idle_without_leaks().await;
+        bed.assert_idle_without_leaks().await;
     }
 }
 
@@ -70,74 +65,77 @@ async fn a_tool_that_the_query_does_not_allow_is_not_called() {
         Turn::from_call("delete_all", json!({})).call("look", json!({})),
         Turn::from_text("I may not."),
     ]);
-    let asking = QueryTestBed::start(Format::Anthropic, script).await;
+    let bed = QueryTestBed::start(Format::Anthropic, script).await;
     let (deleted, looked) = (Arc::default(), Arc::default());
     let tools = vec![
         counting_tool("delete_all", &deleted),
         counting_tool("look", &looked),
     ];
-    let page = asking.page(tools).await;
-    let mut asked = query("q-1", "Clean up");
-    asked.tools = Some(vec![query_tool("look")]);
-    asked.restrict_tools = Some(true);
-    let heard = QueryEvents::run(&page, asked).await;
-    let story = heard.summary();
+    let page = bed.page(tools).await;
+    let mut request = query("q-1", "Clean up");
+    request.tools = Some(vec![query_tool("look")]);
+    request.restrict_tools = Some(true);
+    let events = QueryEvents::run(&page, request).await;
+    let summary = events.summary();
     assert!(
-        story.contains(&"failed 1 delete_all".to_owned()),
-        "{story:?}"
+        summary.contains(&"failed 1 delete_all".to_owned()),
+        "{summary:?}"
     );
-    assert!(story.contains(&"ended 2 look".to_owned()), "{story:?}");
-    assert_eq!(heard.last()["result"], "I may not.");
+    assert!(summary.contains(&"ended 2 look".to_owned()), "{summary:?}");
+    assert_eq!(events.last()["result"], "I may not.");
     assert_eq!(deleted.load(Ordering::Relaxed), 0);
     assert_eq!(looked.load(Ordering::Relaxed), 1);
-    let exchange = asking.provider.wait_for_end(0).await;
+    let exchange = bed.provider.wait_for_end(0).await;
     let offered = exchange.body["tools"].to_string();
     assert!(!offered.contains("delete_all"), "{offered}");
-    asking.assert_idle_without_leaks().await;
+    bed.assert_idle_without_leaks().await;
 }
 
 #[tokio::test]
-async fn a_large_result_is_cut_for_the_model_with_a_note() {
+async fn a_large_result_is_truncated_for_the_model_with_a_note() {
     let script = Script::new([
         Turn::from_call("large", json!({})),
         Turn::from_text("Much."),
     ]);
-    let asking = QueryTestBed::start(Format::OpenAi, script).await;
+    let bed = QueryTestBed::start(Format::OpenAi, script).await;
     let large = NativeItem::tool("large", async |_| Ok(json!("ä".repeat(60_000)).into()));
-    let page = asking.page(vec![large]).await;
-    let heard = QueryEvents::run(&page, query("q-1", "How much?")).await;
-    assert_eq!(heard.last()["result"], "Much.");
-    let told = asking.provider.wait_for_end(1).await.body.to_string();
+    let page = bed.page(vec![large]).await;
+    let events = QueryEvents::run(&page, query("q-1", "How much?")).await;
+    assert_eq!(events.last()["result"], "Much.");
+    let body = bed.provider.wait_for_end(1).await.body.to_string();
     assert!(
-        told.contains("54464 of its 120000 bytes are missing"),
+        body.contains("54464 of its 120000 bytes are missing"),
         "{}",
-        &told[told.len() - 900..]
+        &body[body.len() - 900..]
     );
-    assert!(told.len() < 80_000, "{}", told.len());
+    assert!(body.len() < 80_000, "{}", body.len());
 }
 
 #[tokio::test]
-async fn what_a_query_may_use_is_limited() {
-    let again = || {
+async fn the_budget_of_a_query_is_limited() {
+    let looking = || {
         let turn = Turn::from_call("look", json!({}));
         turn.call("look", json!({})).usage(900, 100)
     };
-    let scripts = || Script::new((0..9).map(|_| again()));
-    let rows = [
+    let scripts = || Script::new((0..9).map(|_| looking()));
+    let cases = [
         (["--max-rounds", "3"], "3 rounds", 4),
         (["--max-calls", "3"], "3 calls", 3),
         (["--max-tokens", "3000"], "3000 tokens", 6),
     ];
-    for (limits, words, most) in rows {
-        let asking = QueryTestBed::start_with(Format::Anthropic, scripts(), &limits, &[]).await;
+    for (limits, text, max_calls) in cases {
+        let bed = QueryTestBed::start_with(Format::Anthropic, scripts(), &limits, &[]).await;
         let count = Arc::new(AtomicUsize::new(0));
-        let page = asking.page(vec![counting_tool("look", &count)]).await;
-        let heard = QueryEvents::run(&page, query("q-1", &"Look! ".repeat(400))).await;
-        let last = heard.last();
-        assert_eq!(last["code"], "QueryBudgetExceeded", "{limits:?}: {heard:?}");
-        assert!(last["error"].as_str().unwrap().contains(words), "{last}");
+        let page = bed.page(vec![counting_tool("look", &count)]).await;
+        let events = QueryEvents::run(&page, query("q-1", &"Look! ".repeat(400))).await;
+        let last = events.last();
+        assert_eq!(
+            last["code"], "QueryBudgetExceeded",
+            "{limits:?}: {events:?}"
+        );
+        assert!(last["error"].as_str().unwrap().contains(text), "{last}");
         let called = count.load(Ordering::Relaxed);
-        assert!(called <= most, "{limits:?}: {called} calls");
-        asking.assert_idle_without_leaks().await;
+        assert!(called <= max_calls, "{limits:?}: {called} calls");
+        bed.assert_idle_without_leaks().await;
     }
 }

@@ -1,4 +1,4 @@
-//! On each of the four wires: two rounds of calls, one of them parallel, then an answer.
+//! Two rounds of calls, one of them with parallel calls, and an answer, in each of the four formats.
 
 use e2e::{ExchangeOutcome, Format, NativeItem, Script, Turn};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn listing_tool() -> NativeItem {
     NativeItem::tool("list_cards", async |_| Ok(json!(["Milk"]).into()))
 }
 
-/// What was sent to the provider as the results of a turn.
+/// The messages with results of tools in a request to the provider.
 fn results(format: Format, body: &Value) -> Vec<String> {
     let (list, role) = match format {
         Format::Gemini => ("contents", "user"),
@@ -33,12 +33,12 @@ fn results(format: Format, body: &Value) -> Vec<String> {
     messages.map(Value::to_string).collect()
 }
 
-async fn two_rounds(format: Format) {
-    let asking = QueryTestBed::start(format, script()).await;
-    let page = asking.page(vec![listing_tool(), adding_tool(2)]).await;
-    let heard = QueryEvents::run(&page, query("q-1", "Plan my day")).await;
+async fn check_two_rounds(format: Format) {
+    let bed = QueryTestBed::start(format, script()).await;
+    let page = bed.page(vec![listing_tool(), adding_tool(2)]).await;
+    let events = QueryEvents::run(&page, query("q-1", "Plan my day")).await;
     assert_eq!(
-        heard.summary(),
+        events.summary(),
         [
             "accepted",
             "says Let me look. 🧀",
@@ -52,7 +52,7 @@ async fn two_rounds(format: Format) {
             r#"completes "Two cards added.""#,
         ]
     );
-    let mut calls = heard.last()["toolCalls"].as_array().unwrap().clone();
+    let mut calls = events.last()["toolCalls"].as_array().unwrap().clone();
     calls[1..].sort_by_key(Value::to_string);
     assert_eq!(
         calls,
@@ -62,8 +62,8 @@ async fn two_rounds(format: Format) {
             json!({ "tool": "add_card", "arguments": { "title": "Käse" }, "result": { "added": "Käse" } }),
         ]
     );
-    asking.assert_idle_without_leaks().await;
-    let exchanges = asking.provider.exchanges();
+    bed.assert_idle_without_leaks().await;
+    let exchanges = bed.provider.exchanges();
     assert_eq!(exchanges.len(), 3, "{format:?}");
     for (turn, exchange) in exchanges.iter().enumerate() {
         assert_eq!(exchange.outcome(), Some(ExchangeOutcome::Complete));
@@ -83,22 +83,22 @@ async fn two_rounds(format: Format) {
 
 #[tokio::test]
 async fn two_rounds_with_anthropic() {
-    two_rounds(Format::Anthropic).await;
+    check_two_rounds(Format::Anthropic).await;
 }
 
 #[tokio::test]
 async fn two_rounds_with_openai() {
-    two_rounds(Format::OpenAi).await;
+    check_two_rounds(Format::OpenAi).await;
 }
 
 #[tokio::test]
 async fn two_rounds_with_gemini() {
-    two_rounds(Format::Gemini).await;
+    check_two_rounds(Format::Gemini).await;
 }
 
 #[tokio::test]
 async fn two_rounds_with_ollama() {
-    two_rounds(Format::Ollama).await;
+    check_two_rounds(Format::Ollama).await;
 }
 
 #[tokio::test]
@@ -117,17 +117,17 @@ async fn thinking_is_shown_and_sent_back_with_its_signature() {
         (Format::Ollama, "mock"),
     ] {
         let arguments = ["--thinking", "low", "--model", model];
-        let asking = QueryTestBed::start_with(format, script.clone(), &arguments, &[]).await;
-        let page = asking.page(vec![listing_tool()]).await;
-        let heard = QueryEvents::run(&page, query("q-1", "What is there?")).await;
-        let story = heard.summary();
-        assert_eq!(story[1], "thinks What is ", "{format:?}");
+        let bed = QueryTestBed::start_with(format, script.clone(), &arguments, &[]).await;
+        let page = bed.page(vec![listing_tool()]).await;
+        let events = QueryEvents::run(&page, query("q-1", "What is there?")).await;
+        let summary = events.summary();
+        assert_eq!(summary[1], "thinks What is ", "{format:?}");
         assert_eq!(
-            story.last().unwrap(),
+            summary.last().unwrap(),
             r#"completes "There is milk.""#,
-            "{format:?}: {heard:?}"
+            "{format:?}: {events:?}"
         );
-        asking.assert_idle_without_leaks().await;
+        bed.assert_idle_without_leaks().await;
     }
 }
 
@@ -139,13 +139,13 @@ async fn text_split_within_characters_and_lines_arrives_whole() {
         .max_chunk(3);
     let script = Script::new([turn, Turn::from_text(text).max_chunk(1)]);
     for format in Format::AGENT_FORMATS {
-        let asking = QueryTestBed::start(format, script.clone()).await;
-        let page = asking.page(vec![NativeItem::echo()]).await;
-        let heard = QueryEvents::run(&page, query("q-1", "Hello")).await;
-        assert_eq!(heard.last()["result"], text, "{format:?}: {heard:?}");
+        let bed = QueryTestBed::start(format, script.clone()).await;
+        let page = bed.page(vec![NativeItem::echo()]).await;
+        let events = QueryEvents::run(&page, query("q-1", "Hello")).await;
+        assert_eq!(events.last()["result"], text, "{format:?}: {events:?}");
         let calls =
             json!([{ "tool": "echo", "arguments": { "text": text }, "result": { "text": text } }]);
-        assert_eq!(heard.last()["toolCalls"], calls);
+        assert_eq!(events.last()["toolCalls"], calls);
     }
 }
 
@@ -156,50 +156,50 @@ async fn the_response_tool_is_required_and_ends_the_query() {
             Turn::from_text("I would sort them by day."),
             Turn::from_call("arrange", json!({ "order": ["Milk"] })),
         ]);
-        let asking = QueryTestBed::start(format, script).await;
+        let bed = QueryTestBed::start(format, script).await;
         let arrange = NativeItem::tool("arrange", async |_| Ok(json!("arranged").into()));
-        let page = asking.page(vec![listing_tool(), arrange]).await;
-        let mut asked = query("q-1", "Plan my day");
-        asked.response_tool = Some(query_tool("arrange"));
-        let heard = QueryEvents::run(&page, asked).await;
+        let page = bed.page(vec![listing_tool(), arrange]).await;
+        let mut request = query("q-1", "Plan my day");
+        request.response_tool = Some(query_tool("arrange"));
+        let events = QueryEvents::run(&page, request).await;
         assert_eq!(
-            heard.last()["type"],
+            events.last()["type"],
             "query_complete",
-            "{format:?}: {heard:?}"
+            "{format:?}: {events:?}"
         );
-        assert!(heard.last().get("result").is_none(), "{heard:?}");
-        assert_eq!(heard.last()["toolCalls"][0]["result"], "arranged");
-        asking.assert_idle_without_leaks().await;
-        let exchanges = asking.provider.exchanges();
+        assert!(events.last().get("result").is_none(), "{events:?}");
+        assert_eq!(events.last()["toolCalls"][0]["result"], "arranged");
+        bed.assert_idle_without_leaks().await;
+        let exchanges = bed.provider.exchanges();
         assert_eq!(exchanges.len(), 2, "{format:?}");
-        let demanded = &exchanges[1].body;
-        let is_demanded = match format {
-            Format::Anthropic => demanded["tool_choice"]["name"] == "arrange",
+        let second_request = &exchanges[1].body;
+        let is_required = match format {
+            Format::Anthropic => second_request["tool_choice"]["name"] == "arrange",
             Format::Gemini => {
-                let config = &demanded["toolConfig"]["functionCallingConfig"];
+                let config = &second_request["toolConfig"]["functionCallingConfig"];
                 config["allowedFunctionNames"] == json!(["arrange"])
             }
-            // There the others are not offered.
+            // For the others, only the required tool is offered.
             _ => {
-                let tools = demanded["tools"].as_array().unwrap();
+                let tools = second_request["tools"].as_array().unwrap();
                 tools.len() == 1 && tools[0]["function"]["name"] == "arrange"
             }
         };
-        assert!(is_demanded, "{format:?}: {demanded}");
+        assert!(is_required, "{format:?}: {second_request}");
     }
 }
 
 #[tokio::test]
 async fn context_and_page_text_reach_the_model_as_data() {
-    let asking = QueryTestBed::start(Format::Anthropic, Turn::from_text("It is sunny.")).await;
-    let page = asking.page(vec![listing_tool()]).await;
-    let mut asked = query("q-1", "What is the weather?");
+    let bed = QueryTestBed::start(Format::Anthropic, Turn::from_text("It is sunny.")).await;
+    let page = bed.page(vec![listing_tool()]).await;
+    let mut request = query("q-1", "What is the weather?");
     let context = json!([{ "name": "weather", "type": "ephemeral", "value": { "sky": "clear" },
         "schema": { "type": "object" }, "description": "Now" }]);
-    asked.context = serde_json::from_value(context).unwrap();
-    let heard = QueryEvents::run(&page, asked).await;
-    assert_eq!(heard.last()["result"], "It is sunny.");
-    let exchange = asking.provider.wait_for_end(0).await;
+    request.context = serde_json::from_value(context).unwrap();
+    let events = QueryEvents::run(&page, request).await;
+    assert_eq!(events.last()["result"], "It is sunny.");
+    let exchange = bed.provider.wait_for_end(0).await;
     let sent = exchange.body["messages"][0].to_string();
     assert!(
         sent.contains("clear") && sent.contains("It is data"),

@@ -1,4 +1,4 @@
-//! Command lines, with a model that a provider plays.
+//! AI clients with a command line, and a mock provider as their model.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ impl Transport {
     }
 }
 
-/// The turns of [`walk`], by what they call.
+/// The turns of [`all_calls`], by what they call.
 const CALL: usize = 0;
 const WRONG: usize = 1;
 const PICTURE: usize = 2;
@@ -34,9 +34,9 @@ const PROGRESS: usize = 5;
 const ELICITATION: usize = 6;
 const SECOND: usize = 7;
 
-/// A model that calls each tool of the page, under the names that the client gives them.
-fn walk(named: impl Fn(&str) -> String) -> Script {
-    let call = |tool: &str, arguments: Value| Turn::from_call(&named(tool), arguments);
+/// A script that calls each tool of the page, with the names that the client uses.
+fn all_calls(tool_name: impl Fn(&str) -> String) -> Script {
+    let call = |tool: &str, arguments: Value| Turn::from_call(&tool_name(tool), arguments);
     Script::new([
         call("add_note", json!({ "text": "buy milk" })),
         call("add_note", json!({})),
@@ -50,60 +50,61 @@ fn walk(named: impl Fn(&str) -> String) -> Script {
     ])
 }
 
-fn hang(named: impl Fn(&str) -> String) -> Script {
+/// A script that calls the tool `hang`.
+fn hang(tool_name: impl Fn(&str) -> String) -> Script {
     Script::new([
-        Turn::from_call(&named("hang"), json!({})),
+        Turn::from_call(&tool_name("hang"), json!({})),
         Turn::from_text("Done."),
     ])
 }
 
-fn cell_for(is_so: bool, otherwise: &str) -> StepResult {
-    match is_so {
-        true => StepResult::Works,
-        false => StepResult::Failed(otherwise.to_owned()),
+fn result_if(works: bool, failure: &str) -> StepResult {
+    if works {
+        StepResult::Works
+    } else {
+        StepResult::Failed(failure.to_owned())
     }
 }
 
-/// What every walk must show.
-async fn judge_run(row: &mut ClientRow, run: &CommandLineRun, app: &ClientsApp) {
+/// Sets the results that all command lines have in common.
+async fn set_results(row: &mut ClientRow, run: &CommandLineRun, app: &ClientsApp) {
     row.set(
         ClientStep::List,
-        cell_for(
+        result_if(
             run.offers_tool("add_note", 0),
-            "the model is told of no tool",
+            "no tool is offered to the model",
         ),
     );
     let ToolOutput { text, .. } = run.output(CALL);
     let called = text.contains("notes") && app.notes().await == ["buy milk"];
-    row.set(ClientStep::Call, cell_for(called, &text));
+    row.set(ClientStep::Call, result_if(called, &text));
     let ToolOutput { text, .. } = run.output(WRONG);
-    let is_told = text.contains("text") && text.contains("required");
-    row.set(ClientStep::Wrong, cell_for(is_told, &text));
+    let is_explained = text.contains("text") && text.contains("required");
+    row.set(ClientStep::Wrong, result_if(is_explained, &text));
     let picture = run.output(PICTURE);
-    let is_seen = picture.images.iter().any(|bytes| *bytes > 1_000);
-    row.set(ClientStep::Picture, cell_for(is_seen, &picture.text));
+    let has_image = picture.images.iter().any(|bytes| *bytes > 1_000);
+    row.set(ClientStep::Picture, result_if(has_image, &picture.text));
     let ToolOutput { text, .. } = run.output(LARGE);
-    let is_noted = text.find("[Cut:").is_some_and(|at| at < 200) && text.contains("get_result");
-    let cell = match is_noted {
-        true => StepResult::WorksBut(
-            "cut to what it shows its model, with a note and a handle first".to_owned(),
-        ),
-        false => StepResult::Failed(text.chars().take(300).collect()),
+    let has_note = text.find("[Cut:").is_some_and(|at| at < 200) && text.contains("get_result");
+    let result = if has_note {
+        let remark = "cut to what it shows its model, with a note and a handle first";
+        StepResult::WorksBut(remark.to_owned())
+    } else {
+        StepResult::Failed(text.chars().take(300).collect())
     };
-    row.set(ClientStep::Large, cell);
-    let counted = run.output(PROGRESS).text.contains("counted to 4");
-    row.set(
-        ClientStep::Progress,
-        match counted {
-            true => StepResult::Lacks("it asks for progress and shows none".to_owned()),
-            false => StepResult::Failed(run.output(PROGRESS).text),
-        },
-    );
+    row.set(ClientStep::Large, result);
+    let ToolOutput { text, .. } = run.output(PROGRESS);
+    let result = if text.contains("counted to 4") {
+        StepResult::Lacks("it asks for progress and shows none".to_owned())
+    } else {
+        StepResult::Failed(text)
+    };
+    row.set(ClientStep::Progress, result);
     let ToolOutput { text, .. } = run.output(SECOND);
-    let is_told = run.offers_tool("second", SECOND + 1);
+    let is_offered = run.offers_tool("second", SECOND + 1);
     row.set(
         ClientStep::ListChanged,
-        cell_for(text.contains("second") && is_told, &text),
+        result_if(text.contains("second") && is_offered, &text),
     );
 }
 
@@ -126,20 +127,20 @@ fn bearer(app: &ClientsApp) -> String {
 mod claude_code {
     use super::*;
 
-    fn named(tool: &str) -> String {
+    fn tool_name(tool: &str) -> String {
         format!("mcp__web__{tool}")
     }
 
-    /// What answers its questions where nobody is asked.
+    /// A hook that answers elicitations without a user.
     const HOOK: &str = r#"{"hooks":{"Elicitation":[{"matcher":"","hooks":[{"type":"command","command":"echo '{\"hookSpecificOutput\":{\"hookEventName\":\"Elicitation\",\"action\":\"accept\",\"content\":{\"name\":\"Ada\"}}}'"}]}]}}"#;
 
     async fn command_line(
         app: &ClientsApp,
-        leg: Transport,
+        transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Anthropic, script).await;
-        let server = match leg {
+        let server = match transport {
             Transport::Http => json!({ "type": "http", "url": app.bed.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
             Transport::Stdio => stdio_server(app),
@@ -165,31 +166,29 @@ mod claude_code {
         (client, command)
     }
 
-    async fn runs(leg: Transport, name: &str) {
+    async fn check_client(transport: Transport, name: &str) {
         let app = ClientsApp::open().await;
         let mut row = ClientRow::new(
             &program_paths::clients_package("@anthropic-ai/claude-code"),
-            leg.name(),
+            transport.name(),
             Some("2026-07-28"),
         );
-        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
         let run = client.run("Claude Code", command).await;
-        judge_run(&mut row, &run, &app).await;
+        set_results(&mut row, &run, &app).await;
         let ToolOutput { text, .. } = run.output(ELICITATION);
-        row.set(
-            ClientStep::Elicitation,
-            match text.contains("Hello Ada") {
-                true => StepResult::WorksBut(
-                    "with `-p` a hook answers, or nobody: then it cancels".to_owned(),
-                ),
-                false => StepResult::Failed(text),
-            },
-        );
+        let result = if text.contains("Hello Ada") {
+            let remark = "with `-p` a hook answers, or nobody: then it cancels";
+            StepResult::WorksBut(remark.to_owned())
+        } else {
+            StepResult::Failed(text)
+        };
+        row.set(ClientStep::Elicitation, result);
         row.set(
             ClientStep::Leaving,
-            cell_for(app.is_without_clients().await, "the page sees it still"),
+            result_if(app.is_without_clients().await, "the page still sees it"),
         );
-        let (client, command) = command_line(&app, leg, hang(named)).await;
+        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
         client
             .run_until("Claude Code", command, app.wait_for_hanging_call())
             .await;
@@ -200,32 +199,32 @@ mod claude_code {
 
     #[tokio::test]
     async fn over_http() {
-        runs(Transport::Http, "01-claude-code-http").await;
+        check_client(Transport::Http, "01-claude-code-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Transport::Stdio, "02-claude-code-stdio").await;
+        check_client(Transport::Stdio, "02-claude-code-stdio").await;
     }
 }
 
 mod gemini {
     use super::*;
 
-    fn named(tool: &str) -> String {
+    fn tool_name(tool: &str) -> String {
         format!("mcp_web_{tool}")
     }
 
-    /// A call that takes longer is cancelled, in milliseconds.
+    /// The timeout after which a call is cancelled, in milliseconds.
     const TIMEOUT: u64 = 5_000;
 
     async fn command_line(
         app: &ClientsApp,
-        leg: Transport,
+        transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::Gemini, script).await;
-        let mut server = match leg {
+        let mut server = match transport {
             Transport::Http => json!({ "httpUrl": app.bed.mcp_url(),
                 "headers": { "Authorization": bearer(app) } }),
             Transport::Stdio => stdio_server(app),
@@ -257,47 +256,45 @@ mod gemini {
         (client, command)
     }
 
-    async fn runs(leg: Transport, name: &str) {
+    async fn check_client(transport: Transport, name: &str) {
         let app = ClientsApp::open().await;
         let mut row = ClientRow::new(
             &program_paths::clients_package("@google/gemini-cli"),
-            leg.name(),
+            transport.name(),
             Some("2025-06-18"),
         );
-        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
         let run = client.run("Gemini CLI", command).await;
-        judge_run(&mut row, &run, &app).await;
+        set_results(&mut row, &run, &app).await;
         let wrong = "it checks the arguments itself, and the bridge is not asked";
         if row.results[&ClientStep::Wrong] == StepResult::Works {
             row.set(ClientStep::Wrong, StepResult::WorksBut(wrong.to_owned()));
         }
         let ToolOutput { text, .. } = run.output(ELICITATION);
-        row.set(
-            ClientStep::Elicitation,
-            match text.contains("ClientCapabilityMissing") {
-                true => StepResult::Lacks("it declares none".to_owned()),
-                false => StepResult::Failed(text),
-            },
-        );
-        let leaving = match leg {
-            Transport::Stdio => cell_for(app.is_without_clients().await, "the page sees it still"),
-            Transport::Http => match app.is_without_clients().await {
-                true => {
-                    StepResult::Failed("it ends its session now, and is known not to".to_owned())
-                }
-                false => StepResult::Lacks(
-                    "it sends no DELETE: its session makes room when another client needs it"
-                        .to_owned(),
-                ),
-            },
+        let result = if text.contains("ClientCapabilityMissing") {
+            StepResult::Lacks("it declares none".to_owned())
+        } else {
+            StepResult::Failed(text)
+        };
+        row.set(ClientStep::Elicitation, result);
+        let has_left = app.is_without_clients().await;
+        let leaving = match transport {
+            Transport::Stdio => result_if(has_left, "the page still sees it"),
+            Transport::Http if has_left => {
+                StepResult::Failed("it ends its session, although it is known not to".to_owned())
+            }
+            Transport::Http => StepResult::Lacks(
+                "it sends no DELETE: its session makes room when another client needs it"
+                    .to_owned(),
+            ),
         };
         row.set(ClientStep::Leaving, leaving);
-        let (client, command) = command_line(&app, leg, hang(named)).await;
+        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
         let run = client.run("Gemini CLI", command).await;
         app.wait_for_cancel().await;
         assert!(
             run.reached_turn(1),
-            "it goes on with the model:\n{}",
+            "the program does not continue with the model:\n{}",
             run.log
         );
         let cancel = "by its own timeout; Ctrl-C drops a call over HTTP without a word";
@@ -307,36 +304,36 @@ mod gemini {
 
     #[tokio::test]
     async fn over_http() {
-        runs(Transport::Http, "03-gemini-cli-http").await;
+        check_client(Transport::Http, "03-gemini-cli-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Transport::Stdio, "04-gemini-cli-stdio").await;
+        check_client(Transport::Stdio, "04-gemini-cli-stdio").await;
     }
 }
 
 mod codex {
     use super::*;
 
-    /// A call that takes longer is cancelled, in seconds.
+    /// The timeout after which a call is cancelled, in seconds.
     const TIMEOUT: u64 = 5;
 
-    /// A model with as much room for a result as those of OpenAI have.
+    /// A model whose limit for results is as large as that of OpenAI's models.
     const CATALOG: &str = r#"{"models":[{"slug":"played","display_name":"played","base_instructions":"You are played.","supported_reasoning_levels":[],"shell_type":"unified_exec","visibility":"list","supported_in_api":true,"priority":1,"support_verbosity":false,"truncation_policy":{"mode":"tokens","limit":10000},"experimental_supported_tools":[],"context_window":272000,"input_modalities":["text","image"]}]}"#;
 
-    /// It puts the tools of a server into a namespace.
-    fn named(tool: &str) -> String {
+    /// Codex puts the tools of a server into a namespace.
+    fn tool_name(tool: &str) -> String {
         format!("mcp__web.{tool}")
     }
 
     async fn command_line(
         app: &ClientsApp,
-        leg: Transport,
+        transport: Transport,
         script: Script,
     ) -> (CommandLine, Command) {
         let client = CommandLine::new(Format::OpenAiResponses, script).await;
-        let server = match leg {
+        let server = match transport {
             Transport::Http => format!(
                 "url = \"{}\"\nbearer_token_env_var = \"WEB_TOKEN\"\n",
                 app.bed.mcp_url()
@@ -407,21 +404,20 @@ tool_timeout_sec = {TIMEOUT}
         (client, command)
     }
 
-    async fn runs(leg: Transport, name: &str) {
+    async fn check_client(transport: Transport, name: &str) {
         let app = ClientsApp::open().await;
         let package = program_paths::clients_package("@openai/codex");
-        let mut row = ClientRow::new(&package, leg.name(), Some("2025-06-18"));
-        let (client, command) = command_line(&app, leg, walk(named)).await;
+        let mut row = ClientRow::new(&package, transport.name(), Some("2025-06-18"));
+        let (client, command) = command_line(&app, transport, all_calls(tool_name)).await;
         let run = client.run("Codex", command).await;
-        judge_run(&mut row, &run, &app).await;
+        set_results(&mut row, &run, &app).await;
         let ToolOutput { text, .. } = run.output(ELICITATION);
-        row.set(
-            ClientStep::Elicitation,
-            match text.contains("no name: decline") {
-                true => StepResult::Lacks("`codex exec` declines every question".to_owned()),
-                false => StepResult::Failed(text),
-            },
-        );
+        let result = if text.contains("no name: decline") {
+            StepResult::Lacks("`codex exec` declines every question".to_owned())
+        } else {
+            StepResult::Failed(text)
+        };
+        row.set(ClientStep::Elicitation, result);
         if row.results[&ClientStep::ListChanged] == StepResult::Works {
             let feature =
                 "with its feature `mcp_tool_list_changed`; without, it goes on with the first list";
@@ -430,21 +426,23 @@ tool_timeout_sec = {TIMEOUT}
                 StepResult::WorksBut(feature.to_owned()),
             );
         }
-        let leaving = match leg {
-            Transport::Http => cell_for(app.is_without_clients().await, "the page sees it still"),
-            // Whether the server has time for its last words differs from run to run.
+        let leaving = match transport {
+            Transport::Http => {
+                result_if(app.is_without_clients().await, "the page still sees it")
+            }
+            // Whether the server has time to end its session differs from run to run.
             Transport::Stdio => StepResult::WorksBut(
                 "it kills its server a few milliseconds after SIGTERM: a session may be left behind"
                     .to_owned(),
             ),
         };
         row.set(ClientStep::Leaving, leaving);
-        let (client, command) = command_line(&app, leg, hang(named)).await;
+        let (client, command) = command_line(&app, transport, hang(tool_name)).await;
         let run = client.run("Codex", command).await;
         app.wait_for_cancel().await;
         assert!(
             run.reached_turn(1),
-            "it goes on with the model:\n{}",
+            "the program does not continue with the model:\n{}",
             run.log
         );
         let cancel =
@@ -455,11 +453,11 @@ tool_timeout_sec = {TIMEOUT}
 
     #[tokio::test]
     async fn over_http() {
-        runs(Transport::Http, "05-codex-http").await;
+        check_client(Transport::Http, "05-codex-http").await;
     }
 
     #[tokio::test]
     async fn over_stdio() {
-        runs(Transport::Stdio, "06-codex-stdio").await;
+        check_client(Transport::Stdio, "06-codex-stdio").await;
     }
 }

@@ -1,11 +1,11 @@
-//! Client libraries. What one of them lacks, its driver says; what it does wrong stands here.
+//! Client libraries. Their drivers report missing features; known faults are exceptions here.
 
 use e2e::{ClientStep, Driver, DriverTransport};
 
 const OLDEST: &str = "sdk-1-10";
 const NEWEST: &str = "sdk-1-newest";
 
-/// `close()` of the 1.x SDKs ends no session; `terminateSession()` is there for that.
+/// `close()` of the 1.x SDKs does not end a session, so the driver calls `terminateSession()`, too.
 fn typescript_sdk(package: &'static str, server: DriverTransport) -> Driver {
     Driver::new("typescript-sdk.mjs", server).with("MCP_WEB_SDK_PACKAGE", package)
 }

@@ -1,5 +1,5 @@
-//! MCP clients that nobody here wrote, each as it is, against a page in Chromium. What they did is
-//! the table of `docs/clients.md`: `cargo xtask clients` writes it.
+//! MCP clients of other projects, unchanged, against a page in Chromium. Their results are the table
+//! in `docs/clients.md`, which `cargo xtask clients` writes.
 #![allow(clippy::unwrap_used)]
 
 mod command_lines;

@@ -1,8 +1,8 @@
-//! Programs that carry stdio to HTTP, between the newest TypeScript SDK 1.x and the bridge.
+//! Programs that connect stdio with HTTP, between the newest TypeScript SDK 1.x and the bridge.
 
 use e2e::{ClientStep, Driver, DriverTransport, Package};
 
-fn proxied(proxy: DriverTransport) -> Driver {
+fn driver_for(proxy: DriverTransport) -> Driver {
     Driver::new("typescript-sdk.mjs", proxy)
         .with("MCP_WEB_SDK_PACKAGE", "sdk-1-newest")
         .loses_progress()
@@ -27,7 +27,7 @@ async fn mcp_remote() {
             ("MCP_REMOTE_CONFIG_DIR", "{home}/mcp-remote"),
         ],
     };
-    let driver = proxied(proxy).except(
+    let driver = driver_for(proxy).except(
         ClientStep::Leaving,
         "it sends no DELETE: its sessions make room when another client needs it",
     );
@@ -50,7 +50,7 @@ async fn supergateway() {
         ],
         environment: &[],
     };
-    let driver = proxied(proxy)
+    let driver = driver_for(proxy)
         .except(
             ClientStep::ListChanged,
             "it passes no notification of a server on",
@@ -80,7 +80,7 @@ async fn mcp_proxy() {
         ],
         environment: &[("API_ACCESS_TOKEN", "{token}")],
     };
-    let driver = proxied(proxy)
+    let driver = driver_for(proxy)
         .except(
             ClientStep::ListChanged,
             "it passes no notification of a server on",

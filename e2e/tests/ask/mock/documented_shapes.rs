@@ -1,4 +1,4 @@
-//! What is sent has the shape of the examples in the providers' documentation.
+//! The mock's streams have the shape of the examples in the providers' documentation.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{first_request, send};
 
-/// A kind of event and where in it there is what.
+/// The kind of an event, and the paths and types of its values.
 #[derive(Debug, PartialEq)]
 struct EventShape {
     kind: String,
@@ -81,19 +81,16 @@ async fn each_stream_has_the_shape_of_its_documented_example() {
             let missing: Vec<_> = documented.paths.difference(&sent.paths).collect();
             assert_eq!(missing, [""; 0], "{sent:?} beside {documented:?}");
             let added: Vec<_> = sent.paths.difference(&documented.paths).collect();
-            // Of a shortened example.
-            let is_usage = |place: &&&String| place.contains("usage");
-            let added: Vec<_> = added
-                .into_iter()
-                .filter(|place| !is_usage(&place))
-                .collect();
+            // The examples omit some of the usage.
+            let is_usage = |path: &&&String| path.contains("usage");
+            let added: Vec<_> = added.into_iter().filter(|path| !is_usage(&path)).collect();
             assert_eq!(added, [""; 0], "{sent:?} beside {documented:?}");
         }
     }
 }
 
-/// The events of a stream but for `ping`, which may come at any time; one of several of the same
-/// kind that follow each other.
+/// The shapes of a stream's events without `ping`, which may come at any time. Of consecutive events
+/// with the same shape, only the first one is included.
 fn event_shapes(stream: &str) -> Vec<EventShape> {
     let mut shapes: Vec<EventShape> = Vec::new();
     let mut name = "";
@@ -121,9 +118,9 @@ fn event_shapes(stream: &str) -> Vec<EventShape> {
 }
 
 fn event_shape(name: &str, data: &Value) -> EventShape {
-    let mut places = BTreeSet::new();
-    collect_paths("", data, &mut places);
-    let words = [
+    let mut paths = BTreeSet::new();
+    collect_paths("", data, &mut paths);
+    let kinds = [
         &data["type"],
         &data["delta"]["type"],
         &data["content_block"]["type"],
@@ -133,34 +130,34 @@ fn event_shape(name: &str, data: &Value) -> EventShape {
         &data["candidates"][0]["finishReason"],
         &data["done_reason"],
     ];
-    let words: Vec<&str> = words.into_iter().filter_map(Value::as_str).collect();
+    let kinds: Vec<&str> = kinds.into_iter().filter_map(Value::as_str).collect();
     EventShape {
-        kind: format!("{name} {}", words.join(" ")),
-        paths: places,
+        kind: format!("{name} {}", kinds.join(" ")),
+        paths,
     }
 }
 
-/// The places in a value, with the kind of what is there.
-fn collect_paths(at: &str, value: &Value, places: &mut BTreeSet<String>) {
+/// Collects the paths in a value, with the type of the value at each.
+fn collect_paths(path: &str, value: &Value, paths: &mut BTreeSet<String>) {
     match value {
-        // A model's arguments are its own.
-        Value::Object(_) if at.ends_with("args") || at.ends_with("arguments") => {
-            places.insert(format!("{at}: object"));
+        // The arguments of a call are arbitrary.
+        Value::Object(_) if path.ends_with("args") || path.ends_with("arguments") => {
+            paths.insert(format!("{path}: object"));
         }
         Value::Object(fields) => {
             for (name, value) in fields {
-                collect_paths(&format!("{at}.{name}"), value, places);
+                collect_paths(&format!("{path}.{name}"), value, paths);
             }
         }
         Value::Array(elements) => {
-            places.insert(format!("{at}: array"));
+            paths.insert(format!("{path}: array"));
             for value in elements {
-                collect_paths(&format!("{at}[]"), value, places);
+                collect_paths(&format!("{path}[]"), value, paths);
             }
         }
-        Value::String(_) => drop(places.insert(format!("{at}: string"))),
-        Value::Number(_) => drop(places.insert(format!("{at}: number"))),
-        Value::Bool(_) => drop(places.insert(format!("{at}: boolean"))),
-        Value::Null => drop(places.insert(format!("{at}: null"))),
+        Value::String(_) => drop(paths.insert(format!("{path}: string"))),
+        Value::Number(_) => drop(paths.insert(format!("{path}: number"))),
+        Value::Bool(_) => drop(paths.insert(format!("{path}: boolean"))),
+        Value::Null => drop(paths.insert(format!("{path}: null"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that the provider would not take are refused in its words.
+//! Requests that the provider would reject are rejected with its error.
 
 use axum::http::HeaderMap;
 use e2e::{ExchangeOutcome, Format, MockProvider, Script, Turn};
@@ -38,14 +38,14 @@ async fn a_missing_or_unknown_key_is_rejected() {
         for name in ["x-api-key", "authorization", "x-goog-api-key"] {
             without.remove(name);
         }
-        for (headers, (status, words)) in
+        for (headers, (status, text)) in
             [(without, missing), (headers(format, "sk-another"), unknown)]
         {
             let answer =
                 send_with(&provider, format, headers, &first_request(format, "Hello")).await;
             assert_eq!(answer.status(), status, "{format:?}");
             let body: Value = answer.json().await.unwrap();
-            assert!(error_message(format, &body).contains(words), "{body}");
+            assert!(error_message(format, &body).contains(text), "{body}");
         }
     }
     let exchanges = provider.exchanges();
@@ -53,15 +53,15 @@ async fn a_missing_or_unknown_key_is_rejected() {
     assert_eq!(exchanges[1].headers["x-api-key"], "***");
     assert!(
         !format!("{exchanges:?}").contains("sk-another"),
-        "no key is kept"
+        "no key is stored"
     );
 }
 
 #[tokio::test]
-async fn results_of_tools_answer_the_calls_before_them() {
+async fn tool_calls_without_results_are_rejected() {
     let call = Turn::from_call("look", json!({})).call("look", json!({}));
     let provider = MockProvider::start(Script::new([call, Turn::from_text("Done")])).await;
-    for (format, list, call, words) in [
+    for (format, list, call, text) in [
         (
             Format::Anthropic,
             "messages",
@@ -86,13 +86,13 @@ async fn results_of_tools_answer_the_calls_before_them() {
         ),
     ] {
         let mut body = first_request(format, "Hello");
-        let said = body[list].as_array_mut().unwrap();
-        let again = said[0].clone();
-        said.extend([call, again]);
+        let messages = body[list].as_array_mut().unwrap();
+        let again = messages[0].clone();
+        messages.extend([call, again]);
         let answer = send(&provider, format, &body).await;
         assert_eq!(answer.status(), 400, "{format:?}");
         let body: Value = answer.json().await.unwrap();
-        assert!(error_message(format, &body).contains(words), "{body}");
+        assert!(error_message(format, &body).contains(text), "{body}");
     }
 }
 
@@ -169,20 +169,20 @@ async fn invalid_requests_are_rejected() {
             "cannot unmarshal string",
         ),
     ];
-    for ((format, body), words) in cases {
+    for ((format, body), text) in cases {
         let answer = send(&provider, format, &body).await;
         assert_eq!(answer.status(), 400, "{body}");
-        let said: Value = answer.json().await.unwrap();
-        assert!(error_message(format, &said).contains(words), "{said}");
+        let error: Value = answer.json().await.unwrap();
+        assert!(error_message(format, &error).contains(text), "{error}");
     }
     let mut headers: HeaderMap = headers(Format::Anthropic, MockProvider::KEY);
     headers.remove("anthropic-version");
     let body = first_request(Format::Anthropic, "Hello");
     let answer = send_with(&provider, Format::Anthropic, headers, &body).await;
-    let said: Value = answer.json().await.unwrap();
+    let error: Value = answer.json().await.unwrap();
     assert!(
-        error_message(Format::Anthropic, &said).contains("anthropic-version"),
-        "{said}"
+        error_message(Format::Anthropic, &error).contains("anthropic-version"),
+        "{error}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Which turn is played, how an answer breaks, and what is known of it afterwards.
+//! Which turn is sent, how responses break off, and what the log of exchanges contains.
 
 use e2e::{
     BreakMode, ExchangeOutcome, Format, MockProvider, Recordings, ResponseSource, Script, Scripts,
@@ -23,9 +23,12 @@ async fn the_history_selects_the_turn_and_a_name_in_the_prompt_the_script() {
     let provider = MockProvider::start(scripts).await;
     for format in Format::ALL {
         let mut body = first_request(format, "Hello");
-        let said = text(&provider, format, &body).await;
-        assert!(said.contains("one") && !said.contains("two"), "{said}");
-        let (list, answered) = match format {
+        let response = text(&provider, format, &body).await;
+        assert!(
+            response.contains("one") && !response.contains("two"),
+            "{response}"
+        );
+        let (list, answer) = match format {
             Format::Gemini => (
                 "contents",
                 json!({ "role": "model", "parts": [{ "text": "one" }] }),
@@ -37,12 +40,12 @@ async fn the_history_selects_the_turn_and_a_name_in_the_prompt_the_script() {
             ),
             _ => ("messages", json!({ "role": "assistant", "content": "one" })),
         };
-        let said = body[list].as_array_mut().unwrap();
-        let again = said[0].clone();
-        said.extend([answered, again]);
+        let messages = body[list].as_array_mut().unwrap();
+        let again = messages[0].clone();
+        messages.extend([answer, again]);
         assert!(text(&provider, format, &body).await.contains("two"));
-        let said = text(&provider, format, &first_request(format, "[[other]]")).await;
-        assert!(said.contains("three"), "{said}");
+        let response = text(&provider, format, &first_request(format, "[[other]]")).await;
+        assert!(response.contains("three"), "{response}");
     }
     provider.wait_until_idle().await;
     let exchanges = provider.exchanges();
@@ -56,12 +59,12 @@ async fn the_history_selects_the_turn_and_a_name_in_the_prompt_the_script() {
 }
 
 #[tokio::test]
-async fn an_answer_breaks_as_the_script_says() {
-    let saying = || Turn::from_text("first").text("second");
-    let scripts = Scripts::from(saying())
-        .with("error", saying().broken(1, BreakMode::Error))
-        .with("cut", saying().broken(1, BreakMode::Cut))
-        .with("end", saying().broken(1, BreakMode::End));
+async fn responses_break_off_as_the_script_says() {
+    let complete = || Turn::from_text("first").text("second");
+    let scripts = Scripts::from(complete())
+        .with("error", complete().broken(1, BreakMode::Error))
+        .with("cut", complete().broken(1, BreakMode::Cut))
+        .with("end", complete().broken(1, BreakMode::End));
     let provider = MockProvider::start(scripts).await;
     for format in Format::ALL {
         let broken = text(&provider, format, &first_request(format, "[[error]]")).await;
@@ -82,15 +85,15 @@ async fn an_answer_breaks_as_the_script_says() {
             ended.contains("first") && !ended.contains("second"),
             "{ended}"
         );
-        let last = [
+        let ends = [
             "message_stop",
             "[DONE]",
             "response.completed",
             "finishReason",
             r#""done":true"#,
         ];
-        for word in last {
-            assert!(!ended.contains(word), "{ended}");
+        for end in ends {
+            assert!(!ended.contains(end), "{ended}");
         }
         let mut cut = send(&provider, format, &first_request(format, "[[cut]]"))
             .await
@@ -108,16 +111,16 @@ async fn an_answer_breaks_as_the_script_says() {
         assert!(error.is_body() || error.is_decode(), "{error:?}");
         assert!(String::from_utf8(arrived).unwrap().contains("first"));
     }
-    let endings = provider
+    let outcomes = provider
         .exchanges()
         .iter()
         .map(|it| it.outcome())
         .collect::<Vec<_>>();
-    assert_eq!(endings, [Some(ExchangeOutcome::Broken); 15]);
+    assert_eq!(outcomes, [Some(ExchangeOutcome::Broken); 15]);
 }
 
 #[tokio::test]
-async fn a_fault_may_pass_and_arguments_may_lack_their_end() {
+async fn faults_can_be_temporary_and_arguments_can_be_cut_off() {
     let busy = Turn::refused(429)
         .header("retry-after", "7")
         .text("at last")
@@ -132,15 +135,18 @@ async fn a_fault_may_pass_and_arguments_may_lack_their_end() {
             assert_eq!(answer.headers()["retry-after"], "7");
         }
         assert!(text(&provider, format, &body).await.contains("at last"));
-        let said = text(&provider, format, &first_request(format, "[[cut]]")).await;
+        let response = text(&provider, format, &first_request(format, "[[cut]]")).await;
         let ends = match format {
-            Format::Anthropic => said.contains("message_stop"),
-            Format::OpenAi => said.contains("[DONE]"),
-            Format::OpenAiResponses => said.contains("response.completed"),
-            Format::Gemini => said.contains("MALFORMED_FUNCTION_CALL"),
-            Format::Ollama => said.contains(r#""done_reason":"length""#),
+            Format::Anthropic => response.contains("message_stop"),
+            Format::OpenAi => response.contains("[DONE]"),
+            Format::OpenAiResponses => response.contains("response.completed"),
+            Format::Gemini => response.contains("MALFORMED_FUNCTION_CALL"),
+            Format::Ollama => response.contains(r#""done_reason":"length""#),
         };
-        assert!(ends && !said.contains("where\":\"everywhere"), "{said}");
+        assert!(
+            ends && !response.contains("where\":\"everywhere"),
+            "{response}"
+        );
     }
 }
 
@@ -174,13 +180,13 @@ async fn a_client_disconnect_is_recorded() {
         assert_eq!(ended.outcome(), Some(ExchangeOutcome::ClosedByClient));
 
         let held = first_request(format, "[[held]]");
-        let said = text(&provider, format, &held);
-        let go_on = async {
+        let response = text(&provider, format, &held);
+        let resume = async {
             provider.wait_for_first_byte(number + 2).await;
             provider.resume_one();
         };
-        let (said, ()) = tokio::join!(said, go_on);
-        assert!(said.contains("two"), "{said}");
+        let (response, ()) = tokio::join!(response, resume);
+        assert!(response.contains("two"), "{response}");
         number += 3;
     }
     provider.wait_until_idle().await;
@@ -207,10 +213,10 @@ async fn chunks_may_split_characters_and_stop_reasons_are_sent() {
         let pieces: Vec<_> = answer.bytes_stream().map(Result::unwrap).collect().await;
         let whole = String::from_utf8(pieces.concat()).unwrap();
         assert!(whole.contains("Käse 🧀"), "{whole}");
-        let said = text(&provider, format, &first_request(format, "[[length]]")).await;
-        assert!(said.contains(&format!("\"{length}\"")), "{said}");
-        let said = text(&provider, format, &first_request(format, "[[refusal]]")).await;
-        assert!(said.contains(&format!("\"{refusal}\"")), "{said}");
+        let response = text(&provider, format, &first_request(format, "[[length]]")).await;
+        assert!(response.contains(&format!("\"{length}\"")), "{response}");
+        let response = text(&provider, format, &first_request(format, "[[refusal]]")).await;
+        assert!(response.contains(&format!("\"{refusal}\"")), "{response}");
     }
 }
 
@@ -225,25 +231,25 @@ async fn recordings_are_replayed_without_the_key() {
     let folder = tempfile::tempdir().unwrap();
     let upstream = Upstream::new(&real.url(), folder.path()).unwrap();
     let recording = MockProvider::start(ResponseSource::Upstream(upstream.into())).await;
-    let mut said = Vec::new();
+    let mut responses = Vec::new();
     for format in Format::ALL {
         let prompt = format!("Hello with {} in it", MockProvider::KEY);
-        said.push(text(&recording, format, &first_request(format, &prompt)).await);
+        responses.push(text(&recording, format, &first_request(format, &prompt)).await);
     }
     recording.wait_until_idle().await;
     for file in std::fs::read_dir(folder.path()).unwrap() {
         let file = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        // Ollama sends no key, so there it is a word of the prompt that looks like one.
+        // Ollama gets no key in a header, but the key in the prompt looks like one and is removed.
         assert!(!file.contains(MockProvider::KEY), "{file}");
     }
-    let again = MockProvider::start(ResponseSource::Recordings(
+    let replay = MockProvider::start(ResponseSource::Recordings(
         Recordings::load(folder.path()).unwrap(),
     ))
     .await;
-    for (format, said) in Format::ALL.into_iter().zip(said) {
+    for (format, response) in Format::ALL.into_iter().zip(responses) {
         assert_eq!(
-            text(&again, format, &first_request(format, "Hello")).await,
-            said
+            text(&replay, format, &first_request(format, "Hello")).await,
+            response
         );
     }
 }
